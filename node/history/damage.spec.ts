@@ -9,20 +9,20 @@ import { searchCheck } from "./search.ts";
 import { witnessCheck } from "./witness.ts";
 
 const SIZE = { clients: 5, keys: 2, operationsPerClient: 25, unknownPercent: 5 };
-/** Keys that are left alone long enough to come to their end. */
+/** Keys that clients leave alone for long enough to expire. */
 const CALM_SIZE = { ...SIZE, keys: 12, operationsPerClient: 40, ttlPercent: 50 };
 const HISTORIES = 150;
-/** Of the histories that offer a place for the damage, how many must; a few can be explained in spite of it. */
+/** Of the histories in which the damage fits, the share that must be noticed. A few can still be explained. */
 const NOTICED_SHARE_MIN = 0.95;
 const PLACES_MIN = 20;
 
 type Random = (bound: number) => number;
-/** Which oracle finds a history wrong. */
+/** The oracles that find a history wrong. */
 type Noticed = { readonly byWitness: boolean; readonly bySearch: boolean };
 
-/** The same histories each time: how many of them are noticed is a property of the oracles, and no matter of luck. */
+/** A fixed seed: how many of the histories are noticed is a property of the oracles, not luck. */
 const SEED = 1_129;
-/** Far more looks at the clock than any of them takes; the speed of the machine does not count. */
+/** More looks at the clock than any history needs, so the speed of the machine does not matter. */
 const LOOKS_MAX = 100_000;
 
 describe("damaged histories", () => {
@@ -46,7 +46,7 @@ describe("damaged histories", () => {
           noticed.push(judged(damaged));
         }
       }
-      expect(noticed.length, "histories that offered a place").to.be.at.least(PLACES_MIN);
+      expect(noticed.length, "histories in which it fits").to.be.at.least(PLACES_MIN);
       const either = noticed.filter(({ byWitness, bySearch }) => byWitness || bySearch).length;
       expect(either / noticed.length, "noticed by one of them").to.be.at.least(NOTICED_SHARE_MIN);
       const bySearch = noticed.filter(({ bySearch: found }) => found).length;
@@ -62,7 +62,7 @@ describe("damaged histories", () => {
   }
 });
 
-/** Streams of random numbers that come again with the seed. */
+/** Reproducible streams of random numbers. */
 function streams(seed: number, count: number): Random[] {
   const numbers = fc.infiniteStream(fc.nat({ max: 0xffff }));
   return fc.sample(numbers, { seed, numRuns: count }).map((stream) => {

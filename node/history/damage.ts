@@ -1,13 +1,13 @@
 /**
- * Correct histories made wrong, each in the way of a bug that a cluster could have. What comes of it is wrong in nearly
- * every case: now and then a damaged history can be explained after all.
+ * Makes correct histories wrong, each in the way of a possible bug of a cluster. The result is wrong in nearly every
+ * case: a few damaged histories can still be explained.
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
 import { contentShownBy, isWrite, revisionToldBy, shownBy, valueWrittenBy } from "./revelation.ts";
 
 type Random = (bound: number) => number;
-/** A wrong history made of a right one; null if this one offers no place for it. */
+/** Makes a wrong history from a correct one; null if the damage does not fit anywhere in this one. */
 export type Damage = (operations: readonly RecordedOperation[], random: Random) => RecordedOperation[] | null;
 
 /** A read that found the key. */
@@ -16,12 +16,12 @@ interface Read {
   readonly answer: KeyContent & { readonly kind: "found"; readonly revision: number };
 }
 
-/** All kinds, by what the clients see. */
+/** All kinds of damage, named by what the clients see. */
 export const DAMAGES: ReadonlyMap<string, Damage> = new Map<string, Damage>([
   ["two reads with each other's answers", swappedAnswers],
-  ["an acknowledged write that nobody made", droppedWrite],
+  ["an acknowledged write that no client made", droppedWrite],
   ["a read from before its write", readTooEarly],
-  ["a read that goes back behind another one", readBackwards],
+  ["a read that is older than an earlier one", readBackwards],
   ["a value that comes back after it was overwritten", revivedValue],
   ["a value that comes back after its key was deleted", revivedKey],
   ["a write that was executed twice", executedTwice],
@@ -32,10 +32,10 @@ export const DAMAGES: ReadonlyMap<string, Damage> = new Map<string, Damage>([
   ["a refused write that is seen", refusedButSeen],
 ]);
 
-/** What limited times can go wrong in; the histories have the ends of keys in them. */
+/** Damage to expiry; these histories contain the ends of keys. */
 export const EXPIRY_DAMAGES: ReadonlyMap<string, Damage> = new Map<string, Damage>([
-  ["a value after its time", afterItsTime],
-  ["a value that goes before its time", beforeItsTime],
+  ["a value that outlives its TTL", afterItsTime],
+  ["a value that expires too early", beforeItsTime],
 ]);
 
 function swappedAnswers(operations: readonly RecordedOperation[], random: Random): RecordedOperation[] | null {
@@ -117,7 +117,7 @@ function executedTwice(operations: readonly RecordedOperation[], random: Random)
     return null;
   }
   const { createRevision, modRevision, version } = read.answer;
-  // All that came after it in the life of the key has one version more.
+  // Later states in the life of the key have one version more.
   return operations.map((recorded) => {
     const { outcome } = recorded;
     const answer = outcome.kind === "ok" ? outcome.answer : null;
@@ -163,7 +163,7 @@ function doubleSwap(operations: readonly RecordedOperation[], random: Random): R
   const failed = operations.filter(({ operation, outcome, startMs }) => {
     const expected = operation.kind === "compare-and-swap" ? (operation.expectedModRevision ?? 0) : 0;
     const isFailure = expected !== 0 && outcome.kind === "ok" && outcome.answer.kind === "not-swapped";
-    // What was expected must have gone when it began: before that it would have been there.
+    // The expected revision must be overwritten before the swap begins. Otherwise the swap could have succeeded.
     const isOver = operations.some((other) => {
       const answer = other.outcome.kind === "ok" ? other.outcome.answer : null;
       const isLater = answer !== null && isWrite(answer) && (revisionToldBy(answer) ?? 0) > expected;
@@ -265,7 +265,7 @@ function isAbsence({ operation, outcome }: RecordedOperation): boolean {
   return operation.kind === "get" && outcome.kind === "ok" && outcome.answer.kind === "absent";
 }
 
-/** Whether anybody but the cluster can have changed the key since the value was written that the read saw. */
+/** Whether a client may have changed the key after the write of the value that the read saw. */
 function isTouched(operations: readonly RecordedOperation[], read: Read, until: RecordedOperation): boolean {
   const write = operations.find(({ operation }) => valueWrittenBy(operation) === read.answer.value);
   return operations.some(({ operation, client, outcome, startMs, endMs }) => {
@@ -275,7 +275,7 @@ function isTouched(operations: readonly RecordedOperation[], read: Read, until: 
   });
 }
 
-/** Whether an acknowledged delete lies between the write of what was shown and the later read, and no doubt of that. */
+/** Whether an acknowledged delete certainly lies between the write of the shown content and the later read. */
 function isDeletedBetween(
   operations: readonly RecordedOperation[],
   shown: KeyContent,
@@ -288,7 +288,7 @@ function isDeletedBetween(
   });
 }
 
-/** The end of the time of the value; undefined if it has none. */
+/** The expiry of the value; undefined if it has no TTL. */
 function endOf(operations: readonly RecordedOperation[], value: string): RecordedOperation | undefined {
   return operations.find(({ operation }) => operation.kind === "delete" && operation.expectedValue === value);
 }
@@ -305,7 +305,7 @@ function pairsOf(reads: readonly Read[], fits: (one: Read, other: Read) => boole
   return reads.flatMap((one) => reads.filter((other) => fits(one, other)).map((other) => [one, other] as const));
 }
 
-/** Whether the other is of the same key, and began when the one had ended. */
+/** Whether both reads are of the same key, and `other` began after `one` had ended. */
 function isBefore(one: Pick<Read, "recorded">, other: Pick<Read, "recorded">): boolean {
   return isSameKey(one, other) && one.recorded.endMs < other.recorded.startMs;
 }

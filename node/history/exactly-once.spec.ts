@@ -19,22 +19,22 @@ describe("counters under retries", () => {
   ];
   const check = (version: number): readonly string[] => exactlyOnceCheck(requests, new Map([["k", version]]));
 
-  it("count what was acknowledged once, and what is unknown once or not at all", () => {
+  it("count acknowledged requests once, and unknown ones at most once", () => {
     expect(check(2)).to.deep.equal([]);
     expect(check(3)).to.deep.equal([]);
   });
 
-  it("do not lose what was acknowledged", () => {
+  it("do not lose acknowledged requests", () => {
     expect(check(1)).to.deep.equal(["k: the version, which counts the puts, is 1 instead of 2 to 3"]);
     expect(exactlyOnceCheck([acknowledged("a", 2)], new Map())).to.have.lengthOf(1);
   });
 
-  it("do not count a request twice, nor one that was refused", () => {
+  it("count no request twice, and no refused request", () => {
     expect(check(4)).to.have.lengthOf(1);
     expect(exactlyOnceCheck([request("d", "not-executed")], new Map([["k", 1]]))).to.have.lengthOf(1);
   });
 
-  it("do not count an unknown request that was acknowledged later as another one", () => {
+  it("count an unknown request that was acknowledged later once", () => {
     const retried = [request("a", "unknown"), acknowledged("a", 2)];
     expect(exactlyOnceCheck(retried, new Map([["k", 1]]))).to.deep.equal([]);
     expect(exactlyOnceCheck(retried, new Map([["k", 2]]))).to.have.lengthOf(1);
@@ -46,7 +46,7 @@ describe("counters under retries", () => {
       versions.set(other, (versions.get(other) ?? 0) + 1);
       expect(exactlyOnceCheck([acknowledged("a", 4), acknowledged("b", 5, other)], versions)).to.deep.equal([]);
       expect(exactlyOnceCheck([acknowledged("a", 4), acknowledged("b", 4, other)], versions)).to.deep.equal([
-        "revision 4 was told to two requests, a and b",
+        "revision 4 was returned to two requests, a and b",
       ]);
     }
   });

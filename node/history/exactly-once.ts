@@ -1,16 +1,16 @@
 /**
- * Counters under retries: a key that is only ever put counts its puts in its version. However often requests were sent,
- * and to whichever members, the counter shows each request once that was acknowledged, and those of unknown outcome once
- * or not at all. No two of those that were acknowledged have the same revision.
+ * Counters under retries: the version of a key that clients only put counts the puts. It counts each acknowledged
+ * request once, and each request of unknown outcome at most once. The number of attempts and the members that get them
+ * make no difference. No two acknowledged requests have the same revision.
  */
 
-/** A request, all attempts of it together. One that was acknowledged was told the revision of its put. */
+/** A request with all of its attempts. An acknowledged one has the revision of its put. */
 export type CountedRequest = { readonly requestId: string; readonly key: string } & (
   | { readonly outcome: "acknowledged"; readonly revision: number }
   | { readonly outcome: "not-executed" | "unknown" }
 );
 
-/** What contradicts the counters, in words; empty if nothing does. A key that is not there counts 0. */
+/** Returns the contradictions in words; empty if there are none. A missing key counts 0. */
 export function exactlyOnceCheck(
   requests: readonly CountedRequest[],
   versions: ReadonlyMap<string, number>,
@@ -37,7 +37,7 @@ export function exactlyOnceCheck(
   return [...wrong, ...sharedRevisions(requests)];
 }
 
-/** Revisions that were told to more than one request, whatever their keys. */
+/** Revisions that more than one request got as its own, over all keys. */
 function sharedRevisions(requests: readonly CountedRequest[]): readonly string[] {
   const wrong: string[] = [];
   const byRevision = new Map<number, string>();
@@ -49,7 +49,7 @@ function sharedRevisions(requests: readonly CountedRequest[]): readonly string[]
     const other = byRevision.get(revision) ?? requestId;
     byRevision.set(revision, other);
     if (other !== requestId) {
-      wrong.push(`revision ${revision} was told to two requests, ${other} and ${requestId}`);
+      wrong.push(`revision ${revision} was returned to two requests, ${other} and ${requestId}`);
     }
   }
   return wrong;

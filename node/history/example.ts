@@ -1,11 +1,11 @@
-/** Histories written by hand: operations with their times and answers, on one line each. */
+/** Histories written by hand: one line for each operation with its times and its answer. */
 
 import type { KeyAnswer, KeyContent, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
 
 export const UNKNOWN: OperationOutcome = { kind: "unknown" };
 export const NOT_EXECUTED: OperationOutcome = { kind: "not-executed" };
 
-/** A line: what was asked for, start and end in milliseconds, and what came of it. */
+/** A line: the request, its start and end in milliseconds, and its outcome. */
 export type Line = readonly [KeyOperation, number, number, KeyAnswer | OperationOutcome];
 
 export function historyOf(...lines: readonly Line[]): RecordedOperation[] {
@@ -37,7 +37,10 @@ export function swap(
 }
 
 export const absent: KeyAnswer = { kind: "absent" };
-/** Answers of writes at their revisions, with what was there before if that was told; null = nothing was. */
+/**
+ * Answers of writes at their revisions. `previous` is the content before, null if there was none; undefined if the
+ * answer does not show it.
+ */
 export function created(revision: number, previous?: null): KeyAnswer {
   return { kind: "put", created: true, revision, ...(previous === undefined ? {} : { previous }) };
 }
@@ -52,7 +55,7 @@ export function deleted(revision: number, previous?: KeyContent): KeyAnswer {
 
 export const swapped = (revision: number): KeyAnswer => ({ kind: "swapped", revision });
 
-/** What a get shows: value, the revisions that created and wrote it, its version; read at `revision`. */
+/** What a get shows: value, revisions of creation and last write, and version; read at `revision`. */
 export function found(
   value: string,
   [createRevision, modRevision, version]: readonly [number, number, number],

@@ -25,16 +25,16 @@ function shortPut(value: string): KeyOperation {
   return { kind: "put", key: "k", value, ttlMs: TTL_MS };
 }
 
-/** What both oracles say: how many of them find the history wrong. */
+/** The number of oracles (of the two) that find the history wrong. */
 function violations(lines: readonly Line[], limits: ExpiryLimits = LIMITS): number {
   const operations = withExpiries(historyOf(...lines), limits);
   return judgeHistory(operations, { nowMs: () => 0, limitMs: SEARCH_LIMIT_MS }).length;
 }
 
-/** What both must say: the good history is right, the bad one is wrong. */
+/** For each rule, both oracles must pass the good history and find the bad one wrong. */
 const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: readonly Line[]])[] = [
   [
-    "a key goes when its time is up, and not before",
+    "a key expires when its TTL is over, and not before",
     [
       [shortPut("a"), 0, 10, created(2)],
       [get(), 980, 995, absent],
@@ -45,7 +45,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a key whose time is up is gone soon",
+    "an expired key is gone soon",
     [
       [shortPut("a"), 0, 10, created(2)],
       [get(), 3_010, 3_030, found("a", [2, 2, 1])],
@@ -56,7 +56,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a key whose time is up is created anew",
+    "an expired key is created again",
     [
       [shortPut("a"), 0, 10, created(2)],
       [put("b"), 3_030, 3_040, created(4)],
@@ -82,7 +82,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a key whose time was up does not come back",
+    "an expired key does not come back",
     [
       [shortPut("a"), 0, 10, created(2)],
       [get(), 1_500, 1_510, found("a", [2, 2, 1])],
@@ -95,7 +95,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a key that was overwritten unseen before its time was up lives on",
+    "a key that was overwritten unseen before its TTL was over lives on",
     [
       [put("a"), 0, 10, created(2)],
       [shortPut("b"), 20, 30, overwritten(3)],
@@ -112,7 +112,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "so does one of which nobody was told when it was created",
+    "so does one whose creation no answer has shown",
     [
       [put("a"), 0, 10, UNKNOWN],
       [shortPut("b"), 20, 30, overwritten(3)],
@@ -131,7 +131,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a put without time to live takes an earlier one away",
+    "a put without a TTL removes an earlier one",
     [
       [shortPut("a"), 0, 10, created(2)],
       [put("b"), 20, 30, overwritten(3)],
@@ -144,7 +144,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a put sets the time anew",
+    "a put starts the TTL again",
     [
       [shortPut("a"), 0, 10, created(2)],
       [shortPut("b"), 900, 910, overwritten(3)],
@@ -173,7 +173,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
   ],
 ];
 
-describe("keys whose time is limited", () => {
+describe("keys with a TTL", () => {
   for (const [rule, good, bad] of HISTORIES) {
     it(`${rule}: passes what keeps to it`, () => {
       expect(violations(good)).to.equal(0);
@@ -183,7 +183,7 @@ describe("keys whose time is limited", () => {
     });
   }
 
-  it("have ended for whoever deletes later, which the search finds", () => {
+  it("have ended before a later delete, which the search finds", () => {
     const lines: readonly Line[] = [
       [shortPut("a"), 0, 10, created(2)],
       [get(), 1_500, 1_510, absent],
@@ -208,13 +208,13 @@ describe("keys whose time is limited", () => {
       [shortPut("a"), 500, 510, created(2)],
       [get(), startMs, startMs + 10, found("a", [2, 2, 1])],
     ];
-    // Counted from the end of the put: 1,010 ms to live, 390 ms of those without a leader, 2,000 ms to be late.
+    // From the end of the put: 1,010 ms of TTL, 390 ms of it without a leader, and 2,000 ms of lateness.
     const leaderless = [{ fromMs: 0, toMs: 900 }];
     expect(violations(late(3_900), { ...LIMITS, leaderless })).to.equal(0);
     expect(violations(late(3_920), { ...LIMITS, leaderless })).to.equal(2);
   });
 
-  it("may be late for ever if it is not known whether anybody led", () => {
+  it("may be late for ever if it is not known whether there was a leader", () => {
     const leaderless = [{ fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }];
     const late: readonly Line[] = [
       [shortPut("a"), 0, 10, created(2)],
@@ -225,13 +225,13 @@ describe("keys whose time is limited", () => {
   });
 });
 
-/** The clock of the recorder is that of the cluster, which counts whole milliseconds of it. */
+/** The recorder's clock is the cluster's, which counts whole milliseconds. */
 const ONE_CLOCK: ExpiryLimits = {
   ...{ clockDrift: 0, clockResolutionMs: 1, lateMsMax: EXPIRY_LATE_MS_MAX },
   leaderless: [{ fromMs: 500, toMs: 8_000 }],
 };
 
-/** A key that is put once for one second, and read. */
+/** A key with a TTL of one second that is put once, and read. */
 const RIGHT: readonly (readonly [name: string, lines: readonly Line[]])[] = [
   [
     "is there for its time, then gone for good",
@@ -251,7 +251,7 @@ const RIGHT: readonly (readonly [name: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "outlives its time while nobody leads",
+    "outlives its TTL while there is no leader",
     [
       [shortPut("a"), 5, 15, created(2)],
       [get(), 9_000, 9_010, found("a", [2, 2, 1])],
@@ -323,7 +323,7 @@ const WRONG: typeof RIGHT = [
   ],
 ];
 
-describe("a key whose time is limited, seen on one machine", () => {
+describe("a key with a TTL, seen on one machine", () => {
   for (const [name, lines] of RIGHT) {
     it(`is right if it ${name}`, () => {
       expect(violations(lines, ONE_CLOCK)).to.equal(0);

@@ -1,31 +1,30 @@
 /**
- * Keys whose time is limited, in a history of clients: they come to their end without anybody's doing. For each write
- * with a time to live the end of its value is added as an operation of the cluster, which has its own times and says
- * what the service promises: never early, gone soon after, and once. What happens to a value that was overwritten before
- * is nothing.
+ * Expiry of keys in a history of clients. For each write with a TTL, it adds the end of the value as an operation of
+ * the cluster. The times of that operation state what the service promises: never early, gone soon after, and once. The
+ * end of a value that was overwritten earlier changes nothing.
  */
 
 import type { RecordedOperation } from "./history.ts";
 
 /** How the clock of the cluster may differ from the recorder's. */
 export interface ClockLimits {
-  /** How much faster than the recorder's the clock of the cluster may run: 0.01 = by a hundredth. It may run slower too. */
+  /** How much faster than the recorder's clock the cluster's may run: 0.01 = by a hundredth. It may also run slower. */
   readonly clockDrift: number;
-  /** By how much the cluster may count a time too short or too long because it counts in whole units. */
+  /** By how much the cluster may measure a time too short or too long because it counts whole units. */
   readonly clockResolutionMs: number;
 }
 
 export interface ExpiryLimits extends ClockLimits {
-  /** How long after its time a value may be there still, while there is a leader. */
+  /** How long a value may outlive its TTL while there is a leader. */
   readonly lateMsMax: number;
-  /** Times without a leader: time stands still for the cluster then. In the order of time, without overlap. */
+  /** Spans without a leader, when the cluster's clock stands still. In the order of time, without overlap. */
   readonly leaderless: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
-/** How long after its time a key may be there still, under a live leader. */
+/** How long a key may outlive its TTL under a live leader. */
 export const EXPIRY_LATE_MS_MAX = 2_000;
 
-/** The operations, and the ends of all values that they limit the time of. */
+/** Returns the operations, with an operation for the end of each value that has a TTL. */
 export function withExpiries(
   operations: readonly RecordedOperation[],
   limits: ExpiryLimits,
@@ -57,19 +56,19 @@ function expiryOf(write: RecordedOperation, id: number, limits: ExpiryLimits): R
       expectedValue: operation.kind === "put" ? operation.value : operation.newValue,
     },
     startMs: write.startMs + shortestMs(operation.ttlMs, limits),
-    // Nobody knows when a write of unknown outcome was executed.
+    // The time at which a write of unknown outcome was executed is not known.
     endMs: isUnknown ? Number.POSITIVE_INFINITY : latestEndMs(write.endMs, operation.ttlMs, limits),
     outcome: isUnknown ? { kind: "unknown" } : { kind: "ok", answer: { kind: "done" } },
     consequenceOf: write.id,
   };
 }
 
-/** How short a time of the cluster may be for the recorder. */
+/** The shortest that a time of the cluster may be on the recorder's clock. */
 export function shortestMs(clusterMs: number, { clockDrift, clockResolutionMs }: ClockLimits): number {
   return Math.max(0, clusterMs / (1 + clockDrift) - clockResolutionMs);
 }
 
-/** When something must have gone at last whose time began at `fromMs` at the latest. */
+/** The latest time at which a value may still exist if its TTL began at `fromMs` at the latest. */
 export function latestEndMs(fromMs: number, ttlMs: number, limits: ExpiryLimits): number {
   const { clockDrift, clockResolutionMs, lateMsMax, leaderless } = limits;
   let endMs = fromMs + ttlMs * (1 + clockDrift) + clockResolutionMs + lateMsMax;

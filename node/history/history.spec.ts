@@ -38,7 +38,7 @@ describe("the record of a history", () => {
     ]);
   });
 
-  it("lets what is unknown, or has not ended, take effect for ever", () => {
+  it("lets unknown and open operations take effect at any later time", () => {
     const history = new History(clock);
     history.begin("a", { kind: "delete", key: "k" }).end({ kind: "unknown" });
     history.begin("a", { kind: "delete", key: "k" });

@@ -1,18 +1,18 @@
 /**
- * What clients did and what they were told: the evidence that an oracle judges.
+ * What clients requested and which answers they got: the evidence that an oracle judges.
  *
- * An operation spans the time from before its first attempt to after its last answer. What was refused for certain has
- * no effect; what nobody knows the outcome of may take effect at any time after its start, for ever.
+ * An operation spans the time from before its first attempt to after its last answer. A request that was certainly
+ * refused has no effect. A request of unknown outcome may take effect at any time after its start, without limit.
  */
 
-/** What a client asked for. Values are distinct over a whole history, so that a value names its write. */
+/** A client's request. Values are distinct over a whole history, so that a value identifies its write. */
 export type KeyOperation =
   | { readonly kind: "get"; readonly key: string }
   | { readonly kind: "put"; readonly key: string; readonly value: string; readonly ttlMs?: number }
   | {
       readonly kind: "delete";
       readonly key: string;
-      /** Without it the key goes whatever its value; with it, nothing happens to another value. */
+      /** Without it the delete removes any value; with it, it removes only this one. */
       readonly expectedValue?: string;
     }
   | {
@@ -34,39 +34,39 @@ export interface KeyContent {
   readonly version: number;
 }
 
-/** What the service answered. `revision` is the revision of the cluster at which the answer is true. */
+/** The service's answer. `revision` is the revision of the cluster at which the answer is true. */
 export type KeyAnswer =
   /** A get found the key. */
   | ({ readonly kind: "found"; readonly revision: number } & KeyContent)
-  /** A get or delete found no key. Only a page of keys tells the revision of that. */
+  /** A get or delete found no key. Only a page of keys returns a revision with that. */
   | { readonly kind: "absent"; readonly revision?: number }
-  /** A put was executed at the revision. `previous`, if it was told, is what the key was before; null = no key. */
+  /** A put was executed at the revision. `previous`, if returned, is the key before it; null = no key. */
   | {
       readonly kind: "put";
       readonly created: boolean;
       readonly revision: number;
       readonly previous?: KeyContent | null;
     }
-  /** A delete was executed at the revision. `previous`, if it was told, is what it removed. */
+  /** A delete was executed at the revision. `previous`, if returned, is what it removed. */
   | { readonly kind: "deleted"; readonly revision: number; readonly previous?: KeyContent }
   /** A compare-and-swap wrote at the revision. */
   | { readonly kind: "swapped"; readonly revision: number }
   /** A compare-and-swap changed nothing. */
   | {
       readonly kind: "not-swapped";
-      /** What was there instead; null = no key. */
+      /** What it found instead; null = no key. */
       readonly current: { readonly value: string; readonly modRevision: number } | null;
       readonly revision: number;
     }
-  /** It was executed, and nobody was told what came of it. */
+  /** It was executed, and no client got its result. */
   | { readonly kind: "done" };
 
-/** What became of an operation; of one on keys if nothing else is said. */
+/** The outcome of an operation; of an operation on keys by default. */
 export type OperationOutcome<Answer = KeyAnswer> =
   | { readonly kind: "ok"; readonly answer: Answer }
-  /** Certainly without effect. */
+  /** It certainly had no effect. */
   | { readonly kind: "not-executed" }
-  /** With or without effect, now or later. */
+  /** It may take effect or not, now or later. */
   | { readonly kind: "unknown" };
 
 export interface RecordedOperation<Operation = KeyOperation, Answer = KeyAnswer> {
@@ -79,27 +79,27 @@ export interface RecordedOperation<Operation = KeyOperation, Answer = KeyAnswer>
   /** Infinity if the outcome is unknown. */
   readonly endMs: number;
   readonly outcome: OperationOutcome<Answer>;
-  /** Id of the operation that this one follows from: it comes later, however their times overlap. */
+  /** Id of the operation that causes this one: this one comes later, even if their times overlap. */
   readonly consequenceOf?: number;
 }
 
-/** An operation under way; to be ended once. */
+/** An open operation; the caller must end it exactly once. */
 export interface OpenOperation<Answer = KeyAnswer> {
   end(outcome: OperationOutcome<Answer>): void;
 }
 
-/** Records operations as they start and end; those on keys if nothing else is said. */
+/** Records operations as they start and end; operations on keys by default. */
 export class History<Operation = KeyOperation, Answer = KeyAnswer> {
   readonly #nowMs: () => number;
   readonly #operations: (RecordedOperation<Operation, Answer> | null)[] = [];
   readonly #open = new Map<number, Omit<RecordedOperation<Operation, Answer>, "endMs" | "outcome">>();
 
-  /** @param nowMs a monotonic clock in milliseconds, the finer the better: it orders what did not overlap. */
+  /** @param nowMs a monotonic clock in milliseconds. The finer it is, the more operations it orders. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  /** Notes that a client starts an operation; to be called before anything of it is sent. */
+  /** Records that a client starts an operation. Call it before anything of the operation is sent. */
   begin(client: string, operation: Operation): OpenOperation<Answer> {
     const id = this.#operations.length;
     this.#operations.push(null);
@@ -116,7 +116,7 @@ export class History<Operation = KeyOperation, Answer = KeyAnswer> {
     };
   }
 
-  /** All operations in the order of their starts; those that have not ended are of unknown outcome. */
+  /** All operations in the order of their starts. Open operations have an unknown outcome. */
   get operations(): RecordedOperation<Operation, Answer>[] {
     return this.#operations.map((ended, id) => {
       if (ended !== null) {

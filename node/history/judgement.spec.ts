@@ -22,7 +22,7 @@ describe("the judgement of a history", () => {
     expect(wrong.join("\n")).to.contain("revisions never go backwards").and.to.contain("no order of the operations");
   });
 
-  it("tells what each oracle has found, and each key that is wrong", () => {
+  it("reports the findings of each oracle, and each wrong key", () => {
     const wrong = historyOf(
       [put("a", "x"), 0, 1, created(2)],
       [put("b", "x"), 2, 3, overwritten(3)],
@@ -35,8 +35,8 @@ describe("the judgement of a history", () => {
     expect(text.join("\n")).to.contain("revisions never go backwards").and.to.contain("key x").and.to.contain("key y");
   });
 
-  it("takes a search that has not come to an end for no pass", () => {
-    // So many steps that the search looks at its clock.
+  it("fails if a search does not end in time", () => {
+    // Enough steps for a look at the clock.
     const puts = Array.from({ length: 300 }, (_, at) => {
       return [put(`v${at}`), at, at + 0.5, at === 0 ? created(2) : overwritten(at + 2)] as const;
     });

@@ -1,4 +1,4 @@
-/** Both oracles together: the one judgement of a history, whoever has recorded it. */
+/** Both oracles together: the one judgement of any recorded history. */
 
 import type { RecordedOperation } from "./history.ts";
 import { describeVerdict } from "./report.ts";
@@ -6,8 +6,9 @@ import { type SearchOptions, searchCheck } from "./search.ts";
 import { witnessCheck } from "./witness.ts";
 
 /**
- * What contradicts the history, in words; empty if it is correct. A search that found nothing in its time has shown
- * nothing, and counts. Each key has the whole time of the search for itself, and each one that is wrong is told.
+ * Returns the contradictions in the history in words; empty if it is correct. A search that runs out of time has proved
+ * nothing, and counts as a contradiction. Each key has the whole time of the search for itself. All wrong keys are
+ * reported.
  */
 export function judgeHistory(operations: readonly RecordedOperation[], search: SearchOptions): readonly string[] {
   const wrong: string[] = [];

@@ -1,8 +1,8 @@
 /**
- * One key as the service promises it, one operation after the other: the definition that histories are compared with.
+ * One key as the service promises it, operation by operation: the definition that histories are compared with.
  *
- * It knows no clock and no guards: the end of a key whose time is up is an operation as others are. It takes the revisions of writes from outside, because which revision a write
- * gets depends on all other keys.
+ * It knows no clock and no guards: an expiry is an operation like others. The caller passes the revision of each write,
+ * because that depends on all other keys.
  */
 
 import type { KeyAnswer, KeyContent, KeyOperation } from "./history.ts";
@@ -11,8 +11,7 @@ import type { KeyAnswer, KeyContent, KeyOperation } from "./history.ts";
 export type KeyState = KeyContent | null;
 
 /**
- * The revision of a write that nobody was told the revision of: a name for it, below all real revisions, which equals
- * only itself.
+ * The stand-in for the revision of a write that no answer shows: below all real revisions, and equal only to itself.
  */
 export function unknownRevision(operationId: number): number {
   return -1 - operationId;
@@ -32,7 +31,7 @@ export function execute(state: KeyState, operation: KeyOperation, revision: numb
   }
 }
 
-/** Why the operation cannot have been answered like this in this state; null if it can. */
+/** Why this answer is impossible in this state; null if it is possible. */
 export function contradiction(state: KeyState, operation: KeyOperation, answer: KeyAnswer): string | null {
   switch (answer.kind) {
     case "found":
@@ -54,7 +53,7 @@ export function contradiction(state: KeyState, operation: KeyOperation, answer: 
       }
       const { current } = answer;
       if (current === null || state === null) {
-        return (current === null) === (state === null) ? null : "it says whether the key exists, and is wrong";
+        return (current === null) === (state === null) ? null : "the answer is wrong about whether the key exists";
       }
       return contradictionOfContent(state, current);
     }
@@ -67,10 +66,10 @@ function contradictionOfPrevious(state: KeyState, previous: KeyContent | null | 
   if (previous === undefined) {
     return null;
   }
-  return previous === null ? (state === null ? null : "there was a key before") : contradictionOfFound(state, previous);
+  return previous === null ? (state === null ? null : "the key existed before") : contradictionOfFound(state, previous);
 }
 
-/** Why somebody cannot have been shown this in this state; null if it can be. */
+/** Why an answer cannot show this content in this state; null if it can. */
 export function contradictionOfFound(state: KeyState, answer: KeyContent): string | null {
   if (state === null) {
     return "the key does not exist";
@@ -82,7 +81,7 @@ export function contradictionOfFound(state: KeyState, answer: KeyContent): strin
   if (answer.version !== state.version) {
     return `the version is ${state.version}`;
   }
-  // Who created it may be somebody who was never told at which revision.
+  // The revision of the creation may be unknown.
   const isKnown = state.createRevision >= 0;
   return isKnown && answer.createRevision !== state.createRevision
     ? `it was created at revision ${state.createRevision}`

@@ -1,10 +1,10 @@
 /**
- * One key's operations in the order of their revisions, replayed through the model.
+ * Replays the operations of one key through the model, in the order of their revisions.
  *
- * Writes of unknown outcome that nobody was told the revision of are hidden: one of them may explain an answer that does
- * not fit otherwise, and then is used up. Which one is taken does not matter, for all of them may happen later as well.
- * The end of the time of a value is hidden too, but happens to that value only, and has happened when its own time to
- * happen is over. With such ends there are several ways to explain an answer, and hidden writes are not counted.
+ * A write of unknown outcome is hidden if no answer shows its revision. One hidden write may explain an answer that
+ * does not fit otherwise, and is then used up. Which one is used does not matter, because each of them may also happen
+ * later. The expiry of a value is hidden too, but it removes only that value, and it has happened when its own span of
+ * time is over. With expiries, several ways may explain an answer, so hidden writes are not counted.
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
@@ -21,7 +21,7 @@ interface Placed {
 /** An operation of known revision. */
 interface Step extends Placed {
   readonly revision: number;
-  /** What it was answered, or must have been; null = a put of unknown outcome that was executed. */
+  /** Its answer, known or deduced; null = a put of unknown outcome that was executed. */
   readonly answer: KeyAnswer | null;
 }
 
@@ -31,20 +31,20 @@ interface Absence extends Placed {
   readonly ceiling: number;
 }
 
-/** The key from this revision on. */
+/** The state of the key from this revision on. */
 interface Period {
   readonly revision: number;
   readonly state: KeyState;
-  /** Nobody who ended before this time can have seen it: a hidden delete made it, and that began later. */
+  /** No operation that ended before this time can have seen the state: a hidden delete made it, and began later. */
   readonly fromMs: number;
 }
 
-/** What a hidden operation must have been to explain an answer. */
+/** The hidden operation that would explain an answer. */
 interface Explanation {
   readonly by: "a delete" | "a write";
-  /** What it must have written, or removed; null = anything. */
+  /** The value that it must have written or removed; null = any. */
   readonly value: string | null;
-  /** The state that it led to. */
+  /** The state after it. */
   readonly state: KeyState;
 }
 
@@ -56,11 +56,11 @@ export class KeyReplay {
   readonly #key: string;
   readonly #steps: Step[] = [];
   readonly #absences: Absence[] = [];
-  /** Those that explain nothing yet. */
+  /** Hidden operations that explain nothing yet. */
   readonly #hidden: Placed[] = [];
-  /** Ends of values whose time is limited, by value. */
+  /** Expiries of values with a TTL, by value. */
   readonly #expiries = new Map<string, Placed>();
-  /** Whether values may go by themselves. Then which hidden operation is taken does matter, so none is used up. */
+  /** Whether values may expire. Then the choice of the hidden operation does matter, so none is used up. */
   #mayExpire = false;
   /** When the first hidden delete began. */
   #hiddenFromMs = Number.POSITIVE_INFINITY;
@@ -72,10 +72,10 @@ export class KeyReplay {
   }
 
   /**
-   * Takes an operation in; all of them are to be taken in before the replay.
+   * Adds an operation. The caller must add all operations before the replay.
    *
    * @param floor the greatest revision that had been answered when it began.
-   * @param ceiling the greatest revision after which everything that began after its end can stand.
+   * @param ceiling the greatest revision at which it can stand, given all that began after its end.
    */
   add(recorded: RecordedOperation, floor: number, ceiling: number, revelations: Revelations): void {
     const { operation, outcome } = recorded;
@@ -113,9 +113,9 @@ export class KeyReplay {
     }
   }
 
-  /** The first thing that does not fit; null if everything does. */
+  /** Returns the first operation that does not fit; null if all fit. */
   run(): Violation | null {
-    // At one revision the write comes first: whoever was told that revision has seen it.
+    // At one revision the write comes first: an answer with that revision shows its effect.
     this.#steps.sort((a, b) => a.revision - b.revision || Number(writes(b)) - Number(writes(a)));
     for (const step of this.#steps) {
       const violation = this.#replay(step);
@@ -123,7 +123,7 @@ export class KeyReplay {
         return violation;
       }
     }
-    // A hidden delete at the latest possible time explains as many of them as any.
+    // A hidden delete at the latest possible time explains as many absences as any other.
     this.#absences.sort((a, b) => a.ceiling - b.ceiling);
     for (const absence of this.#absences) {
       const violation = this.#checkAbsence(absence);
@@ -159,7 +159,7 @@ export class KeyReplay {
       if (resumed !== null) {
         this.#removeAbsencesSince(resumed.since);
       }
-      // It may have been like that since the write before.
+      // The key may have had this state since the write before.
       this.#periods.push({ revision: this.#last.revision, state: explanation.state, fromMs: taken.fromMs });
     }
     if (why === null && answer?.kind === "found") {
@@ -173,9 +173,9 @@ export class KeyReplay {
   }
 
   /**
-   * A value whose time must have been up has gone, but it may have been overwritten unseen before that. So what was
-   * taken for a new life of the key, which began with a hidden write, may be the one before; then this is the last
-   * period of that one, and the version that all writes with revisions since then have led to.
+   * A value whose TTL is certainly over may have been overwritten unseen before its end. Then the key did not get a new
+   * life by a hidden write: it still has the life before. Returns the last period of that life, and the version after
+   * all later writes of known revision.
    */
   #resumedLife({ createRevision }: KeyContent): { readonly since: number; readonly version: number } | null {
     if (!this.#mayExpire || this.#state === null || this.#state.createRevision >= 0) {
@@ -191,7 +191,7 @@ export class KeyReplay {
     return { since, version: state.version + known.length };
   }
 
-  /** Somebody was told at which revision the key was created, which nobody may have known before. */
+  /** An answer shows the revision that created the key, which may have been unknown until now. */
   #nameLife(createRevision: number): void {
     const { state } = this.#last;
     if (state !== null && state.createRevision < 0) {
@@ -209,12 +209,12 @@ export class KeyReplay {
     if (explanation?.by !== "a delete" || content === null) {
       return explanation;
     }
-    // What went is what was there before the key came into being again.
+    // The deleted value is the last one before the key was created again.
     const before = this.#periods.findLast(({ revision }) => revision < content.createRevision);
     return { ...explanation, value: before?.state?.value ?? null };
   }
 
-  /** A value whose time must have been up when the operation began has gone by then. */
+  /** Removes a value whose TTL was certainly over when the operation began. */
   #expireBefore({ startMs }: RecordedOperation): void {
     const value = this.#state?.value;
     const expiry = value === undefined ? undefined : this.#expiries.get(value);
@@ -247,7 +247,7 @@ export class KeyReplay {
     }
     const why = `the key exists at all revisions from ${floor} to ${ceiling}`;
     const state = this.#periods[last]?.state ?? null;
-    const rule = "what is said to be absent is absent at some time between start and end";
+    const rule = "a key that an answer shows absent is absent at some time between start and end";
     return { rule, key: this.#key, before: [], state, impossible: [{ operation: recorded, why }] };
   }
 
@@ -266,16 +266,16 @@ export class KeyReplay {
     return low;
   }
 
-  /** Whether everything before this period was over at the revision. */
+  /** Whether all earlier periods were over at the revision. */
   #isBefore(at: number, revision: number): boolean {
     const begin = this.#periods[at]?.revision ?? 0;
-    // Periods that begin together cannot be told apart by a revision.
+    // Revisions do not distinguish periods that begin together.
     return begin <= revision && (this.#periods[at - 1]?.revision ?? -1) !== begin;
   }
 
   /**
-   * Uses up one hidden operation that the observer can have come after, and tells before which time nobody can have seen
-   * what it did; null if there is none.
+   * Uses up one hidden operation that may have happened before the end of the observer. Returns the time before which
+   * no operation can have seen its effect; null if there is none.
    */
   #takeHidden(explanation: Explanation, observer: RecordedOperation, revision: number): Pick<Period, "fromMs"> | null {
     const { by, value } = explanation;
@@ -283,7 +283,7 @@ export class KeyReplay {
     if (expired !== null) {
       return expired;
     }
-    // The one that began last, because it is the one that explains least of what came earlier.
+    // Takes the one that began last, because it explains the fewest earlier answers.
     const [latest] = this.#hiddenBefore(observer, revision)
       .filter(({ recorded }) => explains(recorded, explanation))
       .sort((a, b) => b.floor - a.floor);
@@ -294,7 +294,7 @@ export class KeyReplay {
     return { fromMs: by === "a delete" ? this.#hiddenFromMs : ALWAYS };
   }
 
-  /** What a hidden write has put in the place of everything else, and whose time was up then, has removed it. */
+  /** A hidden write may have replaced the value, and may then have expired itself. */
   #takeShortLived(observer: RecordedOperation, revision: number): Pick<Period, "fromMs"> | null {
     for (const placed of this.#hiddenBefore(observer, revision)) {
       const value = valueWrittenBy(placed.recorded.operation);
@@ -312,7 +312,7 @@ export class KeyReplay {
     }
   }
 
-  /** Like it, for the end of the time of this value. */
+  /** Like it, for the expiry of this value. */
   #takeExpiry(value: string, observer: RecordedOperation, revision: number): Pick<Period, "fromMs"> | null {
     const expiry = this.#expiries.get(value);
     if (expiry === undefined || expiry.floor >= revision || expiry.recorded.startMs > observer.endMs) {
@@ -331,7 +331,7 @@ export class KeyReplay {
     return this.#hidden.filter(({ recorded, floor }) => floor < revision && recorded.startMs <= observer.endMs);
   }
 
-  /** Where the key came into being again at this revision, it was absent before, since the write before. */
+  /** If the key was created again at this revision, it was absent since the write before. */
   #insertAbsenceBefore(createRevision: number, fromMs: number): void {
     const at = this.#periods.findIndex(({ revision }) => revision >= createRevision);
     const { revision } = this.#periods[Math.max(0, at - 1)] as Period;
@@ -361,7 +361,7 @@ function explains({ operation }: RecordedOperation, { by, value }: Explanation):
   return isDelete ? by === "a delete" : by === "a write" && (value === null || valueWrittenBy(operation) === value);
 }
 
-/** What could have happened unseen so that an answer that contradicts the state is true; null if nothing could. */
+/** The hidden operation that would make the answer true although it contradicts the state; null if there is none. */
 function explanationOf(state: KeyState, { id, operation }: RecordedOperation, answer: KeyAnswer): Explanation | null {
   const removed: Explanation = { by: "a delete", value: state?.value ?? null, state: null };
   const content = contentShownBy(answer);
@@ -394,13 +394,13 @@ function explanationOfSwap(
     const expectsAbsence = expectedModRevision === undefined || expectedModRevision === 0;
     return expectsAbsence ? { by: "a delete", value: state?.value ?? null, state: null } : null;
   }
-  // A revision that the client knew is one that somebody was told.
+  // A client can know a revision only from an answer, so the write was not hidden.
   return expectedModRevision === undefined
     ? { by: "a write", value: expectedValue, state: unseen(expectedValue, id) }
     : null;
 }
 
-/** Whoever wrote what was found is known, so nothing unseen came after it; but something may have come before. */
+/** The writer of the found value is known, so no hidden write came after it, but one may have come before. */
 function explanationOfContent(
   state: NonNullable<KeyState>,
   { value, createRevision, modRevision, version }: KeyContent,
@@ -413,7 +413,7 @@ function explanationOfContent(
   return { by: isNewer ? "a delete" : "a write", value: null, state: content };
 }
 
-/** A key that a hidden write made. */
+/** A key as a hidden write made it. */
 function unseen(value: string, id: number): KeyState {
   return { value, createRevision: unknownRevision(id), modRevision: unknownRevision(id), version: 1 };
 }

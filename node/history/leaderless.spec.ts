@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { leaderlessSpans, type Span } from "./leaderless.ts";
 
-/** How long clients waited. */
+/** How long clients wait. */
 const TIMEOUT_MS = 200;
 const BEFORE = { fromMs: Number.NEGATIVE_INFINITY, toMs: 1_000 };
 
-/** Times at intervals of 50 ms, both ends included. */
+/** Times 50 ms apart, both ends included. */
 function steadily(fromMs: number, toMs: number): number[] {
   return Array.from({ length: (toMs - fromMs) / 50 + 1 }, (_, at) => fromMs + at * 50);
 }

@@ -1,7 +1,7 @@
 /**
- * When nobody may have led, told by the writes that were acknowledged: as long as they come closely one after the other,
- * somebody leads and has a majority. What is between them otherwise may have another cause, so this is too much rather
- * than too little.
+ * Finds the times at which the cluster may have had no leader, from the acknowledged writes. Acknowledgements in quick
+ * succession show that a leader has a quorum. A longer gap may have another cause, so the result errs towards too much
+ * time.
  */
 
 /** A span of time, in milliseconds of the recorder's clock. */
@@ -11,19 +11,19 @@ export interface Span {
 }
 
 /**
- * Below what anybody needs to find out that a leader is gone and to follow it, and above what a write takes. A leader
- * that hands over is followed within it, and time that is lost then does not count.
+ * Shorter than the time in which members notice a lost leader and elect another one; longer than a write takes. A
+ * handover fits within it, and the time lost to one does not count.
  */
 const GAP_MS_MIN = 200;
-/** Between two heartbeats: whoever leads next goes on with the time that the last one told. */
+/** Between two heartbeats: the next leader continues from the cluster time in the last one. */
 const HEARTBEAT_MS = 100;
 
 /**
- * Spans in which nobody may have led, in the order of time and apart from each other.
+ * Spans in which there may have been no leader, in the order of time, without overlap.
  *
  * @param writesMs when writes were acknowledged, in rising order. Nothing is known before the first and after the last.
- * @param timeoutMs how long clients waited at most: a leader may have been lost so much earlier than its last
- *   acknowledgement came.
+ * @param timeoutMs how long clients waited at most. The leader may have been lost by so much before its last
+ * acknowledgement.
  */
 export function leaderlessSpans(writesMs: readonly number[], timeoutMs: number): readonly Span[] {
   const spans: Span[] = [];

@@ -15,7 +15,7 @@ const KINDS: readonly (readonly [name: string, options: LivedLocksOptions])[] = 
   ["an exclusive lock with a delay", { ...SIZE, rw: false, lockDelaySeconds: 1 }],
   ["a read-write lock", { ...SIZE, rw: true, lockDelaySeconds: 0 }],
   ["a read-write lock with a delay", { ...SIZE, rw: true, lockDelaySeconds: 1 }],
-  ["a lock whose clients mostly do not know", { ...SIZE, unknownPercent: 40, rw: false, lockDelaySeconds: 0 }],
+  ["a lock whose clients often get no answer", { ...SIZE, unknownPercent: 40, rw: false, lockDelaySeconds: 0 }],
 ];
 const RUNS = 15;
 const LIMITS: ExpiryLimits = { clockDrift: 0, clockResolutionMs: 1, lateMsMax: 50, leaderless: [] };
@@ -40,7 +40,7 @@ describe("histories of locks that were lived", () => {
     });
   }
 
-  it("are watched whole: whatever is left out of them is found", () => {
+  it("are watched completely: a missing change is found", () => {
     const [, options] = KINDS[2] as (typeof KINDS)[number];
     fc.assert(
       fc.property(random, fc.nat(), (next, at) => {
@@ -52,7 +52,7 @@ describe("histories of locks that were lived", () => {
     );
   });
 
-  it("have waits, guarded writes that count and that do not, and holds that end by themselves", () => {
+  it("have waits, guarded writes with and without effect, and holds that expire", () => {
     const seen = new Set<string>();
     fc.sample(random, { seed: 7, numRuns: 20 }).forEach((next) => {
       for (const record of livedLocks(next, KINDS[2]?.[1] as LivedLocksOptions).records) {
@@ -64,7 +64,7 @@ describe("histories of locks that were lived", () => {
   });
 });
 
-/** The same, without one of its changes. */
+/** The same watcher without one of its changes. */
 function without({ streams, ...watching }: Watching<WatchedLockChange>, at: number): Watching<WatchedLockChange> {
   const count = streams.flatMap(({ messages }) => messages.flatMap(({ changes }) => changes)).length;
   let position = 0;

@@ -1,7 +1,7 @@
 /**
- * Random histories of one lock that are correct because they were lived: clients whose operations overlap, each executed
- * by the real state machine at a moment between its start and its end, or, if nobody is told the outcome, at any time
- * after its start or never.
+ * Random histories of one lock that are correct by construction. The real state machine executes each operation at a
+ * moment between its start and its end. An operation of unknown outcome is executed at any time after its start, or
+ * never.
  */
 
 import {
@@ -20,7 +20,7 @@ type Random = (bound: number) => number;
 export interface LivedLocksOptions {
   readonly clients: number;
   readonly operationsPerClient: number;
-  /** Of 100 operations, how many nobody gets an answer to. */
+  /** Percentage of operations whose answer is lost. */
   readonly unknownPercent: number;
   readonly rw: boolean;
   readonly lockDelaySeconds: number;
@@ -29,7 +29,7 @@ export interface LivedLocksOptions {
 interface Client {
   readonly name: string;
   left: number;
-  /** Token of the hold that it believes to have; 0 = none. */
+  /** Token of the hold that the client believes it has; 0 = none. */
   token: number;
 }
 
@@ -39,22 +39,22 @@ interface Happening {
 }
 
 const TICK_MS_FIRST = 1_000;
-/** What an operation takes on each way, and what a client rests, in milliseconds. */
+/** Longest time of a message in each direction, and longest pause of a client, in milliseconds. */
 const WAY_MS_MAX = 20;
 const REST_MS_MAX = 150;
 /** How long after its start an operation of unknown outcome may be executed. */
 const LATE_MS_MAX = 600;
-/** How long after an attempt the next one of the request may come: a hold may be lost in between. */
+/** How long after an attempt the next one of the request may come. It is long enough to lose a hold meanwhile. */
 const RETRY_MS_MAX = 2_500;
 const NOT_EXECUTED_PERCENT = 3;
 const WAITS_MS = [0, 0, 300, 1_000, 3_000] as const;
 const TTLS_MS = [1_000, 2_000] as const;
-/** How often the leader looks for what has run out. */
+/** How often the leader looks for expired holds. */
 const EXPIRY_INTERVAL_MS = 13;
 
 export interface LivedLocks {
   readonly records: readonly LockRecord[];
-  /** Somebody who watched the lock all the time. */
+  /** A watcher that watched the lock all the time. */
   readonly watching: Watching<WatchedLockChange>;
 }
 
@@ -68,9 +68,9 @@ class Life {
   readonly #lock: AppliedLock;
   readonly #records: LockRecord[] = [];
   readonly #happenings: Happening[] = [];
-  /** What to do when a wait ends, by the number of its attempt. */
+  /** Callbacks for the end of a wait, by the number of its attempt. */
   readonly #waits = new Map<number, (outcome: Outcome) => void>();
-  /** Tokens that were told, which anybody may use. */
+  /** Tokens that answers have shown. Any client may use them. */
   readonly #tokens: number[] = [];
   readonly #told: WatchMessage<WatchedLockChange>[] = [{ kind: "created", revision: 0, changes: [], atMs: 0 }];
   #nowMs = 0;
@@ -106,7 +106,7 @@ class Life {
     };
   }
 
-  /** The watcher is told at once of what has changed. */
+  /** The watcher gets each change at once. */
   #tell(): void {
     const { store, revision } = this.#lock.log;
     const told = this.#told.at(-1)?.revision ?? 0;
@@ -127,7 +127,7 @@ class Life {
     this.#told.push({ kind, revision, changes: news, atMs: this.#nowMs });
   }
 
-  /** The earliest that is to happen; null if nobody does anything any more. */
+  /** The next event; null if no client does anything more. */
   #next(): Happening | null {
     if (this.#happenings.length <= 1) {
       return null;
@@ -138,7 +138,7 @@ class Life {
     return this.#happenings.splice(at, 1)[0] ?? null;
   }
 
-  /** No two things happen at one moment. */
+  /** No two events happen at the same moment. */
   #after(ms: number, happen: () => void): void {
     this.#happenings.push({ ms: this.#nowMs + ms + (1 + this.#random(1_000)) / 1_001, happen });
   }
@@ -176,7 +176,7 @@ class Life {
     }
     const end = (outcome: LockRecord["outcome"]): void => {
       if (outcome.kind === "ok" && outcome.answer.kind === "refused" && outcome.answer.reason === "LEADER_CHANGED") {
-        // Another attempt has taken its place: nobody knows what comes of that.
+        // Another attempt has taken its place, so the outcome of this one is unknown.
         goOn();
         return;
       }
@@ -207,7 +207,10 @@ class Life {
     });
   }
 
-  /** Another attempt of the request may come after that which is answered; nobody waits for it, so it is undone (S25). */
+  /**
+   * A further attempt of the request may come after the answered one. No client waits for it, so its hold is undone
+   * (S25).
+   */
   #straggle(operation: LockOperation, request: number): void {
     if (operation.kind !== "acquire" || this.#random(3) > 0) {
       return;
@@ -221,7 +224,7 @@ class Life {
     });
   }
 
-  /** Whoever asked has gone: it is executed late or never, and if it waits, it may be undone. */
+  /** The caller has left: the request is executed late or never, and if it waits, it may be undone. */
   #loseAnswer(operation: LockOperation): void {
     if (this.#random(3) === 0) {
       return;
@@ -254,7 +257,7 @@ class Life {
       }
       const ttlMs = TTLS_MS[this.#random(TTLS_MS.length)] as number;
       const waitMs = WAITS_MS[this.#random(WAITS_MS.length)] as number;
-      // What it held before is left to time.
+      // The client leaves its earlier hold to expire.
       client.token = 0;
       this.#asked++;
       return { kind: "acquire", lock, mode: this.#mode(), owner: `owner-${this.#asked}`, ttlMs, waitMs };
@@ -272,7 +275,7 @@ class Life {
       };
     }
     client.token = 0;
-    // Or it dies, and leaves its hold to time.
+    // Or the client dies, and leaves its hold to expire.
     return dice < 80 ? { kind: "release", lock, token } : { kind: "describe", lock };
   }
 
@@ -291,8 +294,8 @@ class Life {
   }
 
   /**
-   * Executes it now, by an attempt of a request of its own or of that of another attempt, and tells the answer when there
-   * is one; returns the number of the attempt.
+   * Executes the operation now, as an attempt of a new request or of `request`. Calls back with the answer when there
+   * is one, and returns the number of the attempt.
    */
   #execute(operation: LockOperation, answered: (answer: LockAnswer) => void, request?: number): number {
     this.#attempts++;

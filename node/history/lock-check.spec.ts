@@ -25,16 +25,16 @@ function judged(lines: readonly LockLine[], limits = LIMITS): string {
   return lockCheck(locksOf(...lines), limits).join("\n");
 }
 
-/** The lock is held by "a" with the token 5. */
+/** "a" holds the lock with the token 5. */
 const HELD: LockLine = [acquire("a"), 0, 10, acquired(["a", 5])];
 const READ: LockLine = [acquire("r", "read"), 0, 10, acquired(["r", 5, "read"])];
 const WRITTEN: LockLine = [acquire("w", "write"), 0, 10, acquired(["w", 5, "write"])];
-/** A hold that was ended by force, at the revision 4, and the next one. */
+/** A hold that is ended by force at revision 4, then the next one. */
 const FORCED: LockLine = [force(0), 2, 8, released(4)];
 const HELD_LATER: LockLine = [acquire("a"), 10, 20, acquired(["a", 5])];
 const RELEASED: LockLine = [release(5), 20, 30, released(6)];
 
-/** What is right, and what is wrong with what part of the rule in its message. */
+/** For each rule, a good history, a bad one, and a part of the message about the bad one. */
 const HISTORIES: readonly (readonly [
   rule: string,
   good: readonly LockLine[],
@@ -48,7 +48,7 @@ const HISTORIES: readonly (readonly [
     "revisions never go backwards",
   ],
   [
-    "tokens grow beyond whatever was answered",
+    "tokens grow beyond every earlier revision",
     [
       [describeIt, 0, 5, described(viewAt(4, []))],
       [acquire("a"), 6, 10, acquired(["a", 5])],
@@ -122,7 +122,7 @@ const HISTORIES: readonly (readonly [
     "no hold beside",
   ],
   [
-    "who is told that its hold is lost may have become a reader before",
+    "a client that gets LOCK_LOST may have become a reader before",
     [
       WRITTEN,
       [change(5, "read"), 20, 1_090, refused("LOCK_LOST")],
@@ -212,19 +212,19 @@ const HISTORIES: readonly (readonly [
     "before it is shown",
   ],
   [
-    "a lock is free if nobody holds it",
+    "a lock is free without holds",
     [[describeIt, 0, 5, described(viewAt(4, [], { state: "cooldown" }))]],
     [[describeIt, 0, 5, described(viewAt(4, [], { state: "held" }))]],
     "the state follows from the holds",
   ],
   [
-    "who has acquired a hold is shown it",
+    "the answer to an acquire shows the hold",
     [HELD],
     [[acquire("a"), 0, 10, { ...acquired(["a", 5]), view: viewAt(5, []) } as LockLine[3]]],
-    "is among those who have one",
+    "is among the owners shown",
   ],
   [
-    "a hold is that of somebody who asked for it",
+    "a hold belongs to its requester",
     [
       [acquire("a"), 0, 10, "unknown"],
       [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
@@ -233,10 +233,10 @@ const HISTORIES: readonly (readonly [
       [acquire("a"), 40, 50, "unknown"],
       [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
     ],
-    "somebody who asked for it",
+    "belongs to its requester",
   ],
   [
-    "what was certainly not executed has no hold",
+    "a request that was not executed has no hold",
     [
       [acquire("a"), 0, 10, "not-executed"],
       [describeIt, 20, 30, described(viewAt(5, []))],
@@ -245,28 +245,28 @@ const HISTORIES: readonly (readonly [
       [acquire("a"), 0, 10, "not-executed"],
       [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
     ],
-    "somebody who asked for it",
+    "belongs to its requester",
   ],
   [
-    "a guarded write counts before the release, by its revision",
+    "a guarded write takes effect before the release, by its revision",
     [HELD, [guarded(5), 15, 40, written(6)], [release(5), 20, 30, released(7)]],
     [HELD, [guarded(5), 15, 40, written(8)], [release(5), 20, 30, released(7)]],
     "never live again",
   ],
   [
-    "a guarded write counts before the release, by its time",
+    "a guarded write takes effect before the release, by its time",
     [HELD, [guarded(5), 25, 40, written(6)], [release(5), 20, 30, released(7)]],
     [HELD, [guarded(5), 35, 40, written(6)], [release(5), 20, 30, released(7)]],
     "never live again",
   ],
   [
-    "a guarded write counts before the hold was forced to end",
+    "a guarded write takes effect before a release by force",
     [HELD, [guarded(5), 15, 40, written(6)], [force(0), 20, 30, released(7)]],
     [HELD, [guarded(5), 15, 40, written(8)], [force(0), 20, 30, released(7)]],
     "never live again",
   ],
   [
-    "a guarded write counts before the next hold",
+    "a guarded write takes effect before the next hold",
     [
       HELD,
       [release(5), 20, 30, "unknown"],
@@ -282,13 +282,13 @@ const HISTORIES: readonly (readonly [
     "no hold beside",
   ],
   [
-    "a guarded write counts before the hold has expired",
+    "a guarded write takes effect before the hold expires",
     [HELD, [guarded(5), 1_500, 1_510, written(6)], [change(5), 1_520, 1_530, refused("LOCK_LOST")]],
     [HELD, [change(5), 1_520, 1_530, refused("LOCK_LOST")], [guarded(5), 1_540, 1_550, written(6)]],
     "never live again",
   ],
   [
-    "a guarded write counts after the grant",
+    "a guarded write takes effect after the grant",
     [HELD, [guarded(5), 5, 20, written(6)]],
     [HELD, [guarded(5), 5, 20, written(4)]],
     "within the life of its hold",
@@ -297,7 +297,7 @@ const HISTORIES: readonly (readonly [
     "a hold for reading guards nothing",
     [READ, [guarded(5), 20, 30, refused("FENCED")]],
     [READ, [guarded(5), 20, 30, written(6)]],
-    "only who may write guards",
+    "only a hold for writing guards writes",
   ],
   [
     "a hold that was given back was live until then",
@@ -312,7 +312,7 @@ const HISTORIES: readonly (readonly [
     "no hold ends before its time",
   ],
   [
-    "no hold is gone before its time, as others see it",
+    "no hold is gone before its time, as other clients see it",
     [HELD, [describeIt, 990, 1_001, described(viewAt(6, []))]],
     [HELD, [describeIt, 980, 999, described(viewAt(6, []))]],
     "no hold ends before its time",
@@ -324,7 +324,7 @@ const HISTORIES: readonly (readonly [
     "no hold ends before its time",
   ],
   [
-    "what was forced before does not excuse the end of what comes after",
+    "a release by force does not explain the end of a later hold",
     [FORCED, HELD_LATER, [force(0), 35, 90, "unknown"], [guarded(5), 40, 50, refused("FENCED")]],
     [FORCED, HELD_LATER, [guarded(5), 40, 50, refused("FENCED")]],
     "no hold ends before its time",
@@ -355,7 +355,7 @@ const HISTORIES: readonly (readonly [
     "no hold ends before its time",
   ],
   [
-    "a renewal sets the time anew, also to a shorter one",
+    "a renewal starts a new TTL, also a shorter one",
     [
       HELD,
       [change(5, "exclusive", 100), 20, 30, acquired(["a", 5], [], 0, 6)],
@@ -369,13 +369,13 @@ const HISTORIES: readonly (readonly [
     "no hold ends before its time",
   ],
   [
-    "a hold whose time is up is gone soon",
+    "an expired hold is gone soon",
     [HELD, [guarded(5), 3_005, 3_015, written(6)]],
     [HELD, [guarded(5), 3_015, 3_020, written(6)]],
     "is gone soon",
   ],
   [
-    "a hold that nobody was told of may end at any time",
+    "a hold that no answer shows may end at any time",
     [
       [acquire("a"), 0, 10, "unknown"],
       [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
@@ -408,7 +408,7 @@ describe("the judgement of locks", () => {
     expect(judged(early, { ...LIMITS, clockResolutionMs: 10 })).to.equal("");
   });
 
-  it("lets holds be late while nobody leads", () => {
+  it("lets holds be late while there is no leader", () => {
     const late: readonly LockLine[] = [HELD, [guarded(5), 4_000, 4_010, written(6)]];
     expect(judged(late)).to.contain("is gone soon");
     expect(judged(late, { ...LIMITS, leaderless: [{ fromMs: 500, toMs: 2_000 }] })).to.equal("");

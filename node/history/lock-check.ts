@@ -1,13 +1,13 @@
 /**
- * Judges what clients were told of locks. It needs no model of the service: every rule compares what two operations have
- * shown for certain, by the revisions in their answers and by the times of the operations, and what is of unknown outcome
- * never makes a history wrong by itself.
+ * Judges the answers that clients got about locks. It needs no model of the service: every rule compares facts that two
+ * operations have shown, by the revisions in their answers and by their times. An operation of unknown outcome never
+ * makes a history wrong by itself.
  *
  * - Tokens grow over the life of a lock, and a hold belongs to one request.
- * - No hold beside a writer's or an exclusive one.
- * - A hold is live from its grant to its end, and never again; a guarded write counts only within.
- * - No hold ends before its time but by somebody's doing, and none long after.
- * - Who waits is served in the order of waiting, and is not forgotten (`lock-queue.ts`).
+ * - There is no other hold beside a writer's or an exclusive one.
+ * - A hold is live from its grant to its end, and never again. A guarded write takes effect only within that time.
+ * - No hold ends before its time unless an operation ends it, and none lives long after its time.
+ * - Waiters are served in the order of waiting, and none is forgotten (`lock-queue.ts`).
  */
 
 import type { ExpiryLimits } from "./expiries.ts";
@@ -18,7 +18,7 @@ import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts"
 
 const NO_ONE_ELSE: ReadonlySet<string> = new Set(["exclusive", "write"]);
 
-/** What contradicts the history of locks, in words; empty if nothing does. */
+/** Returns the contradictions in the history of locks in words; empty if there are none. */
 export function lockCheck(records: readonly LockRecord[], limits: ExpiryLimits): readonly string[] {
   const relevant = records.filter(({ outcome }) => outcome.kind !== "not-executed");
   const wrong = [...contradictionsOfOrder(revisionAnswersOfLocks(relevant))];
@@ -34,7 +34,7 @@ export function lockCheck(records: readonly LockRecord[], limits: ExpiryLimits):
   return wrong;
 }
 
-/** The revisions that were told, by which locks and everything else have one order. */
+/** The revisions in the answers. They put locks and all other primitives into one order. */
 export function revisionAnswersOfLocks(records: readonly LockRecord[]): readonly RevisionAnswer[] {
   return records.flatMap((record) => {
     const { startMs, endMs, operation } = record;
@@ -54,7 +54,7 @@ function revisionOf(answer: { readonly kind: string; readonly revision?: number 
   return answer.revision ?? null;
 }
 
-/** What is wrong with what one answer shows. */
+/** The rules that the state shown by one answer breaks. */
 function contradictionsOfView(record: LockRecord): readonly string[] {
   const view = viewOf(record);
   const answer = lockAnswerOf(record);
@@ -76,7 +76,7 @@ function contradictionsOfView(record: LockRecord): readonly string[] {
     wrong.push(`the state follows from the holds, it is ${state}`);
   }
   if (answer?.kind === "acquired" && !holds.some(({ token, mode }) => token === answer.token && mode === answer.mode)) {
-    wrong.push("who has acquired a hold is among those who have one");
+    wrong.push("the owner of an acquired hold is among the owners shown");
   }
   const shown = holds.map(({ token, mode, owner }) => `${token} (${mode}, ${owner})`).join(", ");
   return wrong.map((rule) => `${rule}: ${describeLockRecord(record)} was shown ${shown || "none"} at ${revision}`);
@@ -91,7 +91,7 @@ function isStateOf({ state, holds }: LockView): boolean {
   return state === expected[first.mode];
 }
 
-/** Whoever has a hold has asked for it: a hold that nobody was told of is that of a request that was under way. */
+/** The owner of a hold has requested it. A hold that no answer has granted is that of a request that was open. */
 function contradictionsOfOwners(records: readonly LockRecord[]): readonly string[] {
   const askedMs = new Map<string, number>();
   for (const { operation, startMs } of records) {
@@ -103,7 +103,7 @@ function contradictionsOfOwners(records: readonly LockRecord[]): readonly string
     (viewOf(record)?.holds ?? [])
       .filter(({ owner }) => (askedMs.get(owner) ?? Number.POSITIVE_INFINITY) > record.endMs)
       .map(({ token, owner }) => {
-        return `a hold is that of somebody who asked for it: ${describeLockRecord(record)} was shown ${token} of ${owner}`;
+        return `a hold belongs to its requester: ${describeLockRecord(record)} was shown ${token} of ${owner}`;
       }),
   );
 }
@@ -111,7 +111,7 @@ function contradictionsOfOwners(records: readonly LockRecord[]): readonly string
 function contradictionsOfHolds(holds: readonly Hold[], limits: ExpiryLimits): readonly string[] {
   const wrong = holds.flatMap((hold) => [...contradictionsOfLife(hold), ...contradictionsOfTime(hold, limits)]);
   for (const [at, hold] of holds.entries()) {
-    // Those that were granted before it, of which one at most is wrong without others of them being wrong too.
+    // One conflict is enough to report: the last one.
     const other = holds.slice(0, at).findLast((before) => overlaps(before, hold, limits));
     if (other !== undefined) {
       wrong.push(
@@ -123,7 +123,7 @@ function contradictionsOfHolds(holds: readonly Hold[], limits: ExpiryLimits): re
   return wrong;
 }
 
-/** A hold is granted to one request, after it was asked for, lives, and is gone for good. */
+/** A hold is granted to one request, after its start. It ends once, and never comes back. */
 function contradictionsOfLife(hold: Hold): readonly string[] {
   const { token, grants, lastRevision, lastMs, goneRevision, goneMs, firstMs, mode, writes } = hold;
   const wrong: string[] = [];
@@ -132,7 +132,7 @@ function contradictionsOfLife(hold: Hold): readonly string[] {
     wrong.push(`a hold is granted to one request: ${token} to ${grants.map(describeLockRecord).join(" and ")}`);
   }
   if (grant !== undefined && firstMs.at < grant.startMs) {
-    wrong.push(`a hold is granted after it was asked for: ${token}, ${shownBy("seen by", firstMs)}`);
+    wrong.push(`a hold is granted after its request began: ${token}, ${shownBy("seen by", firstMs)}`);
   }
   if (lastRevision.at >= goneRevision.at) {
     wrong.push(
@@ -149,17 +149,17 @@ function contradictionsOfLife(hold: Hold): readonly string[] {
   const early = writes.find(({ revision }) => revision <= token);
   if (early !== undefined) {
     wrong.push(
-      `a guarded write counts within the life of its hold: ${describeLockRecord(early.by)} at ${early.revision}`,
+      `a guarded write takes effect within the life of its hold: ${describeLockRecord(early.by)} at ${early.revision}`,
     );
   }
   const [write] = writes;
   if (mode === "read" && write !== undefined) {
-    wrong.push(`only who may write guards: ${describeLockRecord(write.by)} with a hold for reading`);
+    wrong.push(`only a hold for writing guards writes: ${describeLockRecord(write.by)} with a hold for reading`);
   }
   return wrong;
 }
 
-/** No hold ends before its time by itself, and none lives long after it. */
+/** No hold expires before its time, and none lives long after it. */
 function contradictionsOfTime(hold: Hold, limits: ExpiryLimits): readonly string[] {
   const { token, goneMs, lastMs, enders } = hold;
   const wrong: string[] = [];
@@ -169,12 +169,12 @@ function contradictionsOfTime(hold: Hold, limits: ExpiryLimits): readonly string
     wrong.push(`no hold ends before its time: ${token} was gone ${early} ms early for ${shownBy("", goneMs)}`);
   }
   if (lastMs.at > hold.latestExpiryMs(limits)) {
-    wrong.push(`a hold whose time is up is gone soon: ${token} was live still for ${shownBy("", lastMs)}`);
+    wrong.push(`an expired hold is gone soon: ${token} was still live for ${shownBy("", lastMs)}`);
   }
   return wrong;
 }
 
-/** Whether a hold was live for certain when another, which may not be beside it, was granted. */
+/** Whether `before` was certainly live when `hold` was granted, and the two exclude each other. */
 function overlaps(before: Hold, hold: Hold, limits: ExpiryLimits): boolean {
   if (!(before.mayRead(hold.token) && hold.mayRead()) && before.lastRevision.at >= hold.token) {
     return true;
@@ -183,5 +183,5 @@ function overlaps(before: Hold, hold: Hold, limits: ExpiryLimits): boolean {
 }
 
 function shownBy(what: string, { by }: Sight): string {
-  return `${what} ${by === null ? "nobody" : describeLockRecord(by)}`.trim();
+  return `${what} ${by === null ? "no operation" : describeLockRecord(by)}`.trim();
 }

@@ -1,8 +1,8 @@
-/** Histories of locks written by hand: operations with their times and answers, on one line each. */
+/** Histories of locks written by hand: one line for each operation with its times and its answer. */
 
 import type { LockAnswer, LockMode, LockOperation, LockRecord, LockView, SeenHold } from "./lock-history.ts";
 
-/** A line: what was asked for, start and end in milliseconds, and what came of it. */
+/** A line: the request, its start and end in milliseconds, and its outcome. */
 export type LockLine = readonly [LockOperation, number, number, LockAnswer | "unknown" | "not-executed"];
 
 export function locksOf(...lines: readonly LockLine[]): LockRecord[] {
@@ -15,7 +15,7 @@ export function locksOf(...lines: readonly LockLine[]): LockRecord[] {
 }
 
 const lock = "l";
-/** Life of all holds. */
+/** TTL of all holds. */
 export const TTL_MS = 1_000;
 
 export function acquire(owner: string, mode: LockMode = "exclusive", waitMs = 0): LockOperation {
@@ -31,7 +31,7 @@ export const force = (token: number): LockOperation => ({ kind: "force-release",
 export const guarded = (token: number): LockOperation => ({ kind: "guarded-write", lock, token, what: "a key" });
 export const describeIt: LockOperation = { kind: "describe", lock };
 
-/** The owner and the token of a hold, with its mode if it is no exclusive one. */
+/** The owner and the token of a hold, with its mode if it is not exclusive. */
 export type HoldLine = readonly [owner: string, token: number, mode?: LockMode];
 
 export function viewAt(revision: number, holds: readonly HoldLine[], more: Partial<LockView> = {}): LockView {
@@ -42,7 +42,7 @@ export function viewAt(revision: number, holds: readonly HoldLine[], more: Parti
   return { state, holds: seen, waiters: 0, revision, ...more };
 }
 
-/** The hold, which is shown with others; granted after so long. */
+/** The hold, shown with the other holds; granted after a wait of `waitedMs`. */
 export function acquired(
   hold: HoldLine,
   others: readonly HoldLine[] = [],

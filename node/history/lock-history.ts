@@ -1,6 +1,6 @@
 /**
- * What clients did with locks, and what they were told. A lock is an exclusive one or a read-write lock, and its name in
- * a history is of one of them only. Owners name acquisitions: each asks under an owner of its own.
+ * What clients did with locks, and which answers they got. A lock is an exclusive one or a read-write lock; a name in a
+ * history belongs to only one of the two. Each acquisition has an owner name of its own.
  */
 
 import type { RecordedOperation } from "./history.ts";
@@ -8,22 +8,22 @@ import type { RecordedOperation } from "./history.ts";
 /** `exclusive` on exclusive locks only, the others on read-write locks only. */
 export type LockMode = "exclusive" | "read" | "write";
 
-/** What a client asked for. All of a history come from one subject, and name a hold by its token. */
+/** A client's request. All requests of a history come from one subject, and name a hold by its token. */
 export type LockOperation = { readonly lock: string } & (
   | {
       readonly kind: "acquire";
       readonly mode: LockMode;
       readonly owner: string;
       readonly ttlMs: number;
-      /** How long to wait for it; 0 = not at all. */
+      /** How long to wait for the lock; 0 = not at all. */
       readonly waitMs: number;
     }
-  /** Renews the hold, or changes its mode: to read keeps the token, to write brings another one. */
+  /** Renews the hold, or changes its mode. A downgrade keeps the token; an upgrade brings another one. */
   | { readonly kind: "change"; readonly token: number; readonly mode: LockMode; readonly ttlMs: number }
   | { readonly kind: "release"; readonly token: number }
-  /** Ends this hold, or with the token 0 all of them. */
+  /** Ends the hold with this token; token 0 ends all holds. */
   | { readonly kind: "force-release"; readonly token: number }
-  /** Writes something, a key or memory, under the guard of the hold. */
+  /** Writes a key or memory under the guard of the hold. */
   | { readonly kind: "guarded-write"; readonly token: number; readonly what: string }
   | { readonly kind: "describe" }
 );
@@ -34,7 +34,7 @@ export interface SeenHold {
   readonly mode: LockMode;
 }
 
-/** A lock as an answer shows it: all of its holds at a revision. */
+/** The lock in an answer: all of its holds at a revision. */
 export interface LockView {
   readonly state: "free" | "held" | "read-held" | "write-held" | "cooldown";
   readonly holds: readonly SeenHold[];
@@ -42,37 +42,37 @@ export interface LockView {
   readonly revision: number;
 }
 
-/** What every answer to an acquisition says. */
+/** What every answer to an acquire or a change says. */
 interface Acquisition {
-  /** Cluster ticks that the last attempt has waited, in milliseconds; 0 if that is not known any more. */
+  /** How long the last attempt waited in cluster ticks, in milliseconds; 0 if that is not known any more. */
   readonly waitedMs: number;
-  /** Whether more than one attempt was sent, or the answer is a replay: then the request may have been undone between. */
+  /** Whether there were several attempts, or the answer is a replay: the request may have been undone in between. */
   readonly isRepeated: boolean;
   readonly view: LockView;
 }
 
 export type LockAnswer =
-  /** An acquire or a change has the hold. */
+  /** The acquire or the change got the hold. */
   | ({ readonly kind: "acquired"; readonly token: number; readonly mode: LockMode } & Acquisition)
   | ({ readonly kind: "not-acquired" } & Acquisition)
-  /** A release, also by force, has ended holds at the revision. */
+  /** The release (also by force) ended holds at the revision. */
   | { readonly kind: "released"; readonly revision: number }
-  /** A release by force found nothing to end. */
+  /** The release by force found no hold to end. */
   | { readonly kind: "nothing-released"; readonly revision: number }
   /** The guarded write was executed at the revision. */
   | { readonly kind: "written"; readonly revision: number }
   | { readonly kind: "described"; readonly view: LockView }
-  /** It was executed, and came to nothing for this reason. */
+  /** It was executed, and refused for this reason. */
   | { readonly kind: "refused"; readonly reason: string };
 
 export type LockRecord = RecordedOperation<LockOperation, LockAnswer>;
 
-/** The answer; null if there was none. */
+/** The answer; null if there is none. */
 export function lockAnswerOf({ outcome }: LockRecord): LockAnswer | null {
   return outcome.kind === "ok" ? outcome.answer : null;
 }
 
-/** How the answer shows the lock; null if it does not. */
+/** The lock as the answer shows it; null if it does not. */
 export function viewOf(record: LockRecord): LockView | null {
   const answer = lockAnswerOf(record);
   return answer !== null && "view" in answer ? answer.view : null;

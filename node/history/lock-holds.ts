@@ -1,13 +1,13 @@
 /**
- * What a history shows of the holds of one lock: by which operation each was granted, until when it was seen, and from
- * when it was gone. A hold is known by its token, which is the revision of its grant. Whatever is said here is certain,
- * whatever became of the operations of unknown outcome.
+ * What a history shows of the holds of one lock: the operation that granted each hold, how long it was seen live, and
+ * from when it was seen gone. A token identifies a hold; it is the revision of the grant. All facts here are certain,
+ * whatever the outcome of the unknown operations.
  */
 
 import { type ClockLimits, type ExpiryLimits, latestEndMs, shortestMs } from "./expiries.ts";
 import { type LockMode, type LockRecord, lockAnswerOf, viewOf } from "./lock-history.ts";
 
-/** One end of what is known, and who showed it. */
+/** One bound of what is known, and the operation that showed it. */
 export interface Sight {
   readonly at: number;
   readonly by: LockRecord | null;
@@ -15,29 +15,29 @@ export interface Sight {
 
 const NEVER: Sight = { at: Number.NEGATIVE_INFINITY, by: null };
 const NOT_YET: Sight = { at: Number.POSITIVE_INFINITY, by: null };
-/** Refusals by which the hold that was named is not live. */
+/** Reasons of a refusal that mean that the named hold is not live. */
 const GONE_REASONS: ReadonlySet<string> = new Set(["LOCK_LOST", "NOT_LOCK_HOLDER", "FENCED"]);
 
 export class Hold {
   readonly token: number;
-  /** Mode of the grant; null if nobody was told. */
+  /** Mode of the grant; null if no answer showed it. */
   mode: LockMode | null = null;
-  /** Operations that were told that they have it, without its renewals. */
+  /** Operations whose answers granted the hold, without its renewals. */
   readonly grants: LockRecord[] = [];
-  /** What may have renewed it, or changed its mode. */
+  /** Operations that may have renewed it, or changed its mode. */
   readonly changes: LockRecord[] = [];
-  /** Writes that counted under its guard, and the revisions that they have made. */
+  /** Writes that took effect under its guard, with their revisions. */
   readonly writes: { readonly by: LockRecord; readonly revision: number }[] = [];
-  /** What may have ended it before its time. */
+  /** Operations that may have ended it before its time. */
   readonly enders: LockRecord[] = [];
-  /** The last revision, and the last time, at which it was live still. */
+  /** The last revision and the last time at which it was still live. */
   lastRevision = NEVER;
   lastMs = NEVER;
   /** The last revision at which it was live for writing. */
   lastWriting = NEVER;
-  /** The first time at which it had certainly been granted. */
+  /** The first time at which it was certainly granted. */
   firstMs = NOT_YET;
-  /** The first revision, and the first time, at which it was not live any more. */
+  /** The first revision and the first time at which it was no longer live. */
   goneRevision = NOT_YET;
   goneMs = NOT_YET;
 
@@ -45,7 +45,7 @@ export class Hold {
     this.token = token;
   }
 
-  /** It was live at the revision if that is known, at some time within the operation. */
+  /** The operation shows the hold live: at the revision, if known, and at some time within the operation. */
   see(by: LockRecord, revision: number | null, mode: LockMode | null): void {
     this.lastMs = later(this.lastMs, { at: by.startMs, by });
     this.firstMs = earlier(this.firstMs, { at: by.endMs, by });
@@ -57,7 +57,7 @@ export class Hold {
     }
   }
 
-  /** It was not live any more at the revision if that is known, at some time within the operation. */
+  /** The operation shows the hold gone: at the revision, if known, and at some time within the operation. */
   miss(by: LockRecord, revision: number | null): void {
     this.goneMs = earlier(this.goneMs, { at: by.endMs, by });
     if (revision !== null) {
@@ -65,7 +65,7 @@ export class Hold {
     }
   }
 
-  /** Whether it may have been a reader's at the revision; at any time, if none is given. */
+  /** Whether it may have been a reader's hold at the revision, or at any time without one. */
   mayRead(revision = Number.POSITIVE_INFINITY): boolean {
     if (this.mode === "exclusive" || this.lastWriting.at >= revision) {
       return false;
@@ -76,7 +76,7 @@ export class Hold {
     return this.mode !== "write" || mayBeDowngraded;
   }
 
-  /** Nothing but an operation that may have ended it can have ended it before this time. */
+  /** Before this time, only an operation that may have ended the hold can have ended it. */
   certainUntilMs(limits: ExpiryLimits): number {
     const [grant] = this.grants;
     if (grant === undefined) {
@@ -86,7 +86,7 @@ export class Hold {
     return Math.max(Math.min(this.earliestExpiryMs(limits), ...enders), this.lastMs.at);
   }
 
-  /** When its time is up at the earliest, if nobody ends it. */
+  /** The earliest time at which it can expire, unless an operation ends it. */
   earliestExpiryMs(limits: ClockLimits): number {
     const [grant] = this.grants;
     if (grant === undefined) {
@@ -95,14 +95,14 @@ export class Hold {
     return Math.min(
       ...this.#lives(grant).map(({ record, ttlMs }) => {
         const answer = lockAnswerOf(record);
-        // A life begins with the grant, however long was waited for it.
+        // The TTL begins with the grant, however long the request waited for it.
         const waitedMs = answer?.kind === "acquired" ? answer.waitedMs : 0;
         return record.startMs + shortestMs(waitedMs, limits) + shortestMs(ttlMs, limits);
       }),
     );
   }
 
-  /** When it must have come to its end at last. */
+  /** The latest time at which it can still be live. */
   latestExpiryMs(limits: ExpiryLimits): number {
     const [grant] = this.grants;
     if (grant === undefined) {
@@ -111,7 +111,10 @@ export class Hold {
     return Math.max(...this.#lives(grant).map(({ record, ttlMs }) => latestEndMs(record.endMs, ttlMs, limits)));
   }
 
-  /** Each life that may be the last one: that of the grant, and those of the renewals that nobody has renewed for sure. */
+  /**
+   * Each TTL that may be the last one: that of the grant, and those of the renewals that no other renewal certainly
+   * follows.
+   */
   #lives(grant: LockRecord): readonly { readonly record: LockRecord; readonly ttlMs: number }[] {
     const renewals = this.changes.filter(isRenewal);
     return [grant, ...renewals]
@@ -120,7 +123,7 @@ export class Hold {
   }
 }
 
-/** All holds of a lock that anybody was told of, by the order of their tokens. */
+/** All holds of a lock that any answer showed, in the order of their tokens. */
 export function holdsOf(records: readonly LockRecord[]): readonly Hold[] {
   const holds = new Map<number, Hold>();
   const holdOf = (token: number): Hold => {
@@ -144,7 +147,7 @@ export function holdsOf(records: readonly LockRecord[]): readonly Hold[] {
   return sorted;
 }
 
-/** Whether a change was a renewal, in whichever mode, or may have been one: an upgrade is another hold. */
+/** Whether a change renewed the hold in any mode, or may have done so. An upgrade makes another hold. */
 function isRenewal(record: LockRecord): boolean {
   const answer = lockAnswerOf(record);
   const { operation } = record;
@@ -155,7 +158,7 @@ function isRenewal(record: LockRecord): boolean {
 }
 
 /**
- * Whether nobody was told what the change has done. Who is told that the hold is lost may have changed it by an earlier
+ * Whether the effect of the change is unknown. A client that gets LOCK_LOST may have changed the hold by an earlier
  * attempt, and lost it then.
  */
 function mayHaveChanged(record: LockRecord): boolean {
@@ -201,18 +204,18 @@ function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
   }
 }
 
-/** Notes the operation with all holds that it may have ended before their time. */
+/** Notes the operation with all holds that it may have ended early. */
 function noteEnders(record: LockRecord, holds: readonly Hold[]): void {
   const { operation } = record;
   const answer = lockAnswerOf(record);
   if (answer?.kind === "acquired" && answer.isRepeated) {
-    // An attempt that nobody waits for may come last, and is undone then, with the hold (S25).
+    // An attempt that no client waits for may come last. It is then undone, together with the hold (S25).
     holds.find((hold) => hold.grants.includes(record))?.enders.push(record);
   }
   if (!("token" in operation) || operation.kind === "guarded-write" || answer?.kind === "nothing-released") {
     return;
   }
-  // Of the changes only an upgrade ends the hold that it is of.
+  // Of the changes, only an upgrade ends the hold that it names.
   const isEnder =
     operation.kind === "change"
       ? operation.mode === "write" && (mayHaveChanged(record) || isUpgrade(record))
@@ -225,7 +228,7 @@ function noteEnders(record: LockRecord, holds: readonly Hold[]): void {
   }
 }
 
-/** Whether the operation was over, by its revision or by its time, when the hold was granted. */
+/** Whether the operation ended before the grant of the hold, by its revision or by its time. */
 function isBeforeGrant(record: LockRecord, { token, grants }: Hold): boolean {
   const answer = lockAnswerOf(record);
   const isOver = answer?.kind === "released" && answer.revision <= token;
@@ -236,7 +239,7 @@ function isUpgrade(record: LockRecord): boolean {
   return lockAnswerOf(record)?.kind === "acquired" && !isRenewal(record);
 }
 
-/** Notes for each hold that the operation has shown that it is not live any more. */
+/** Notes the operation with each hold that it shows to be no longer live. */
 function noteAbsences(record: LockRecord, holds: readonly Hold[]): void {
   const { operation } = record;
   const answer = lockAnswerOf(record);
@@ -262,7 +265,10 @@ function noteAbsences(record: LockRecord, holds: readonly Hold[]): void {
   }
 }
 
-/** Whether a refusal says that the hold is gone: it had been granted before, and for writing where that is needed. */
+/**
+ * Whether the refusal shows that the hold is gone: it was granted before, and for writing where the operation needs
+ * that.
+ */
 function isGone(hold: Hold, { operation, startMs }: LockRecord, reason: string): boolean {
   const isForReading = operation.kind === "guarded-write" && hold.mayRead();
   return GONE_REASONS.has(reason) && hold.firstMs.at < startMs && !isForReading;

@@ -34,8 +34,8 @@ const HISTORIES: readonly (readonly [
   said: string,
 ])[] = [
   [
-    "who came first is served first",
-    // 150 ms before its answer "b" was in the queue, when "c" had not begun.
+    "the first waiter is served first",
+    // "b" was in the queue 150 ms before its answer, when "c" had not begun.
     [
       HELD,
       [wait("b"), 20, 220, acquired(["b", 7], [], 150)],
@@ -51,7 +51,7 @@ const HISTORIES: readonly (readonly [
     "in the order of waiting",
   ],
   [
-    "of those who came together anybody may be first",
+    "requests that overlap may be served in any order",
     [
       HELD,
       [wait("c"), 40, 220, acquired(["c", 7], [], 150)],
@@ -96,13 +96,13 @@ const HISTORIES: readonly (readonly [
     "in the order of waiting",
   ],
   [
-    "nobody is refused a lock that is free",
+    "no request is refused a free lock",
     [HELD, [acquire("b"), 20, 30, notAcquired(viewAt(5, [["a", 5]]))]],
     [HELD, RELEASED, [acquire("b"), 220, 230, notAcquired(viewAt(6, []))]],
     "no waiter is forgotten",
   ],
   [
-    "nobody waits in vain for a lock that is free",
+    "no request waits in vain for a free lock",
     [HELD, [wait("b"), 20, 1_030, notAcquired(viewAt(5, [["a", 5]]), 1_001)]],
     [HELD, [wait("b"), 20, 1_030, notAcquired(viewAt(6, []), 1_001)]],
     "no waiter is forgotten",
@@ -114,32 +114,32 @@ const HISTORIES: readonly (readonly [
     "no waiter is forgotten",
   ],
   [
-    "nobody is seen to wait for a lock that is free",
+    "no answer shows waiters for a free lock",
     [[describeIt, 0, 5, described(viewAt(4, [], { state: "cooldown", waiters: 1 }))]],
     [[describeIt, 0, 5, described(viewAt(4, [], { waiters: 1 }))]],
     "no waiter is forgotten",
   ],
   [
-    "what is given back goes on at once to who waits",
+    "a released lock goes to the first waiter at once",
     [HELD, RELEASED, [wait("b"), 20, 220, acquired(["b", 7], [], 150)]],
     [HELD, RELEASED, [wait("b"), 20, 420, acquired(["b", 9], [], 350)]],
-    "gave the lock back at 6, and nobody got it",
+    "gave the lock back at 6, and no waiter got it",
   ],
   [
-    "what is given back goes on at once, also to somebody whose answer is lost",
+    "a released lock goes on at once, also to a waiter whose answer is lost",
     [HELD, [wait("c"), 15, 90, "unknown"], RELEASED, [wait("b"), 20, 420, acquired(["b", 9], [], 350)]],
     [HELD, RELEASED, [wait("b"), 20, 420, acquired(["b", 9], [], 350)], [wait("c"), 220, 300, "unknown"]],
-    "gave the lock back at 6, and nobody got it",
+    "gave the lock back at 6, and no waiter got it",
   ],
   [
-    "what is given back goes on at once while somebody waits in vain",
+    "a released lock goes on at once while another request waits in vain",
     [HELD, RELEASED, [wait("b"), 20, 1_030, notAcquired(viewAt(7, [["c", 7]]), 1_000)]],
     [HELD, RELEASED, [wait("b"), 20, 1_030, notAcquired(viewAt(8, [["c", 8]]), 1_000)]],
-    "gave the lock back at 6, and nobody got it",
+    "gave the lock back at 6, and no waiter got it",
   ],
 ];
 
-describe("the judgement of who waits for a lock", () => {
+describe("the judgement of waiters for a lock", () => {
   for (const [rule, good, bad, said] of HISTORIES) {
     it(`${rule}: passes what keeps to it`, () => {
       expect(judged(good)).to.equal("");
@@ -149,12 +149,12 @@ describe("the judgement of who waits for a lock", () => {
     });
   }
 
-  it("takes a replay's view for that of a later time", () => {
+  it("treats a replay as a view of a later time", () => {
     const replay = { ...notAcquired(viewAt(6, [])), isRepeated: true } as LockLine[3];
     expect(judged([HELD, RELEASED, [wait("b"), 20, 1_030, replay]])).to.equal("");
   });
 
-  it("does not ask a reader to hand over, beside whom others read", () => {
+  it("does not expect a handover from a reader beside other readers", () => {
     const waiting: LockLine = [wait("w", "write"), 20, 420, acquired(["w", 9, "write"], [], 350)];
     expect(judged([READ, RELEASED, waiting])).to.equal("");
     const writer: LockLine = [acquire("a", "write"), 0, 10, acquired(["a", 5, "write"])];

@@ -1,24 +1,27 @@
 /**
- * Who waits for a lock: served in the order of waiting, by the answers alone. When a request came into the queue is known
- * only within bounds: not before it was sent, and so long before its answer as the answer says that it has waited. What
- * has waited for certain is overtaken by nobody who began to ask later, whatever either wants (S29).
+ * Judges the order in which a lock serves its waiters, from the answers alone. The time at which a request joined the
+ * queue is known only within bounds. It joined after it was sent, and before its answer by at least the waited time in
+ * it. No request overtakes one that certainly waited before it began, in whichever mode (S29).
  */
 
 import { type ExpiryLimits, shortestMs } from "./expiries.ts";
 import { describeLockRecord, type LockRecord, lockAnswerOf, viewOf } from "./lock-history.ts";
 
-/** A request that waited, or did not need to. */
+/** A request that waited, or got the lock without a wait. */
 interface Wait {
   readonly record: LockRecord;
-  /** Token that it got; null if it gave up. */
+  /** Token of its hold; null if it gave up. */
   readonly token: number | null;
-  /** It was in the queue at this time, and stayed there ... */
+  /** It was in the queue at this time, and stayed there … */
   readonly fromMs: number;
-  /** ... until its token was granted, or, if it got none, at least until this time. */
+  /** … until the grant of its token, or, without one, at least until this time. */
   readonly untilMs: number;
 }
 
-/** What contradicts the order of a lock's queue, in words; empty if nothing does. All are operations of one lock. */
+/**
+ * Returns the contradictions to the order of a lock's queue in words; empty if there are none. All operations are of
+ * one lock.
+ */
 export function contradictionsOfQueue(records: readonly LockRecord[], limits: ExpiryLimits): readonly string[] {
   const waits = records.flatMap((record) => waitOf(record, limits) ?? []);
   return [...overtaken(waits), ...forgotten(records), ...passedOver(records, waits)];
@@ -50,7 +53,7 @@ function overtaken(waits: readonly Wait[]): readonly string[] {
     if (before !== undefined) {
       const got = before.token === null ? "waited on" : `got ${before.token}`;
       wrong.push(
-        `who waits is served in the order of waiting: ${describeLockRecord(record)} got ${token}, before ` +
+        `waiters are served in the order of waiting: ${describeLockRecord(record)} got ${token}, before ` +
           `${describeLockRecord(before.record)}, which was in the queue when that began, and ${got}`,
       );
     }
@@ -58,21 +61,19 @@ function overtaken(waits: readonly Wait[]): readonly string[] {
   return wrong;
 }
 
-/** Nobody waits for a lock that is free, and nobody is refused one. Readers beyond the limit of a lock are not told apart. */
+/** No client waits for a free lock, and none is refused one. The check does not know the limit of readers. */
 function forgotten(records: readonly LockRecord[]): readonly string[] {
   return records.flatMap((record) => {
     const { operation } = record;
     const answer = lockAnswerOf(record);
     const view = viewOf(record);
     const isFree = view?.state === "free";
-    // The view of a replay is that of a later time.
+    // A replay shows the lock as it is later.
     const isRefused = answer?.kind === "not-acquired" && !answer.isRepeated;
     const mayRead = operation.kind === "acquire" && operation.mode === "read";
     const isOpen = isFree || (mayRead && view?.state === "read-held" && view.waiters === 0);
     if (isRefused && isOpen) {
-      return [
-        `no waiter is forgotten: ${describeLockRecord(record)} did not get what it was shown to be ${view?.state}`,
-      ];
+      return [`no waiter is forgotten: ${describeLockRecord(record)} did not get a lock shown as ${view?.state}`];
     }
     if (isFree && view.waiters > 0) {
       return [
@@ -83,7 +84,9 @@ function forgotten(records: readonly LockRecord[]): readonly string[] {
   });
 }
 
-/** A writer's or exclusive hold that is given back goes on at the next revision, to the first in the queue. */
+/**
+ * When a client gives a writer's or an exclusive hold back, the first in the queue gets the lock at the next revision.
+ */
 function passedOver(records: readonly LockRecord[], waits: readonly Wait[]): readonly string[] {
   const granted = new Set(records.flatMap((record) => viewOf(record)?.holds.map(({ token }) => token) ?? []));
   for (const { token } of waits) {
@@ -96,7 +99,7 @@ function passedOver(records: readonly LockRecord[], waits: readonly Wait[]): rea
     }
     const { revision } = answer;
     const isForReading = !isAloneHold(records, release.operation.token);
-    // Whoever was told nothing, or something of a later attempt, may have got it.
+    // A client without an answer, or with an answer to a later attempt, may have got it.
     const isHidden = records.some((record) => record.startMs <= release.endMs && mayHide(record));
     const waiting = waits.find(({ token, fromMs, untilMs }) => {
       return fromMs < release.startMs && (token === null ? untilMs > release.endMs : token > revision);
@@ -105,13 +108,13 @@ function passedOver(records: readonly LockRecord[], waits: readonly Wait[]): rea
       return [];
     }
     return [
-      `no waiter is forgotten: ${describeLockRecord(release)} gave the lock back at ${revision}, and nobody got it, ` +
-        `while ${describeLockRecord(waiting.record)} waited`,
+      `no waiter is forgotten: ${describeLockRecord(release)} gave the lock back at ${revision}, ` +
+        `and no waiter got it, while ${describeLockRecord(waiting.record)} waited`,
     ];
   });
 }
 
-/** Whether the hold with the token was granted to be the only one, and stayed so. */
+/** Whether the hold with the token was granted as the only one, and stayed so. */
 function isAloneHold(records: readonly LockRecord[], token: number): boolean {
   const isGranted = records.some((record) => {
     const answer = lockAnswerOf(record);

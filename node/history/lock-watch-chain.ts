@@ -1,6 +1,6 @@
 /**
- * How the holds of locks follow from each other, in what one watcher was told without a gap: of each lock, who had it at
- * which revision. That is compared with what clients were shown of it.
+ * Checks that the changes that one watcher got without a gap follow from each other: for each lock, who has it at which
+ * revision. It compares them with what clients were shown of the lock.
  */
 
 import { describeLockRecord, type LockMode, type LockRecord, type LockView, viewOf } from "./lock-history.ts";
@@ -9,13 +9,15 @@ import type { Coverage } from "./watch-streams.ts";
 
 type LockCoverage = Coverage<WatchedLockChange>;
 
-/** What a client was shown of a lock. */
+/** What an answer showed a client of a lock. */
 interface Shown {
   readonly record: LockRecord;
   readonly view: LockView;
 }
 
-/** What contradicts the changes of the coverage, in words, by themselves and by what was shown of the locks. */
+/**
+ * Returns the contradictions of the changes in the coverage in words, among themselves and to what clients were shown.
+ */
 export function contradictionsOfLockChain(
   coverage: LockCoverage,
   records: readonly LockRecord[],
@@ -36,14 +38,14 @@ export function contradictionsOfLockChain(
   });
 }
 
-/** One lock, as the changes of it make it. */
+/** One lock, as its changes make it. */
 class LockChain {
   readonly wrong: string[] = [];
-  /** Before this revision nothing is known. */
+  /** Nothing is known before this revision. */
   readonly #from: number;
   readonly #live = new Map<number, { readonly owner: string; readonly mode: LockMode }>();
   readonly #ended = new Set<number>();
-  /** The end of a hold by its upgrade, of which the beginning of the other one has to follow. */
+  /** The end of a hold by its upgrade. The beginning of the other hold must follow. */
   #upgraded: WatchedLockChange | null = null;
 
   constructor(from: number) {
@@ -51,7 +53,7 @@ class LockChain {
   }
 
   follow(changes: readonly WatchedLockChange[], shown: readonly Shown[]): void {
-    // Those of one revision stay in the order in which they were told.
+    // Changes of one revision stay in the order in which the watcher got them.
     const sorted = changes.toSorted((a, b) => a.revision - b.revision);
     const views = shown.toSorted((a, b) => a.view.revision - b.view.revision);
     let seen = 0;
@@ -95,7 +97,7 @@ class LockChain {
     const before = this.#live.get(token);
     const isKnown = token >= this.#from;
     if (this.#ended.has(token) || (isKnown && before?.mode !== "write") || (before?.owner ?? owner) !== owner) {
-      this.wrong.push(`who writes may go on as a reader: ${token} at ${revision}`);
+      this.wrong.push(`only a hold for writing is downgraded: ${token} at ${revision}`);
     }
     this.#live.set(token, { owner, mode: "read" });
   }
@@ -115,7 +117,7 @@ class LockChain {
     }
   }
 
-  /** Where a hold has ended by its upgrade, what comes next is the other one. */
+  /** After the end of a hold by an upgrade, the next change begins the other hold. */
   #requireUpgraded(next: WatchedLockChange | null): void {
     const ended = this.#upgraded;
     if (ended === null) {
@@ -134,7 +136,7 @@ class LockChain {
     }
   }
 
-  /** Holds that began before the coverage may be shown, and go without having been told to begin. */
+  /** Holds that began before the coverage may be shown and may end without a beginning. */
   #compare({ record, view: { holds, revision } }: Shown): void {
     const hidden = [...this.#live].find(([token, { owner, mode }]) => {
       return !holds.some((hold) => hold.token === token && hold.owner === owner && hold.mode === mode);
@@ -144,7 +146,7 @@ class LockChain {
     });
     const token = hidden?.[0] ?? untold?.token;
     if (token !== undefined) {
-      const what = `what is shown of a lock is what was told of it: ${describeLockRecord(record)} at ${revision}`;
+      const what = `answers and watches show the same of a lock: ${describeLockRecord(record)} at ${revision}`;
       this.wrong.push(`${what}, by ${token}`);
     }
   }

@@ -44,7 +44,7 @@ function message(revision: number, changes: readonly Change[], atMs = 5_000): Wa
   return { kind: changes.length === 0 ? "progress" : "changes", revision, changes, atMs };
 }
 
-/** A stream from the revision, which is created where it begins. */
+/** A stream from the revision, whose `created` message has that start. */
 function stream(startRevision: number, ...messages: readonly WatchMessage<Change>[]): WatchedStream<Change> {
   const first = { kind: "created", revision: startRevision - 1, changes: [], atMs: 5_000 } as const;
   return { startRevision, startMs: 0, messages: [first, ...messages] };
@@ -53,7 +53,7 @@ function stream(startRevision: number, ...messages: readonly WatchMessage<Change
 const watching = (...streams: readonly WatchedStream<Change>[]): Watching<Change> => {
   return { client: "w", prefix: "l", streams };
 };
-/** One watcher, who was told this from the first revision on in messages of one revision each. */
+/** One watcher that gets these changes from the first revision on, one revision in each message. */
 function told(...changes: readonly Change[]): readonly Watching<Change>[] {
   const byRevision = [...Map.groupBy(changes, ({ revision }) => revision)];
   return [watching(stream(1, ...byRevision.map(([revision, ofRevision]) => message(revision, ofRevision))))];
@@ -61,7 +61,7 @@ function told(...changes: readonly Change[]): readonly Watching<Change>[] {
 
 const A: Held = ["a", 2];
 const B: Held = ["b", 4];
-/** One holds the lock after the other. */
+/** Two clients hold the lock, one after the other. */
 const LINES: readonly LockLine[] = [
   [acquire("a"), 0, 10, acquired(A)],
   [acquire("b", "exclusive", 1_000), 5, 40, acquired(B, [], 20)],
@@ -105,7 +105,7 @@ interface Case {
 
 const CASES: readonly Case[] = [
   {
-    rule: "only locks with the prefix are told",
+    rule: "only locks with the prefix are sent",
     good: told(...WHOLE),
     bad: told(...WHOLE, begins(["c", 6], { lock: "other" })),
     said: "only locks with the prefix",
@@ -130,7 +130,7 @@ const CASES: readonly Case[] = [
     bad: [
       watching(stream(1, message(3, [begins(READER), UPGRADE[0]]), message(3, [UPGRADE[1]]), message(4, [DOWNGRADE]))),
     ],
-    said: "is told once, and whole",
+    said: "is sent once, and whole",
   },
   {
     rule: "a hold that was acknowledged is not left out",
@@ -145,29 +145,29 @@ const CASES: readonly Case[] = [
     said: "nothing is left out",
   },
   {
-    rule: "what another watcher was told is not left out, of several changes of one revision none",
+    rule: "no change that another watcher got is left out, not even one of several at one revision",
     lines: FORCED,
     good: [...told(...BEGUN, ...ALL_FORCED), watching(stream(4, message(4, ALL_FORCED)))],
     bad: [...told(...BEGUN, ...ALL_FORCED), watching(stream(4, message(4, ALL_FORCED.slice(1))))],
     said: "nothing is left out",
   },
   {
-    rule: "all watchers are told the same",
+    rule: "all watchers get the same",
     good: [...told(...WHOLE), ...told(...WHOLE)],
     bad: [...told(...WHOLE), watching(stream(3, message(3, [ends(A, 3, "forced")])))],
-    said: "all watchers are told the same",
+    said: "all watchers get the same",
   },
   {
     rule: "a stream goes on where another has ended, and repeats nothing",
     good: [watching(stream(1, message(3, WHOLE.slice(0, 2))), stream(4, message(5, WHOLE.slice(2))))],
     bad: [watching(stream(1, message(3, WHOLE.slice(0, 2))), stream(4, message(5, WHOLE.slice(1))))],
-    said: "is told once",
+    said: "is sent once",
   },
   {
-    rule: "nothing is told before it is asked for",
+    rule: "nothing is sent before its request",
     good: [watching(stream(1, message(2, [begins(A)], 7), message(3, [ends(A, 3)], 25)))],
     bad: [watching(stream(1, message(2, [begins(A)], 7), message(3, [ends(A, 3)], 15)))],
-    said: "nothing is told before it is written",
+    said: "nothing is sent before it is written",
   },
   {
     rule: "a hold begins at the revision that is its token",
@@ -176,28 +176,28 @@ const CASES: readonly Case[] = [
     said: "begins at the revision that is its token",
   },
   {
-    rule: "a hold is that of somebody who asked for it",
+    rule: "a hold belongs to its requester",
     lines: [[acquire("a"), 0, 10, "unknown"]],
     good: told(begins(A)),
     bad: told(begins(["z", 2])),
-    said: "a hold is that of somebody who asked for it",
+    said: "a hold belongs to its requester",
   },
   {
-    rule: "nobody has a hold whose request was not executed",
+    rule: "a request that was not executed has no hold",
     lines: [[acquire("a"), 0, 10, "unknown"]],
     good: told(begins(A)),
     bad: [watching(stream(1, message(2, [begins(A)], -1)))],
-    said: "a hold is that of somebody who asked for it",
+    said: "a hold belongs to its requester",
   },
   {
-    rule: "a hold has the mode that was asked for",
+    rule: "a hold has the requested mode",
     lines: [[acquire("r", "read"), 0, 10, "unknown"]],
     good: told(begins(READER)),
     bad: told(begins(["r", 2, "write"])),
-    said: "a hold is what its owner asked for",
+    said: "a hold is what its owner requested",
   },
   {
-    rule: "who was told to have no hold has none",
+    rule: "an owner whose answer shows no hold has none",
     lines: [
       [acquire("a"), 0, 10, acquired(A)],
       [acquire("b"), 20, 30, notAcquired(viewAt(2, [A]))],
@@ -205,10 +205,10 @@ const CASES: readonly Case[] = [
     ],
     good: told(begins(A), ends(A, 3)),
     bad: told(begins(A), ends(A, 3), begins(B)),
-    said: "a hold is what its owner asked for",
+    said: "a hold is what its owner requested",
   },
   {
-    rule: "nothing is held beside an exclusive hold: what ends is told before what that lets in",
+    rule: "there is no other hold beside an exclusive one: its end comes before the next beginning",
     lines: LINES.map(([asked, startMs]) => [asked, startMs, 0, "unknown"] as const),
     good: told(...WHOLE),
     bad: told(begins(A), begins(["b", 3]), ends(A, 4)),
@@ -242,61 +242,61 @@ const CASES: readonly Case[] = [
     said: "an upgrade ends one hold and begins another",
   },
   {
-    rule: "an upgrade is not told by halves",
+    rule: "both changes of an upgrade are sent",
     lines: MODES.slice(0, 1),
     good: told(begins(READER)),
     bad: told(begins(READER), UPGRADE[0]),
     said: "an upgrade ends one hold and begins another",
   },
   {
-    rule: "an upgrade is asked for",
+    rule: "an upgrade has a request",
     lines: [
       [acquire("r", "read"), 0, 10, "unknown"],
       [change(2, "write"), 20, 30, "unknown"],
     ],
     good: told(begins(READER), ...UPGRADE),
     bad: [watching(stream(1, message(3, [begins(READER), ...UPGRADE], 15)))],
-    said: "an upgrade is asked for",
+    said: "an upgrade has a request",
   },
   {
-    rule: "a downgrade is asked for",
+    rule: "a downgrade has a request",
     lines: [
       [acquire("r", "write"), 0, 10, "unknown"],
       [change(3, "read"), 20, 30, "unknown"],
     ],
     good: told(begins(WRITER), DOWNGRADE),
     bad: [watching(stream(1, message(4, [begins(WRITER), DOWNGRADE], 15)))],
-    said: "a downgrade is asked for",
+    said: "a downgrade has a request",
   },
   {
-    rule: "who writes may go on as a reader, and nobody else",
+    rule: "only a hold for writing is downgraded",
     lines: [
       [acquire("r", "read"), 0, 10, "unknown"],
       [change(2, "read"), 20, 30, "unknown"],
     ],
     good: told(begins(READER)),
     bad: told(begins(READER), begins(READER, { reason: "downgraded", revision: 3 })),
-    said: "who writes may go on as a reader",
+    said: "only a hold for writing is downgraded",
   },
   {
-    rule: "a hold is released by somebody",
+    rule: "a client releases the hold",
     good: told(...WHOLE),
     bad: [watching(stream(1, message(3, [begins(A), ends(A, 3)], 15)))],
-    said: "a hold is released by somebody",
+    said: "a client releases the hold",
   },
   {
-    rule: "a hold whose caller may have left is given back by nobody",
+    rule: "no client releases a hold whose caller may have left",
     lines: [[acquire("a"), 0, 10, "unknown"]],
     good: told(begins(A), ends(A, 3)),
     bad: told(begins(A), ends(A, 3, "forced")),
-    said: "a hold is taken away by somebody",
+    said: "a client takes the hold away",
   },
   {
-    rule: "a hold is taken away by somebody",
+    rule: "a client takes the hold away",
     lines: FORCED,
     good: told(...BEGUN, ...ALL_FORCED),
     bad: [watching(stream(1, message(4, [...BEGUN, ...ALL_FORCED], 35)))],
-    said: "a hold is taken away by somebody",
+    said: "a client takes the hold away",
   },
   {
     rule: "no hold expires before its time",
@@ -313,34 +313,34 @@ const CASES: readonly Case[] = [
     said: "no hold expires before its time",
   },
   {
-    rule: "holds begin and end each for reasons of their own",
+    rule: "beginnings and ends of holds have different reasons",
     lines: [[acquire("a"), 0, 10, "unknown"]],
     good: told(begins(A)),
     bad: told(begins(A, { reason: "expired" }), ends(A, 3, "downgraded")),
     said: "no hold begins because another one is expired",
   },
   {
-    rule: "what is shown of a lock was told of it",
+    rule: "a hold in an answer was sent to the watchers",
     lines: [
       [acquire("a"), 0, 10, "unknown"],
       [describeIt, 20, 30, described(viewAt(2, [A]))],
     ],
     good: told(begins(A)),
     bad: [watching(stream(1, message(2, [])))],
-    said: "what is shown of a lock is what was told of it",
+    said: "answers and watches show the same of a lock",
   },
   {
-    rule: "what is told of a lock is shown of it",
+    rule: "a hold that was sent to the watchers is in the answers",
     lines: [
       [acquire("a"), 0, 10, "unknown"],
       [describeIt, 20, 30, described(viewAt(3, []))],
     ],
     good: [watching(stream(1, message(3, [])))],
     bad: [watching(stream(1, message(3, [begins(A)])))],
-    said: "what is shown of a lock is what was told of it",
+    said: "answers and watches show the same of a lock",
   },
   {
-    rule: "a hold that is shown as a reader's was told to be one",
+    rule: "a hold shown as a reader's was sent as one",
     lines: [
       [acquire("r", "write"), 0, 10, "unknown"],
       [change(3, "read"), 20, 30, "unknown"],
@@ -348,7 +348,7 @@ const CASES: readonly Case[] = [
     ],
     good: told(begins(WRITER), DOWNGRADE),
     bad: [watching(stream(1, message(4, [begins(WRITER)])))],
-    said: "what is shown of a lock is what was told of it",
+    said: "answers and watches show the same of a lock",
   },
 ];
 
@@ -362,20 +362,20 @@ describe("the judgement of watches of locks", () => {
     });
   }
 
-  it("what began before a watch may end in it, and be shown", () => {
+  it("a hold that began before a watch may end in it, and be shown", () => {
     const lines: readonly LockLine[] = [...LINES.slice(0, 3), [describeIt, 15, 18, described(viewAt(2, [A]))]];
     expect(judged(lines, [watching(stream(2, message(4, [begins(A), ends(A, 3), begins(B)])))])).to.equal("");
     expect(judged(lines, [watching(stream(3, message(4, [ends(A, 3), begins(B)])))])).to.equal("");
   });
 
-  it("prefixes are of what locks are called", () => {
+  it("prefixes apply to the names of locks", () => {
     const limits: LockWatchLimits = { ...LIMITS, nameOf: (lock) => `my-${lock}` };
     const called = (prefix: string): readonly Watching<Change>[] => told(...WHOLE).map((one) => ({ ...one, prefix }));
     expect(judged(LINES, called("my-"), limits)).to.equal("");
     expect(judged(LINES, called("l"), limits)).to.contain("only locks with the prefix");
   });
 
-  it("a watch from now on begins behind what was acknowledged", () => {
+  it("a watch from now on begins after all acknowledged changes", () => {
     const from = (startMs: number, revision: number): Watching<Change> => {
       const created = { kind: "created", revision, changes: [], atMs: 100 } as const;
       return watching({ startRevision: 0, startMs, messages: [created] });

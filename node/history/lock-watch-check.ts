@@ -1,13 +1,13 @@
 /**
- * Judges what watchers of locks were told, by what the clients who used the locks were told, and by what other watchers
- * were told: what holds of every watch (`watch-streams.ts`), and besides:
+ * Judges what watchers of locks got, by the answers that clients of the locks got, and by what other watchers got. It
+ * checks the rules of every watch (`watch-streams.ts`), and besides:
  *
- * - What was acknowledged has been told: every hold that somebody was told to have, and every release.
- * - A hold is that of somebody who asked for it, in that mode, and begins at the revision that is its token.
+ * - Every acknowledged change reaches the watchers: every hold that an answer shows, and every release.
+ * - A hold belongs to a client that requested it, in that mode, and begins at the revision that is its token.
  * - A hold begins before it ends, ends once, and keeps its owner. An upgrade ends one hold and begins another at one
- *   revision. Nothing is held beside a writer's or an exclusive hold (`lock-watch-chain.ts`).
- * - A hold ends for a reason that somebody has given; by itself not before its time.
- * - What an answer shows of a lock at a revision is what was told up to it.
+ *   revision. There is no other hold beside a writer's or an exclusive hold (`lock-watch-chain.ts`).
+ * - A hold ends for a reason that some operation explains, and does not expire before its time.
+ * - The lock in an answer at a revision is the lock that the changes up to that revision make.
  */
 
 import type { ClockLimits } from "./expiries.ts";
@@ -28,11 +28,11 @@ import {
 } from "./watch-streams.ts";
 
 export interface LockWatchLimits extends WatchLimits {
-  /** What watchers are told that the lock is called, which histories call so: prefixes are of that. */
+  /** The name that watchers see for a lock of the history. Prefixes apply to that name. */
   readonly nameOf: (lock: string) => string;
 }
 
-/** What the clients asked for and were told of one lock. */
+/** The requests and answers about one lock. */
 interface Asked {
   readonly records: readonly LockRecord[];
   /** Acquisitions by their owners. */
@@ -41,7 +41,7 @@ interface Asked {
   readonly holds: ReadonlyMap<number, Hold>;
 }
 
-/** What contradicts what the watchers were told, in words; empty if nothing does. */
+/** Returns the contradictions in what the watchers got in words; empty if there are none. */
 export function lockWatchCheck(
   watchings: readonly Watching<WatchedLockChange>[],
   records: readonly LockRecord[],
@@ -67,14 +67,14 @@ function subjectOf({ nameOf }: LockWatchLimits): Subject<WatchedLockChange> {
     things: "locks",
     revisionOf: ({ revision }) => revision,
     nameOf: ({ lock }) => nameOf(lock),
-    // Of an upgrade and of a release of all holds one revision has several.
+    // An upgrade, or a release of all holds, makes several changes at one revision.
     isAgain: (one, other) => one.kind === other.kind && one.token === other.token,
     isSame: (one, other) =>
       one.lock === other.lock && one.owner === other.owner && one.mode === other.mode && one.reason === other.reason,
   };
 }
 
-/** What was acknowledged, or told to others. */
+/** The changes that were acknowledged, or that other watchers got. */
 function dueOf(
   records: readonly LockRecord[],
   told: readonly Told<WatchedLockChange>[],
@@ -100,7 +100,7 @@ function dueOf(
   const others = told.map(({ change, by }) => {
     const { revision, lock, kind, token } = change;
     const isAmong = includes((one) => one.kind === kind && one.token === token);
-    return { revision, name: nameOf(lock), why: `${by} was told that ${token} of ${lock} was ${kind}`, isAmong };
+    return { revision, name: nameOf(lock), why: `${by} saw that ${token} of ${lock} was ${kind}`, isAmong };
   });
   return [...answered, ...others];
 }
@@ -113,7 +113,7 @@ function isBegun({ kind }: WatchedLockChange): boolean {
   return kind === "acquired";
 }
 
-/** Every change is one that somebody asked for, or that time has made. */
+/** Every change has a request or an expiry as its cause. */
 function contradictionsOfTruth(
   watchings: readonly Watching<WatchedLockChange>[],
   byLock: ReadonlyMap<string, readonly LockRecord[]>,
@@ -154,28 +154,31 @@ function whyNotBegun(change: WatchedLockChange, atMs: number, asked: Asked): str
   }
   const acquisition = asked.acquisitions.get(owner);
   if (acquisition === undefined || acquisition.startMs > atMs) {
-    return "a hold is that of somebody who asked for it";
+    return "a hold belongs to its requester";
   }
   switch (reason) {
     case "normal": {
       const { operation } = acquisition;
       const isMode = operation.kind === "acquire" && operation.mode === mode;
-      return isMode && mayHave(acquisition, token) ? null : "a hold is what its owner asked for";
+      return isMode && mayHave(acquisition, token) ? null : "a hold is what its owner requested";
     }
     case "upgraded":
       return mode === "write" && isAsked(asked, atMs, ({ kind }) => kind === "change")
         ? null
-        : "an upgrade is asked for";
+        : "an upgrade has a request";
     case "downgraded":
       return mode === "read" && isAsked(asked, atMs, (one) => isChangeOf(one, token, "read"))
         ? null
-        : "a downgrade is asked for";
+        : "a downgrade has a request";
     default:
       return `no hold begins because another one is ${reason}`;
   }
 }
 
-/** Whether the acquisition may have come to this hold: of one that was sent more than once others may have gone before. */
+/**
+ * Whether the acquisition may have led to this hold. If it was sent several times, earlier holds of it may have been
+ * undone.
+ */
 function mayHave(acquisition: LockRecord, token: number): boolean {
   const answer = lockAnswerOf(acquisition);
   return (
@@ -192,27 +195,27 @@ function whyNotEnded(change: WatchedLockChange, atMs: number, asked: Asked, limi
   const hold = asked.holds.get(token);
   switch (reason) {
     case "normal": {
-      // Whoever asked may have left meanwhile: then the hold is undone (S25).
+      // The caller may have left meanwhile: then the hold is undone (S25).
       const isUndone = !(hold?.grants ?? []).some(isSole);
       const isReleased = isAsked(asked, atMs, (one) => one.kind === "release" && one.token === token);
-      return isReleased || isUndone ? null : "a hold is released by somebody";
+      return isReleased || isUndone ? null : "a client releases the hold";
     }
     case "forced": {
       const isForced = isAsked(asked, atMs, (one) => {
         return one.kind === "force-release" && (one.token === 0 || one.token === token);
       });
-      return isForced ? null : "a hold is taken away by somebody";
+      return isForced ? null : "a client takes the hold away";
     }
     case "expired":
       return hold !== undefined && atMs < hold.earliestExpiryMs(limits) ? "no hold expires before its time" : null;
     case "upgraded":
-      return isAsked(asked, atMs, (one) => isChangeOf(one, token, "write")) ? null : "an upgrade is asked for";
+      return isAsked(asked, atMs, (one) => isChangeOf(one, token, "write")) ? null : "an upgrade has a request";
     default:
       return `no hold ends because it is ${reason}`;
   }
 }
 
-/** Whether nobody but the attempt that was answered can have come to the hold. */
+/** Whether only the answered attempt can have got the hold. */
 function isSole(grant: LockRecord): boolean {
   const answer = lockAnswerOf(grant);
   return answer !== null && "isRepeated" in answer && !answer.isRepeated;
@@ -222,7 +225,7 @@ function isChangeOf(operation: LockRecord["operation"], token: number, mode: "re
   return operation.kind === "change" && operation.token === token && operation.mode === mode;
 }
 
-/** Whether somebody had begun to ask for something like this. */
+/** Whether a matching request had begun. */
 function isAsked({ records }: Asked, atMs: number, isMeant: (operation: LockRecord["operation"]) => boolean): boolean {
   return records.some(({ operation, startMs }) => startMs <= atMs && isMeant(operation));
 }

@@ -65,7 +65,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "sequences are dense",
   ],
   [
-    "a sequence is one event to all who read it",
+    "a sequence is one event to all readers",
     [MADE, [append("b"), 20, 30, "unknown"], [read(2), 40, 50, shown("b", 2)], [read(), 60, 70, shown("k=a b")]],
     [MADE, [append("b"), 20, 30, "unknown"], [read(), 40, 50, shown("k=a")], [read(), 60, 70, shown("b k=a")]],
     "a sequence is one event",
@@ -77,22 +77,22 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "a read shows what ended before it began",
   ],
   [
-    "what is there is read",
+    "a read returns the events that exist",
     [MADE, [read(2), 20, 30, { kind: "events", events: [], lastSequence: 1 }]],
     [MADE, [read(1), 20, 30, { kind: "events", events: [], lastSequence: 1 }]],
-    "what is there is read",
+    "a read returns the events that exist",
   ],
   [
-    "what is there was appended by somebody",
+    "a client appended every event in the log",
     [MADE, [append("b"), 20, 30, "unknown"], [read(), 40, 50, shown("k=a b")]],
     [MADE, [append("b"), 20, 30, "not-executed"], [read(), 40, 50, shown("k=a b")]],
-    "what is there was appended",
+    "every event was appended",
   ],
   [
-    "what met a conflict is not there",
+    "an append that met a conflict is not there",
     [MADE, [append("b", "0"), 20, 30, conflict(1)], [read(), 40, 50, shown("k=a")]],
     [MADE, [append("b", "0"), 20, 30, conflict(1)], [read(), 40, 50, shown("k=a b")]],
-    "what is there was appended",
+    "every event was appended",
   ],
   [
     "an append is stored once",
@@ -164,7 +164,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "a batch stands together",
   ],
   [
-    "order is that of time, for each client and among them",
+    "order follows time, for each client and among them",
     [
       [append("a"), 0, 10, told(2)],
       [append("b"), 5, 15, told(1)],
@@ -174,7 +174,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
       [append("a"), 0, 10, told(2)],
       [append("b"), 15, 20, told(1)],
     ],
-    "order is that of time",
+    "order follows time",
   ],
   [
     "a read shows what was read before it began",
@@ -228,10 +228,10 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "a conflict is one",
   ],
   [
-    "a conflict tells the truth",
+    "a conflict names the last sequence",
     [MADE, [append("b"), 20, 30, told(2)], [append("c", "0"), 25, 40, conflict(1)]],
     [MADE, [append("b"), 20, 30, told(2)], [append("c", "0"), 35, 40, conflict(1)]],
-    "a conflict tells the truth",
+    "a conflict names the last sequence",
   ],
 ];
 
@@ -243,13 +243,13 @@ describe("the oracle of event logs", () => {
     });
   }
 
-  it("says nothing of what nobody has read", () => {
+  it("says nothing about events that no client has read", () => {
     const made: Line = [append("x=a y=b z=c"), 0, 10, told(1, 2, 3)];
     expect(judged(made, [read(3), 20, 30, shown("z=c", 3)])).to.equal("");
     expect(judged(made, [read(3), 20, 30, shown("y=b", 3)])).to.include("an answer names its events");
   });
 
-  it("takes what nobody has read for stored by whom that suits, and what somebody has for what it is", () => {
+  it("assigns unread events to any append that fits, and takes read events as they are", () => {
     const line = (expected: string): Line => [append("x=b y=c", expected), 20, 30, told(2, 3)];
     const rest: Line = [read(3), 40, 50, shown("y=c", 3)];
     for (const expected of ["1", "2"]) {
@@ -273,8 +273,6 @@ describe("the oracle of event logs", () => {
   it("judges each log apart", () => {
     const other = { ...append("k=b"), log: "m" };
     expect(judged(MADE, [other, 20, 30, told(1)])).to.equal("");
-    expect(judged(MADE, [{ ...read(), log: "m" }, 20, 30, shown("k=a")])).to.include(
-      "log m: what is there was appended",
-    );
+    expect(judged(MADE, [{ ...read(), log: "m" }, 20, 30, shown("k=a")])).to.include("log m: every event was appended");
   });
 });

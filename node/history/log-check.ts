@@ -1,17 +1,19 @@
 /**
- * Judges what clients were told of event logs whose keys are remembered for longer than the history lasts, and which lose
- * no events. A sequence is the place of an event in the order of its log, so that the answers say themselves what came
- * before what.
+ * Judges the answers that clients got about event logs. The logs remember their keys for longer than the history lasts,
+ * and lose no events. A sequence is the place of an event in its log, so the answers themselves show the order.
  *
- * - Sequences are dense from 1, and each is one event, whoever reads it, however often.
- * - What was acknowledged is there; what is there was appended by somebody, once for each append, and once for each key.
- * - An answer names the events of its keys, and of its payloads if they were new. A batch is there as a whole or not at
- *   all, and what is new of it stands together.
- * - Order is that of time: what was new when it was acknowledged stands behind all that was acknowledged before it began.
- * - An expected sequence is exact: what was new was stored right behind it; a conflict names another last sequence, which
- *   the log had while the append went on. What was acknowledged before is answered again, whatever sequence is expected.
+ * - Sequences are dense from 1. Each is one event for every reader, at any time.
+ * - Every acknowledged event is in the log. A client appended each event in the log, once for each append, and once for
+ *   each key.
+ * - An answer names the events of its keys, and of its payloads if they were new. A batch is stored whole or not at
+ *   all, and its new events stand together.
+ * - Order follows time: a new acknowledged event stands behind all events that were acknowledged before its append
+ *   began.
+ * - An expected sequence is exact: the new events were stored right behind it. A conflict names another last sequence,
+ *   which the log had while the append ran. An event that was acknowledged before is answered again, whatever sequence
+ *   is expected.
  *
- * What a log lacks can be told only if all of it was read: what was not is judged no further.
+ * Missing events show only in a log that was read completely. In other logs the check judges no absence.
  */
 
 import {
@@ -27,7 +29,7 @@ type Append = EventLogRecord & { readonly operation: Extract<EventLogOperation, 
 type Read = EventLogRecord & { readonly operation: Extract<EventLogOperation, { readonly kind: "read" }> };
 type Of<Kind extends EventLogAnswer["kind"]> = Extract<EventLogAnswer, { readonly kind: Kind }>;
 
-/** One log: who asked what of it, and what was seen of it. */
+/** One log: all requests for it, and the events that were seen. */
 interface Judged {
   readonly appends: readonly Append[];
   readonly reads: readonly Read[];
@@ -36,7 +38,7 @@ interface Judged {
   /** The greatest sequence that was seen, and whether all before it were. */
   readonly lastSeen: number;
   readonly isComplete: boolean;
-  /** The greatest sequence that anybody had been told, after each answer that told of a greater one, by its end. */
+  /** For each answer with a greater sequence than all before, that sequence and the end of the answer. */
   readonly told: readonly Told[];
 }
 
@@ -45,7 +47,7 @@ interface Told {
   readonly sequence: number;
 }
 
-/** What contradicts the history of event logs, in words; empty if nothing does. */
+/** Returns the contradictions in the history of event logs in words; empty if there are none. */
 export function logCheck(records: readonly EventLogRecord[]): readonly string[] {
   const wrong: string[] = [];
   for (const [log, ofLog] of Map.groupBy(records, ({ operation }) => operation.log)) {
@@ -90,7 +92,7 @@ function toldIn(ofLog: readonly EventLogRecord[]): readonly Told[] {
   return told;
 }
 
-/** The greatest sequence that anybody had been told before the time. */
+/** The greatest sequence in any answer before the time. */
 function toldBefore({ told }: Judged, timeMs: number): number {
   let [low, high] = [0, told.length];
   while (low < high) {
@@ -104,7 +106,7 @@ function toldBefore({ told }: Judged, timeMs: number): number {
   return told[low - 1]?.sequence ?? 0;
 }
 
-/** 0 if there is none. There may be more of them than a call can have arguments. */
+/** 0 if there is none. A spread would not do: there may be more sequences than a call can have arguments. */
 function greatestOf(sequences: Iterable<number>): number {
   let greatest = 0;
   for (const sequence of sequences) {
@@ -135,7 +137,7 @@ function contradictionsOfReads(judged: Judged): readonly string[] {
       }
     }
     if (answer.events.length === 0 && answer.lastSequence >= from) {
-      wrong.push(`what is there is read: ${name} has nothing of ${answer.lastSequence}`);
+      wrong.push(`a read returns the events that exist: ${name} has nothing of ${answer.lastSequence}`);
     }
     const told = toldBefore(judged, read.startMs);
     if (answer.lastSequence < told) {
@@ -145,7 +147,7 @@ function contradictionsOfReads(judged: Judged): readonly string[] {
   return wrong;
 }
 
-/** What is there was appended by somebody, once. */
+/** An append stored each event in the log, once. */
 function contradictionsOfContent({ appends, seen }: Judged): readonly string[] {
   const wrong: string[] = [];
   const possible = new Set(
@@ -160,7 +162,7 @@ function contradictionsOfContent({ appends, seen }: Judged): readonly string[] {
   for (const event of seen.values()) {
     const { sequence, key, payload } = event;
     if (!possible.has(nameOf(event))) {
-      wrong.push(`what is there was appended: nobody can have stored ${payload} at ${sequence}`);
+      wrong.push(`every event was appended: no append can have stored ${payload} at ${sequence}`);
     }
     const before = payloads.get(payload);
     if (before !== undefined) {
@@ -178,7 +180,7 @@ function contradictionsOfContent({ appends, seen }: Judged): readonly string[] {
   return wrong;
 }
 
-/** Answers name the events that they are about, and all answers the same for one key. */
+/** Answers name the events of their append, and all answers name the same event for one key. */
 function contradictionsOfAnswers({ appends, seen, lastSeen, isComplete }: Judged): readonly string[] {
   const wrong: string[] = [];
   const keys = new Map<string, number>();
@@ -187,18 +189,18 @@ function contradictionsOfAnswers({ appends, seen, lastSeen, isComplete }: Judged
     const { sequences } = answerOf(append, "appended") ?? { sequences: [] };
     const { events } = append.operation;
     if (answerOf(append, "appended") !== null && sequences.length !== events.length) {
-      wrong.push(`each event has a sequence: ${name} was told ${sequences.length}`);
+      wrong.push(`each event has a sequence: ${name} got ${sequences.length}`);
       continue;
     }
     for (const [at, sequence] of sequences.entries()) {
       const { key, payload } = events[at] as AskedEvent;
       const event = seen.get(sequence);
       if (event === undefined && isComplete && sequence <= lastSeen) {
-        wrong.push(`what was acknowledged is there: nobody has read ${sequence} of ${name}`);
+        wrong.push(`every acknowledged event is there: no client has read ${sequence} of ${name}`);
       }
       const isAnother = event !== undefined && (event.key !== key || (key === null && event.payload !== payload));
       if (isAnother) {
-        wrong.push(`an answer names its events: ${name} was told ${sequence}, which is ${event.payload}`);
+        wrong.push(`an answer names its events: ${name} got ${sequence}, which is ${event.payload}`);
       }
       const other = key === null ? undefined : keys.get(key);
       if (other !== undefined && other !== sequence) {
@@ -212,7 +214,7 @@ function contradictionsOfAnswers({ appends, seen, lastSeen, isComplete }: Judged
   return wrong;
 }
 
-/** The events of an append that are new stand together, all of them or none. */
+/** The new events of an append stand together, all of them or none. */
 function contradictionsOfBatches({ appends, seen, lastSeen, isComplete }: Judged): readonly string[] {
   const wrong: string[] = [];
   if (!isComplete) {
@@ -231,7 +233,7 @@ function contradictionsOfBatches({ appends, seen, lastSeen, isComplete }: Judged
     if (stored.some((sequence, at) => sequence !== first + at)) {
       wrong.push(`a batch stands together: ${name} is at ${stored.join(" ")}`);
     }
-    // What is not there with its own payload was there with that of another append.
+    // An event that is missing with its own payload may be a duplicate of another append's event.
     const missing = events.filter(
       (event) => !bySeen.has(nameOf(event)) && (event.key === null || !keys.has(event.key)),
     );
@@ -242,7 +244,7 @@ function contradictionsOfBatches({ appends, seen, lastSeen, isComplete }: Judged
   return wrong;
 }
 
-/** What is new stands behind all that anybody was told before it began. */
+/** New events stand behind all events in answers from before the append began. */
 function contradictionsOfTime(judged: Judged): readonly string[] {
   const wrong: string[] = [];
   for (const append of judged.appends) {
@@ -250,7 +252,7 @@ function contradictionsOfTime(judged: Judged): readonly string[] {
     const told = toldBefore(judged, append.startMs);
     if (first !== undefined && first <= told) {
       const name = describeEventLogRecord(append);
-      wrong.push(`order is that of time: ${name} was told ${first}; when it began, ${told} had been told`);
+      wrong.push(`order follows time: ${name} got ${first}; when it began, ${told} had been answered`);
     }
   }
   return wrong;
@@ -266,11 +268,11 @@ function contradictionsOfExpectations(judged: Judged): readonly string[] {
     if (conflict !== null) {
       const told = toldBefore(judged, append.startMs);
       if (expectedSequence === undefined || BigInt(expectedSequence) === BigInt(conflict.lastSequence)) {
-        wrong.push(`a conflict is one: ${name} expected ${expectedSequence}, and was told ${conflict.lastSequence}`);
+        wrong.push(`a conflict is one: ${name} expected ${expectedSequence}, and got ${conflict.lastSequence}`);
       }
       if (conflict.lastSequence < told) {
         wrong.push(
-          `a conflict tells the truth: ${name} was told ${conflict.lastSequence}, after ${told} had been told`,
+          `a conflict names the last sequence: ${name} got ${conflict.lastSequence}, after ${told} had been answered`,
         );
       }
       const { events } = append.operation;
@@ -287,7 +289,10 @@ function contradictionsOfExpectations(judged: Judged): readonly string[] {
   return wrong;
 }
 
-/** Whether the append may have stored its first new event where it expected to: before `first` only what nobody has read. */
+/**
+ * Whether the append may have stored its first new event at the expected place. That needs unread places before
+ * `first`.
+ */
 function mayHaveStoredAt(append: Append, { seen }: Judged, first: number): boolean {
   const expected = BigInt(append.operation.expectedSequence ?? 0) + 1n;
   const { sequences } = answerOf(append, "appended") ?? { sequences: [] };
@@ -295,7 +300,7 @@ function mayHaveStoredAt(append: Append, { seen }: Judged, first: number): boole
   return possible.some((sequence) => BigInt(sequence) === expected);
 }
 
-/** When it was first told to somebody that an event with this key is stored, by key. */
+/** By key, the first time at which an answer showed that an event with this key is stored. */
 function toldKeys({ appends }: Judged): ReadonlyMap<string, number> {
   const told = new Map<string, number>();
   for (const append of appends) {
@@ -308,7 +313,7 @@ function toldKeys({ appends }: Judged): ReadonlyMap<string, number> {
   return told;
 }
 
-/** Sequences of those events of an acknowledged append that it is known to have stored itself, ascending. */
+/** Sequences of the events that an acknowledged append certainly stored itself, ascending. */
 function freshOf(append: Append, { seen }: Judged): readonly number[] {
   const answer = answerOf(append, "appended");
   if (answer === null || answer.replayed) {

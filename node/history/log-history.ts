@@ -1,20 +1,20 @@
-/** What clients did with event logs, and what they were told. */
+/** What clients did with event logs, and which answers they got. */
 
 import type { RecordedOperation } from "./history.ts";
 
-/** What a client asked for. Payloads are distinct over a whole history, so that a payload names its append. */
+/** A client's request. Payloads are distinct over a whole history, so that a payload identifies its append. */
 export type EventLogOperation = { readonly log: string } & (
   | {
       readonly kind: "append";
       readonly events: readonly AskedEvent[];
-      /** The last sequence that the log must have, in decimal digits: it may be above 2^53. */
+      /** The last sequence that the log must have, in decimal digits because it may be above 2^53. */
       readonly expectedSequence?: string;
     }
   | { readonly kind: "read"; readonly fromSequence: number }
 );
 
 export interface AskedEvent {
-  /** Null = it is no duplicate of any. */
+  /** Null = the event has no deduplication key. */
   readonly key: string | null;
   readonly payload: string;
 }
@@ -24,9 +24,9 @@ export interface ReadEvent extends AskedEvent {
 }
 
 export type EventLogAnswer =
-  /** `replayed`: all of it was stored before. */
+  /** `replayed`: all of its events were stored before. */
   | { readonly kind: "appended"; readonly sequences: readonly number[]; readonly replayed: boolean }
-  /** Nothing was stored: the log has another last sequence. */
+  /** Nothing was stored, because the log has another last sequence. */
   | { readonly kind: "conflict"; readonly lastSequence: number }
   | { readonly kind: "events"; readonly events: readonly ReadEvent[]; readonly lastSequence: number };
 

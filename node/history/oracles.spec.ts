@@ -30,10 +30,10 @@ const BOTH: readonly (readonly [string, Oracle])[] = [
   ["search check", search],
 ];
 
-/** What is there after the first put of "a", at revision 2. */
+/** The key after the first put of "a", at revision 2. */
 const A = { value: "a", createRevision: 2, modRevision: 2, version: 1 };
 
-/** What both checks must say of a history: one of each kind for every rule. */
+/** For each rule a good and a bad history, for both checks. */
 const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: readonly Line[]])[] = [
   [
     "a write that was acknowledged is not lost",
@@ -159,7 +159,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a write of unknown outcome that nobody saw explains that a key was there, once",
+    "an unseen write of unknown outcome explains that a key was there, once",
     [
       [put("u"), 0, 1, UNKNOWN],
       [put("a"), 2, 3, overwritten(3)],
@@ -173,7 +173,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "what was certainly not executed has no effect",
+    "an operation that was not executed has no effect",
     [
       [put("a"), 0, 1, created(2)],
       [put("n"), 2, 3, NOT_EXECUTED],
@@ -185,7 +185,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
       [get(), 4, 5, found("n", [2, 3, 2])],
     ],
   ],
-  ["a value that is found was written by somebody", [[get(), 0, 1, absent]], [[get(), 0, 1, found("z", [2, 2, 1])]]],
+  ["a client wrote each value that is found", [[get(), 0, 1, absent]], [[get(), 0, 1, found("z", [2, 2, 1])]]],
   [
     "of two that swap the same revision, one does",
     [
@@ -222,7 +222,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a delete removes, and what comes after begins anew",
+    "a delete removes, and the next write begins a new life",
     [
       [put("a"), 0, 1, created(2)],
       [remove(), 2, 3, deleted(3)],
@@ -246,7 +246,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     [[remove(), 0, 1, deleted(2)]],
   ],
   [
-    "a write tells what was there before it",
+    "a write returns the content before it",
     [
       [put("a"), 0, 1, created(2, null)],
       [put("b"), 2, 3, overwritten(3, A)],
@@ -258,7 +258,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a delete tells what it has removed",
+    "a delete returns what it has removed",
     [
       [put("a"), 0, 1, created(2)],
       [remove(), 2, 3, deleted(3, A)],
@@ -269,7 +269,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "a previous value is told by the one that has taken its place",
+    "only the operation that replaces a value returns it as the previous one",
     [
       [put("a"), 0, 1, created(2)],
       [put("b"), 2, 9, overwritten(3, A)],
@@ -293,7 +293,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
-    "all who see a write see the same of it",
+    "all answers show the same content of a write",
     [
       [put("a"), 0, 1, created(2)],
       [get(), 2, 3, found("a", [2, 2, 1])],
@@ -308,7 +308,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
   ],
 ];
 
-/** What only the witness check sees, because the search check believes no revision. */
+/** Histories that only the witness check finds wrong, because the search check trusts no revision. */
 const BAD_REVISIONS: readonly (readonly [rule: string, bad: readonly Line[]])[] = [
   [
     "revisions never go backwards, across keys either",
@@ -333,7 +333,7 @@ const BAD_REVISIONS: readonly (readonly [rule: string, bad: readonly Line[]])[] 
     ],
   ],
   [
-    "what nobody knows the outcome of comes after what had been answered when it began",
+    "an operation of unknown outcome comes after all answers from before it began",
     [
       [put("a", "x"), 0, 1, created(9)],
       [put("u", "y"), 2, 3, UNKNOWN],
@@ -374,7 +374,7 @@ describe("oracles for histories of keys", () => {
   });
 
   it("the search gives up when its time is over, and that is no pass", () => {
-    // Puts that all overlap, answered so that no order fits, which only trying them all can show.
+    // Overlapping puts whose answers fit no order. Only trying all orders can show that.
     const puts = Array.from({ length: 12 }, (_, at): Line => [put(`v${at}`), 0, 100, overwritten(at + 2)]);
     let nowMs = 0;
     const clock = (): number => {
@@ -389,7 +389,7 @@ describe("oracles for histories of keys", () => {
     expect(describeVerdict(verdict)).to.match(/^undecided/);
   });
 
-  it("a violation is told with the operations that contradict each other, and no others", () => {
+  it("a violation names only the operations that contradict each other", () => {
     const many = Array.from({ length: 100 }, (_, at): Line => [put(`v${at}`), at, at + 0.5, overwritten(at + 3)]);
     const history = historyOf(
       [put("first"), -2, -1, created(2)],

@@ -1,4 +1,4 @@
-/** One order of revisions over all primitives: whatever was told of keys, locks and regions keeps to the times. */
+/** One order of revisions over all primitives: the answers about keys, locks and regions follow the times together. */
 
 import type { RecordedOperation } from "./history.ts";
 import { revisionAnswersOfLocks } from "./lock-check.ts";
@@ -15,7 +15,7 @@ export interface Histories {
   readonly regions: readonly RegionRecord[];
 }
 
-/** What contradicts the one order, in words; empty if nothing does. */
+/** Returns the contradictions to the one order in words; empty if there are none. */
 export function orderCheck({ keys, locks, regions }: Histories): readonly string[] {
   return contradictionsOfOrder([
     ...revisionAnswersOfKeys(keys),

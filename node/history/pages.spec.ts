@@ -9,7 +9,7 @@ const A4 = { key: "a", value: "a4", createRevision: 2, modRevision: 4, version: 
 const B3 = { key: "b", value: "b3", createRevision: 3, modRevision: 3, version: 1 };
 const C6 = { key: "c", value: "c6", createRevision: 6, modRevision: 6, version: 1 };
 
-/** Keys are written and deleted while pages are read. */
+/** Clients write and delete keys while pages are read. */
 const OPERATIONS = historyOf(
   [put("a2", "a"), 0, 1, created(2)],
   [put("b3", "b"), 2, 3, created(3)],

@@ -1,27 +1,27 @@
 /**
- * Pages of keys in a history: a page is the state of all keys in its range at one revision. It goes into the history as
- * one read for each key that somebody used: those of the page were found, the others were absent, all at the revision
- * of the page. The witness check then says whether there was such a revision.
+ * Pages of keys in a history: a page is the state of all keys in its range at one revision. The history gets one read
+ * for each key that any client used: the keys of the page were found, the others were absent, all at the revision of
+ * the page. The witness check then finds whether such a revision exists.
  */
 
 import type { KeyContent, RecordedOperation } from "./history.ts";
 
-/** A page that was answered. */
+/** A page that the service returned. */
 export interface RecordedPage {
   readonly client: string;
   readonly startMs: number;
   readonly endMs: number;
   readonly prefix: string;
-  /** The page begins behind this key; null = at the first one with the prefix. */
+  /** The page begins after this key; null = at the first one with the prefix. */
   readonly after: string | null;
   readonly sizeMax: number;
   readonly items: readonly (KeyContent & { readonly key: string })[];
-  /** Whether there are more keys behind the last one. */
+  /** Whether more keys follow the last one. */
   readonly hasMore: boolean;
   readonly revision: number;
 }
 
-/** The operations, and the reads that the pages are. */
+/** Returns the operations, with the reads that stand for the pages. */
 export function withPages(
   operations: readonly RecordedOperation[],
   pages: readonly RecordedPage[],
@@ -44,13 +44,13 @@ export function withPages(
   return [...operations, ...reads];
 }
 
-/** What is wrong with a page by itself, in a few words; null if nothing is. Keys are ordered by their UTF-8 bytes. */
+/** What is wrong with a page by itself, in a few words; null if nothing is. UTF-8 bytes order the keys. */
 export function contradictionOfPage({ prefix, after, sizeMax, items, hasMore }: RecordedPage): string | null {
   if (items.length > sizeMax) {
     return `it has ${items.length} keys, more than ${sizeMax}`;
   }
   if (items.length === 0 && hasMore) {
-    return "it is empty, and not the last one";
+    return "it is empty, but more keys follow";
   }
   let last = after;
   for (const { key } of items) {

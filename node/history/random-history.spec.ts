@@ -11,16 +11,16 @@ import type { Verdict } from "./verdict.ts";
 import { witnessCheck } from "./witness.ts";
 
 type Random = (bound: number) => number;
-/** A wrong history made of a right one; null if this one offers no place for it. */
+/** Makes a wrong history from a correct one; null if the change does not fit anywhere in this one. */
 type Falsification = (operations: readonly RecordedOperation[], random: Random) => RecordedOperation[] | null;
 
 const SIZE: RandomHistoryOptions = { clients: 5, keys: 2, operationsPerClient: 20, unknownPercent: 8 };
 const TINY: RandomHistoryOptions = { clients: 3, keys: 1, operationsPerClient: 2, unknownPercent: 20 };
 
-/** More of them have too many orders. */
+/** A larger number has too many orders. */
 const OPERATIONS_OF_ALL_ORDERS_MAX = 9;
 
-/** fast-check gives the numbers, so that it can tell and shrink what failed. */
+/** fast-check gives the numbers, so that it can report and shrink a failure. */
 const random = fc.infiniteStream(fc.nat({ max: 0xffff })).map((stream): Random => {
   return (bound) => (stream.next().value as number) % bound;
 });
@@ -29,7 +29,7 @@ function search(operations: readonly RecordedOperation[]): Verdict {
   return searchCheck(operations, { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS });
 }
 
-/** The history with the ends of the keys whose time it limits. */
+/** The history with the expiries of its keys. */
 function expiring(operations: readonly RecordedOperation[]): readonly RecordedOperation[] {
   return withExpiries(operations, {
     clockDrift: 0,
@@ -64,7 +64,7 @@ describe("random histories", () => {
     );
   });
 
-  it("with keys whose time is limited pass both checks", () => {
+  it("with keys with a TTL pass both checks", () => {
     fc.assert(
       fc.property(random, (next) => {
         const history = expiring(randomHistory(next, { ...SIZE, ttlPercent: 40 }));
@@ -90,7 +90,7 @@ describe("random histories", () => {
         }),
         { numRuns: 60 },
       );
-      expect(falsified, "histories that offered a place").to.be.above(20);
+      expect(falsified, "histories in which it fits").to.be.above(20);
     });
   }
 
@@ -154,7 +154,7 @@ function lostWrite(operations: readonly RecordedOperation[], next: Random): Reco
 }
 
 function valueFromNowhere(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
-  return alter(operations, next, (read) => ({ ...foundOf(read), value: "nobody wrote this" }));
+  return alter(operations, next, (read) => ({ ...foundOf(read), value: "no client wrote this" }));
 }
 
 function executedTooOften(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
@@ -179,7 +179,7 @@ function notExecutedTookEffect(operations: readonly RecordedOperation[], next: R
       );
 }
 
-/** Replaces the answer of one read that found something, if the change can be made on any. */
+/** Replaces the answer of one read that found a value, if the change is possible for any. */
 function alter(
   operations: readonly RecordedOperation[],
   next: Random,
@@ -206,7 +206,7 @@ function foundOf({ outcome }: RecordedOperation): KeyAnswer & { readonly kind: "
   return outcome.answer;
 }
 
-/** Lets operations of a kind swap their answers, which sometimes makes the history wrong. */
+/** Swaps answers between operations of a kind, which sometimes makes the history wrong. */
 function shuffleAnswers(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] {
   const outcomes = operations.map(({ outcome }) => outcome);
   for (let at = outcomes.length - 1; at > 0; at--) {
@@ -221,14 +221,14 @@ function shuffleAnswers(operations: readonly RecordedOperation[], next: Random):
   return operations.map((recorded, at) => ({ ...recorded, outcome: outcomes[at] ?? recorded.outcome }));
 }
 
-/** What was executed so far, in the order that is being tried. */
+/** The operations executed so far, in the order that is being tried. */
 interface Past {
   readonly state: KeyState;
-  /** What created the key each time before, as far as somebody was told. */
+  /** The creation before each life, as far as answers show it. */
   readonly creations: ReadonlySet<number>;
 }
 
-/** The definition of linearizability, taken at its word. */
+/** The definition of linearizability, taken literally. */
 function isLinearizable(operations: readonly RecordedOperation[]): boolean {
   const revelations = new Revelations(operations);
   const revisionOf = ({ id, operation, outcome }: RecordedOperation): number => {
@@ -271,7 +271,7 @@ function isWriteOrUnknown({ outcome }: RecordedOperation): boolean {
   return outcome.kind === "unknown" || (outcome.kind === "ok" && isWrite(outcome.answer));
 }
 
-/** The state with what the answer tells of it; undefined if it cannot be answered so. */
+/** The state with what the answer shows of it; undefined if the answer is impossible. */
 function accepting(
   { state, creations }: Past,
   operation: KeyOperation,
@@ -285,7 +285,7 @@ function accepting(
   if (state === null || content === null || state.createRevision >= 0) {
     return state;
   }
-  // Nobody was told which revision created it: it is this one, if that has created or written nothing else.
+  // If no answer shows which revision created the key, it is this one, unless that revision made another life or write.
   const { createRevision } = content;
   return told.has(createRevision) || creations.has(createRevision) ? undefined : { ...state, createRevision };
 }

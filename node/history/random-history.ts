@@ -1,6 +1,6 @@
 /**
- * Random concurrent histories that are correct because they were lived: clients whose operations overlap, each executed
- * on one real sequence of keys at a moment between its start and its end.
+ * Random concurrent histories that are correct by construction: one real sequence of keys executes each operation at a
+ * moment between its start and its end.
  */
 
 import type { KeyAnswer, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
@@ -11,9 +11,9 @@ export interface RandomHistoryOptions {
   readonly clients: number;
   readonly keys: number;
   readonly operationsPerClient: number;
-  /** Of 100 operations, how many nobody gets an answer to. */
+  /** Percentage of operations whose answer is lost. */
   readonly unknownPercent: number;
-  /** Of 100 writes of values, how many have a time to live. */
+  /** Percentage of writes of values with a TTL. */
   readonly ttlPercent?: number;
 }
 
@@ -22,15 +22,15 @@ interface Planned {
   readonly client: string;
   readonly key: string;
   readonly startMs: number;
-  /** When it is executed; infinity = never. */
+  /** The time of execution; infinity = never. */
   readonly atMs: number;
   readonly endMs: number;
   readonly outcome: OperationOutcome["kind"];
-  /** If it writes a value, for how long; null = for ever. */
+  /** The TTL if it writes a value; null = none. */
   readonly ttlMs: number | null;
-  /** When the cluster notices that the time is up; infinity = never. */
+  /** When the cluster notices the expiry; infinity = never. */
   readonly expiryMs: number;
-  /** Whether it is told what was there before. */
+  /** Whether the answer shows the content before. */
   readonly tellsPrevious: boolean;
   operation: KeyOperation | null;
   answer: KeyAnswer | null;
@@ -39,13 +39,13 @@ interface Planned {
 type Content = { readonly value: string; readonly modRevision: number };
 
 const NOT_EXECUTED_PERCENT = 3;
-/** Units of time that an operation may take, and that may lie between two of a client. */
+/** Longest duration of an operation, and longest pause of a client between two, in units of time. */
 const DURATION_MAX = 40;
 const GAP_MAX = 10;
 /** How long after its start an operation of unknown outcome may be executed. */
 const LATE_MAX = 600;
 const TTL_MAX = 60;
-/** How late a key whose time is up may be removed. */
+/** How long a key may outlive its TTL. */
 export const RANDOM_EXPIRY_LATE_MS = 20;
 
 /** @param random whole numbers in [0, bound). */
@@ -106,12 +106,12 @@ function plan(random: (bound: number) => number, options: RandomHistoryOptions):
       nowMs += durationMs + random(GAP_MAX);
     }
   }
-  // A moment is never shared, so that what happens first is certain.
+  // No two events share a moment, so their order is certain.
   return plans
     .sort((a, b) => a.startMs - b.startMs)
     .map((planned, id) => {
       const shareMs = (id + 1) / (plans.length + 2);
-      // An end comes between two moments of others.
+      // An expiry falls between the moments of other events.
       const expiryMs = planned.expiryMs + shareMs + 1 / (2 * plans.length + 4);
       return { ...planned, id, atMs: planned.atMs + shareMs, expiryMs };
     });
@@ -133,7 +133,7 @@ function momentOf(
   }
 }
 
-/** The keys themselves, and what the clients have learned of them. */
+/** The keys themselves, and what the clients know of them. */
 class Life {
   readonly #random: (bound: number) => number;
   readonly #states = new Map<string, KeyState>();
@@ -144,7 +144,7 @@ class Life {
     this.#random = random;
   }
 
-  /** The client decides what it wants, by what is known then. */
+  /** The client chooses its request by what it knows now. */
   start(planned: Planned): void {
     const { key, id, ttlMs } = planned;
     const value = `value-${id}`;
@@ -172,7 +172,7 @@ class Life {
     planned.answer = answerOf(operation, before, after, this.#revision, planned.tellsPrevious);
   }
 
-  /** Its time is up, if what it wrote is still there. */
+  /** Ends the value that the operation wrote, if it is still there. */
   expire({ operation }: Planned): void {
     const value = operation === null ? null : valueWrittenBy(operation);
     if (operation !== null && value !== null && this.#states.get(operation.key)?.value === value) {

@@ -31,7 +31,7 @@ const resized = (version: number, previousSizeBytes: number, revision: number): 
 const OUT: RegionAnswer = { kind: "out-of-bounds" };
 const ABSENT: RegionAnswer = { kind: "absent" };
 
-/** Four bytes at revision 2. */
+/** A region of four bytes at revision 2. */
 const MADE: Line = [{ kind: "allocate", region, sizeBytes: 4 }, 0, 10, { kind: "allocated", version: 1, revision: 2 }];
 const WRITTEN: Line = [write(1, "aabb"), 20, 30, written(2, 3)];
 
@@ -64,7 +64,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "versions go up by one with each change",
     [MADE, WRITTEN, [write(0, "cc"), 40, 50, written(3, 4)]],
     [MADE, WRITTEN, [write(0, "cc"), 40, 50, written(4, 5)]],
-    "version 3 does not, and nobody can have made it",
+    "version 3 does not, and no operation can have made it",
   ],
   [
     "a version has one change",
@@ -103,7 +103,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "shows the bytes of one version",
   ],
   [
-    "a change of the size tells the one before",
+    "the answer to a resize has the size before",
     [MADE, [resize(8), 20, 30, resized(2, 4, 3)]],
     [MADE, [resize(8), 20, 30, resized(2, 5, 3)]],
     "made by #1",
@@ -149,7 +149,7 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "shows the bytes of one version",
   ],
   [
-    "what was refused for certain is never seen",
+    "a refused write is never seen",
     [MADE, [write(0, "cc"), 20, 30, "not-executed"], [read(0, 1), 60, 70, shown("00", 1, 4, 2)]],
     [MADE, [write(0, "cc"), 20, 30, "not-executed"], [read(0, 1), 60, 70, shown("cc", 2, 4, 3)]],
     "version 2 does not",
@@ -185,10 +185,10 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "is refused",
   ],
   [
-    "a region is there until somebody frees it",
+    "a region exists until a client frees it",
     [MADE, [free, 20, 30, "unknown"], [read(0, 1), 40, 50, ABSENT]],
     [MADE, [free, 60, 70, "unknown"], [read(0, 1), 40, 50, ABSENT]],
-    "until somebody frees it",
+    "until a client frees it",
   ],
   [
     "a region that was freed is gone for good",
@@ -226,7 +226,7 @@ describe("the judgement of memory regions", () => {
     });
   }
 
-  it("takes more ways than it can follow for no pass", () => {
+  it("fails if there are more ways than it can follow", () => {
     const unknown = Array.from({ length: 12 }, (_, at): Line => [write(0, `a${at.toString(16)}`), 20, 30, "unknown"]);
     expect(judged(MADE, ...unknown, [read(0, 1), 60, 70, shown("a1", 9, 4, 10)])).to.contain("undecided");
   });

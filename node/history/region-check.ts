@@ -1,50 +1,51 @@
 /**
- * Judges what clients were told of memory regions. A region's version counts its changes, so the answers say themselves
- * which change came when; a version of which nobody was told the change is that of a write of unknown outcome. Which one,
- * is searched: every way in which the unknown could have been executed is followed, until some way gives every answer or
- * none does.
+ * Judges the answers that clients got about memory regions. A region's version counts its changes, so the answers
+ * themselves show the order of the changes. A version whose change no answer names comes from a write of unknown
+ * outcome. The check searches for that write: it follows every way in which the unknown writes could have been
+ * executed, until one way gives every answer or none is left.
  *
- * - Versions go up by one with each change, and never back in time.
- * - A read shows the bytes of one version, all of them: zeros where nothing was written, also after shrinking and growing.
- * - What lies outside of the region is refused, and only that; nothing is shorter than was asked for.
- * - A region that was freed is gone for good.
+ * - Versions grow by one with each change, and never go back in time.
+ * - A read shows the bytes of exactly one version. Bytes that no client wrote are zero, also after shrinking and
+ *   growing.
+ * - Access outside the region is refused, and no other access is. No read is shorter than requested.
+ * - A freed region is gone for good.
  */
 
 import { describeRegionRecord, type RegionAnswer, type RegionRecord, regionAnswerOf } from "./region-history.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
 
-/** Ways that are followed at a time; more show nothing, and count as a failure. */
+/** Bound on the ways that are followed at a time; more ways prove nothing, and count as a failure. */
 const WAYS_MAX = 2_000;
 
-/** One way in which everything up to a version could have been executed. */
+/** One way in which the changes up to a version may have been executed. */
 interface Way {
   readonly bytes: Buffer;
-  /** Sizes by version, the first that of version 1. */
+  /** Sizes by version, from version 1. */
   readonly sizes: readonly number[];
-  /** Those of unknown outcome that were executed. */
+  /** The operations of unknown outcome that were executed. */
   readonly used: readonly RegionRecord[];
 }
 
-/** An operation that names the version of the region. */
+/** An operation whose answer has the version of the region. */
 interface Versioned {
   readonly record: RegionRecord;
   readonly version: number;
 }
 
-/** What contradicts the history of regions, in words; empty if nothing does. */
+/** Returns the contradictions in the history of regions in words; empty if there are none. */
 export function regionCheck(records: readonly RegionRecord[]): readonly string[] {
   const relevant = records.filter(({ outcome }) => outcome.kind !== "not-executed");
   const wrong = [...contradictionsOfOrder(revisionAnswersOfRegions(relevant))];
   for (const [region, ofRegion] of Map.groupBy(relevant, ({ operation }) => operation.region)) {
     const found = [...contradictionsOfVersions(ofRegion), ...contradictionsOfEnd(ofRegion)];
-    // Bytes of versions that are wrong already say nothing more.
+    // If the versions are wrong already, the bytes show nothing more.
     const bytes = found.length === 0 ? contradictionOfBytes(ofRegion) : null;
     wrong.push(...[...found, ...(bytes === null ? [] : [bytes])].map((what) => `region ${region}: ${what}`));
   }
   return wrong;
 }
 
-/** The revisions that were told, by which regions and everything else have one order. */
+/** The revisions in the answers. They put regions and all other primitives into one order. */
 export function revisionAnswersOfRegions(records: readonly RegionRecord[]): readonly RevisionAnswer[] {
   return records.flatMap((record) => {
     const answer = regionAnswerOf(record);
@@ -62,7 +63,7 @@ function isChange({ kind }: RegionAnswer): boolean {
   return kind === "allocated" || kind === "written" || kind === "resized" || kind === "freed";
 }
 
-/** Versions keep to the times, and to the revisions. */
+/** Versions follow the times and the revisions. */
 function contradictionsOfVersions(records: readonly RegionRecord[]): readonly string[] {
   const wrong: string[] = [];
   const changes = new Map<number, RegionRecord>();
@@ -71,14 +72,14 @@ function contradictionsOfVersions(records: readonly RegionRecord[]): readonly st
     const isOwn = regionAnswerOf(record)?.kind !== "read";
     if (version < floor || (isOwn && version === floor)) {
       wrong.push(
-        `versions never go backwards: ${describeRegionRecord(record)} was told ${version}; when it began, ${floor} had been told`,
+        `versions never go backwards: ${describeRegionRecord(record)} got ${version}; when it began, ${floor} had been answered`,
       );
     }
     if (isOwn) {
       const other = changes.get(version);
       if (other !== undefined) {
         wrong.push(
-          `a version has one change: ${version} was told to ${describeRegionRecord(other)} and ${describeRegionRecord(record)}`,
+          `a version has one change: ${version} is that of ${describeRegionRecord(other)} and ${describeRegionRecord(record)}`,
         );
       }
       changes.set(version, record);
@@ -87,7 +88,7 @@ function contradictionsOfVersions(records: readonly RegionRecord[]): readonly st
   return [...wrong, ...contradictionsOfRevisions(records)];
 }
 
-/** In the order of the versions, the change of one before its reads, revisions only grow. */
+/** In the order of the versions, with each change before its reads, revisions only grow. */
 function contradictionsOfRevisions(records: readonly RegionRecord[]): readonly string[] {
   const order = versioned(records).toSorted((a, b) => a.version - b.version || Number(isRead(a)) - Number(isRead(b)));
   const wrong: string[] = [];
@@ -97,10 +98,10 @@ function contradictionsOfRevisions(records: readonly RegionRecord[]): readonly s
     const revision = answer !== null && "revision" in answer ? answer.revision : 0;
     const isWrong =
       last !== null && (revision < last.revision || (version > last.version && revision === last.revision));
-    // Reads of one version come in any order.
+    // Reads of one version may come in any order.
     if (isWrong && last !== null && (version > last.version || !isReadRecord(last.record))) {
       wrong.push(
-        `versions and revisions have one order: ${describeRegionRecord(record)} was told version ${version} at ` +
+        `versions and revisions have one order: ${describeRegionRecord(record)} got version ${version} at ` +
           `${revision}, and ${describeRegionRecord(last.record)} version ${last.version} at ${last.revision}`,
       );
     }
@@ -126,18 +127,18 @@ function isReadRecord(record: RegionRecord): boolean {
   return regionAnswerOf(record)?.kind === "read";
 }
 
-/** The greatest version that was told before the operation began. */
+/** The greatest version in any answer before the operation began. */
 function versionFloorOf(records: readonly RegionRecord[], { startMs }: RegionRecord): number {
   return Math.max(0, ...versioned(records).flatMap(({ record, version }) => (record.endMs < startMs ? [version] : [])));
 }
 
-/** The least version of which whoever begins after the operation is told that it is there still. */
+/** The least version that an operation which began after the end of this one was shown. */
 function versionCeilingOf(records: readonly RegionRecord[], { endMs }: RegionRecord): number {
   const later = versioned(records).filter(({ record }) => record.startMs > endMs);
   return Math.min(Number.POSITIVE_INFINITY, ...later.map((one) => (isRead(one) ? one.version : one.version - 1)));
 }
 
-/** A region that was freed is gone for good, and none is gone that nobody has freed. */
+/** A freed region is gone for good, and no region is gone unless a client freed it. */
 function contradictionsOfEnd(records: readonly RegionRecord[]): readonly string[] {
   const frees = records.filter((record) => {
     const answer = regionAnswerOf(record);
@@ -155,7 +156,7 @@ function contradictionsOfEnd(records: readonly RegionRecord[]): readonly string[
     const answer = regionAnswerOf(record);
     const isAbsent = answer?.kind === "absent";
     if (isAbsent && !frees.some(({ startMs }) => startMs <= record.endMs)) {
-      wrong.push(`a region is there until somebody frees it: ${describeRegionRecord(record)} did not find it`);
+      wrong.push(`a region exists until a client frees it: ${describeRegionRecord(record)} did not find it`);
     }
     const isPresent = answer !== null && answer.kind !== "absent" && answer.kind !== "fenced";
     if (isPresent && record.startMs > goneMs) {
@@ -169,7 +170,7 @@ function contradictionsOfEnd(records: readonly RegionRecord[]): readonly string[
   return wrong;
 }
 
-/** Why no way of executing what is unknown gives every answer; null if one does. */
+/** Why no way of executing the unknown operations gives every answer; null if one does. */
 function contradictionOfBytes(records: readonly RegionRecord[]): string | null {
   const told = Map.groupBy(versioned(records), ({ version }) => version);
   const versionMax = Math.max(0, ...told.keys());
@@ -178,7 +179,7 @@ function contradictionOfBytes(records: readonly RegionRecord[]): string | null {
   for (let version = 1; version <= versionMax; version++) {
     const here = told.get(version)?.map(({ record }) => record) ?? [];
     const change = here.find((record) => !isReadRecord(record));
-    // Whoever was told this version or a later one has seen what made it.
+    // An answer with this version or a later one shows the effect of the change that made it.
     const seenMs = Math.min(
       ...[...told].flatMap(([at, those]) => (at >= version ? those : [])).map(({ record }) => record.endMs),
     );
@@ -188,19 +189,19 @@ function contradictionOfBytes(records: readonly RegionRecord[]): string | null {
       return candidates.flatMap((candidate) => changed(way, candidate, version) ?? []);
     });
     if (next.length === 0) {
-      const by = change === undefined ? "and nobody can have made it" : `made by ${describeRegionRecord(change)}`;
+      const by = change === undefined ? "and no operation can have made it" : `made by ${describeRegionRecord(change)}`;
       return `every version follows from the one before: version ${version} does not, ${by}`;
     }
     for (const read of here.filter(isReadRecord)) {
       const fitting = next.filter((way) => shows(way, read));
       if (fitting.length === 0) {
-        return `a read shows the bytes of one version: ${describeRegionRecord(read)} was told version ${version} and other bytes`;
+        return `a read shows the bytes of one version: ${describeRegionRecord(read)} got version ${version} and other bytes`;
       }
       next.splice(0, next.length, ...fitting);
     }
     ways = distinct(next);
     if (ways.length > WAYS_MAX) {
-      return `undecided: more than ${WAYS_MAX} ways of executing what is unknown up to version ${version}`;
+      return `undecided: more than ${WAYS_MAX} ways of executing the unknown operations up to version ${version}`;
     }
   }
   return contradictionOfRefusals(records, ways, unknown);
@@ -210,7 +211,7 @@ function isPossibleChange({ operation }: RegionRecord): boolean {
   return operation.kind === "write" || operation.kind === "resize";
 }
 
-/** The way after the change has made this version; null if it cannot have. */
+/** The way after the change has made this version; null if the change cannot make it. */
 function changed(way: Way, record: RegionRecord, version: number): Way | null {
   const { operation } = record;
   const answer = regionAnswerOf(record);
@@ -228,7 +229,7 @@ function changed(way: Way, record: RegionRecord, version: number): Way | null {
   return bytes === null || !isPrevious ? null : { bytes, sizes: [...way.sizes, bytes.length], used };
 }
 
-/** The bytes after a write or a change of the size; null if it lies outside. */
+/** The bytes after a write or a change of the size; null if the write lies outside. */
 function bytesAfter(before: Buffer, operation: RegionRecord["operation"]): Buffer | null {
   if (operation.kind === "resize") {
     const after = Buffer.alloc(operation.sizeBytes);
@@ -257,7 +258,7 @@ function shows({ bytes }: Way, { operation, outcome }: RegionRecord): boolean {
   return isWithin && bytes.toString("hex", offset, offset + length) === answer.data;
 }
 
-/** One of those that have the same bytes and have used the same. */
+/** One way for each combination of bytes and used operations. */
 function distinct(ways: readonly Way[]): readonly Way[] {
   if (ways.length === 1) {
     return ways;
@@ -270,7 +271,7 @@ function distinct(ways: readonly Way[]): readonly Way[] {
   return [...byState.values()];
 }
 
-/** Why something was refused that cannot have been, in any of the ways. */
+/** Why the cluster cannot have refused something in any of the ways; null if it can. */
 function contradictionOfRefusals(
   records: readonly RegionRecord[],
   ways: readonly Way[],
@@ -287,13 +288,13 @@ function contradictionOfRefusals(
     left = left.filter((way) => {
       const last = Math.min(to, way.sizes.length);
       const versions = Array.from({ length: Math.max(0, last - from + 1) }, (_, at) => from + at);
-      // Nobody may have been told of the last versions.
+      // There may be later versions that no answer shows.
       const isOpen =
         to > way.sizes.length && unknown.some((one) => !way.used.includes(one) && one.startMs <= record.endMs);
       return isOpen || versions.some((version) => isRefused(record, version, way.sizes[version - 1] ?? 0));
     });
     if (left.length === 0) {
-      return `only what lies outside, or expects another version, is refused: ${describeRegionRecord(record)} was ${kind}`;
+      return `only access outside, or with another expected version, is refused: ${describeRegionRecord(record)} was ${kind}`;
     }
   }
   return null;

@@ -1,8 +1,8 @@
-/** What clients did with memory regions, and what they were told. Bytes are written as hexadecimal digits. */
+/** What clients did with memory regions, and which answers they got. Bytes are hexadecimal digits. */
 
 import type { RecordedOperation } from "./history.ts";
 
-/** What a client asked for. The name of a region is that of one allocation. */
+/** A client's request. Each allocation has a region name of its own. */
 export type RegionOperation = { readonly region: string } & (
   | { readonly kind: "allocate"; readonly sizeBytes: number }
   | { readonly kind: "write"; readonly offset: number; readonly data: string; readonly expectedVersion?: number }
@@ -11,7 +11,7 @@ export type RegionOperation = { readonly region: string } & (
   | { readonly kind: "read"; readonly offset: number; readonly length: number }
 );
 
-/** What the service answered, with the version that the region has then. */
+/** The service's answer, with the version of the region at that time. */
 export type RegionAnswer =
   | { readonly kind: "allocated"; readonly version: number; readonly revision: number }
   | { readonly kind: "written"; readonly version: number; readonly revision: number }
@@ -29,13 +29,13 @@ export type RegionAnswer =
       readonly sizeBytes: number;
       readonly revision: number;
     }
-  /** It lies outside of the region, and nothing was read or changed. */
+  /** The access lies outside the region. Nothing was read or changed. */
   | { readonly kind: "out-of-bounds" }
-  /** The region has another version than was expected, and nothing was changed. */
+  /** The region has another version than the expected one. Nothing was changed. */
   | { readonly kind: "version-mismatch" }
-  /** There is no such region any more. */
+  /** The region does not exist any more. */
   | { readonly kind: "absent" }
-  /** Its guard was refused, and nothing was changed. */
+  /** The guard was refused. Nothing was changed. */
   | { readonly kind: "fenced" };
 
 export type RegionRecord = RecordedOperation<RegionOperation, RegionAnswer>;

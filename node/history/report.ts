@@ -1,4 +1,4 @@
-/** Tells people what an oracle found: the few operations that contradict each other, and nothing of the rest. */
+/** Describes for people what an oracle found: the few operations that contradict each other, without the rest. */
 
 import type { KeyAnswer, KeyOperation, RecordedOperation } from "./history.ts";
 import type { KeyState } from "./key-model.ts";
@@ -43,7 +43,7 @@ function describeRequest(operation: KeyOperation): string {
     case "put":
       return `put ${operation.value}`;
     case "delete":
-      return operation.expectedValue === undefined ? "delete" : `end of the time of ${operation.expectedValue}`;
+      return operation.expectedValue === undefined ? "delete" : `expiry of ${operation.expectedValue}`;
     case "compare-and-swap": {
       const { expectedValue, expectedModRevision, newValue } = operation;
       const value = expectedValue === undefined ? [] : [expectedValue];

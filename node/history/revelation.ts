@@ -1,11 +1,11 @@
 /**
- * At which revision each operation wrote, as far as anybody was told: by its own answer, or because somebody met its
- * value, which no other operation wrote.
+ * The revision at which each operation wrote, as far as answers show it: its own answer, or an answer with its value,
+ * which no other operation wrote.
  */
 
 import type { KeyAnswer, KeyContent, KeyOperation, RecordedOperation } from "./history.ts";
 
-/** The value that the operation writes if it writes; null if it never does. */
+/** The value that the operation writes if it takes effect; null if it never writes one. */
 export function valueWrittenBy(operation: KeyOperation): string | null {
   switch (operation.kind) {
     case "put":
@@ -18,12 +18,15 @@ export function valueWrittenBy(operation: KeyOperation): string | null {
   }
 }
 
-/** The value that an answer says is there, or was before, with the revision that wrote it; null if it says none. */
+/**
+ * The value that an answer shows as present, or as the previous one, with the revision of its write; null if it shows
+ * none.
+ */
 export function shownBy(answer: KeyAnswer): { readonly value: string; readonly modRevision: number } | null {
   return answer.kind === "not-swapped" ? answer.current : contentShownBy(answer);
 }
 
-/** What an answer says in full that the key is, or was before; null if it does not. */
+/** The full content that an answer shows as present, or as the previous one; null if it shows none. */
 export function contentShownBy(answer: KeyAnswer): KeyContent | null {
   switch (answer.kind) {
     case "found":
@@ -36,17 +39,17 @@ export function contentShownBy(answer: KeyAnswer): KeyContent | null {
   }
 }
 
-/** The revision at which an answer is true; undefined if it tells none. */
+/** The revision at which an answer is true; undefined if it has none. */
 export function revisionToldBy(answer: KeyAnswer): number | undefined {
   return "revision" in answer ? answer.revision : undefined;
 }
 
-/** Whether an operation that was answered like this has changed the key, so that the answer's revision is its own. */
+/** Whether the answer means that the operation has changed the key. Then its revision is that of the change. */
 export function isWrite(answer: KeyAnswer): boolean {
   return answer.kind === "put" || answer.kind === "deleted" || answer.kind === "swapped";
 }
 
-/** Raises an Error if two operations write the same value to a key: then a value does not name its write. */
+/** Throws an Error if two operations write the same value to a key: a value must identify its write. */
 export function requireDistinctValues(operations: readonly RecordedOperation[]): void {
   const writers = new Map<string, number>();
   for (const { id, operation } of operations) {
@@ -62,7 +65,7 @@ export function requireDistinctValues(operations: readonly RecordedOperation[]):
   }
 }
 
-/** The revisions at which values were seen to have been written, by key and value. */
+/** The revisions at which the values that answers show were written, by key and value. */
 export class Revelations {
   readonly #byValue = new Map<string, number>();
 
@@ -75,7 +78,7 @@ export class Revelations {
     }
   }
 
-  /** The revision of an operation of unknown outcome; undefined if nobody met what it wrote. */
+  /** The revision of an operation of unknown outcome; undefined if no answer shows its value. */
   revisionOf(operation: KeyOperation): number | undefined {
     const value = valueWrittenBy(operation);
     return value === null ? undefined : this.#byValue.get(nameOf(operation.key, value));

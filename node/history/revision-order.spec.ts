@@ -16,7 +16,7 @@ describe("the order of revisions", () => {
     expect(judged(["a", 0, 1, 5, 5], ["b", 2, 3, 4])).to.contain("never go backwards: b is at 4");
   });
 
-  it("gives a change a revision that nobody was told before it began", () => {
+  it("gives a change a revision above all answers from before it began", () => {
     expect(judged(["a", 0, 1, 5], ["b", 2, 3, 6, 6])).to.equal("");
     expect(judged(["a", 0, 1, 5], ["b", 2, 3, 5, 5])).to.contain("never go backwards: b is at 5");
     expect(judged(["a", 0, 1, 5], ["b", 2, 3, 9, 5])).to.contain("never go backwards: b is at 5");

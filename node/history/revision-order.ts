@@ -1,22 +1,22 @@
 /**
- * Revisions and time: whatever was answered, an operation that began later is told no earlier revision, and has made its
- * own change at a greater one; no two changes have the same. That holds over all primitives together, and needs no
- * knowledge of what was asked for.
+ * Revisions and time: an operation that begins after an answer gets no earlier revision, and makes its own change at a
+ * greater one. No two changes have the same revision. That holds over all primitives together, whatever the requests
+ * were.
  */
 
-/** An answer that told a revision. */
+/** An answer with a revision. */
 export interface RevisionAnswer {
-  /** What was answered, for people. */
+  /** The operation, for people. */
   readonly name: string;
   readonly startMs: number;
   readonly endMs: number;
   /** The revision at which the answer is true. */
   readonly revision: number;
-  /** The revision that the operation has made by its change; null = it changed nothing. */
+  /** The revision of the operation's own change; null = it changed nothing. */
   readonly own: number | null;
 }
 
-/** What contradicts the order of time, in words; empty if nothing does. */
+/** Returns the contradictions to the order of time in words; empty if there are none. */
 export function contradictionsOfOrder(answers: readonly RevisionAnswer[]): readonly string[] {
   const byStart = [...answers].sort((a, b) => a.startMs - b.startMs);
   const byEnd = [...answers].sort((a, b) => a.endMs - b.endMs);

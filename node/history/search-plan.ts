@@ -1,59 +1,59 @@
 /**
- * What the search check has to put in order, made ready for it once: what must have been executed, in the order of the
- * starts, and the writes of unknown outcome that may have been executed without anybody seeing them.
+ * Prepares the operations of one key for the search check. It lists the operations that were certainly executed, in the
+ * order of their starts, and the writes of unknown outcome that may have been executed unseen.
  *
- * Values are written once. So a write of unknown outcome whose value somebody was shown has been executed, and before
- * the first of those who were shown it had ended; only the others are a matter of guessing. And of those, whoever writes
- * what nobody ever asks for is as good as any other that does the same, so the one that began first will do.
+ * Each value is written once. So a write of unknown outcome was executed if an answer shows its value, and before the
+ * end of the first operation with such an answer. Only the other writes need guessing. Among those that do the same and
+ * whose values no operation expects, the one that began first stands for all.
  */
 
 import type { KeyAnswer, KeyContent, KeyOperation, RecordedOperation } from "./history.ts";
 import { contradictionOfFound, type KeyState, unknownRevision } from "./key-model.ts";
 import { contentShownBy, isWrite, Revelations, revisionToldBy, shownBy, valueWrittenBy } from "./revelation.ts";
 
-/** An operation that was executed, in the list of those that have no place in the order yet. */
+/** An executed operation, in the list of the operations without a place in the order. */
 export interface Node {
   readonly recorded: RecordedOperation;
   readonly answer: KeyAnswer;
   /** In the order of the starts, from 0. */
   readonly position: number;
   readonly endMs: number;
-  /** The revision that it was told, which names its write; 0 if it was told none. */
+  /** The revision in its answer, which identifies its write; 0 if there is none. */
   readonly revision: number;
-  /** The value that it saw, so that it comes while that is there; null = none. */
+  /** The value that it saw, so that its place is while that value is there; null = none. */
   readonly seen: string | null;
-  /** What the key was after it wrote, to whoever was shown it; null if nobody was, or it writes nothing. */
+  /** The key after its write, as an answer shows it; null if none does, or if it writes nothing. */
   readonly shown: KeyContent | null;
-  /** Comes later than this one, whatever the times; null = than none. */
+  /** This operation comes after its cause, whatever the times; null = no cause. */
   readonly cause: Node | null;
   previous: Node | null;
   next: Node | null;
   isExecuted: boolean;
 }
 
-/** An operation with what it must have been answered. */
+/** An executed operation with its answer, known or deduced. */
 interface Executed {
   readonly recorded: RecordedOperation;
   readonly answer: KeyAnswer;
   readonly endMs: number;
 }
 
-/** One key's operations, and what of them has its place in the order that is being tried. */
+/** The operations of one key, and which of them have a place in the order that is being tried. */
 export class SearchPlan {
-  /** In the order of the starts; null if nothing was executed for certain. */
+  /** The first in the order of the starts; null if none was certainly executed. */
   readonly first: Node | null;
-  /** How many were executed for certain. */
+  /** How many were certainly executed. */
   readonly count: number;
   readonly hidden: HiddenWrites;
-  /** The first that saw a value that nobody had begun to write when it ended; null if there is none. */
+  /** The first operation that saw a value whose write had not begun when it ended; null if there is none. */
   readonly orphan: RecordedOperation | null;
-  /** How many have seen each value that have no place yet. */
+  /** By value, how many operations without a place have seen it. */
   readonly #waiting = new Map<string, number>();
-  /** What was shown of the lives of the key, by the revisions that created it. */
+  /** What answers show of the lives of the key, by the revision of the creation. */
   readonly #lives: ReadonlyMap<number, Life>;
-  /** Revisions of the writes that were executed for certain. */
+  /** Revisions of the writes that were certainly executed. */
   readonly #revisions: ReadonlySet<number>;
-  /** The highest version shown of a key that nobody can have made but a hidden write. */
+  /** The highest version shown in a life that only a hidden write can have begun. */
   readonly #versionMaxOfHidden: number;
 
   constructor(operations: readonly RecordedOperation[]) {
@@ -91,7 +91,7 @@ export class SearchPlan {
   }
 
   /**
-   * What of the state can ever make a difference: two states of which this is the same accept the same answers for ever.
+   * The part of the state that can make a difference: two states with the same essence allow the same answers for ever.
    */
   essenceOf(state: KeyState): string {
     if (state === null) {
@@ -99,21 +99,20 @@ export class SearchPlan {
     }
     const { value, createRevision, modRevision, version } = state;
     const name = modRevision >= 0 || !this.hidden.isAnonymous(value) ? value : "?";
-    // Versions above all that anybody was shown of this key are one to everybody.
+    // Versions above all that answers show of this life make no difference.
     const life = this.#lives.get(createRevision);
     const max = createRevision < 0 ? this.#versionMaxOfHidden : (life?.versions.at(-1) ?? 0);
     return `${createRevision < 0 ? "?" : createRevision} ${Math.min(version, max + 1)} ${modRevision < 0 ? "?" : modRevision} ${name}`;
   }
 
-  /** Whether nobody waits to see what is there: a value that has gone never comes back. */
+  /** Whether no operation still needs to see the value: an overwritten value never comes back. */
   mayGo(state: KeyState): boolean {
     return state === null || (this.#waiting.get(state.value) ?? 0) === 0;
   }
 
   /**
-   * The state after an operation, with all that somebody was shown of it; undefined if somebody was shown something that
-   * cannot be now: another state after this write, a write that should have come before, or one that is still to come in
-   * the life of the key that is over.
+   * The state after an operation, with all that answers show of it. It is undefined if answers contradict it: they show
+   * another state after this write, an earlier write that is missing, or a later write in the life that has ended.
    */
   settle(before: KeyState, after: KeyState, shown: KeyContent | null): KeyState | undefined {
     if (after === null) {
@@ -135,12 +134,12 @@ export class SearchPlan {
     return this.#nextVersion(state.createRevision) > state.version ? state : undefined;
   }
 
-  /** The operation gets its place in the order. */
+  /** Gives the operation its place in the order. */
   place(node: Node): void {
     this.#note(node, -1);
   }
 
-  /** The operation loses its place again. */
+  /** Takes its place away again. */
   displace(node: Node): void {
     this.#note(node, 1);
   }
@@ -159,27 +158,27 @@ export class SearchPlan {
     }
   }
 
-  /** The lowest version that was shown of this life of the key and has no place yet; infinity if there is none. */
+  /** The lowest version in this life that an answer shows and that has no place yet; infinity if there is none. */
   #nextVersion(createRevision: number): number {
     const life = this.#lives.get(createRevision);
     return life?.versions[life.placed] ?? Number.POSITIVE_INFINITY;
   }
 }
 
-/** What was shown of a key between its creation and its end: writes come in the order of their versions. */
+/** What answers show of a key between its creation and its end. Its writes come in the order of their versions. */
 interface Life {
-  /** Of the writes that were shown, in rising order. */
+  /** Versions of the shown writes, in rising order. */
   readonly versions: number[];
-  /** How many of them have their place. */
+  /** How many of them have a place. */
   placed: number;
 }
 
-/** How much of what is hidden was executed; never changed. */
+/** How many of the hidden operations were executed; immutable. */
 export interface Used {
   readonly deletes: number;
   readonly puts: number;
   readonly creations: number;
-  /** Ids, in rising order. */
+  /** Ids in rising order. */
   readonly others: readonly number[];
 }
 
@@ -187,7 +186,7 @@ export const NOTHING_USED: Used = { deletes: 0, puts: 0, creations: 0, others: [
 
 const DONE: KeyAnswer = { kind: "done" };
 
-/** Whether whoever has used this has at least as much left as whoever has used the other. */
+/** Whether `one` leaves at least as many hidden operations as `other`. */
 export function isAtMost(one: Used, other: Used): boolean {
   return (
     one.deletes <= other.deletes &&
@@ -197,22 +196,22 @@ export function isAtMost(one: Used, other: Used): boolean {
   );
 }
 
-/** An operation of unknown outcome that could be executed, and what is used up then. */
+/** A hidden operation that could be executed, and what is used up after it. */
 export interface HiddenChoice {
   readonly recorded: RecordedOperation;
   readonly used: Used;
 }
 
-/** Writes of unknown outcome whose values nobody has met. */
+/** Writes of unknown outcome whose values no answer shows. */
 export class HiddenWrites {
   readonly #deletes: RecordedOperation[] = [];
   readonly #puts: RecordedOperation[] = [];
   readonly #creations: RecordedOperation[] = [];
-  /** Puts and creations of values that another hidden operation waits for. */
+  /** Puts and creations of values that another hidden operation expects. */
   readonly #others: RecordedOperation[] = [];
   /**
-   * Those that happen to one value or one revision only. Nobody needs to remember which of them were executed: they
-   * take away for ever what they happen to.
+   * Operations that apply to one value or one revision only. The search need not remember which of them were executed:
+   * each removes for ever the state that it applies to.
    */
   readonly #byValue = new Map<string, RecordedOperation[]>();
   readonly #byRevision = new Map<number, RecordedOperation[]>();
@@ -231,12 +230,12 @@ export class HiddenWrites {
     }
   }
 
-  /** Whether the value is that of a hidden write, and nobody will ever tell it from another one. */
+  /** Whether a hidden write wrote the value, and no operation can distinguish it from other such values. */
   isAnonymous(value: string): boolean {
     return this.#anonymous.has(value);
   }
 
-  /** What of it could be executed in this state, of what began up to that time, and would change something. */
+  /** The hidden operations that began by `untilMs`, could be executed in this state, and would change it. */
   choices(state: KeyState, used: Used, untilMs: number): HiddenChoice[] {
     const choices: HiddenChoice[] = [];
     const offer = (recorded: RecordedOperation | undefined, after: Used): void => {
@@ -297,13 +296,13 @@ function expectedValueOf(operation: KeyOperation): string | undefined {
   return operation.kind === "delete" || operation.kind === "compare-and-swap" ? operation.expectedValue : undefined;
 }
 
-/** The value that it was shown, or has swapped for another; null if none. */
+/** The value that an answer showed it, or that it swapped for another; null if none. */
 function valueSeenBy(operation: KeyOperation, answer: KeyAnswer): string | null {
   const swapped = answer.kind === "swapped" ? expectedValueOf(operation) : undefined;
   return shownBy(answer)?.value ?? swapped ?? null;
 }
 
-/** By value, when the first one had ended who was shown it, or has swapped it for another. */
+/** By value, the end of the first operation that was shown it, or swapped it for another. */
 function sightsOf(operations: readonly RecordedOperation[]): Map<string, number> {
   const sights = new Map<string, number>();
   for (const { operation, outcome, endMs } of operations) {
@@ -315,7 +314,7 @@ function sightsOf(operations: readonly RecordedOperation[]): Map<string, number>
   return sights;
 }
 
-/** By value, what the key was when it had just been written, to whoever was shown it. */
+/** By value, the key right after the write, as an answer shows it. */
 function contentsOf(executed: readonly Executed[]): Map<string, KeyContent> {
   const contents = new Map<string, KeyContent>();
   for (const { answer } of executed) {
@@ -356,7 +355,7 @@ function livesOf(nodes: readonly Node[]): Map<number, Life> {
   return lives;
 }
 
-/** The operations as a list in the order of their starts; those that cause others come before them. */
+/** The operations as a list in the order of their starts; causes come before their consequences. */
 function linked(
   executed: readonly Executed[],
   revelations: Revelations,

@@ -1,16 +1,17 @@
 /**
- * The search check: is there any order of the operations, within their times, in which a single copy of the key would
- * have given these answers? It believes no revision: it uses them as names of writes, never as an order.
+ * The search check: is there an order of the operations, within their times, in which a single copy of the key would
+ * give these answers? It trusts no revision: it uses them as names of writes, never as an order.
  *
- * The method is that of Wing and Gong with Lowe's memory of configurations that were tried: keys apart from each other,
- * for an order of the whole exists if one exists for each (Herlihy and Wing, theorem 1). Four things keep it short, and
- * none of them makes it miss an order:
+ * The method is that of Wing and Gong, with Lowe's memory of tried configurations. It treats keys separately, because
+ * an order of the whole exists if one exists for each key (Herlihy and Wing, theorem 1). Four rules keep the search
+ * short, and none of them makes it miss an order:
  *
- * - What changes nothing and fits is executed at once, for nothing is won by waiting.
- * - Of what may come next, what claims the lowest revision is tried first. In a correct history that is the right one.
- * - What is of unknown outcome and unseen is tried last, because mostly it was not executed.
- * - A configuration is not tried if one was in vain that had executed the same, led to the same state, and had used up
- *   less of what is unknown: it could have done everything that this one can.
+ * - An operation that fits and changes nothing is executed at once, because waiting gains nothing.
+ * - Of the operations that may come next, the one with the lowest revision is tried first. In a correct history that is
+ *   the right one.
+ * - A write of unknown outcome that no answer shows is tried last, because it was mostly not executed.
+ * - A configuration is not tried if an earlier one failed that had executed the same, led to the same state, and used
+ *   up at most as many unknown writes. The earlier one could do everything that this one can.
  */
 
 import type { RecordedOperation } from "./history.ts";
@@ -22,39 +23,39 @@ import { CORRECT, type Impossible, type Verdict } from "./verdict.ts";
 export interface SearchOptions {
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
-  /** How long to look, over all keys. */
+  /** Limit for the search over all keys. */
   readonly limitMs: number;
 }
 
-/** How long a search may take by default: a history that takes longer is too large to show anything. */
+/** Default limit of a search. A history that takes longer is too large to prove anything. */
 export const SEARCH_LIMIT_MS = 10_000;
 
 const STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 256;
-/** Operations shown before the point where nothing fits. */
+/** Operations shown before the point where no operation fits. */
 const SHOWN_BEFORE = 5;
 
-/** What could come at a place: an operation that was executed for certain, or one that nobody saw. */
+/** A candidate for a place: an operation that was certainly executed, or a hidden one. */
 type Candidate = Node | HiddenChoice;
 
-/** A place in the order that is being tried, and what was put there. */
+/** A place in the order that is being tried, and the operation in it. */
 interface Frame {
-  /** State before it. */
+  /** The state before it. */
   readonly state: KeyState;
-  /** Highest position that was executed before it. */
+  /** The highest position executed before it. */
   readonly high: number;
-  /** What of the hidden was executed before it. */
+  /** The hidden operations executed before it. */
   readonly used: Used;
-  /** When the first operation ends that must come here or later. */
+  /** The earliest end of the operations that must come here or later. */
   readonly untilMs: number;
-  /** What could come here; those before `at` were tried. */
+  /** Candidates for this place; those before `at` were tried. */
   candidates: readonly Candidate[];
   at: number;
-  /** Whether the hidden are among the candidates already, or need not be. */
+  /** Whether the candidates include the hidden operations, or do not need to. */
   isWhole: boolean;
   chosen: Candidate | null;
 }
 
-/** Looks for an order of all operations, key by key. Raises an Error if a value is written twice. */
+/** Looks for an order of all operations, key by key. Throws an Error if a value is written twice. */
 export function searchCheck(operations: readonly RecordedOperation[], options: SearchOptions): Verdict {
   requireDistinctValues(operations);
   const deadlineMs = options.nowMs() + options.limitMs;
@@ -71,9 +72,9 @@ class Search {
   readonly #key: string;
   readonly #isOver: () => boolean;
   readonly #plan: SearchPlan;
-  /** The first that has no place yet. */
+  /** The first operation without a place. */
   #first: Node | null;
-  /** By what was executed for certain and the state: what of the hidden had been used up. */
+  /** For certainly executed operations and their state: the hidden operations that were used up. */
   readonly #tried = new Map<string, Used[]>();
   readonly #frames: Frame[] = [];
   #state: KeyState = null;
@@ -94,8 +95,8 @@ class Search {
   run(): Verdict {
     const orphan = this.#plan.orphan;
     if (orphan !== null) {
-      const rule = "a value that is seen was written, by an operation that had begun";
-      const impossible = [{ operation: orphan, why: "nobody had begun to write what it saw" }];
+      const rule = "a value is seen after its write began";
+      const impossible = [{ operation: orphan, why: "no operation had begun to write the value that it saw" }];
       return { kind: "violation", violation: { rule, key: this.#key, before: [], state: null, impossible } };
     }
     this.#push();
@@ -118,13 +119,13 @@ class Search {
     const idle = nodes.find((node) => isIdle(node, state));
     this.#frames.push({
       ...{ state, high: this.#high, used: this.#used, untilMs, at: 0, chosen: null },
-      // Whatever could come in the place of one that is idle can come after it.
+      // Any other candidate can also come after an idle one.
       candidates: idle === undefined ? nodes.filter((node) => fits(node, state)).sort(byRevision) : [idle],
       isWhole: idle !== undefined,
     });
   }
 
-  /** Executes the next candidate of the last frame that leads to something new; false if there is none. */
+  /** Executes the next candidate of the last frame that leads to a new configuration; false if there is none. */
   #advance(): boolean {
     const frame = this.#frames.at(-1) as Frame;
     for (;;) {
@@ -150,7 +151,7 @@ class Search {
     return false;
   }
 
-  /** Leaves the last frame, in which nothing fits, for the one before; false if there is none. */
+  /** Leaves the last frame, in which no operation fits, for the one before; false if there is none. */
   #goBack(): boolean {
     this.#frames.pop();
     const frame = this.#frames.at(-1);
@@ -206,7 +207,10 @@ class Search {
     this.#remaining++;
   }
 
-  /** What may come next by the times: all that began before the first end of what has no place yet, and that end. */
+  /**
+   * The operations that may come next by their times: those that began before the earliest end of all without a place.
+   * Returns that end too.
+   */
   #open(): [nodes: Node[], untilMs: number] {
     const nodes: Node[] = [];
     let untilMs = Number.POSITIVE_INFINITY;
@@ -217,7 +221,10 @@ class Search {
     return [nodes.filter(({ recorded, cause }) => recorded.startMs <= untilMs && cause?.isExecuted !== false), untilMs];
   }
 
-  /** Takes in what was shown of the present state; false if that, or what was shown of the one before, contradicts it. */
+  /**
+   * Adds what answers show of the present state; false if that contradicts it, or if an answer shows that the state
+   * before must last.
+   */
   #settle({ state, chosen }: Frame): boolean {
     const shown = chosen !== null && "position" in chosen ? chosen.shown : null;
     const settled = this.#plan.mayGo(state) ? this.#plan.settle(state, this.#state, shown) : undefined;
@@ -225,7 +232,7 @@ class Search {
     return settled !== undefined;
   }
 
-  /** Whether no configuration like this one was tried that could do as much; notes that this one is. */
+  /** Whether no tried configuration could do at least as much. Records this one as tried. */
   #isNew(): boolean {
     const configuration = this.#configuration();
     const tried = this.#tried.get(configuration);
@@ -240,7 +247,7 @@ class Search {
     return true;
   }
 
-  /** What was executed for certain, as the highest position with the gaps below it, and the state that it led to. */
+  /** The certainly executed operations, as the highest position and the gaps below it, with the state after them. */
   #configuration(): string {
     let gaps = "";
     for (let node = this.#first; node !== null && node.position < this.#high; node = node.next) {
@@ -249,7 +256,7 @@ class Search {
     return `${this.#high} ${gaps} ${this.#plan.essenceOf(this.#state)}`;
   }
 
-  /** Remembers the place where the fewest operations were left: what is wrong is there. */
+  /** Remembers the place with the fewest operations left: the contradiction is there. */
   #noteDeadEnd({ state }: Frame): void {
     if (this.#remaining >= this.#fewestRemaining) {
       return;
@@ -270,7 +277,7 @@ class Search {
     this.#deadEnd = { kind: "violation", violation: { rule, key: this.#key, before, state, impossible } };
   }
 
-  /** The first that has seen what is there and cannot come yet; null if there is none. */
+  /** The first operation that has seen the present value and cannot come yet; null if there is none. */
   #waitingFor(state: KeyState, open: readonly Node[]): RecordedOperation | null {
     for (let node = this.#first; node !== null; node = node.next) {
       if (node.seen === state?.value && !open.includes(node)) {
@@ -281,7 +288,7 @@ class Search {
   }
 }
 
-/** Whether it fits and changes nothing, neither now nor at any later time. */
+/** Whether it fits and changes nothing, now and at any later time. */
 function isIdle(node: Node, state: KeyState): boolean {
   const { recorded, answer, revision, cause } = node;
   if (answer.kind === "done" && cause === null) {
@@ -294,7 +301,7 @@ function fits({ recorded, answer }: Node, state: KeyState): boolean {
   return contradiction(state, recorded.operation, answer) === null;
 }
 
-/** Whoever was told no revision comes last. */
+/** An operation whose answer has no revision comes last. */
 function byRevision(one: Node, other: Node): number {
   return (one.revision || Number.MAX_SAFE_INTEGER) - (other.revision || Number.MAX_SAFE_INTEGER);
 }

@@ -1,4 +1,4 @@
-/** What an oracle says about a history. */
+/** The result of an oracle for a history. */
 
 import type { RecordedOperation } from "./history.ts";
 import type { KeyState } from "./key-model.ts";
@@ -14,9 +14,9 @@ export interface Violation {
   /** The rule, in a few words. */
   readonly rule: string;
   readonly key: string;
-  /** What led to the state, the latest ones, in the order in which they were executed. */
+  /** The latest operations that led to the state, in the order in which they were executed. */
   readonly before: readonly RecordedOperation[];
-  /** The key where it cannot go on. */
+  /** The key in the state in which no further operation fits. */
   readonly state: KeyState;
   readonly impossible: readonly Impossible[];
 }
@@ -24,7 +24,7 @@ export interface Violation {
 export type Verdict =
   | { readonly kind: "correct" }
   | { readonly kind: "violation"; readonly violation: Violation }
-  /** The time for looking ran out. That is a failure: nothing was shown. */
+  /** The time for the search ran out. That is a failure: it proves nothing. */
   | { readonly kind: "undecided"; readonly key: string; readonly operations: number };
 
 export const CORRECT: Verdict = { kind: "correct" };

@@ -23,7 +23,7 @@ function message(revision: number, changes: readonly WatchedChange[], atMs = 1_0
   return { kind: changes.length === 0 ? "progress" : "changes", revision, changes, atMs };
 }
 
-/** A stream from the revision, which is created where it begins. */
+/** A stream from the revision, whose `created` message has that start. */
 function stream(startRevision: number, ...messages: readonly WatchMessage[]): WatchedStream {
   const first: WatchMessage = { kind: "created", revision: Math.max(0, startRevision - 1), changes: [], atMs: 1_000 };
   return { startRevision, startMs: 0, messages: [first, ...messages] };
@@ -40,7 +40,7 @@ const PUT_B = change("put", B, A);
 const DELETE_B = change("delete", GONE, B);
 const PUT_C = change("put", C, null);
 
-/** A key is written twice, deleted, and created anew; another one is no concern of the watchers. */
+/** A key is written twice, deleted, and created again. Another key is outside the watchers' prefix. */
 const LINES: readonly Line[] = [
   [put("a"), 0, 10, created(2)],
   [put("b"), 20, 30, overwritten(3)],
@@ -79,31 +79,31 @@ const CASES: readonly Case[] = [
     said: "changes come in order",
   },
   {
-    rule: "a change is told once",
+    rule: "a change is sent once",
     good: [watching(stream(1, message(2, [PUT_A]), message(3, [PUT_B])))],
     bad: [watching(stream(1, message(2, [PUT_A]), message(3, [PUT_A, PUT_B])))],
-    said: "is told once",
+    said: "is sent once",
   },
   {
     rule: "a revision is not split over messages",
     good: [watching(stream(1, message(3, [PUT_A, PUT_B])))],
     bad: [watching(stream(1, message(3, [PUT_A]), message(3, [PUT_B])))],
-    said: "is told once, and whole",
+    said: "is sent once, and whole",
   },
   {
-    rule: "messages say how far everything is told",
+    rule: "the revisions of messages grow",
     good: [watching(stream(1, message(3, [PUT_A, PUT_B])))],
     bad: [watching(stream(1, message(2, [PUT_A, PUT_B])))],
-    said: "say how far",
+    said: "the revisions of messages grow",
   },
   {
     rule: "progress never goes back",
     good: [watching(stream(1, message(3, [PUT_A, PUT_B]), message(3, [])))],
     bad: [watching(stream(1, message(3, [PUT_A, PUT_B]), message(2, [])))],
-    said: "say how far",
+    said: "the revisions of messages grow",
   },
   {
-    rule: "only keys with the prefix are told",
+    rule: "only keys with the prefix are sent",
     good: [watching(stream(1, ...WHOLE))],
     bad: [watching(stream(1, ...WHOLE.slice(0, 3), message(6, [change("put", content("d", 6, 6, 1), null, "other")])))],
     said: "only keys with the prefix",
@@ -115,23 +115,23 @@ const CASES: readonly Case[] = [
     said: "nothing is left out",
   },
   {
-    rule: "what another watcher was told is not left out",
+    rule: "no change that another watcher got is left out",
     lines: [[put("a"), 0, 10, UNKNOWN]],
     good: [watching(stream(1, message(2, [PUT_A]))), watching(stream(1, message(1, [])))],
     bad: [watching(stream(1, message(2, [PUT_A]))), watching(stream(1, message(2, [])))],
     said: "nothing is left out",
   },
   {
-    rule: "all watchers are told the same",
+    rule: "all watchers get the same",
     good: [watching(stream(1, ...WHOLE)), watching(stream(2, ...WHOLE))],
     bad: [watching(stream(1, ...WHOLE)), watching(stream(2, message(2, [change("put", { ...A, version: 2 }, null)])))],
-    said: "all watchers are told the same",
+    said: "all watchers get the same",
   },
   {
     rule: "a change stands at the revision that was answered",
     good: [watching(stream(1, message(2, [PUT_A])))],
     bad: [watching(stream(1, message(3, [change("put", content("a", 3, 3, 1), null)])))],
-    said: "was told another revision",
+    said: "got another revision",
   },
   {
     rule: "a revision is that of one change",
@@ -140,31 +140,31 @@ const CASES: readonly Case[] = [
     said: "which changed something else",
   },
   {
-    rule: "a value is one that somebody writes",
+    rule: "a client writes each value",
     lines: [[put("a"), 0, 10, UNKNOWN]],
     good: [watching(stream(1, message(2, [PUT_A])))],
     bad: [watching(stream(1, message(2, [change("put", content("z", 2, 2, 1), null)])))],
-    said: "nobody had begun to write",
+    said: "no client had begun to write",
   },
   {
-    rule: "a key is deleted by somebody",
+    rule: "a client deletes each deleted key",
     lines: [
       [put("a"), 0, 10, created(2)],
       [remove(), 20, 30, UNKNOWN],
     ],
     good: [watching(stream(1, message(3, [PUT_A, change("delete", { ...A, modRevision: 3 }, A)])))],
     bad: [watching(stream(1, message(3, [PUT_A, change("delete", { ...A, modRevision: 3 }, A)], 15)))],
-    said: "nobody had begun to delete",
+    said: "no client had begun to delete",
   },
   {
-    rule: "a key whose time is limited ends by itself when its time is up",
+    rule: "a key with a TTL expires, and not early",
     lines: [short],
     good: [watching(stream(1, message(2, [PUT_A]), message(3, [change("expire", { ...A, modRevision: 3 }, A)], 501)))],
     bad: [watching(stream(1, message(2, [PUT_A]), message(3, [change("expire", { ...A, modRevision: 3 }, A)], 499)))],
-    said: "its time is not up",
+    said: "expires too early",
   },
   {
-    rule: "no other key ends by itself",
+    rule: "no other key expires",
     lines: [short, [put("x", "k2"), 0, 10, created(3)]],
     good: [watching(stream(3, message(4, [change("put", content("x", 3, 3, 1), null, "k2")])))],
     bad: [
@@ -176,7 +176,7 @@ const CASES: readonly Case[] = [
         ),
       ),
     ],
-    said: "is not limited",
+    said: "has no TTL",
   },
   {
     rule: "the value before a change is that of the change before",
@@ -185,7 +185,7 @@ const CASES: readonly Case[] = [
     said: "the value before a change",
   },
   {
-    rule: "nothing was there before what was created anew",
+    rule: "there was no value before a new creation",
     good: [watching(stream(1, ...WHOLE))],
     bad: [watching(stream(1, ...WHOLE.slice(0, 2), message(5, [change("put", C, B)])))],
     said: "the value before a change",
@@ -206,13 +206,13 @@ const CASES: readonly Case[] = [
     rule: "a stream goes on where another has ended",
     good: [watching(stream(1, message(3, [PUT_A, PUT_B])), stream(4, message(5, [DELETE_B, PUT_C])))],
     bad: [watching(stream(1, message(3, [PUT_A, PUT_B])), stream(5, message(5, [PUT_C])))],
-    said: "goes on where it was",
+    said: "resumes where it was",
   },
   {
     rule: "a stream that goes on repeats nothing",
     good: [watching(stream(1, message(3, [PUT_A, PUT_B])), stream(4, message(4, [DELETE_B])))],
     bad: [watching(stream(1, message(3, [PUT_A, PUT_B])), stream(4, message(4, [PUT_B, DELETE_B])))],
-    said: "is told once",
+    said: "is sent once",
   },
   {
     rule: "a stream that goes on leaves nothing out",
@@ -221,10 +221,10 @@ const CASES: readonly Case[] = [
     said: "nothing is left out",
   },
   {
-    rule: "nothing is told before it is written",
+    rule: "nothing is sent before it is written",
     good: [watching(stream(1, message(2, [PUT_A], 15), message(3, [PUT_B], 25)))],
     bad: [watching(stream(1, message(2, [PUT_A], 15), message(3, [PUT_B], 18)))],
-    said: "nothing is told before it is written",
+    said: "nothing is sent before it is written",
   },
 ];
 
@@ -246,10 +246,10 @@ describe("the judgement of watches of keys", () => {
       messages: [{ ...(ahead.messages[0] as WatchMessage), atMs: 12 }, ...ahead.messages.slice(1)],
     };
     expect(judged(LINES, [watching(created)])).to.equal("");
-    expect(judged(LINES, [watching(early)])).to.contain("nothing is told before it is written");
+    expect(judged(LINES, [watching(early)])).to.contain("nothing is sent before it is written");
   });
 
-  it("a watch from now on begins behind what was acknowledged, also to readers", () => {
+  it("a watch from now on begins after all acknowledged changes, also those shown to readers", () => {
     const lines: readonly Line[] = [...LINES.slice(0, 1), [get(), 20, 30, found("a", [2, 2, 1], 3)]];
     const from = (startMs: number, revision: number): Watching =>
       watching({ startRevision: 0, startMs, messages: [{ kind: "created", revision, changes: [], atMs: 100 }] });
@@ -266,7 +266,7 @@ describe("the judgement of watches of keys", () => {
     expect(judged(LINES, [now(message(3, []))])).to.contain("nothing is left out");
   });
 
-  it("only what is not kept is refused", () => {
+  it("only a compacted start is refused", () => {
     const refusal = (startRevision: number, compactRevision: number): Watching =>
       watching({ startRevision, startMs: 0, messages: [], compactRevision }, stream(compactRevision));
     const limits = { ...LIMITS, compactRevisionMax: 4 };
@@ -276,7 +276,7 @@ describe("the judgement of watches of keys", () => {
     expect(judged(LINES, [refusal(3, 4)])).to.contain("is refused");
   });
 
-  it("what is not kept any more need not be told", () => {
+  it("compacted changes need not be sent", () => {
     const limits = { ...LIMITS, compactRevisionMax: 5 };
     const refused: WatchedStream = { startRevision: 3, startMs: 0, messages: [], compactRevision: 5 };
     const goesOn = watching(stream(1, message(2, [PUT_A])), refused, stream(5, message(5, [PUT_C])));

@@ -1,11 +1,10 @@
 /**
- * Judges what watchers of keys were told, by what the clients who changed the keys were told, and by what other watchers
- * were told of the same keys: what holds of every watch (`watch-streams.ts`), and besides:
+ * Judges what watchers of keys got, by the answers that the clients of the keys got, and by what other watchers of the
+ * same keys got. It checks the rules of every watch (`watch-streams.ts`), and besides:
  *
- * - What was acknowledged has been told.
- * - A change is one that somebody asked for, at the revision that was answered; the end of a key whose time was limited
- *   does not come before that time.
- * - Values before a change, versions and revisions of creation follow from the changes before it.
+ * - Every acknowledged change reaches the watchers.
+ * - A client requested each change, at the revision of the answer. A key with a TTL does not expire early.
+ * - Previous values, versions and revisions of creation follow from the changes before.
  */
 
 import { shortestMs } from "./expiries.ts";
@@ -29,12 +28,12 @@ const KEYS: Subject<WatchedChange> = {
   things: "keys",
   revisionOf: ({ content }) => content.modRevision,
   nameOf: ({ key }) => key,
-  // A revision is that of one change of one key.
+  // A revision has one change of one key.
   isAgain: () => true,
   isSame,
 };
 
-/** What contradicts what the watchers were told, in words; empty if nothing does. */
+/** Returns the contradictions in what the watchers got in words; empty if there are none. */
 export function watchCheck(
   watchings: readonly Watching[],
   operations: readonly RecordedOperation[],
@@ -57,7 +56,7 @@ function revisionAnswerOf({ id, startMs, endMs, outcome }: RecordedOperation): r
   return [{ name: `#${id}`, startMs, endMs, revision, own: isWrite(answer) ? revision : null }];
 }
 
-/** Every change is one that somebody asked for, and nothing is missing that was acknowledged or told to others. */
+/** A client requested every change, and no change is missing that was acknowledged or that other watchers got. */
 function contradictionsOfTruth(
   watchings: readonly Watching[],
   coverages: readonly Coverage<WatchedChange>[],
@@ -103,7 +102,7 @@ function truthOf(operations: readonly RecordedOperation[]): Omit<Truth, "limits"
   return { writers, acknowledged, deletedMs };
 }
 
-/** What was acknowledged, or told to others. */
+/** The changes that were acknowledged, or that other watchers got. */
 function dueOf(
   acknowledged: ReadonlyMap<number, RecordedOperation>,
   told: readonly Told<WatchedChange>[],
@@ -116,7 +115,7 @@ function dueOf(
     .filter(({ change }) => !acknowledged.has(change.content.modRevision))
     .map(({ change, by }) => {
       const { key, content } = change;
-      return { revision: content.modRevision, name: key, why: `${by} was told of ${key}`, isAmong };
+      return { revision: content.modRevision, name: key, why: `${by} saw ${key}`, isAmong };
     });
   return [...answered, ...others];
 }
@@ -142,15 +141,15 @@ function isSameContent(one: KeyContent | null, other: KeyContent | null): boolea
 }
 
 interface Truth {
-  /** Who writes a value, by key and value. */
+  /** The operation that writes a value, by key and value. */
   readonly writers: ReadonlyMap<string, RecordedOperation>;
   readonly acknowledged: ReadonlyMap<number, RecordedOperation>;
-  /** When somebody first began to delete a key. */
+  /** When the first delete of a key began. */
   readonly deletedMs: ReadonlyMap<string, number>;
   readonly limits: WatchLimits;
 }
 
-/** Why nobody can have made the change; null if somebody can. */
+/** Why no operation can have made the change; null if one can. */
 function contradictionOfChange(
   { kind, key, content }: WatchedChange,
   { atMs }: WatchMessage,
@@ -164,27 +163,27 @@ function contradictionOfChange(
   }
   const writer = truth.writers.get(JSON.stringify([key, content.value]));
   if (writer === undefined || writer.startMs > atMs) {
-    return "nobody had begun to write the value";
+    return "no client had begun to write the value";
   }
   if (kind === "put") {
     const told = writer.outcome.kind === "ok" ? revisionToldBy(writer.outcome.answer) : undefined;
     return told !== undefined && told !== content.modRevision
-      ? `the value is that of #${writer.id}, which was told another revision`
+      ? `the value is that of #${writer.id}, which got another revision`
       : null;
   }
   if (kind === "delete") {
     const isAsked = (truth.deletedMs.get(key) ?? Number.POSITIVE_INFINITY) <= atMs;
-    return isAsked ? null : "nobody had begun to delete the key";
+    return isAsked ? null : "no client had begun to delete the key";
   }
   const { operation, startMs } = writer;
   const ttlMs = "ttlMs" in operation ? operation.ttlMs : undefined;
   if (ttlMs === undefined) {
-    return "the time of the value is not limited";
+    return "the value has no TTL";
   }
-  return atMs < startMs + shortestMs(ttlMs, truth.limits) ? "its time is not up" : null;
+  return atMs < startMs + shortestMs(ttlMs, truth.limits) ? "the key expires too early" : null;
 }
 
-/** Whatever is told of a key follows from what was told of it before. */
+/** Every change of a key follows from the change before it. */
 function contradictionsOfChain({ client, changes }: Coverage<WatchedChange>): readonly string[] {
   const wrong: string[] = [];
   const last = new Map<string, WatchedChange>();
@@ -205,7 +204,7 @@ function contradictionsOfChain({ client, changes }: Coverage<WatchedChange>): re
   return wrong;
 }
 
-/** Whether a key can have become this from that, which is null if it did not exist. */
+/** Whether the change leads from the content before to this one; null = the key did not exist. */
 function follows({ kind, content }: WatchedChange, before: KeyContent | null): boolean {
   const { value, createRevision, modRevision, version } = content;
   if (kind === "put") {

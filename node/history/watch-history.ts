@@ -1,22 +1,22 @@
-/** What watchers asked for, and what they were told: of keys if nothing else is said, or of locks. */
+/** What watchers requested, and what they got: changes of keys by default, or of locks. */
 
 import type { KeyContent } from "./history.ts";
 import type { LockMode } from "./lock-history.ts";
 
-/** A change of a key as a watcher is told it. */
+/** A change of a key as a watcher gets it. */
 export interface WatchedChange {
   readonly kind: "put" | "delete" | "expire";
   readonly key: string;
-  /** The key as it is now; after its end with its last value and the revision of the end. */
+  /** The key after the change; at its end, its last value with the revision of the end. */
   readonly content: KeyContent;
-  /** What it was before; null = it did not exist, undefined = that was not asked for. */
+  /** The key before the change; null = it did not exist, undefined = the watcher did not request it. */
   readonly previous: KeyContent | null | undefined;
 }
 
-/** The beginning or the end of a hold as a watcher is told it; also its beginning in another mode than before. */
+/** The beginning or the end of a hold as a watcher gets it. A change of mode is also a beginning. */
 export interface WatchedLockChange {
   readonly kind: "acquired" | "released";
-  /** As histories of locks name it. */
+  /** The name in histories of locks. */
   readonly lock: string;
   readonly owner: string;
   readonly mode: LockMode;
@@ -28,7 +28,7 @@ export interface WatchedLockChange {
 /** A message of a stream. */
 export interface WatchMessage<Change = WatchedChange> {
   readonly kind: "created" | "changes" | "progress";
-  /** Everything up to this revision has been told. */
+  /** The stream has sent everything up to this revision. */
   readonly revision: number;
   readonly changes: readonly Change[];
   readonly atMs: number;
@@ -36,18 +36,18 @@ export interface WatchMessage<Change = WatchedChange> {
 
 /** One stream, from the call to its end. */
 export interface WatchedStream<Change = WatchedChange> {
-  /** The first revision that was asked for; 0 = what comes from now on. */
+  /** The first requested revision; 0 = only changes from now on. */
   readonly startRevision: number;
   readonly startMs: number;
   readonly messages: readonly WatchMessage<Change>[];
-  /** If it was refused because what it asked for is not kept any more: the first revision that is. */
+  /** The first revision that is still kept, if the stream was refused because its start is not. */
   readonly compactRevision?: number;
 }
 
-/** A watcher: streams one after the other, each of which goes on where the one before has ended. */
+/** A watcher: one stream after the other, each resuming where the one before ended. */
 export interface Watching<Change = WatchedChange> {
   readonly client: string;
-  /** Of the names that it watches. */
+  /** Prefix of the names that it watches. */
   readonly prefix: string;
   readonly streams: readonly WatchedStream<Change>[];
 }

@@ -1,12 +1,12 @@
 /**
- * What holds of every watch, whatever is watched.
+ * The rules of every watch, of keys and of locks.
  *
- * - Every stream says first that it is created. Changes come in the order of their revisions, each once, each within the
- *   prefix, and no revision is split over messages.
- * - A stream that goes on where another ended leaves no gap and repeats nothing. What is not kept is refused, and nothing
- *   else is.
- * - Nothing is told before it can have happened, and a watch from now on begins behind what was answered before.
- * - All watchers are told the same, and everything up to the revision of a message.
+ * - Every stream first reports that it is created. Changes come in the order of their revisions, each once, each within
+ *   the prefix, and no revision is split over messages.
+ * - A stream that resumes another one leaves no gap and repeats nothing. A stream is refused only if its start is not
+ *   kept.
+ * - No change comes before it can have happened. A watch from now on begins after all earlier answers.
+ * - All watchers get the same changes, and everything up to the revision of a message.
  */
 
 import type { ClockLimits } from "./expiries.ts";
@@ -14,50 +14,50 @@ import type { RevisionAnswer } from "./revision-order.ts";
 import type { WatchedStream, Watching } from "./watch-history.ts";
 
 export interface WatchLimits extends ClockLimits {
-  /** The greatest compact revision that there was at any time; 0 = everything is kept. */
+  /** The greatest compact revision at any time; 0 = all revisions are kept. */
   readonly compactRevisionMax: number;
 }
 
-/** How changes are read that are told of one kind of things. */
+/** How to read the changes of one kind of things. */
 export interface Subject<Change> {
-  /** What the things are called together. */
+  /** The plural name of the things. */
   readonly things: string;
   revisionOf(change: Change): number;
-  /** Of the thing that has changed: what prefixes are of. */
+  /** The name of the changed thing. Prefixes apply to it. */
   nameOf(change: Change): string;
-  /** Whether it is the same change, told once more: the only one of its revision that is like this. */
+  /** Whether it is the same change, sent again: the only one of its revision that is like this. */
   isAgain(one: Change, other: Change): boolean;
-  /** Whether the same change was told in the same way. */
+  /** Whether two watchers got the same change with the same content. */
   isSame(one: Change, other: Change): boolean;
 }
 
-/** Revisions of which everything with the prefix was told to somebody, both included. */
+/** A range of revisions, both included, for which a watcher got all changes with the prefix. */
 export interface Coverage<Change> {
   readonly client: string;
   readonly prefix: string;
   readonly from: number;
   readonly to: number;
-  /** By their revisions, which are those within; those of one revision in the order in which they were told. */
+  /** The changes in the range by revision; those of one revision in the order in which they came. */
   readonly changes: ReadonlyMap<number, readonly Change[]>;
 }
 
-/** A change, and who was told of it first. */
+/** A change, and the watcher that got it first. */
 export interface Told<Change> {
   readonly change: Change;
   readonly by: string;
 }
 
-/** A change that must have been told to whoever was told everything up to its revision. */
+/** A change that must reach every watcher that got everything up to its revision. */
 export interface Due<Change> {
   readonly revision: number;
   readonly name: string;
-  /** How it is known that it has happened. */
+  /** How the check knows that it happened. */
   readonly why: string;
-  /** Whether it is among the changes of its revision that were told. */
+  /** Whether it is among the changes of its revision that a watcher got. */
   isAmong(changes: readonly Change[]): boolean;
 }
 
-/** What contradicts each stream, what follows after it, and the times of the answers, in words. */
+/** Returns the contradictions within streams, between consecutive ones, and to the times of the answers, in words. */
 export function contradictionsOfStreams<Change>(
   watchings: readonly Watching<Change>[],
   answers: readonly RevisionAnswer[],
@@ -72,7 +72,7 @@ export function contradictionsOfStreams<Change>(
   return [...wrong, ...contradictionsOfTime(watchings, answers)];
 }
 
-/** What a stream shows by itself. */
+/** The rules that a stream breaks by itself. */
 function contradictionsOfStream<Change>(
   { prefix }: Pick<Watching, "prefix">,
   { messages, startRevision, compactRevision }: WatchedStream<Change>,
@@ -82,7 +82,7 @@ function contradictionsOfStream<Change>(
   const wrong: string[] = [];
   const at = startRevision === 0 ? "from now" : `from ${startRevision}`;
   if (compactRevision !== undefined && !(startRevision < compactRevision && compactRevision <= compactRevisionMax)) {
-    wrong.push(`only what is not kept is refused: ${at} was, and what is kept begins at ${compactRevision}`);
+    wrong.push(`only a compacted start is refused: ${at} was, but revisions are kept from ${compactRevision}`);
   }
   let told = startRevision - 1;
   for (const [position, { kind, revision, changes }] of messages.entries()) {
@@ -95,10 +95,10 @@ function contradictionsOfStream<Change>(
       const name = subject.nameOf(change);
       const changed = subject.revisionOf(change);
       if (!name.startsWith(prefix)) {
-        wrong.push(`only ${subject.things} with the prefix are told: ${name} at ${changed}`);
+        wrong.push(`only ${subject.things} with the prefix are sent: ${name} at ${changed}`);
       }
       if (changed <= told) {
-        wrong.push(`what has been told is told once, and whole: ${name} at ${changed} came after ${last}`);
+        wrong.push(`a revision is sent once, and whole: ${name} at ${changed} came after ${last}`);
       } else if (changed < last || (changed === last && ofLast.some((one) => subject.isAgain(one, change)))) {
         wrong.push(`changes come in order, each once: ${name} at ${changed} came after ${last}`);
       }
@@ -106,28 +106,28 @@ function contradictionsOfStream<Change>(
       last = Math.max(last, changed);
     }
     if (last > revision || revision < told) {
-      wrong.push(`messages say how far everything is told: one after ${last} says ${revision}`);
+      wrong.push(`the revisions of messages grow: one after ${last} has ${revision}`);
     }
     told = Math.max(last, revision);
   }
   return wrong;
 }
 
-/** A watcher goes on behind what it was told last. */
+/** A watcher resumes right after the last revision that it got. */
 function contradictionsOfResumption<Change>({ streams }: Watching<Change>): readonly string[] {
   const wrong: string[] = [];
   let told = 0;
   for (const { startRevision, messages, compactRevision } of streams) {
     if (told !== 0 && startRevision !== told + 1) {
-      wrong.push(`a watcher goes on where it was: it asked for ${startRevision} after ${told}`);
+      wrong.push(`a watcher resumes where it was: it requested ${startRevision} after ${told}`);
     }
-    // What is not kept cannot be told; the watcher knows, and goes on behind it.
+    // Compacted changes cannot be sent. The watcher knows that, and resumes after them.
     told = messages.at(-1)?.revision ?? (compactRevision === undefined ? told : compactRevision - 1);
   }
   return wrong;
 }
 
-/** Nothing is told before it was asked for, and a watch that begins now begins behind what was answered before. */
+/** No change comes before its request, and a watch from now on begins after all earlier answers. */
 function contradictionsOfTime<Change>(
   watchings: readonly Watching<Change>[],
   answers: readonly RevisionAnswer[],
@@ -138,8 +138,7 @@ function contradictionsOfTime<Change>(
   const wrong: string[] = [];
   const floors = floorsOf(answers);
   for (const { client, streams } of watchings) {
-    // The last messages first: the least revision of what began after each is that of all that began later.
-    // A stream that begins ahead of what there is says so when it is created, and tells nothing before.
+    // The last messages come first: the least revision of what began after each applies to all that began later.
     const messages = streams
       .flatMap((stream) => stream.messages.filter(({ kind }) => kind !== "created" || stream.startRevision === 0))
       .sort((a, b) => b.atMs - a.atMs);
@@ -152,7 +151,7 @@ function contradictionsOfTime<Change>(
       }
       if (revision >= ceiling) {
         wrong.push(
-          `watch of ${client}: nothing is told before it is written: ${revision} was told, and ${ceiling} not begun`,
+          `watch of ${client}: nothing is sent before it is written: ${revision} was sent, and ${ceiling} not begun`,
         );
       }
     }
@@ -167,7 +166,7 @@ function contradictionsOfTime<Change>(
   return wrong;
 }
 
-/** In the order of time: the ends of answers, each with the greatest revision that had been answered by then. */
+/** The ends of the answers in the order of time, each with the greatest revision that was answered by then. */
 function floorsOf(answers: readonly RevisionAnswer[]) {
   let revision = 0;
   return answers
@@ -178,7 +177,7 @@ function floorsOf(answers: readonly RevisionAnswer[]) {
     });
 }
 
-/** What of the history was told to a watcher: streams that follow each other are one. */
+/** The ranges of the history that a watcher got; consecutive streams are one range. */
 export function coveragesOf<Change>(
   { client, prefix, streams }: Watching<Change>,
   { revisionOf }: Subject<Change>,
@@ -206,7 +205,7 @@ export function coveragesOf<Change>(
   return coverages;
 }
 
-/** The changes that anybody was told; those that others were told in another way are in `wrong`, in words. */
+/** All changes that any watcher got. `wrong` lists those that watchers got with different content, in words. */
 export function allTold<Change>(
   watchings: readonly Watching<Change>[],
   { revisionOf, isAgain, isSame }: Subject<Change>,
@@ -221,14 +220,14 @@ export function allTold<Change>(
       if (other === undefined) {
         byRevision.set(revision, [...known, { change, by: client }]);
       } else if (!isSame(other.change, change)) {
-        wrong.push(`all watchers are told the same: ${other.by} and ${client} of revision ${revision}`);
+        wrong.push(`all watchers get the same: ${other.by} and ${client} of revision ${revision}`);
       }
     }
   }
   return { told: [...byRevision.values()].flat(), wrong };
 }
 
-/** What was to be told within the coverage and was not. */
+/** The changes that are due within the coverage and are missing. */
 export function missingIn<Change>(
   { client, prefix, from, to, changes }: Coverage<Change>,
   due: readonly Due<Change>[],
@@ -237,6 +236,6 @@ export function missingIn<Change>(
     .filter(({ revision, name }) => revision >= from && revision <= to && name.startsWith(prefix))
     .filter((one) => !one.isAmong(changes.get(one.revision) ?? []))
     .map(({ why, revision }) => {
-      return `watch of ${client}: nothing is left out: ${why} at ${revision}, told up to ${to}`;
+      return `watch of ${client}: nothing is left out: ${why} at ${revision}, sent up to ${to}`;
     });
 }

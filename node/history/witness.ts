@@ -1,10 +1,10 @@
 /**
- * The witness check: the answers say themselves in which order everything happened. Writes are ordered by the revision
- * that they were told, reads stand at theirs; that order must keep to the times, and give every answer. It takes one
- * pass, so it can judge a history of any length, and it sees across keys.
+ * The witness check: the answers themselves show the order of all operations. A write stands at the revision of its
+ * answer, a read at the revision that it was true at. That order must follow the times, and give every answer. The
+ * check takes one pass, so it can judge a history of any length, and it covers all keys together.
  *
- * Writes of unknown outcome of which nobody met the value have no revision. They may explain an answer that does not fit
- * otherwise, each one of them; the search check is exact about them.
+ * A write of unknown outcome whose value no answer shows has no revision. Any of these writes may explain an answer
+ * that does not fit otherwise; the search check is exact about them.
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
@@ -12,7 +12,7 @@ import { KeyReplay } from "./key-replay.ts";
 import { contentShownBy, isWrite, Revelations, revisionToldBy } from "./revelation.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 
-/** Whether revisions keep to the times, and every answer follows from the writes before it. */
+/** Checks that revisions follow the times, and that every answer follows from the writes before it. */
 export function witnessCheck(operations: readonly RecordedOperation[]): Verdict {
   const relevant = operations.filter(({ outcome }) => outcome.kind !== "not-executed");
   const floors = floorsOf(relevant);
@@ -68,7 +68,7 @@ function floorsOf(operations: readonly RecordedOperation[]): Map<RecordedOperati
   return floors;
 }
 
-/** For each operation the greatest revision at which everything that began after its end still comes after it. */
+/** For each operation the greatest revision at which it can stand, given all that began after its end. */
 function ceilingsOf(operations: readonly RecordedOperation[]): Map<RecordedOperation, number> {
   const byStart = [...operations].sort((a, b) => b.startMs - a.startMs);
   const byEnd = [...operations].sort((a, b) => b.endMs - a.endMs);
@@ -89,7 +89,7 @@ function ceilingsOf(operations: readonly RecordedOperation[]): Map<RecordedOpera
   return ceilings;
 }
 
-/** Writes have revisions of their own, and nothing stands before what had ended when it began. */
+/** Each write has a revision of its own, and no operation stands before one that had ended when it began. */
 function checkOrder(
   operations: readonly RecordedOperation[],
   floors: ReadonlyMap<RecordedOperation, number>,
@@ -127,7 +127,7 @@ function checkOrder(
   return null;
 }
 
-/** Whoever is shown what an operation wrote is shown the same of it. */
+/** All answers that show one write show the same content. */
 function checkSights(operations: readonly RecordedOperation[]): Violation | null {
   const first = new Map<string, RecordedOperation>();
   for (const recorded of operations) {
@@ -142,8 +142,8 @@ function checkSights(operations: readonly RecordedOperation[]): Violation | null
     const same = shownTo(other) ?? content;
     const { createRevision, modRevision, version } = content;
     if (createRevision !== same.createRevision || modRevision !== same.modRevision || version !== same.version) {
-      const rule = "all who see a write see the same of it";
-      const why = `operation ${other.id} has seen something else of ${content.value}`;
+      const rule = "all answers show the same content of a write";
+      const why = `operation ${other.id} saw other content with ${content.value}`;
       return { rule, key, before: [other], state: null, impossible: [{ operation: recorded, why }] };
     }
   }

@@ -55,7 +55,7 @@ describe("the rules of revocation", () => {
     expect(rules.revocations).to.equal(2);
   });
 
-  it("let nothing be done for whom was revoked before, be it that it was done before", () => {
+  it("let nothing be done for a revoked caller, unless it was done before", () => {
     put(BY_KEY, DONE);
     revokeKey();
     put(BY_LOGIN, DONE);
@@ -66,18 +66,18 @@ describe("the rules of revocation", () => {
     broken("revocation: nothing is done for whom was revoked before", () => put(BY_LOGIN, other));
   });
 
-  it("let what is refused change nothing", () => {
+  it("let refused commands change nothing", () => {
     revokeKey();
     broken("revocation: what is refused changes nothing", () => {
       log.ask(PUT, { principal: BY_KEY, pretend: ({ revision }) => ({ revisionAfter: revision + 1 }) });
     });
   });
 
-  it("let nobody be refused who was not revoked", () => {
-    broken("revocation: nobody is refused who was not revoked", () => put(BY_KEY, REFUSED));
+  it("let no caller be refused unless it was revoked", () => {
+    broken("revocation: only a revoked caller is refused as revoked", () => put(BY_KEY, REFUSED));
     revokeKey();
     put(BY_KEY, REFUSED);
-    broken("revocation: nobody is refused who was not revoked", () => put(BY_LOGIN, REFUSED));
+    broken("revocation: only a revoked caller is refused as revoked", () => put(BY_LOGIN, REFUSED));
   });
 
   it("count a revocation that was refused as none", () => {
@@ -117,12 +117,12 @@ describe("the rules of revocation", () => {
       expect(rules.refused).to.equal(2);
     });
 
-    it("let none be refused of who was not revoked", () => {
+    it("let no call be refused of a caller that was not revoked", () => {
       const read = rules.begin(BY_KEY, "get k");
-      broken("revocation: nobody is refused who was not revoked", () => read(true));
+      broken("revocation: only a revoked caller is refused as revoked", () => read(true));
       revokeKey();
       read(true);
-      broken("revocation: nobody is refused who was not revoked", () => rules.begin(BY_LOGIN, "get k")(true));
+      broken("revocation: only a revoked caller is refused as revoked", () => rules.begin(BY_LOGIN, "get k")(true));
     });
   });
 });

@@ -1,22 +1,22 @@
 /**
- * What must hold of revocation: from its entry on nothing is done for the principal, on no member and in no order of
- * events, and from its answer on nothing is shown to the principal either. Nobody else is refused.
+ * The rules of revocation. From its entry on, no member does anything for the principal, in any order of events. From
+ * its answer on, no member shows the principal anything. No other principal is refused.
  */
 
 import { type Command, CoordinationError, type Principal, type Result } from "../src/state/index.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
-/** What an administrator revokes: an API key, or a user with all that is theirs, keys and logins. */
+/** What an administrator revokes: an API key, or a user with all of its keys and logins. */
 export interface Revocable {
   readonly kind: "api-key" | "user";
   readonly id: string;
 }
 
 export class AccessRules implements Witness {
-  /** The entries that have revoked something, the first of each. */
+  /** By what was revoked, the first entry that did so. */
   readonly #revoked = new Map<string, number>();
-  /** What an administrator was told to be revoked. */
+  /** Revocations that an administrator got an answer for. */
   readonly #acknowledged = new Set<string>();
   #refused = 0;
 
@@ -25,12 +25,12 @@ export class AccessRules implements Witness {
     return this.#revoked.size;
   }
 
-  /** Calls that were told so. */
+  /** Calls that were refused because of a revocation. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** The entry that has revoked what the principal asks by; null if none has, of those that anybody has applied. */
+  /** The entry that has revoked a credential of the principal; null if no applied entry has. */
   revokedAt(principal: Principal): number | null {
     const indexes = namesOf(principal).flatMap((name) => this.#revoked.get(name) ?? []);
     return indexes.length === 0 ? null : Math.min(...indexes);
@@ -51,7 +51,7 @@ export class AccessRules implements Witness {
     this.#note(command, index, outcome?.answer);
   }
 
-  /** An administrator is told that this is revoked. */
+  /** An administrator gets the answer that this is revoked. */
   onAcknowledged(revoked: Revocable): void {
     const name = nameOf(revoked);
     must(this.#revoked.has(name), "I22 a revocation that was acknowledged is in the log", () => name);
@@ -59,8 +59,8 @@ export class AccessRules implements Witness {
   }
 
   /**
-   * A call of the principal begins. Returns what is to be told whether it was refused because of a revocation, as it is
-   * answered with what was done or seen; a call that fails says nothing.
+   * A call of the principal begins. The caller must pass to the returned function whether the answer refused the call
+   * because of a revocation, or gave a result. A call that fails otherwise shows nothing.
    */
   begin(principal: Principal, what: string): (isRefused: boolean) => void {
     const isLate = namesOf(principal).some((name) => this.#acknowledged.has(name));
@@ -72,7 +72,11 @@ export class AccessRules implements Witness {
   }
 
   #requireReason(principal: Principal, isRefused: boolean, what: () => string): void {
-    must(!isRefused || this.revokedAt(principal) !== null, "revocation: nobody is refused who was not revoked", what);
+    must(
+      !isRefused || this.revokedAt(principal) !== null,
+      "revocation: only a revoked caller is refused as revoked",
+      what,
+    );
   }
 
   #note({ operation }: Command, index: number, answer: Result | CoordinationError | undefined): void {
@@ -85,7 +89,7 @@ export class AccessRules implements Witness {
   }
 }
 
-/** Whether this is the refusal of somebody who was revoked. */
+/** Whether this is a refusal because of a revocation. */
 export function isRevocation(answer: unknown): boolean {
   return answer instanceof CoordinationError && answer.reason === "TOKEN_REVOKED";
 }
@@ -101,7 +105,7 @@ function revokedBy(operation: Command["operation"]): Revocable | null {
   }
 }
 
-/** What the principal asks by: each of it can be revoked. */
+/** The user and the API key of the principal: each of them can be revoked. */
 function namesOf({ subject, apiKeyId }: Principal): readonly string[] {
   const user = nameOf({ kind: "user", id: subject });
   return apiKeyId === "" ? [user] : [user, nameOf({ kind: "api-key", id: apiKeyId })];

@@ -1,7 +1,7 @@
 /**
- * Whom the clients of a simulated cluster ask as: its owner or, some of them, a guest, who asks by an API key or by a
- * login. An administrator may revoke the key, or disable the guest. Members decide by their own access control, which
- * takes tokens as read here: signatures are not simulated.
+ * The accounts of the clients of a simulated cluster: its owner or, for some clients, a guest with an API key or a
+ * login. An administrator may revoke the key, or disable the guest. Members decide by their real access control. It
+ * gets tokens as already verified: signatures are not simulated.
  */
 
 import type { Caller } from "../src/access/index.ts";
@@ -23,28 +23,28 @@ import type { Trace } from "./trace.ts";
 
 export interface AccountsOptions {
   readonly heap: EventHeap;
-  /** For which member is asked. */
+  /** Chooses the member for a request. */
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly calls: Calls;
   readonly rules: AccessRules;
-  /** Null if everybody asks as the owner. */
+  /** Null if all clients act as the owner. */
   readonly plan: AccountPlan | null;
-  /** Processes that are up. */
+  /** Running processes. */
   readonly processes: () => readonly Process[];
 }
 
-/** Of a read that has begun: why the process refuses it, asked behind the read barrier; null if it does not. */
+/** For an open read: why the process refuses it behind the read barrier; null if it does not. */
 export type Admission = (process: Process) => CoordinationError | null;
 
-/** What is asked about accounts; verifying is asked by nobody in particular. */
+/** A command about accounts; verifying has no principal. */
 type AccountCommand = HttpCommand | { readonly principal: null; readonly operation: ClusterOperation };
 
 const GUEST = "user-guest";
 const GUEST_KEY = "api-key-guest";
 const BY_LOGIN: Principal = { subject: GUEST, apiKeyId: "" };
 const BY_KEY: Principal = { subject: GUEST, apiKeyId: GUEST_KEY };
-/** What no clock of a run comes near to. */
+/** Longer than the clock of any run. */
 const LONG_MS = 1_000_000_000_000;
 const CALL_MS = 3_000;
 const AGAIN_MS = 100;
@@ -60,17 +60,17 @@ export class Accounts {
     this.#isReady = options.plan === null;
   }
 
-  /** Whether everybody is there as whom clients ask. */
+  /** Whether all accounts of the clients exist. */
   get isReady(): boolean {
     return this.#isReady;
   }
 
-  /** Calls that were not answered with a result. */
+  /** Calls that did not end with a result. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** As whom a client asks who has this number among those of its kind. */
+  /** The account of the client with this number among those of its kind. */
   principalOf(client: number): Principal {
     const { plan } = this.#options;
     if (plan === null || client <= 0 || client % plan.guestOneIn !== 0) {
@@ -79,7 +79,7 @@ export class Accounts {
     return client % (2 * plan.guestOneIn) === 0 ? BY_LOGIN : BY_KEY;
   }
 
-  /** The guest comes, is verified, and gets an API key, however often each is asked for. */
+  /** Creates the guest, verifies it, and gives it an API key; each request is repeated until it succeeds. */
   begin(): void {
     if (this.#isReady) {
       return;
@@ -96,14 +96,14 @@ export class Accounts {
       if (command === undefined) {
         this.#isReady = true;
       } else {
-        // Whoever asks again is told that it is there.
+        // A repeated request gets the answer that the guest exists.
         this.#insist(this.#options.random, command, next);
       }
     };
     next();
   }
 
-  /** An administrator takes something away from the guest, however often that is asked for. */
+  /** An administrator takes a credential from the guest; the request is repeated until it succeeds. */
   revoke(kind: RevocationKind, draw: number): void {
     const { rules, trace } = this.#options;
     const revoked: Revocable = { kind, id: kind === "user" ? GUEST : GUEST_KEY };
@@ -119,12 +119,15 @@ export class Accounts {
     });
   }
 
-  /** Whoever has not got an answer asks no more. */
+  /** Requests without an answer are not repeated any more. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** A client begins a call that changes something; what is returned is to be told of its answer, unless it has failed. */
+  /**
+   * A client begins a call that changes something. The caller must pass the answer to the returned function, unless the
+   * call has failed.
+   */
   beginChange(principal: Principal, what: string): (answer: Outcome["answer"]) => void {
     const onEnd = this.#options.rules.begin(principal, what);
     return (answer) => onEnd(isRevocation(answer));
@@ -179,12 +182,12 @@ export class Accounts {
   }
 }
 
-/** Raises a refusal unless the process lets the principal read, by what it has applied. */
+/** Throws a refusal unless the process lets the principal read, by what it has applied. */
 export function recheck({ access }: Process, principal: Principal): void {
   access.recheck(callerOf(principal), { access: "read", namespace: "default" });
 }
 
-/** By a token that says nothing against anybody: what counts is what members know. */
+/** The caller with an unrestricted token: only what members know decides. */
 function callerOf(principal: Principal): Caller {
   const times = { issuedAtSecs: 0, expiresAtSecs: Number.MAX_SAFE_INTEGER };
   const claims = {

@@ -1,6 +1,7 @@
 /**
- * Who changes the membership of a simulated cluster: adds members, whose processes ask for their slots, promotes them,
- * removes, replaces and demotes others, and hands the leadership over; one change after the other, at any member.
+ * Changes the membership of a simulated cluster. An administrator adds members, whose processes request their slots,
+ * and promotes them. It removes, replaces and demotes others, and transfers the leadership: one change after the other,
+ * at any member.
  */
 
 import { claimedMembers, type MembershipView, type Told } from "../src/replica/index.ts";
@@ -16,19 +17,19 @@ import type { Trace } from "./trace.ts";
 
 export interface AdministratorOptions {
   readonly heap: EventHeap;
-  /** What the names of its members begin with: nobody else's do. */
+  /** Prefix of the names of its members; no other administrator uses it. */
   readonly prefix: string;
-  /** For what the script does not decide. */
+  /** Draws what the script does not decide. */
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly calls: Calls;
   readonly processes: () => readonly Process[];
-  /** Members that were created so far, and how many may be. */
+  /** Members that were created so far, and the limit. */
   readonly created: () => number;
   readonly createdMax: number;
-  /** A member was removed and nobody needs it any more: its machine and its disk are given back. */
+  /** A member was removed and is not needed any more: its machine and its disk are given back. */
   readonly destroy: (id: number) => void;
-  /** A process was given a slot: it becomes a member. */
+  /** A process got a slot: it becomes a member. */
   readonly join: (id: number, name: string, incarnation: Uint8Array, told: Told) => void;
 }
 
@@ -37,7 +38,7 @@ interface Answer {
   readonly error: CoordinationError | null;
   readonly outcome: Outcome | null;
 }
-/** A process without data that asks for the slot of its name. */
+/** A process without data that requests the slot of its name. */
 interface Joiner {
   readonly name: string;
   readonly incarnation: Uint8Array;
@@ -47,15 +48,15 @@ interface Joiner {
 const CALL_MS = 5_000;
 const ATTEMPTS_MAX = 12;
 const PAUSE_MS = 300;
-/** The share of promotions that are asked for without looking, and of removals that may mean the leader. */
+/** The share of promotions without a check first, and of removals that may hit the leader. */
 const IMPATIENT_SHARE = 0.25;
 const ANYBODY_SHARE = 0.15;
-/** The share of removals after which nothing is left of the members, as soon as the answer is there. */
+/** The share of removals after which the members' data is destroyed as soon as the answer is there. */
 const DESTROYED_SHARE = 0.6;
 
 export class Administrator {
   readonly #options: AdministratorOptions;
-  /** Of the change that is under way. */
+  /** The stream of the present change. */
   #random: RandomStream;
   #names = 1;
   #done = 0;
@@ -71,12 +72,12 @@ export class Administrator {
     return this.#done;
   }
 
-  /** Tries nothing again from now on. */
+  /** Stops all retries. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Does one change, whatever comes of it; `draw` decides how. */
+  /** Makes one change, whatever its outcome; `draw` decides the details. */
   change(kind: ChangeKind, draw: number, onEnd: End): void {
     this.#random = streamOf(draw);
     const end: End = (isDone) => {
@@ -129,7 +130,7 @@ export class Administrator {
     return `${this.#options.prefix}member-${this.#names}`;
   }
 
-  /** Adds two members and promotes them in one joint change; one of them if the other did not come. */
+  /** Adds two members and promotes them in one joint change; only one if the other did not join. */
   #grow(onEnd: End): void {
     this.#join(this.#newName(), (first) => {
       this.#join(this.#newName(), (second) => {
@@ -144,8 +145,8 @@ export class Administrator {
   }
 
   /**
-   * The directory of the member is gone. Its process asks for the slot of its name, as it knows nothing of having one,
-   * under a new incarnation or, if that was kept elsewhere, the former one; then the member is removed.
+   * The directory of the member is lost. Its process does not know that it has a slot, and requests the slot of its
+   * name. It uses a new incarnation or, if that was kept elsewhere, the former one. Then the member is removed.
    */
   expel({ id, name, incarnation: former }: Pick<Member, "id" | "name" | "incarnation">, onEnd: End): void {
     this.#random = this.#options.random;
@@ -158,7 +159,7 @@ export class Administrator {
     });
   }
 
-  /** A member of this name, which nobody has now, joins and votes. */
+  /** A new member with this free name joins and votes. */
   rejoin(name: string, onEnd: End): void {
     this.#random = this.#options.random;
     this.#joinAndVote(name, onEnd);
@@ -179,7 +180,7 @@ export class Administrator {
     });
   }
 
-  /** Any voters, and hardly ever the leader, which refuses that as long as it leads. */
+  /** Any voters, but hardly ever the leader, which refuses its own removal while it leads. */
   #remove(how: "remove" | "demote", onEnd: End, count = 1): void {
     this.#view((view) => {
       const random = this.#random;
@@ -245,7 +246,7 @@ export class Administrator {
         onEnd(null);
         return;
       }
-      // The slot may be there even if nobody has said so.
+      // The slot may exist even without an answer about it.
       const joiner: Joiner = { name, incarnation: random.bytes(16), attempts: 0 };
       if (random.chance(0.15)) {
         this.#claim({ name, incarnation: random.bytes(16), attempts: 0 }, () => undefined);
@@ -302,7 +303,9 @@ export class Administrator {
     );
   }
 
-  /** Promotes learners as soon as they have caught up, or asks for it at once, which is refused if they have not. */
+  /**
+   * Promotes learners as soon as they have caught up. Or it requests that at once, and the leader refuses if they lag.
+   */
   #promote(ids: readonly number[], remove: readonly number[], attempts: number, onEnd: End): void {
     const { heap } = this.#options;
     const again = (): void => {
@@ -373,7 +376,7 @@ export class Administrator {
   }
 }
 
-/** Whether a change of the membership was carried out, and not refused when its turn came. */
+/** Whether a change of the membership was carried out, and not refused when it was applied. */
 function isMembershipDone(answer: Answer | null): boolean {
   return answer?.outcome != null && "kind" in answer.outcome.answer;
 }

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { DEFAULT_ARCHIVE_LIMITS } from "../src/archive/index.ts";
 import { describeRun, drawScript, type Script, Simulation } from "./index.ts";
 
-/** A run in which nothing goes wrong, and that archives. */
+/** A run without faults that archives. */
 const STEADY_SEED = 93;
 const ROUNDS = 4;
-/** What acknowledged writes may wait, by the design; and the answer of the store after that. */
+/** How long acknowledged writes may wait by design; the time of the store comes on top. */
 const WAIT_MS = 10_000;
 const MARGIN_MS = 1_000;
 
-/** The same operations again and again, archived as a member does it by default. */
+/** The same operations again and again, archived with the default settings of a member. */
 function longScript(): Script {
   const { seed, plan, items } = drawScript(STEADY_SEED);
   const { archive, isSteady, durationMs } = plan;

@@ -8,7 +8,7 @@ const ORIGIN = { clusterId, clusterName: "spec", quoinVersion: "0.1.0", clusterV
 const HOLE = "archive: where entries are missing, the chain was openly broken";
 const KEPT = "archive: retention keeps as many snapshots as it was asked to";
 
-/** An id that follows from the index at which a snapshot was taken, or a segment ends. */
+/** An id that follows from the index of a snapshot, or from the last index of a segment. */
 function idOf(kind: "a" | "b", index: number): string {
   return `${kind}${index.toString().padStart(31, "0")}`;
 }
@@ -22,7 +22,7 @@ function snapshot(index: number): StoredObject {
   return stored(snapshotName({ ...ORIGIN, ...numbers, id: idOf("a", index) }));
 }
 
-/** A segment behind another one, or behind a snapshot. */
+/** A segment that follows another one, or a snapshot. */
 function segment(firstIndex: number, lastIndex: number, follows: "a" | "b" = "b"): StoredObject {
   const previous = { previousId: idOf(follows, firstIndex - 1), previousHash: new Uint8Array(32) };
   const indexes = { firstIndex, lastIndex, firstTerm: 1, lastTerm: 1 };
@@ -65,7 +65,7 @@ describe("the rules of the archive", () => {
     expect(rules.isWholeTo(20)).to.equal(true);
   });
 
-  it("let entries be missing where a member has said so", () => {
+  it("let entries be missing where a member has reported it", () => {
     put(snapshot(10), segment(11, 14, "a"));
     rules.onBreak(1, 14);
     put(snapshot(16), segment(17, 20, "a"));
@@ -74,7 +74,7 @@ describe("the rules of the archive", () => {
     expect(rules.isWholeTo(24), "what was said of other entries").to.equal(false);
   });
 
-  it("heed where the chain ends that is said to be broken, while another one reaches further", () => {
+  it("use the end of the chain that is reported broken, while another one reaches further", () => {
     put(snapshot(10), segment(11, 14, "a"), snapshot(16), segment(17, 20, "a"));
     rules.onBreak(1, 20);
     expect(rules.isWholeTo(20), "what was said of the end of the other chain").to.equal(false);
@@ -82,7 +82,7 @@ describe("the rules of the archive", () => {
     expect(rules.isWholeTo(20)).to.equal(true);
   });
 
-  it("let each of two members begin a chain where both have said that the one before is broken", () => {
+  it("let each of two members begin a chain where both have reported the one before as broken", () => {
     put(snapshot(10), segment(11, 14, "a"));
     rules.onBreak(1, 14);
     rules.onBreak(2, 14);
@@ -96,7 +96,7 @@ describe("the rules of the archive", () => {
     expect(rules.isWholeTo(36), "a later snapshot").to.equal(false);
   });
 
-  it("forget what a member has said once it goes on with a chain", () => {
+  it("forget the report of a member once it goes on with a chain", () => {
     put(snapshot(10), segment(11, 14, "a"));
     rules.onBreak(1, 14);
     rules.onBegin(1);
@@ -105,7 +105,7 @@ describe("the rules of the archive", () => {
     expect(rules.isWholeTo(30)).to.equal(false);
   });
 
-  it("let entries be missing from which nothing could be restored when the archive went on", () => {
+  it("let entries be missing if they could restore nothing when the archive went on", () => {
     put(snapshot(10), segment(11, 14, "a"), snapshot(16));
     remove(segment(11, 14, "a"), snapshot(10));
     put(segment(17, 20, "a"));
@@ -113,7 +113,7 @@ describe("the rules of the archive", () => {
     rules.checkHoles();
   });
 
-  it("excuse nothing by what is deleted after the archive went on", () => {
+  it("accept no later deletion as a reason for missing entries", () => {
     put(snapshot(10), segment(11, 14, "a"), snapshot(16), segment(17, 20, "a"), snapshot(20));
     remove(segment(17, 20, "a"), snapshot(16), segment(11, 14, "a"), snapshot(10));
     put(segment(21, 22, "a"));
@@ -121,14 +121,14 @@ describe("the rules of the archive", () => {
     expect(() => rules.checkHoles()).to.throw(HOLE);
   });
 
-  it("excuse nothing while a snapshot is left before the entries that are missing", () => {
+  it("accept no missing entries while a snapshot before them is left", () => {
     put(snapshot(10), segment(11, 14, "a"), snapshot(16));
     remove(segment(11, 14, "a"));
     put(segment(17, 20, "a"));
     expect(rules.isWholeTo(20)).to.equal(false);
   });
 
-  it("ask retention for the snapshots that are to be kept, and for what leads on from them", () => {
+  it("require that retention keeps its snapshots, and the segments after them", () => {
     begin({ keepSnapshots: 2 });
     put(snapshot(10), segment(11, 14, "a"), snapshot(14), segment(15, 20), snapshot(20));
     expect(() => remove(snapshot(14))).to.throw(KEPT);

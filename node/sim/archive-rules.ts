@@ -1,6 +1,6 @@
 /**
- * What must hold of the archive: in what members say of it, in what is stored and deleted, and in the end, when every chain is
- * read and the state is rebuilt that it leads to.
+ * The rules of the archive. They check what members report about it, what is stored and deleted, and, at the end, that
+ * every chain can be read and leads to the right state.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -27,22 +27,25 @@ import { must } from "./rule-violation.ts";
 export interface ArchiveRulesOptions {
   readonly clusterId: string;
   readonly replay: Pick<LiveReplay, "digestAt">;
-  /** Null if everything is kept. */
+  /** Null if all objects are kept. */
   readonly retention: RetentionPolicy | null;
 }
 
-/** Entries that no segment has ever had, between the end of a chain and a later snapshot with which the archive went on. */
+/**
+ * Entries that no segment ever contained, between the end of a chain and a later snapshot with which the archive went
+ * on.
+ */
 interface Gap {
   readonly firstIndex: number;
   /** The index of the snapshot. */
   readonly lastIndex: number;
-  /** The index of the snapshot after the gap before, or of the first one. */
+  /** The index of the snapshot after the previous gap, or of the first snapshot. */
   readonly from: number;
 }
 
-/** How late the archive may be beyond the time for which entries wait, where nothing goes wrong, in milliseconds. */
+/** How late the archive of a run without faults may be, beyond the time for which entries wait, in milliseconds. */
 const LATE_MS = 5_000;
-/** States that are rebuilt in the end: each takes a directory and some tens of milliseconds. */
+/** Largest number of states to rebuild at the end: each needs a directory and some tens of milliseconds. */
 const REBUILT_MAX = 2;
 
 const NOT_STORED = "archive: what is said to be archived can be restored";
@@ -55,16 +58,19 @@ const FORK = "archive: segments that begin at one index are noticed";
 
 export class ArchiveRules {
   readonly #options: ArchiveRulesOptions;
-  /** What is in the bucket, and what ever was. */
+  /** The objects in the bucket, and all that were ever in it. */
   readonly #now = new Map<string, StoredObject>();
   readonly #ever = new Map<string, StoredObject>();
-  /** Where chains end that were said to be broken. */
+  /** The ends of chains that were reported broken. */
   readonly #breaks: number[] = [];
-  /** The same, by the members that have said so and have not taken a snapshot since. */
+  /** The same, by the members that reported it and have not taken a snapshot since. */
   readonly #broken = new Map<number, number>();
-  /** From the end of a chain that was said to be broken to the snapshot with which that member has begun another. */
+  /** From the end of a chain that a member reported broken to the snapshot with which it began another one. */
   readonly #said: { readonly end: number; readonly index: number }[] = [];
-  /** Gaps by the index of the snapshot behind them: whether retention had left no snapshot before that when the gap came about. */
+  /**
+   * Gaps by the index of the snapshot after them: whether retention had left no snapshot before the gap when it came
+   * about.
+   */
   readonly #gaps = new Map<number, boolean>();
   /** Retention has left no snapshot before this index. */
   #oldestKept = 0;
@@ -83,7 +89,7 @@ export class ArchiveRules {
     return this.#reached;
   }
 
-  /** How late the archive was at most where nothing goes wrong, in milliseconds. */
+  /** The greatest lag of the archive in a run without faults, in milliseconds. */
   get lagMsMax(): number {
     return this.#lagMsMax;
   }
@@ -95,7 +101,7 @@ export class ArchiveRules {
     };
   }
 
-  /** @returns numbers for the trace */
+  /** @returns numbers for the trace. */
   onPut(object: StoredObject): number[] {
     const { name } = object;
     const isNew = !this.#ever.has(name);
@@ -124,13 +130,16 @@ export class ArchiveRules {
     return [this.#reached];
   }
 
-  /** @param index at which the chain ends, as the member says: while several members archive, another one may reach further */
+  /**
+   * @param index the end of the chain, as the member reports it. While several members archive, another one may reach
+   * further.
+   */
   onBreak(memberId: number, index: number = this.#reached): void {
     this.#breaks.push(index);
     this.#broken.set(memberId, index);
   }
 
-  /** A member has taken a snapshot: if it has said that its chain is broken, another one begins there. */
+  /** A member has taken a snapshot: if it has reported a broken chain, another one begins there. */
   onSnapshot(memberId: number, index: number): void {
     const end = this.#broken.get(memberId);
     if (end !== undefined) {
@@ -139,7 +148,7 @@ export class ArchiveRules {
     }
   }
 
-  /** A member has begun to archive, or its process has: what it said before is of no chain that it begins now. */
+  /** A member, or its process, has begun to archive: its earlier reports are not about the chain that it begins now. */
   onBegin(memberId: number): void {
     this.#broken.delete(memberId);
   }
@@ -153,7 +162,7 @@ export class ArchiveRules {
     must(chainIndex <= index, NOT_STORED, () => `m${memberId} says ${index} of a chain from ${chainIndex} on`);
   }
 
-  /** Where nothing goes wrong, the archive is not late once it has begun. */
+  /** In a run without faults, the archive is not late once it has begun. */
   onLag(memberId: number, { isArchiving, lagMs, report }: ArchiverView, segmentMs: number): void {
     if (isArchiving && report.chainIndex > 0) {
       this.#lagMsMax = Math.max(this.#lagMsMax, lagMs);
@@ -165,7 +174,7 @@ export class ArchiveRules {
     }
   }
 
-  /** All that is in the bucket is read, and some of it is rebuilt. */
+  /** Reads everything in the bucket, and rebuilds some states. */
   async check(store: BackupStore, limits: StateLimits, random: RandomStream): Promise<void> {
     const catalog = await readCatalog(store, this.#options.clusterId);
     this.#checkForks(catalog);
@@ -187,17 +196,23 @@ export class ArchiveRules {
     }
   }
 
-  /** Whether each entry between the first snapshot and this index was archived, said to be missing, or given up by retention. */
+  /**
+   * Whether each entry between the first snapshot and this index was archived, reported missing, or given up by
+   * retention.
+   */
   isWholeTo(index: number): boolean {
     return this.#reached >= index && this.#hole() === undefined;
   }
 
-  /** Each entry between the first snapshot and the end was archived, said to be missing, or given up by retention. */
+  /**
+   * Checks that each entry between the first snapshot and the end was archived, reported missing, or given up by
+   * retention.
+   */
   checkHoles(): void {
     must(this.#hole() === undefined, HOLE, () => this.describe());
   }
 
-  /** How far the archive is, and what is wrong with it, in words. */
+  /** How far the archive reaches, and its problems, in words. */
   describe(): string {
     const hole = this.#hole();
     const missing = hole === undefined ? "none" : `${hole.firstIndex} to ${hole.lastIndex}`;
@@ -205,9 +220,9 @@ export class ArchiveRules {
   }
 
   /**
-   * The first gap that no member has said, and that retention does not explain. Without a snapshot before its entries, a segment of
-   * them restores nothing: so the archive need not have them if the last such snapshot was deleted before it went on behind them.
-   * What is deleted later excuses nothing.
+   * The first gap that no member has reported, and that retention does not explain. Without a snapshot before its
+   * entries, a segment of them restores nothing. So the archive may lack them if the last such snapshot was deleted
+   * before it went on behind them. A later deletion is no reason.
    */
   #hole(): Gap | undefined {
     return this.#findGaps().find(({ firstIndex, lastIndex, from }) => {
@@ -218,7 +233,7 @@ export class ArchiveRules {
     });
   }
 
-  /** A snapshot that no segment follows is a backup of one moment, and no part of an archive. */
+  /** A snapshot without a segment after it is a backup of one moment, not a part of an archive. */
   #findGaps(): Gap[] {
     const { chains } = this.#catalog(this.#ever);
     const gaps: Gap[] = [];
@@ -233,7 +248,7 @@ export class ArchiveRules {
     return gaps;
   }
 
-  /** As many snapshots are kept as retention is asked to keep, and all segments that lead on from them. */
+  /** Retention keeps the required number of snapshots, and all segments that follow them. */
   #checkKept(name: string): void {
     const { snapshots, segments } = this.#catalog(this.#now);
     const { keepSnapshots = 1 } = this.#options.retention ?? { keepSnapshots: Number.POSITIVE_INFINITY };

@@ -1,6 +1,6 @@
 /**
- * The archive of a run: every process archives into one bucket, by the code of production, and the rules look on. Segments are
- * small and snapshots frequent, as the plan says.
+ * The archive of a run. Every process archives into one bucket, with the code of production, and the rules observe it.
+ * Segments are small and snapshots frequent, as the plan says.
  */
 
 import { crc32 } from "node:zlib";
@@ -23,7 +23,7 @@ export interface ArchivesOptions {
   readonly heap: EventHeap;
   readonly trace: Trace;
   readonly random: RandomStream;
-  /** Of the ids of objects: by them readers choose between segments that reach as far. */
+  /** Draws the ids of objects; readers use the ids to choose between segments that reach equally far. */
   readonly ids: RandomStream;
   readonly rules: Pick<Rules, "replay">;
   readonly plan: ArchivePlan;
@@ -31,16 +31,16 @@ export interface ArchivesOptions {
   readonly clusterId: string;
 }
 
-/** A member that archives, as its process knows it. */
+/** An archiving member, as its process knows it. */
 type Archiving = Pick<Process, "memberId" | "backups">;
 
 const WALL_START_MS = 1_750_000_000_000;
 const STORE = { kind: "directory", directory: "/bucket" } as const;
-/** How long the store is away or slow, and how slow, in milliseconds. */
+/** How long the store is unavailable or slow, and how slow, in milliseconds. */
 const AWAY_MS = [200, 20_000] as const;
 const SLOW_FOR_MS = [500, 10_000] as const;
 const SLOW_BY_MS = [20, 2_000] as const;
-/** How long every member takes itself for the one that archives, in milliseconds. */
+/** How long every member considers itself the archiver, in milliseconds. */
 const TWINS_MS = [1_000, 10_000] as const;
 
 export class Archives {
@@ -77,7 +77,7 @@ export class Archives {
     };
   }
 
-  /** The backups of a process that begins. */
+  /** The backups of a new process. */
   begin(memberId: number, replica: Replica, loop: ProcessLoop): MemberBackups {
     const { heap, random, ids, plan, clusterId } = this.#options;
     const { bucket, pending } = this;
@@ -120,7 +120,7 @@ export class Archives {
     }
   }
 
-  /** What members say of the archive now. */
+  /** Checks what members report about the archive now. */
   look(processes: readonly Archiving[]): void {
     for (const { memberId, backups } of processes) {
       const archiver = backups?.archiver;
@@ -133,7 +133,10 @@ export class Archives {
     }
   }
 
-  /** What a process reaches of its member. Code behind a promise is no callback of the process, and becomes one here. */
+  /**
+   * The interface of the archiver to its member. Code after an `await` runs outside the callbacks of the process, and
+   * becomes a callback here.
+   */
   #reach(memberId: number, replica: Replica, loop: ProcessLoop, work: ProcessWork) {
     const { backups } = replica;
     const openExport = backups.openExport.bind(backups);

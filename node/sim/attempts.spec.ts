@@ -26,14 +26,14 @@ describe("the attempts of calls", () => {
     attempts = new Attempts();
   });
 
-  it("I12: are not in the log if their call was not executed, whatever came of others of the request", () => {
+  it("I12: are not in the log if their call was not executed, whatever other calls of the request did", () => {
     attempts.onEnd(REQUEST, first, new CoordinationError("NO_LEADER", ""));
     attempts.onEnd(REQUEST, second, null);
     attempts.check([rowOf(1, { ...second, seq: 9 })], NONE);
     expect(() => attempts.check([entryOfFirst], NONE)).to.throw("I12 a call that was certainly not executed");
   });
 
-  it("may be in the log, or not, if nobody knows what came of their call", () => {
+  it("may be in the log, or not, if the outcome of their call is unknown", () => {
     attempts.onEnd(REQUEST, first, new CoordinationError("DEADLINE", "", { outcome: "unknown" }));
     attempts.onEnd(REQUEST, second, "lost");
     attempts.check([], NONE);
@@ -49,7 +49,7 @@ describe("the attempts of calls", () => {
     attempts.check([entryOfFirst, again], NONE);
   });
 
-  it("I14: are in the log again if they were not executed, as whoever made them was revoked", () => {
+  it("I14: are in the log again if they were not executed because their caller was revoked", () => {
     attempts.onEnd(REQUEST, first, null);
     const again = rowOf(2, { ...first, seq: 2 });
     attempts.check([entryOfFirst, again], new Set([1]));

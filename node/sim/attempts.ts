@@ -1,9 +1,9 @@
 /**
- * What each call of a request was told by the very process that it was sent to, against what that process has logged.
+ * Compares the answer to each call of a request with the log entries of the process that the call was sent to.
  *
- * A request may be sent several times. Every entry of it names the process that made it, so that what one call was told
- * is held against its own attempt, whatever came of the others: a call that was certainly not executed never is (P52),
- * and a call makes at most one entry, as a new attempt needs proof that the last one can never be executed (P56).
+ * A request may be sent several times. Every entry of it names the process that made it, so each call is compared with
+ * its own attempt, whatever the other calls did. A call that was certainly not executed never is (P52). A call makes at
+ * most one entry, because a new attempt needs proof that the last one can never be executed (P56).
  */
 
 import { EntryType, entryEnvelope, entryPayload, entryType } from "../src/raft/index.ts";
@@ -17,10 +17,10 @@ export interface Caller {
 }
 
 export class Attempts {
-  /** Calls that may have been executed, and calls in all, by request and process. */
+  /** Calls that may have been executed, and all calls, by request and process. */
   readonly #calls = new Map<string, { possible: number; all: number }>();
 
-  /** A call of the request has ended at the process: with an error, with null as it was executed, or it got lost. */
+  /** A call of the request has ended at the process: with an error, with null after an execution, or lost. */
   onEnd(requestId: Uint8Array, { memberId, boot }: Caller, error: CoordinationError | null | "lost"): void {
     const key = keyOf(requestId, memberId, boot);
     const calls = this.#calls.get(key) ?? { possible: 0, all: 0 };
@@ -31,8 +31,8 @@ export class Attempts {
   }
 
   /**
-   * Holds all calls against the rows of the log, when no call is open any more. Entries that were refused as whoever made
-   * them was revoked have done nothing, and left nothing by which a member knows them: it may make another one.
+   * Compares all calls with the rows of the log, when no call is open any more. An entry that was refused because its
+   * caller was revoked has done nothing, and members do not remember it: so the call may make another one.
    */
   check(rows: readonly Uint8Array[], refused: ReadonlySet<number>): void {
     const entries = new Map<string, number[]>();

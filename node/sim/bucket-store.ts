@@ -1,6 +1,7 @@
 /**
- * The bucket as one process reaches it: requests take time, fail, are carried out without an answer, or are carried out after
- * the process has given them up or has died. An upload sends its pieces one by one, and may break off between any two.
+ * The bucket as one process reaches it. Requests take time and fail. The bucket may carry a request out without an
+ * answer, or after the process has given it up or has died. An upload sends its pieces one by one, and may break off
+ * between any two.
  */
 
 import type { BackupStore, ByteRange, StoredObject } from "@quoin/backup";
@@ -21,14 +22,14 @@ export interface BucketStoreOptions {
   readonly work: ProcessWork;
 }
 
-/** How long a request to a store that is away is tried, in milliseconds. */
+/** How long a request to an unavailable store is tried, in milliseconds. */
 const GIVEN_UP_MS = [100, 3_000] as const;
-/** How much later than its failure a request may be carried out, in milliseconds. */
+/** How long after its failure a request may still be carried out, in milliseconds. */
 const LATE_MS = 4_000;
-/** Of requests that fail, these shares are carried out all the same: at once without an answer, or late. */
+/** The shares of failed requests that are still carried out: at once without an answer, or late. */
 const UNANSWERED_SHARE = 0.3;
 const LATE_SHARE = 0.2;
-/** Of requests that are under way when their process dies, this share is carried out. */
+/** The share of open requests that are carried out although their process dies. */
 const OUTLIVING_SHARE = 0.5;
 
 export class BucketStore implements BackupStore {
@@ -101,7 +102,7 @@ export class BucketStore implements BackupStore {
 
   async close(): Promise<void> {}
 
-  /** Who reads computes between two pieces. */
+  /** The reader computes between two pieces. */
   async *#stream(operation: string, pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
     const { work } = this.#options;
     for (const piece of pieces) {
@@ -115,11 +116,11 @@ export class BucketStore implements BackupStore {
     }
   }
 
-  /** Lets time pass, and something happen in the bucket, or fail. */
+  /** Lets time pass, then performs the request in the bucket, or fails. */
   #request<T>(operation: string, effect: () => T, { isPiece = false } = {}): Promise<T> {
     const { bucket, heap, loop, random, plan, pending } = this.#options;
     if (loop.isDead) {
-      // Nothing of a dead process goes on.
+      // No code of a dead process goes on.
       return new Promise(() => undefined);
     }
     const isAway = bucket.isAway(heap.nowMs);

@@ -1,13 +1,13 @@
 /**
- * The store of the archive: what of it outlives every process, and what befalls it. It promises what a store promises: an
- * object is there whole or not at all, and is listed and can be read as soon as it was put.
+ * The store of the archive: its objects survive every process, and faults hit it. It promises what a real store
+ * promises: an object exists as a whole or not at all, and can be listed and read right after the put.
  */
 
 import { Readable } from "node:stream";
 import { type BackupStore, type StoredObject, StoreFailure } from "@quoin/backup";
 import type { RandomStream } from "./random.ts";
 
-/** What happens to an object. */
+/** Events of an object. */
 export interface BucketListener {
   onPut(object: StoredObject): void;
   onDeleted(object: StoredObject): void;
@@ -22,20 +22,20 @@ export class Bucket {
   #slowMs = 0;
   #isCalm = false;
 
-  /** @param nowMs the wall clock of the store */
+  /** @param nowMs the wall clock of the store. */
   constructor(nowMs: () => number, listener: BucketListener) {
     this.#nowMs = nowMs;
     this.#listener = listener;
   }
 
-  /** All objects, in the order of their names. */
+  /** All objects, ordered by name. */
   get objects(): StoredObject[] {
     return [...this.#objects]
       .map(([name, { bytes, modifiedMs }]) => ({ name, size: bytes.length, modifiedMs }))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** Nothing goes wrong any more. */
+  /** Ends all faults. */
   calm(): void {
     this.#isCalm = true;
   }
@@ -49,7 +49,7 @@ export class Bucket {
     this.#awayUntilMs = Math.max(this.#awayUntilMs, untilMs);
   }
 
-  /** Each request takes so much longer until then, in the mean. */
+  /** Each request takes longer by this mean time until then. */
   slow(untilMs: number, byMs: number): void {
     this.#slowUntilMs = Math.max(this.#slowUntilMs, untilMs);
     this.#slowMs = byMs;
@@ -59,7 +59,7 @@ export class Bucket {
     return !this.#isCalm && nowMs < this.#awayUntilMs;
   }
 
-  /** By how much a request of now takes longer in the mean, in milliseconds. */
+  /** The mean additional time of a request that begins now, in milliseconds. */
   slownessMs(nowMs: number): number {
     return !this.#isCalm && nowMs < this.#slowUntilMs ? this.#slowMs : 0;
   }
@@ -82,7 +82,7 @@ export class Bucket {
     }
   }
 
-  /** The same objects for a reader that comes when all is over. */
+  /** The same objects for a reader after the run. */
   reader(): BackupStore {
     const { objects } = this;
     const refuse = async (): Promise<never> => {

@@ -1,7 +1,8 @@
 /**
- * Calls that wait at simulated members: who is told what, and that nobody waits for longer than agreed.
+ * Calls that wait at simulated members. Checks that each caller gets its answer, and that none waits for longer than
+ * its deadline.
  *
- * A call ends once. If its process dies first, the caller has lost its connection and knows nothing.
+ * A call ends once. If its process dies first, the caller loses its connection and does not know the outcome.
  */
 
 import type { EventHeap } from "./event-heap.ts";
@@ -11,17 +12,17 @@ import { must } from "./rule-violation.ts";
 
 interface Call {
   readonly process: Process;
-  /** The process has been asked. */
+  /** The process has received the call. */
   isSeen: boolean;
   readonly what: string;
   readonly deadlineMs: number;
   readonly lose: () => void;
 }
 
-/** Calls the process; gets the deadline by its clock, and what is to be called with the answer. */
+/** Calls the process with the deadline by its clock, and a callback for the answer. */
 type Start<Answer, Result> = (deadlineMs: number, done: (answer: Answer) => void) => Result;
 
-/** How late an answer may be after the deadline: two ticks, a turn, and some air. */
+/** How late an answer may be after the deadline: two ticks, a turn, and some margin. */
 const LATE_MS_MAX = 400;
 
 export class Calls {
@@ -32,14 +33,14 @@ export class Calls {
     this.#heap = heap;
   }
 
-  /** Calls that were not answered yet. */
+  /** Calls without an answer. */
   get open(): number {
     return this.#open.size;
   }
 
   /**
-   * Calls the process, which has `limitMs` of its own time to answer. `onEnd` gets the answer, or null if the process is
-   * lost.
+   * Calls the process, which has `limitMs` of its own time for the answer. `onEnd` gets the answer, or null if the
+   * process is lost.
    */
   call<Answer>(
     process: Process,
@@ -56,9 +57,9 @@ export class Calls {
   }
 
   /**
-   * The same for a caller who may leave; `start` returns what tells the process of that. Returns what makes the caller
-   * leave, which the process learns when that arrives there: then `onEnd` is not called any more. False if the call was
-   * over already.
+   * The same for a caller who may leave. `start` returns the function that reports this to the process. The returned
+   * function makes the caller leave; it returns false if the call was over already. The process learns of it when the
+   * message arrives; after that, `onEnd` is not called any more.
    */
   callUntilLeft<Answer>(
     process: Process,
@@ -112,7 +113,7 @@ export class Calls {
     };
   }
 
-  /** The process is no more. */
+  /** The process has ended. */
   onDeath(process: Process): void {
     for (const call of [...this.#open]) {
       if (call.process === process) {
@@ -121,7 +122,7 @@ export class Calls {
     }
   }
 
-  /** Nobody waits for longer than until the deadline, but for what the process could not do. */
+  /** No call waits beyond its deadline, except for time in which the process was hindered. */
   check(): void {
     for (const { process, what, deadlineMs } of this.#open) {
       const { loop } = process;
@@ -132,7 +133,7 @@ export class Calls {
     }
   }
 
-  /** Nobody has more callers waiting than agreed, but for those whose refusal is on its way. */
+  /** No process has more waiting callers than its limit, not counting those whose refusal is on its way. */
   checkLimits(limits: LimitRules): void {
     const counts = new Map<Process, number>();
     for (const { process, isSeen } of this.#open) {
@@ -143,7 +144,7 @@ export class Calls {
     }
   }
 
-  /** What waits, in words. */
+  /** The waiting calls, in words. */
   describe(): string {
     return [...this.#open].map(({ process, what }) => `m${process.memberId}: ${what}`).join("; ");
   }

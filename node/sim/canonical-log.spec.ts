@@ -20,7 +20,7 @@ describe("the canonical log", () => {
     log.committed(1, 2, rowOf(2, 1));
   });
 
-  it("takes the same from everybody", () => {
+  it("takes the same entries from all members", () => {
     log.wrote(2, [rowOf(1, 1), rowOf(2, 1)], 0);
     log.committed(2, 2, rowOf(2, 1));
     log.applied(1, 2, 7);
@@ -35,12 +35,12 @@ describe("the canonical log", () => {
     expect(() => log.wrote(2, [rowOf(2, 1)], 0)).to.throw("I4 equal index and term mean equal prefixes");
   });
 
-  it("refuses that what is committed changes, or comes with a gap", () => {
+  it("refuses a change of committed entries, and a gap", () => {
     expect(() => log.committed(2, 2, rowOf(2, 2))).to.throw("I6 the committed log never changes");
     expect(() => log.committed(2, 4, rowOf(4, 2))).to.throw("I6 the committed log has no gaps");
   });
 
-  it("refuses an attempt that is there twice", () => {
+  it("refuses an attempt that is in the log twice", () => {
     const origin = { memberId: 1, boot: 2, seq: 3 };
     log.committed(1, 3, rowOf(3, 1, 0, origin));
     expect(() => log.committed(1, 4, rowOf(4, 1, 0, origin))).to.throw("I14 no attempt is in the log twice");

@@ -1,7 +1,7 @@
 /**
- * The one log that all members agree on, as they reveal it: what is compared with it never changes.
+ * The one log that all members agree on, as they reveal it. Later rows are compared with it, and it never changes.
  *
- * Rows come from members' logs when they write, commit or apply them; digests and snapshots from their states.
+ * Rows come from members' logs when they write, commit or apply them; digests and snapshots come from their states.
  */
 
 import { entryEnvelope, entryIndex, entryTerm } from "../src/raft/index.ts";
@@ -10,27 +10,27 @@ import { must } from "./rule-violation.ts";
 interface Known {
   readonly row: Uint8Array;
   readonly prevTerm: number;
-  /** When somebody wrote it first. */
+  /** When a member first wrote it. */
   readonly atMs: number;
 }
 
 export class CanonicalLog {
   readonly #nowMs: () => number;
-  /** Every entry that was ever written anywhere, by index and term. */
+  /** Every entry that any member ever wrote, by index and term. */
   readonly #written = new Map<string, Known>();
   /** The committed log, from index 1 on. */
   readonly #committed: Uint8Array[] = [];
   readonly #origins = new Map<string, number>();
   readonly #digests = new Map<number, number>();
   readonly #snapshots = new Map<number, number>();
-  /** When a state came to each index first, from index 1 on. */
+  /** When a state first reached each index, from index 1 on. */
   readonly #appliedMs: number[] = [];
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  /** Index of the last entry that somebody has known as committed. */
+  /** Index of the last entry that any member has known as committed. */
   get last(): number {
     return this.#committed.length;
   }
@@ -39,17 +39,17 @@ export class CanonicalLog {
     return this.#committed;
   }
 
-  /** Sums of the rows of states that were sent or received, by index. */
+  /** Checksums of the rows of sent or received states, by index. */
   get snapshots(): ReadonlyMap<number, number> {
     return this.#snapshots;
   }
 
-  /** The digest of the state after the entry, if somebody has applied up to just there. */
+  /** The digest of the state after the entry, if a member has applied exactly up to it. */
   digestAt(index: number): number | undefined {
     return this.#digests.get(index);
   }
 
-  /** When the committed entry was first written, and when its effects were first there to be seen, in milliseconds. */
+  /** When the committed entry was first written, and when its effects were first visible, in milliseconds. */
   timesOf(index: number): { readonly writtenMs: number; readonly appliedMs: number } {
     const row = this.#committed[index - 1] as Uint8Array;
     const { atMs } = this.#written.get(`${index}/${entryTerm(row)}`) as Known;
@@ -75,7 +75,7 @@ export class CanonicalLog {
     }
   }
 
-  /** A member knows its row at the index as committed. Rows come in the order of the log, but may come again. */
+  /** A member knows its row at the index as committed. Rows come in the order of the log, possibly repeatedly. */
   committed(member: number, index: number, row: Uint8Array): void {
     const known = this.#committed[index - 1];
     if (known !== undefined) {
@@ -95,7 +95,7 @@ export class CanonicalLog {
     this.#committed.push(row.slice());
   }
 
-  /** A member's state has come to the index with this digest. */
+  /** A member's state has reached the index with this digest. */
   applied(member: number, index: number, digest: number): void {
     const known = this.#digests.get(index);
     must(known === undefined || known === digest, "I9 equal applied indexes mean equal states", () => {
@@ -108,8 +108,8 @@ export class CanonicalLog {
   }
 
   /**
-   * No tick is ahead of the time that has passed when its entry is written first, by clocks that run fast by no more
-   * than this share (S21).
+   * No tick is ahead of the time that has passed when its entry is first written, by clocks that run fast by at most
+   * this share (S21).
    */
   checkTicks(driftShare: number): void {
     for (const [at, row] of this.#committed.entries()) {

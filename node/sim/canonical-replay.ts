@@ -1,6 +1,6 @@
 /**
- * The one log, executed once more by a state machine of its own, and compared with all that was seen of it: digests,
- * snapshots, configurations, and when keys came to their end.
+ * Executes the one log again with a state machine of its own, and compares the result with everything that was seen of
+ * the log: digests, snapshots, configurations, and the expiry of keys.
  */
 
 import { crc32 } from "node:zlib";
@@ -28,9 +28,9 @@ import { fingerprintOf, StateRows } from "./state-rows.ts";
 export interface Replay {
   /** First executions, by request ids in hexadecimal digits. */
   readonly executions: ReadonlyMap<string, Execution>;
-  /** Entries of requests that were not executed, because whoever made them was revoked. */
+  /** Entries of requests that were not executed, because their caller was revoked. */
   readonly refused: ReadonlySet<number>;
-  /** Ends of keys whose time was up. */
+  /** Expiries of keys. */
   readonly endings: readonly Ending[];
   /** Sum of the rows of the state at the end. */
   readonly fingerprint: number;
@@ -79,14 +79,14 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
   return { executions, refused, endings: lifetimes.endings, fingerprint: fingerprintOf(store.all()) };
 }
 
-/** What namespaces are counted to have is what they have. */
+/** The usage counts of namespaces match their contents. */
 function checkUsage(store: StateRows): void {
   const { stored, counted } = usageTwice(store);
   const [said, there] = [JSON.stringify(stored), JSON.stringify(counted)];
   must(said === there, "quotas count what namespaces have", () => `${said} instead of ${there}`);
 }
 
-/** What generations of stored answers are counted to hold is what they hold. */
+/** The counts of the generations of stored answers match their contents. */
 function checkReplays(store: StateRows): void {
   const { stored, counted } = replaysTwice(store);
   const [said, there] = [JSON.stringify(stored), JSON.stringify(counted)];
@@ -96,7 +96,10 @@ function checkReplays(store: StateRows): void {
   must(replays === count, "all stored answers are counted", () => `${replays} instead of ${count}`);
 }
 
-/** Whoever asks for the slot of a voter has an empty directory, whatever it says of itself: it must not have a vote. */
+/**
+ * A process that asks for a slot has an empty directory, whatever it says about itself. So it must not get the slot of
+ * a voter.
+ */
 function checkClaim(
   { voters, outgoing }: Configuration,
   answer: Result | CoordinationError | null,
@@ -115,7 +118,7 @@ function noteExecution(
   mayGoOn: boolean,
 ): void {
   const isRepeated = executions.has(requestId);
-  // A request for a lock goes on with each attempt: rules of its own tell what that may come to.
+  // A request for a lock goes on with each attempt. Rules of its own check the result.
   must(mayGoOn || isRepeated === (replayed !== "no"), "a request is executed once", () => {
     return `${requestId.slice(0, 8)} at ${index}`;
   });

@@ -1,9 +1,9 @@
 /**
- * Clients of a simulated cluster: each does one operation after the other at some member, with deadlines, and sends a
- * request again under its id while its outcome is not known. Every value is written once in a run.
+ * Clients of a simulated cluster. Each does one operation after the other at some member, with deadlines. It sends a
+ * request again under the same id while the outcome is unknown. Every value is written once in a run.
  *
- * What a client does next is an item of the script; one that comes while it is still busy is left out. All that it is
- * told goes into the history of the keys.
+ * The script decides what a client does next; an item for a busy client is skipped. All answers go into the history of
+ * the keys.
  */
 
 import type { OpenOperation, OperationOutcome } from "../history/index.ts";
@@ -24,46 +24,48 @@ import type { Trace } from "./trace.ts";
 
 export interface ClientsOptions {
   readonly heap: EventHeap;
-  /** For request ids. */
+  /** Draws request ids. */
   readonly random: RandomStream;
   readonly history: KeyHistory;
   readonly trace: Trace;
   readonly calls: Calls;
   readonly requests: Requests;
-  /** As whom clients ask. */
+  /** The accounts of the clients. */
   readonly accounts: Accounts;
   readonly plan: Plan;
-  /** Processes that are up. */
+  /** Running processes. */
   readonly processes: () => readonly Process[];
 }
 
 interface Client {
   readonly id: number;
   readonly principal: Principal;
-  /** What the present operation decides by. */
+  /** The stream of the present operation. */
   random: RandomStream;
   isBusy: boolean;
   home: Process | null;
-  /** What it has last seen of each key: a value, or undefined for none. */
+  /** By key, the value that it saw last; undefined for an absent key. */
   readonly seen: Map<string, Uint8Array | undefined>;
   values: number;
-  /** The last request that it was told the answer of. */
+  /** Its last request with an answer. */
   answered: Request | null;
 }
 
 const CALLS_MAX = 5;
-/** A guest sends once more what was answered, in this share of the cases: who was revoked must not be told it again. */
+/** In this share of the cases, a guest sends an answered request again: a revoked guest must not get the answer. */
 const ONCE_MORE_SHARE = 0.15;
 const TTL_SECONDS_MAX = 4;
 /** A request is sent again for this share of the time for which its answer is stored. */
 const RETRY_SHARE = 0.25;
-/** How many ask in a rush; their ids begin here. */
+/** Number of clients in a rush; their ids begin here. */
 const RUSH_MIN = 10;
 const RUSH_MAX = 40;
-/** Few of them write: writes of unknown outcome at the same time have many orders, and all may have to be tried. */
+/**
+ * Few of them write: concurrent writes of unknown outcome have many orders, and the search may have to try all of them.
+ */
 const RUSHED_READ_SHARE = 0.85;
 const FIRST_RUSHED = 1_000;
-/** A deadline that nothing but a fault exceeds. */
+/** A deadline that only a fault exceeds. */
 const AMPLE_MS = 20_000;
 
 export class Clients {
@@ -71,7 +73,7 @@ export class Clients {
   readonly #requestCalls: RequestCalls;
   readonly #clients = new Map<number, Client>();
   #isStopped = false;
-  /** Reads that have failed. */
+  /** Failed reads. */
   #failures = 0;
   /** Clients that were part of a rush. */
   #rushed = 0;
@@ -86,12 +88,12 @@ export class Clients {
     return this.#isStopped;
   }
 
-  /** Calls that were not answered with a result. */
+  /** Calls that did not end with a result. */
   get failures(): number {
     return this.#failures + this.#requestCalls.failures;
   }
 
-  /** The client is to do something now, unless it is still busy. */
+  /** The client must do something now, unless it is busy. */
   act(id: number, draw: number): void {
     const client = this.#clientOf(id);
     if (this.#isStopped || client.isBusy) {
@@ -102,10 +104,7 @@ export class Clients {
     this.#act(client);
   }
 
-  /**
-   * Many ask within so many milliseconds, each once and each by a client of its own: half of them this process, most of
-   * them only to read.
-   */
+  /** Many clients send one request each within this time. Half of them use this process; most of them only read. */
   rush(process: Process | null, spanMs: number, draw: number): void {
     const { heap, processes } = this.#options;
     const random = streamOf(draw);
@@ -132,7 +131,7 @@ export class Clients {
     this.#isStopped = true;
   }
 
-  /** Writes something new through the process, however often that takes; false if it was refused. */
+  /** Writes a new value through the process, with retries until there is an answer; false if it was refused. */
   write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
     const operation = putOf(key, Buffer.from(value));
     const request = this.#requestCalls.begin(operation, OWNER);
@@ -143,7 +142,7 @@ export class Clients {
     });
   }
 
-  /** A call that got lost is of unknown outcome: its request is sent again until there is an answer. */
+  /** A lost call has an unknown outcome: its request is sent again until there is an answer. */
   #insist(process: Process, request: Request, calls: number, onEnd: (isDone: boolean) => void): void {
     this.#requestCalls.send(process, request, AMPLE_MS, (answer) => {
       if (answer?.error?.outcome === "unknown" && calls < CALLS_MAX) {
@@ -154,7 +153,7 @@ export class Clients {
     });
   }
 
-  /** Reads the key through the process; undefined if that was refused, null if there is none. */
+  /** Reads the key through the process; undefined if that was refused, null if there is no key. */
   read(process: Process, key: string, onEnd: (value: string | null | undefined) => void): void {
     this.#read("rest", OWNER, process, key, AMPLE_MS, (isDone, value) => {
       onEnd(isDone ? (value === undefined ? null : Buffer.from(value).toString()) : undefined);
@@ -212,20 +211,23 @@ export class Clients {
     });
   }
 
-  /** What it was told once it is told again, unless that may be forgotten, or is nothing to it any more. */
+  /**
+   * Sends an answered request again. The client must get the same answer, unless the answer may be dropped already or
+   * the client was revoked.
+   */
   #askOnceMore(client: Client, process: Process, answered: Request): void {
     this.#requestCalls.send(process, answered, this.#limitMs(client.random), () => {
       client.isBusy = false;
     });
   }
 
-  /** Whether its answer may be forgotten soon. */
+  /** Whether its answer may be dropped soon. */
   #isOld({ startMs }: Request): boolean {
     const { heap, plan } = this.#options;
     return heap.nowMs - startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
   }
 
-  /** Most stay with a member as long as it answers. */
+  /** Most clients stay with a member while it answers. */
   #processFor(client: Client): Process | null {
     const { processes } = this.#options;
     const { random } = client;
@@ -268,7 +270,7 @@ export class Clients {
     };
   }
 
-  /** Sends the request, again if its outcome is not known. */
+  /** Sends the request, again if its outcome is unknown. */
   #attempt(client: Client, process: Process, request: Request, calls: number, onEnd: () => void): void {
     const { heap } = this.#options;
     const { random } = client;
@@ -336,7 +338,7 @@ export class Clients {
   }
 }
 
-/** What the client knows of its request in the end. */
+/** The final knowledge of the client about its request. */
 export function endOperation(open: OpenOperation | null, { answer, isUncertain }: Request): void {
   if (open === null) {
     return;

@@ -1,6 +1,6 @@
 /**
- * The record of the members in a state, decoded once: rules and faults look at it at every turn, and it hardly changes.
- * A store replaces the bytes of a row when it is written, so the same bytes mean the same record.
+ * The record of the members in a state, decoded once: rules and faults read it at every turn, and it hardly changes. A
+ * store replaces the bytes of a row with each write, so the same bytes mean the same record.
  */
 
 import { type Configuration, NO_CONFIGURATION } from "../src/raft/index.ts";
@@ -25,7 +25,7 @@ export function clusterOf(state: StateReader): Cluster | undefined {
   return cluster;
 }
 
-/** The configuration that is applied; none before the founding entry. */
+/** The applied configuration; empty before the founding entry. */
 export function configurationOf(state: StateReader): Configuration {
   return clusterOf(state)?.configuration ?? NO_CONFIGURATION;
 }

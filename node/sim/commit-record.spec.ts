@@ -8,7 +8,7 @@ describe("commits of leaders", () => {
     record = new CommitRecord();
   });
 
-  it("bind the leaders of later terms, and nobody before the first", () => {
+  it("bind the leaders of later terms, and no leader before the first commit", () => {
     expect(record.below(7)).to.equal(0);
     record.onCommit(2, 5);
     record.onCommit(4, 9);

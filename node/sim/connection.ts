@@ -1,8 +1,8 @@
 /**
  * One connection between two processes, with the frames on their way through it.
  *
- * Frames arrive in their order. When it ends, the newest of those that are on their way are lost and the oldest may
- * still arrive; each side learns of the end by itself. Frames that the socket had no room for yet never left.
+ * Frames arrive in their order. When it ends, the newest frames on their way are lost, and the oldest may still arrive.
+ * Each side learns of the end by itself. Frames that the socket had no space for yet never left.
  */
 
 import { crc32 } from "node:zlib";
@@ -11,11 +11,11 @@ import type { Network } from "./network.ts";
 import type { SimTransport } from "./sim-transport.ts";
 
 export interface ConnectionUser {
-  /** A frame has reached the side that accepted. */
+  /** A frame has reached the accepting side. */
   onFrame(frame: Frame): void;
-  /** The side that dialed has lost it, with these frames unsent. */
+  /** The dialing side has lost it, with these frames unsent. */
   onDialerLost(unsent: readonly Frame[]): void;
-  /** The side that accepted has lost it. */
+  /** The accepting side has lost it. */
   onAcceptorLost(): void;
 }
 
@@ -25,7 +25,7 @@ interface OnTheWay {
 }
 
 const HEADER_BYTES = 12;
-/** Looked again at this often while a direction is blocked, in milliseconds. */
+/** How often a blocked direction is checked, in milliseconds. */
 const BLOCKED_MS = 50;
 /** Frames that may wait for the socket. */
 const QUEUE_FRAMES_MAX = 4_096;
@@ -38,14 +38,14 @@ export class Connection {
   readonly #user: ConnectionUser;
   #isOpenAtDialer = true;
   #isOpenAtAcceptor = true;
-  /** Taken, and not handed to the socket. */
+  /** Taken frames that are not handed to the socket. */
   #queue: Frame[] = [];
-  /** Handed to the socket. */
+  /** Frames that are handed to the socket. */
   #wire: OnTheWay[] = [];
   #wireBytes = 0;
   #lastArrivalMs = 0;
   #isArmed = false;
-  /** What the accepting side has not read yet it never will. */
+  /** The accepting side never reads the frames that it has not read yet. */
   #isDiscarded = false;
   #dialerHeardMs: number;
   #acceptorHeardMs: number;
@@ -78,7 +78,7 @@ export class Connection {
     return true;
   }
 
-  /** Hands over to the socket what it takes. */
+  /** Hands frames to the socket while it takes them. */
   flush(): void {
     const { heap, socketBytes } = this.#network;
     const { from, to } = this;
@@ -94,7 +94,7 @@ export class Connection {
     }
   }
 
-  /** One side ends it. Some of what is on the way still arrives if that was the side that dialed. */
+  /** One side ends it. If that was the dialing side, some frames on their way still arrive. */
   closeBy(side: SimTransport, reason: string): void {
     const { trace, random } = this.#network;
     if (side === this.from && this.#isOpenAtDialer) {
@@ -110,7 +110,7 @@ export class Connection {
     }
   }
 
-  /** The network ends it: both sides hear of it, and a suffix of what is on the way is lost. */
+  /** The network ends it: both sides notice it, and the last frames on their way are lost. */
   reset(): void {
     const { random, trace } = this.#network;
     trace.say(this.from.memberId, "is cut off", [this.to.memberId], () => this.label);
@@ -119,7 +119,7 @@ export class Connection {
     this.#tell(this.from, this.to, () => this.#loseAtAcceptor());
   }
 
-  /** A side that has heard nothing for too long ends it: pings go both ways as long as there is somebody to send them. */
+  /** A side that has heard nothing for too long ends it. Both sides send pings while their processes run. */
   checkLiveness(deadMs: number): void {
     const { heap } = this.#network;
     const [from, to] = [this.from, this.to];
@@ -137,7 +137,7 @@ export class Connection {
     }
   }
 
-  /** The other side hears of the end, if anything reaches it; else it finds out by silence. */
+  /** The other side notices the end if anything reaches it; otherwise by silence. */
   #tell(by: SimTransport, other: SimTransport, hear: () => void): void {
     this.#network.pass(by.memberId, other.memberId, hear, () => undefined);
   }

@@ -7,18 +7,18 @@ import { describeRun, Simulation } from "./index.ts";
 import { decodeScript, drawScript, encodeScript } from "./script.ts";
 
 const LOADER = pathToFileURL(path.join(import.meta.dirname, "mutants/loader.ts")).href;
-/** A script that breaks its rule by what it does, and not by the moment in which it does it. */
+/** A script that breaks its rule by its items, not by their exact times. */
 const CERTAIN = "I17-b.json";
 const MAIN = path.join(import.meta.dirname, "main.ts");
 
-describe("scripts that were kept", function () {
+describe("kept scripts", function () {
   this.timeout(60_000);
 
-  it("are there", () => {
+  it("exist", () => {
     expect(corpusFiles()).not.to.deep.equal([]);
   });
 
-  it("are read as they were written", () => {
+  it("are decoded as they were encoded", () => {
     const written = { rule: "a rule", mutant: null, script: drawScript(7) };
     expect(decodeScript(encodeScript(written))).to.deep.equal(written);
   });

@@ -1,4 +1,4 @@
-/** Scripts that have broken a rule once, shrunk and kept, so that every later version shows that it keeps it. */
+/** Scripts that once broke a rule, shrunk and kept, so that every later version proves that it keeps the rule. */
 
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { decodeScript, encodeScript, type WrittenScript } from "./script.ts";
 
 const FOLDER = path.join(import.meta.dirname, "corpus");
 
-/** Paths of all of them, in the order of their names. */
+/** Paths of all scripts, ordered by name. */
 export function corpusFiles(): string[] {
   return globSync("*.json", { cwd: FOLDER })
     .sort()
@@ -17,7 +17,7 @@ export function readScript(file: string): WrittenScript {
   return decodeScript(readFileSync(file, "utf8"));
 }
 
-/** Writes the script down under the name of its rule and seed; returns the path. */
+/** Writes the script to a file with the name of its rule and seed; returns the path. */
 export function keepScript(written: WrittenScript): string {
   const [word = "rule"] = written.rule.split(/[^A-Za-z0-9]+/).filter((part) => part !== "");
   const file = path.join(FOLDER, `${word}-${written.script.seed.toString(16)}.json`);

@@ -11,8 +11,8 @@ function record(index: number, ...voters: number[]): Cluster {
   return { clusterId: "one", name: "one", version: 1, configuration, members } as unknown as Cluster;
 }
 
-describe("P18: the rules of who goes", () => {
-  const rule = "P18 nobody goes who may be needed again";
+describe("P18: the rules of departures", () => {
+  const rule = "P18 a member goes only when it is not needed again";
   let rules: DepartureRules;
   beforeEach(() => {
     rules = new DepartureRules();
@@ -22,19 +22,19 @@ describe("P18: the rules of who goes", () => {
     rules.onRecord(record(9, 1, 2));
   });
 
-  it("let a member go whose removal a majority of the others knows for good", () => {
+  it("let a member go when a majority of the others knows its removal durably", () => {
     rules.onCommitDurable(1, 9);
     rules.onCommitDurable(2, 12);
     rules.onGone(3);
   });
 
-  it("hold it as long as that may be forgotten, whatever it knows itself", () => {
+  it("keep it while that may be forgotten, whatever it knows itself", () => {
     rules.onCommitDurable(1, 9);
     rules.onCommitDurable(3, 9);
     expect(() => rules.onGone(3)).to.throw(rule);
   });
 
-  it("let it go by the word of any configuration since, and hold it if there is none", () => {
+  it("let it go by the word of any configuration since, and keep it if there is none", () => {
     rules.onCommitDurable(1, 9);
     rules.onRecord(record(11, 1, 4, 5));
     expect(() => rules.onGone(3)).to.throw(rule);
@@ -42,14 +42,14 @@ describe("P18: the rules of who goes", () => {
     rules.onGone(3);
   });
 
-  it("let it go though the others know nothing of it who come after that majority", () => {
+  it("let it go although members that came after that majority do not know of it", () => {
     rules.onCommitDurable(1, 9);
     rules.onCommitDurable(2, 9);
     rules.onRecord(record(11, 1, 4, 5));
     rules.onGone(3);
   });
 
-  it("let nobody go who was not removed; an older record of a member that lags is no removal", () => {
+  it("let no member go that was not removed; an older record of a lagging member is no removal", () => {
     rules.onRecord(record(3, 1));
     rules.onCommitDurable(1, 9);
     rules.onCommitDurable(2, 9);

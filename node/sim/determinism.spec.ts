@@ -4,14 +4,14 @@ import { partingOf } from "./determinism.ts";
 import { runApart } from "./seed-processes.ts";
 import { runSeed, type SeedReport } from "./seed-run.ts";
 
-/** Runs that are made twice, others with each commit. */
+/** Number of runs that are made twice; each commit has its own. */
 const COUNT = 20;
 const FIRST = firstSeedOf(commitText(), "runs made twice", COUNT);
-/** Far above what so many runs take on a busy machine. */
+/** Far longer than these runs take on a busy machine. */
 const OTHER_PROCESS_LIMIT_MS = 240_000;
 
 describe("two runs of a seed, in two processes", function () {
-  // A run takes a second or two of a processor, of which there may be little.
+  // A run takes one or two seconds of a processor, which may be busy.
   this.timeout(60_000);
 
   const elsewhere: SeedReport[] = [];
@@ -33,13 +33,13 @@ describe("two runs of a seed, in two processes", function () {
     });
   }
 
-  it("are others than those of other seeds", () => {
+  it("differ from those of other seeds", () => {
     expect(new Set(elsewhere.map(({ traceHash }) => traceHash)).size).to.equal(COUNT);
   });
 });
 
 describe("two runs that differ", () => {
-  it("part after the last thousand lines that they have in common", () => {
+  it("differ after the last thousand lines that they have in common", () => {
     const one = { traceHash: "c", checkpoints: ["1", "2", "3"] };
     expect(partingOf(one, { traceHash: "d", checkpoints: ["1", "2", "4"] })).to.equal(
       "trace c, then d: they part after line 2000",

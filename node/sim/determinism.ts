@@ -1,15 +1,15 @@
-/** Whether two runs of a seed were the same: nothing but the seed may decide what happens in one. */
+/** Whether two runs of a seed were the same: only the seed may decide what happens in a run. */
 
 import { CHECKPOINT_LINES } from "./trace.ts";
 
-/** What two runs are compared by. */
+/** The hashes by which two runs are compared. */
 export interface Hashes {
   readonly traceHash: string;
-  /** The hash after every so many lines of the trace. */
+  /** The hash after every `CHECKPOINT_LINES` lines of the trace. */
   readonly checkpoints: readonly string[];
 }
 
-/** Where they part, in words; null if they are the same. */
+/** Where they differ first, in words; null if they are the same. */
 export function partingOf(one: Hashes, other: Hashes): string | null {
   if (one.traceHash === other.traceHash) {
     return null;

@@ -1,9 +1,9 @@
 /**
- * What a member has on its disk, and what a crash, a loss of power or damage leaves of it.
+ * The disk of a member, and what a crash, a power cut or damage leaves of it.
  *
- * It promises what RocksDB and the fence promise, and no more: synced batches of the log are there or not as a whole,
- * those of the state come back as a prefix, the fence is never ahead of the log. A start finds the same cases as the
- * start of a real data directory, and settles them in the same way.
+ * It promises what RocksDB and the fence promise, and no more. Synced batches of the log are there or not as a whole.
+ * Those of the state come back as a prefix. The fence is never ahead of the log. A start handles the same cases as the
+ * start of a real data directory, in the same way.
  */
 
 import { entryTerm } from "../src/raft/index.ts";
@@ -33,7 +33,7 @@ export interface Fence {
   readonly sole: boolean;
 }
 
-/** Where a process begins. */
+/** The state in which a process begins. */
 export interface Beginning {
   readonly boot: number;
   readonly term: number;
@@ -59,7 +59,7 @@ const EMPTY_LOG: LogMeta = {
 export class Disk {
   meta: LogMeta;
   fence: Fence;
-  /** The last fence that a loss of power leaves. */
+  /** The last fence that survives a power cut. */
   syncedFence: Fence;
   /** Entries by index. */
   rows = new Map<number, Uint8Array>();
@@ -81,17 +81,17 @@ export class Disk {
     this.syncedFence = this.fence;
   }
 
-  /** Of the first member of a cluster: the founding entry is in the log. */
+  /** The disk of the first member of a cluster: the founding entry is in the log. */
   static founded(entry: Uint8Array): Disk {
     return new Disk({ ...EMPTY_LOG, term: 1, vote: 1, commit: 1, last: 1, lastTerm: 1 }, [entry]);
   }
 
-  /** Of a member that was given a slot. */
+  /** The disk of a member that got a slot. */
   static joined(): Disk {
     return new Disk(EMPTY_LOG, []);
   }
 
-  /** The power was cut: what was not synced is gone, but for a prefix of it. */
+  /** The power was cut: unsynced data is lost, except for a prefix. */
   losePower(keptShare: number): void {
     if (this.placed === null) {
       this.state.losePower(keptShare);
@@ -99,7 +99,7 @@ export class Disk {
     this.fence = this.syncedFence;
   }
 
-  /** Nothing of it is left, and what was acknowledged from it is not there. */
+  /** Removes everything; acknowledged data is lost too. */
   wipe(): void {
     this.meta = EMPTY_LOG;
     this.rows.clear();
@@ -109,14 +109,14 @@ export class Disk {
     this.isStateLost = true;
   }
 
-  /** A sync of the state has failed: of what was not synced a part may be gone. */
+  /** A sync of the state has failed: a part of the unsynced data may be lost. */
   failSync(keptShare: number): void {
     if (this.placed === null) {
       this.state.losePower(keptShare);
     }
   }
 
-  /** Everything that a start does before there is a process. */
+  /** All steps of a start before there is a process. */
   begin(): Beginning {
     if (this.placed !== null) {
       this.state = this.placed;
@@ -134,7 +134,7 @@ export class Disk {
   }
 
   #replaceLost(): void {
-    must(!this.fence.sole, "the atlas of damage: nobody else has the data", () => "a sole voter lost it");
+    must(!this.fence.sole, "the atlas of damage: no other member has the data", () => "a sole voter lost it");
     const { boot, writeSeq, term, vote } = this.fence;
     this.fence = { ...this.fence, damaged: true };
     this.meta = { ...EMPTY_LOG, boot, writeSeq, term, vote };
@@ -146,7 +146,7 @@ export class Disk {
     this.isStateLost = false;
   }
 
-  /** A new boot, the newer hard state, and a log that joins the state. */
+  /** Writes a new boot, the newer hard state, and a log that joins the state. */
   #writeStart(): void {
     const { meta, fence } = this;
     must(meta.writeSeq >= fence.writeSeq, "I19 the fence is never ahead of the log", () => {

@@ -64,8 +64,8 @@ describe("the rules of elections", () => {
     rules = new ElectionRules(elector, ticks, DEFAULT_CORE_LIMITS, new TimeoutRules(DEFAULT_CORE_LIMITS));
   });
 
-  describe("P19: of who hears a leader", () => {
-    const rule = "P19 whoever hears a leader votes for nobody else";
+  describe("P19: of members that hear a leader", () => {
+    const rule = "P19 a member that hears a leader votes for no other";
 
     it("forbid to vote for another one, and to encourage it", () => {
       heartbeat(2, 5);
@@ -77,7 +77,7 @@ describe("the rules of elections", () => {
       expect(() => send({ type: "vote-reply", to: 4, term: 6, granted: true })).to.throw(rule);
     });
 
-    it("allow it when the leader is silent, or asks for it itself, or its process is gone, or its term has passed", () => {
+    it("allow it when the leader is silent, requests it, has no process, or has an old term", () => {
       heartbeat(2, 5);
       turn();
       vote(3, 6, 9, true);
@@ -104,7 +104,7 @@ describe("the rules of elections", () => {
       send({ type: "pre-vote-reply", to: 3, term: 10, granted: true });
     });
 
-    it("allow it if the leader is said to be gone before the request is looked at, and not after that", () => {
+    it("allow it if the leader is reported gone before the request is read, and not after that", () => {
       heartbeat(2, 5);
       turn();
       preVote(3, 6);
@@ -115,7 +115,7 @@ describe("the rules of elections", () => {
       expect(() => send({ type: "pre-vote-reply", to: 3, term: 6, granted: true })).to.throw(rule);
     });
 
-    it("allow it if that is said after the next leader was heard, in the same turn", () => {
+    it("allow it if that report comes after the next leader was heard, in the same turn", () => {
       heartbeat(2, 5);
       turn();
       vote(4, 6);
@@ -132,7 +132,7 @@ describe("the rules of elections", () => {
       send({ type: "vote-reply", to: 3, term: 6, granted: true });
     });
 
-    it("know nothing of what a former start of the peer has sent", () => {
+    it("ignore messages of a former start of the peer", () => {
       heartbeat(2, 5);
       rules.onRestarted(2);
       turn();
@@ -140,11 +140,11 @@ describe("the rules of elections", () => {
       send({ type: "pre-vote-reply", to: 3, term: 6, granted: true });
     });
 
-    it("forbid to stand for election", () => {
+    it("forbid to become a candidate", () => {
       heartbeat(2, 5);
       turn();
       pass(5);
-      expect(() => rules.onPreCandidacy()).to.throw("P19 nobody stands for election who hears a leader");
+      expect(() => rules.onPreCandidacy()).to.throw("P19 a member that hears a leader does not become a candidate");
       pass(20);
       rules.onPreCandidacy();
     });
@@ -157,7 +157,7 @@ describe("the rules of elections", () => {
       expect(() => send({ type: "pre-vote-reply", to: 3, term: 6, granted: true })).to.throw(rule);
     });
 
-    it("let a sole voter stand", () => {
+    it("let a sole voter become a candidate", () => {
       heartbeat(2, 5);
       turn();
       configuration = { ...configuration, voters: [1] };
@@ -174,7 +174,7 @@ describe("the rules of elections", () => {
       expect(() => refuse(2, 6)).to.throw("P20 a vote is refused for a reason");
     });
 
-    it("know the reasons: another has the vote, the own log is newer, data was lost, the term has passed", () => {
+    it("know the reasons: the vote is given, the own log is newer, data was lost, the term has passed", () => {
       vote(2, 6);
       meta = { ...META, term: 6, vote: 3 };
       refuse(2, 6);
@@ -200,7 +200,7 @@ describe("the rules of elections", () => {
     });
   });
 
-  describe("P35: of who stands", () => {
+  describe("P35: of candidates", () => {
     it("want the word of a quorum for a candidacy, each voter's first, for this very election", () => {
       const rule = "P35 a candidacy follows the word of a quorum";
       preAnswer(2, 6, true);
@@ -217,7 +217,7 @@ describe("the rules of elections", () => {
       rules.onCandidacy(5);
     });
 
-    it("want none if the leader has asked for it", () => {
+    it("want none if the leader has requested it", () => {
       read({ type: "timeout-now", from: 2, term: 5 });
       rules.onCandidacy(5);
       turn(6, "candidate");
@@ -242,8 +242,8 @@ describe("the rules of elections", () => {
     });
   });
 
-  describe("P37, P38: of who is in an old term", () => {
-    const rule = "P37, P38 whoever is in an old term is told of the newer one";
+  describe("P37, P38: of members in an old term", () => {
+    const rule = "P37, P38 a member in an old term learns of the newer one";
 
     it("want an answer to heartbeats and pre-votes in the same turn", () => {
       heartbeat(2, 4);
@@ -256,7 +256,7 @@ describe("the rules of elections", () => {
       expect(() => turn()).to.throw(rule);
     });
 
-    it("want none from who cannot send, or where the question is void", () => {
+    it("want none from a member that cannot send, or where the message is void", () => {
       heartbeat(2, 4);
       rules.onUnsent(2);
       turn();

@@ -1,11 +1,11 @@
 /**
- * What must hold of elections, as one process shows it: by the messages that it is given and sends, and by the moments
- * at which it stands for election.
+ * The rules of elections, as one process shows them: by the messages that it gets and sends, and by the moments at
+ * which it becomes a candidate.
  *
- * Whoever hears a leader votes for nobody else and does not stand (P19); a vote is refused for a reason (P20); every
- * candidacy and every leadership rests on the answers of a quorum, each voter counted once (P35), the own vote only
- * when it is durable (P4); and whoever is stuck in an old term is told of the newer one (P37, P38). Nothing is judged
- * that only the process can know: where ticks are counted from outside, they are counted in its favour.
+ * A member that hears a leader votes for no other and does not become a candidate (P19). It refuses a vote for a reason
+ * (P20). Every candidacy and every leadership needs the answers of a quorum, each voter counted once (P35), and the own
+ * vote only when it is durable (P4). A member in an old term learns of the newer one (P37, P38). The rules do not judge
+ * what only the process can know. Where they count ticks from outside, they count in its favour.
  */
 
 import type { Configuration, CoreLimits, Message, Role } from "../src/raft/index.ts";
@@ -15,11 +15,11 @@ import { must } from "./rule-violation.ts";
 import type { TickCount } from "./tick-count.ts";
 import type { TimeoutRules, Timeouts } from "./timeout-rules.ts";
 
-/** What can be seen of the process and its disk at any moment. */
+/** What an observer sees of the process and its disk at any moment. */
 export interface Elector {
   readonly id: number;
   readonly meta: () => LogMeta;
-  /** The configuration that is applied. */
+  /** The applied configuration. */
   readonly configuration: () => Configuration;
   /** It knows, or may know, that it has lost acknowledged data. */
   readonly isDamaged: () => boolean;
@@ -34,37 +34,42 @@ interface VoteRequest {
 
 type Answer = Extract<Message, { readonly type: "vote-reply" | "pre-vote-reply" }>;
 
-/** By so many ticks the count from outside and that of the process may differ where a span of time begins or ends. */
+/**
+ * Largest difference between the ticks counted from outside and those of the process, at each end of a span of time.
+ */
 const TICKS_OFF = 2;
 
 export class ElectionRules {
   readonly #elector: Elector;
   readonly #ticks: TickCount;
   readonly #timeouts: Timeouts;
-  /** So many ticks after it was heard a leader is certainly still in contact. */
+  /** For this many ticks after its last message, a leader is certainly still in contact. */
   readonly #contactTicks: number;
-  /** After its last turn. */
+  /** The term after its last turn. */
   #term: number;
   #role: Role = "follower";
-  /** The leader that it follows, and when it was heard, in ticks; null if that is not certain. */
+  /** The leader that it follows, and when its last message came, in ticks; null if that is not certain. */
   #contact: { readonly leader: number; readonly term: number; readonly heardTicks: number } | null = null;
   /** The leader of the newest term that was heard since the last turn. */
   #heard: { readonly leader: number; readonly term: number } | null = null;
   /** Requests that it may grant, by kind, candidate and term. */
   readonly #grantable = new Set<string>();
-  /** Who was its leader after its last turn; 0 = nobody was. */
+  /** Its leader after its last turn; 0 = none. */
   #trusted = 0;
-  /** Requests that it was handed since its last turn, and ignores if its leader is not said to be gone before it looks. */
+  /**
+   * Requests that it got since its last turn. It ignores them unless it learns that its leader is gone before it reads
+   * them.
+   */
   #unanswerable: Extract<Message, { readonly type: "vote" | "pre-vote" }>[] = [];
-  /** Votes that it was asked for and has not answered yet, while its log is known, by candidate. */
+  /** By candidate, requests for votes without an answer, while its log is known. */
   readonly #asked = new Map<number, VoteRequest[]>();
-  /** Its log may become another one in its next turn. */
+  /** Its log may change in its next turn. */
   #isLogChanging = false;
-  /** Answers that it owes since its last turn, by peer. */
+  /** Answers that it owes since its last turn. */
   #owed: { readonly to: number; readonly type: Message["type"] }[] = [];
   /** Answers to its present election, in their order. */
   #answers: Answer[] = [];
-  /** It was told to stand since its last turn. */
+  /** It got a request to campaign since the last turn. */
   #isTold = false;
 
   constructor(elector: Elector, ticks: TickCount, limits: CoreLimits, timeouts: TimeoutRules) {
@@ -75,9 +80,9 @@ export class ElectionRules {
     this.#term = elector.meta().term;
   }
 
-  // ---- What it is given ----
+  // ---- What it gets ----
 
-  /** The process has been handed a message, which it looks at in its next turn. */
+  /** The process has got a message, which it reads in its next turn. */
   onRead(message: Message): void {
     switch (message.type) {
       case "heartbeat":
@@ -114,7 +119,7 @@ export class ElectionRules {
     this.#asked.clear();
   }
 
-  /** What was not looked at of the peer is void, as the peer has restarted. */
+  /** The peer has restarted: its unread messages are void. */
   onRestarted(peer: number): void {
     this.#owed = this.#owed.filter(({ to }) => to !== peer);
     if (this.#heard?.leader === peer) {
@@ -122,14 +127,14 @@ export class ElectionRules {
     }
   }
 
-  /** It is told that the process of the peer is not there. */
+  /** It learns that the process of the peer is gone. */
   onGone(peer: number): void {
     if (this.#contact?.leader === peer) {
       this.#contact = null;
       this.#timeouts.onUnknown();
     }
     if (this.#trusted === peer) {
-      // What it was handed before that it may look at only now.
+      // Earlier messages that it may read only now.
       for (const request of this.#unanswerable.splice(0)) {
         if (request.type === "vote") {
           this.#onVote(request);
@@ -157,7 +162,7 @@ export class ElectionRules {
     const request = { term, lastIndex, lastTerm, wasDamaged: this.#elector.isDamaged() };
     this.#grantable.add(keyOf("vote-reply", from, term));
     this.#asked.set(from, [...(this.#asked.get(from) ?? []), request]);
-    // To vote begins a new timeout.
+    // A vote starts a new timeout.
     this.#timeouts.onUnknown();
     this.#enter(term);
   }
@@ -173,14 +178,14 @@ export class ElectionRules {
     }
   }
 
-  /** It may be in this term from now on, where nobody was heard yet. */
+  /** It may be in this term from now on, and has heard no leader in it. */
   #enter(term: number): void {
     if (this.#contact !== null && term > this.#contact.term) {
       this.#contact = null;
     }
   }
 
-  /** It certainly trusts its leader at the moment. */
+  /** It certainly trusts its leader now. */
   get #isInContact(): boolean {
     return this.#contact !== null && this.#ticks.past - this.#contact.heardTicks <= this.#contactTicks;
   }
@@ -200,11 +205,11 @@ export class ElectionRules {
       this.#asked.delete(to);
     }
     if (granted) {
-      must(this.#grantable.has(keyOf(type, to, term)), "P19 whoever hears a leader votes for nobody else", () => {
+      must(this.#grantable.has(keyOf(type, to, term)), "P19 a member that hears a leader votes for no other", () => {
         return `m${id} grants m${to} term ${term}, in contact with m${this.#contact?.leader}`;
       });
     } else if (asked.length === 1 && asked[0]?.term === term) {
-      // Of several requests nobody outside knows which one is answered.
+      // Of several requests, it cannot be seen from outside which one is answered.
       this.#checkRefusal(to, asked[0]);
     }
   }
@@ -215,7 +220,10 @@ export class ElectionRules {
     this.#asked.delete(peer);
   }
 
-  /** A vote in this very term is refused to who has a shorter log, or comes too late, and by who may not vote (P20). */
+  /**
+   * A member refuses a vote in this very term if the candidate's log is shorter, if its vote is given, or if it may not
+   * vote (P20).
+   */
   #checkRefusal(to: number, request: VoteRequest): void {
     const { id, meta, isDamaged } = this.#elector;
     const { vote, last, lastTerm } = meta();
@@ -226,9 +234,9 @@ export class ElectionRules {
     });
   }
 
-  // ---- When it stands ----
+  // ---- Candidacies ----
 
-  /** It gives its leader up, in the midst of a turn. */
+  /** It gives its leader up, in the middle of a turn. */
   onPreCandidacy(): void {
     const { id, configuration } = this.#elector;
     this.#answers = [];
@@ -238,12 +246,12 @@ export class ElectionRules {
       return;
     }
     const silentTicks = this.#ticks.present - contact.heardTicks;
-    must(silentTicks > this.#contactTicks, "P19 nobody stands for election who hears a leader", () => {
+    must(silentTicks > this.#contactTicks, "P19 a member that hears a leader does not become a candidate", () => {
       return `m${id} has heard m${contact.leader} of term ${contact.term} ${silentTicks} ticks ago`;
     });
   }
 
-  /** It is about to enter the term after this one as a candidate. */
+  /** It is about to enter the next term as a candidate. */
   onCandidacy(term: number): void {
     const { id, configuration } = this.#elector;
     this.#timeouts.onUnknown();
@@ -271,7 +279,7 @@ export class ElectionRules {
     });
   }
 
-  /** Whose first answer of the kind was a grant. */
+  /** The voters whose first answer of the kind was a grant. */
   #granted(isCounted: (answer: Answer) => boolean): Set<number> {
     const first = new Map<number, boolean>();
     for (const answer of this.#answers.filter(isCounted)) {
@@ -284,10 +292,10 @@ export class ElectionRules {
 
   // ---- Turns ----
 
-  /** The process has looked at all that it was handed. */
+  /** The process has read all its messages. */
   onTurn(role: Role, term: number): void {
     const [owed] = this.#owed;
-    must(owed === undefined, "P37, P38 whoever is in an old term is told of the newer one", () => {
+    must(owed === undefined, "P37, P38 a member in an old term learns of the newer one", () => {
       return `m${this.#elector.id} in term ${term} sends no ${owed?.type} to m${owed?.to}`;
     });
     this.#unanswerable = [];

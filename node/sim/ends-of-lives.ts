@@ -1,4 +1,4 @@
-/** When keys and holds of locks ended, beside the times that they were given. */
+/** When keys and holds of locks ended, compared with the times that they were given. */
 
 import { entryEnvelope, entryTerm } from "../src/raft/index.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
@@ -10,7 +10,7 @@ import type { Execution } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 import type { Rules } from "./rules.ts";
 
-/** Clocks that run fast by what they may are the most that a key can lose of its time. */
+/** A key can lose the most time if clocks run fast by as much as they may. */
 export function checkEndings(
   log: CanonicalLog,
   asked: { startOf(requestId: string): number | undefined },
@@ -36,13 +36,13 @@ export function checkBeliefs({ log, locks }: Pick<Rules, "log" | "locks">, belie
   for (const { token, sentMs, lifeMs } of beliefs) {
     const index = locks.expiries.get(token);
     const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
-    must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder was told", () => {
+    must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder knows", () => {
       return `${token}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
     });
   }
 }
 
-/** Between which times the key can have expired. */
+/** The times between which the key can have expired. */
 export function expiryOf(log: CanonicalLog, { key, index, revision }: Ending): Expiry {
   const { writtenMs, appliedMs } = log.timesOf(index);
   return { key, revision, notBeforeMs: writtenMs, notAfterMs: appliedMs };

@@ -3,7 +3,7 @@ import { EventHeap } from "./event-heap.ts";
 import { streamsOf } from "./random.ts";
 
 describe("the events of a run", () => {
-  it("come in the order of their times, and of their making where these are equal", () => {
+  it("come in the order of their times, and of their creation where these are equal", () => {
     const heap = new EventHeap();
     const { plan: random } = streamsOf(1);
     const made = Array.from({ length: 500 }, (_, id) => ({ id, atMs: random.below(50) }));
@@ -16,7 +16,7 @@ describe("the events of a run", () => {
     expect(heap.nowMs).to.equal(100);
   });
 
-  it("may make others, also for now", () => {
+  it("may add others, also for now", () => {
     const heap = new EventHeap();
     const times: number[] = [];
     const again = (): void => {

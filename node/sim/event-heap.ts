@@ -1,7 +1,7 @@
 /**
- * The time of a run: events in the order of their times, and of their making where the times are equal.
+ * The time of a run: events in the order of their times, and of their creation where the times are equal.
  *
- * Nothing else moves time. An event that is not wanted any more is left where it is and does nothing.
+ * Only events move time. An unwanted event stays in the heap and does nothing.
  */
 
 import { must } from "./rule-violation.ts";
@@ -12,7 +12,7 @@ interface Event {
   readonly callback: () => void;
 }
 
-/** So many events within so many milliseconds are too many for the work of a few processes. */
+/** More events within a moment cannot come from the work of a few processes. */
 const AT_ONCE_MAX = 20_000;
 const MOMENT_MS = 1;
 
@@ -21,7 +21,7 @@ export class EventHeap {
   #nowMs = 0;
   #seq = 0;
   #done = 0;
-  /** Events since that time, which is a moment ago at most. */
+  /** Events since that time, which is at most a moment ago. */
   #atOnce = 0;
   #sinceMs = 0;
 
@@ -56,7 +56,7 @@ export class EventHeap {
     events[at] = event;
   }
 
-  /** Lets all events up to that time happen, as long as they are wanted. */
+  /** Runs all events up to that time, as long as `isWanted` returns true. */
   runUntil(endMs: number, isWanted: () => boolean = () => true): void {
     while (this.#happenNext(endMs, isWanted)) {
       // Until the last one.
@@ -64,7 +64,7 @@ export class EventHeap {
     this.#end(endMs, isWanted);
   }
 
-  /** The same; after each event, waits for what it has led to, if `settle` says that there is something. */
+  /** The same; after each event, waits for the work that it has started, if `settle` returns any. */
   async runSettled(
     endMs: number,
     settle: () => Promise<void> | null,
@@ -79,7 +79,7 @@ export class EventHeap {
     this.#end(endMs, isWanted);
   }
 
-  /** Lets the next event happen; false if there is none up to that time, or none is wanted. */
+  /** Runs the next event; false if there is none up to that time, or none is wanted. */
   #happenNext(endMs: number, isWanted: () => boolean): boolean {
     const next = this.#events[0];
     if (next === undefined || next.atMs > endMs || !isWanted()) {
@@ -99,7 +99,7 @@ export class EventHeap {
     }
   }
 
-  /** Something that calls itself without end would let no time pass any more. */
+  /** An event that schedules itself without end would stop time. */
   #countAtOnce(atMs: number): void {
     if (atMs > this.#sinceMs + MOMENT_MS) {
       this.#sinceMs = atMs;

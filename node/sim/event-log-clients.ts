@@ -1,7 +1,7 @@
 /**
- * Clients of a simulated cluster that append to event logs and read them: single events and batches, with keys that they
- * send again and that others use too, with expected sequences that are right or not, and some under holds of locks that
- * are live or not. Now and then a log is deleted, and another one comes in its place.
+ * Clients of a simulated cluster that append to event logs and read them. They send single events and batches, with
+ * keys that they repeat and that others use too. Their expected sequences are right or wrong, and some append under
+ * holds of locks that are live or not. Sometimes a log is deleted, and another one takes its place.
  */
 
 import { type EventLogAnswer, type EventLogOperation, History, logCheck } from "../history/index.ts";
@@ -35,23 +35,23 @@ export interface EventLogClientsOptions {
   readonly calls: Calls;
   readonly rules: EventLogRules;
   readonly plan: EventLogPlan;
-  /** As whom clients ask. */
+  /** The accounts of the clients. */
   readonly accounts: Accounts;
-  /** Nothing goes wrong: every call has all the time that it may need. */
+  /** The run has no faults: every call has all the time that it may need. */
   readonly isSteady: boolean;
-  /** Processes that are up. */
+  /** Running processes. */
   readonly processes: () => readonly Process[];
-  /** A hold that somebody has or had; undefined if nobody had any. */
+  /** A hold that a client has or had; undefined if there was none. */
   readonly guardOf: (random: RandomStream) => Guard | undefined;
 }
 
-/** A log that somebody was told of. */
+/** A log that a client knows. */
 interface KnownLog {
   readonly name: string;
   readonly logId: Uint8Array;
-  /** As it was told last. */
+  /** Its last sequence in the newest answer. */
   lastSequence: number;
-  /** Nothing is forgotten or removed while the run lasts: the history of its clients can be judged. */
+  /** Nothing of it is forgotten or removed during the run, so that the history of its clients can be judged. */
   readonly isWhole: boolean;
   isDeleted: boolean;
 }
@@ -59,17 +59,17 @@ interface KnownLog {
 interface EventLogClient {
   readonly id: number;
   readonly principal: Principal;
-  /** What the present operation decides by. */
+  /** The stream of the present operation. */
   random: RandomStream;
   home: Process | null;
   isBusy: boolean;
   appends: number;
 }
 
-/** What a command came to after all of its calls; null = nobody knows. */
+/** The outcome of a command after all of its calls; null = unknown. */
 type Ended = Outcome | "not-executed" | null;
 
-/** An append that was acknowledged. */
+/** An acknowledged append. */
 interface Acknowledged {
   readonly logId: Uint8Array;
   readonly sequences: readonly number[];
@@ -80,7 +80,7 @@ const CALL_MS = [150, 600, 2_000, 5_000];
 const AMPLE_MS = 20_000;
 const AGAIN_MS = 100;
 const BATCH_MAX = 6;
-/** Keys that all clients use. */
+/** Number of keys that all clients share. */
 const SHARED_KEYS = 12;
 const LOGS = 2;
 const READ = { eventsMax: 50, bytesMax: 10_000 };
@@ -91,7 +91,7 @@ export class EventLogClients {
   readonly #clients = new Map<number, EventLogClient>();
   #logs: KnownLog[] = [];
   readonly #acknowledged: Acknowledged[] = [];
-  /** Payloads of appends of which no call can have been executed. */
+  /** Payloads of appends that no call can have executed. */
   readonly #refused: string[] = [];
   #creations = 0;
   #isStopped = false;
@@ -102,12 +102,12 @@ export class EventLogClients {
     this.#history = new History(() => options.heap.nowMs);
   }
 
-  /** Calls that were not answered with an outcome. */
+  /** Calls that did not end with an outcome. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** The client is to do something now, unless it is still busy. */
+  /** The client must do something now, unless it is busy. */
   act(id: number, draw: number): void {
     const client = this.#clientOf(id);
     if (this.#isStopped || client.isBusy) {
@@ -137,7 +137,7 @@ export class EventLogClients {
     this.#isStopped = true;
   }
 
-  /** Raises a RuleViolation if the clients were told what no event logs could have told them. */
+  /** Throws a RuleViolation if no correct event logs could have given these answers. */
   check(): void {
     const { rules } = this.#options;
     for (const { logId, sequences } of this.#acknowledged) {
@@ -180,7 +180,7 @@ export class EventLogClients {
     });
   }
 
-  /** The last one stays known, and takes nothing any more. */
+  /** The last log stays known after its deletion, and takes no more events. */
   #delete(client: EventLogClient, process: Process, log: KnownLog): void {
     log.isDeleted = true;
     this.#send(client, process, { kind: "delete-log", logId: log.logId }, 1, () => {
@@ -207,7 +207,7 @@ export class EventLogClients {
       ...(guard === undefined ? {} : { guard: { ...guard, namespace: "default" } }),
     };
     const open = log.isWhole ? this.#history.begin(`e${id}`, askedOf(log, operation, texts)) : null;
-    // Without a key a call that is sent again could be executed again.
+    // Without a key, a repeated call could be executed twice.
     const callsMax = idempotencyKey === null ? 1 : CALLS_MAX;
     this.#send(
       client,
@@ -269,8 +269,8 @@ export class EventLogClients {
   }
 
   /**
-   * Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. An earlier call
-   * may have been executed, or may be on its way still and be executed yet: most refusals say nothing of it.
+   * Sends the command, again if its outcome is unknown; `onEnd` gets the outcome of all calls together. An earlier call
+   * may have been executed, or may still be on its way: so most refusals do not decide the outcome.
    */
   #send(
     client: EventLogClient,
@@ -331,7 +331,7 @@ export class EventLogClients {
     );
   }
 
-  /** Most stay with a member as long as it answers. */
+  /** Most clients stay with a member while it answers. */
   #processFor(client: EventLogClient): Process | null {
     const { random } = client;
     if (client.home === null || client.home.loop.isDead || random.chance(0.15)) {
@@ -350,8 +350,8 @@ function answerOf(ended: Ended) {
 }
 
 /**
- * Whether no other call with the same key can come to something else, earlier or later: a hold that is over stays so, and
- * so does a sequence that was passed.
+ * Whether no other call with the same key can have another outcome, earlier or later: a hold that has ended stays so,
+ * and so does a sequence that was passed.
  */
 function isFinal(operation: HttpOperation, { answer }: Outcome): boolean {
   if (!(answer instanceof CoordinationError)) {
@@ -369,7 +369,7 @@ function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly st
   return { kind: "append", log: name, events, ...expected };
 }
 
-/** What the outcome says of the log; null for a refusal that says nothing of it. */
+/** What the outcome shows of the log; null for a refusal that shows nothing of it. */
 function toldOf(ended: Ended): EventLogAnswer | null {
   if (ended === null || ended === "not-executed") {
     return null;

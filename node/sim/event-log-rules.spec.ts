@@ -50,12 +50,12 @@ describe("the rules of event logs", () => {
     expect(act, rule).to.throw(rule);
   };
 
-  /** The witness is told that the command was refused like this. */
+  /** The witness sees that the command was refused for this reason. */
   const refused = (reason: CoordinationError["reason"]): Manner["pretend"] => {
     return () => ({ outcome: { answer: new CoordinationError(reason, ""), replayed: "no" } });
   };
 
-  /** The witness is told other fields of the answer. */
+  /** The witness sees other fields of the answer. */
   const answered = (changes: Partial<AppendEventsResult>): Manner["pretend"] => {
     return ({ outcome }) => {
       const answer = outcome?.answer as AppendEventsResult;
@@ -63,7 +63,7 @@ describe("the rules of event logs", () => {
     };
   };
 
-  /** The witness is told of a command that has come before another one, or at another time. */
+  /** The witness sees another command instead: at another place, or at another time. */
   const asked = (changes: Partial<AppendEvents>): Manner["pretend"] => {
     return ({ command }) => {
       const operation = { ...(command.operation as AppendEvents), ...changes };
@@ -136,7 +136,7 @@ describe("the rules of event logs", () => {
       append("a", {}, asked({ expectedSequence: 1n })),
     );
     begin();
-    // The witness has seen before that the hold is not live.
+    // The witness has seen earlier that the hold is not live.
     const told: Manner["pretend"] = ({ command }) => {
       rules.before({ ...command, operation: { ...command.operation, guard } as AppendEvents } as never, log.log.store);
       return {};
@@ -144,7 +144,7 @@ describe("the rules of event logs", () => {
     broken("P53 a guarded append counts only while", () => append("a", {}, told));
   });
 
-  it("ask nothing of what is refused to whom was revoked", () => {
+  it("ignore refusals of a revoked caller", () => {
     append("a", { idempotencyKey: "k" });
     append("a", { idempotencyKey: "k" }, refused("TOKEN_REVOKED"));
     expect([rules.appends, rules.duplicates, rules.conflicts]).to.deep.equal([1, 0, 0]);
@@ -165,7 +165,7 @@ describe("the rules of event logs", () => {
     });
   });
 
-  it("break when what was refused is there", () => {
+  it("break when a refused event is stored", () => {
     broken("a log says the truth of itself", () => append("a", {}, refused("QUOTA")));
   });
 

@@ -1,6 +1,6 @@
 /**
- * What must hold of event logs: a model in plain maps that follows the log of the cluster, and with which every log is
- * compared after each command that may have touched it.
+ * The rules of event logs: a model in plain maps follows the log of the cluster. Every event log is compared with it
+ * after each command that may have touched the event log.
  */
 
 import {
@@ -33,9 +33,9 @@ interface ModelLog {
   readonly ageMs: number;
   readonly bytesMax: number;
   lastSequence: number;
-  /** Those that are kept. */
+  /** Events that are kept. */
   events: ModelEvent[];
-  /** When and where the event of a key was stored last. */
+  /** When and where the event of a key was last stored. */
   readonly keys: Map<string, Stored>;
 }
 
@@ -51,14 +51,14 @@ export class EventLogRules implements Witness {
   /** Every payload that was ever stored, by log and sequence. */
   readonly #stored = new Map<string, string>();
   readonly #payloads = new Set<string>();
-  /** Whether the hold that guards the command is live, as it is about to be executed. */
+  /** Whether the hold that guards the command is live, right before the execution. */
   #isGuarded = true;
   #appends = 0;
   #duplicates = 0;
   #conflicts = 0;
   #removed = 0;
 
-  /** Appends that have stored something, events that were there before, and appends that met a conflict. */
+  /** Numbers of appends that have stored something, of events that were stored before, and of conflicts. */
   get appends(): number {
     return this.#appends;
   }
@@ -71,12 +71,12 @@ export class EventLogRules implements Witness {
     return this.#conflicts;
   }
 
-  /** Events that were too old or too many. */
+  /** Events that retention has removed. */
   get removed(): number {
     return this.#removed;
   }
 
-  /** Whether the payload was stored at any time, in any log. */
+  /** Whether the payload was ever stored, in any log. */
   hasStored(payload: string): boolean {
     return this.#payloads.has(payload);
   }
@@ -221,7 +221,7 @@ export class EventLogRules implements Witness {
     }
   }
 
-  /** The log holds what the model holds, but for what retention has removed since, as it may. */
+  /** The log holds what the model holds, except for what retention was allowed to remove since. */
   #checkKept(index: number, tickMs: number, log: ModelLog, state: StateReader): void {
     const stored = describeLog(state, log.logId);
     while (log.events[0] !== undefined && log.events[0].sequence < stored.firstSequence) {
@@ -249,7 +249,7 @@ export class EventLogRules implements Witness {
   }
 }
 
-/** For each event the sequence under which its key is remembered. */
+/** For each event, the sequence under which its key is remembered. */
 function knownOf(log: ModelLog, operation: AppendEvents, tickMs: number): (number | undefined)[] {
   return Array.from(operation.payloads, (_, at) => {
     const stored = log.keys.get(keyOf(operation, at) ?? "");

@@ -1,8 +1,8 @@
 /**
- * What goes wrong in a run, as its script says. What a fault hits follows from its item alone and from how things are.
+ * The faults of a run, as its script says. What a fault hits follows from its item and from the state of the run alone.
  *
- * Damage stays a minority of the voters of every configuration that may be in force, but for runs that are meant to go
- * beyond that; everything else may hit anybody.
+ * Damage stays within a minority of the voters of every configuration that may be in force, except in runs that are
+ * meant to exceed it. All other faults may hit any member.
  */
 
 import { entryType, isConfigurationType, isJoint } from "../src/raft/index.ts";
@@ -31,56 +31,59 @@ export interface FaultsOptions {
   readonly members: () => readonly Member[];
   /** Any number of members may lose their data. */
   readonly isBeyond: boolean;
-  /** Further moments of this run. */
+  /** Moments that only this run has. */
   readonly moments: readonly string[];
-  /** Whether a change of the membership is under way, or may be. */
+  /** Whether a change of the membership is in progress, or may be. */
   readonly isChanging: () => boolean;
-  /** Many clients ask at once for a while, often this process. */
+  /** Many clients send requests at once for a while, half of them to this process. */
   readonly rush: (process: Process | null, spanMs: number, draw: number) => void;
 }
 
 /** Longer than any process waits for its disk. */
 const HANG_MS = 45_000;
-/** Points that a process passes at most before a crash that is to come in the midst of something. */
+/** Largest number of points that a process passes before a crash in the middle of its work. */
 const CRASH_POINTS_MAX = 400;
 const WALL_JUMP_MS = 3_600_000;
-/** A fault hits a leader in this share of the cases at least. */
+/** At least this share of the faults hits a leader. */
 const LEADER_SHARE = 0.4;
-/** Pauses that take as long as members wait for their leader, and less than a connection may be silent. */
+/** Pauses as long as members wait for their leader, and shorter than a connection may be silent. */
 const ABOUT_A_TIMEOUT_MS = [900, 2_600] as const;
-/** How long a process that was paused may be out of reach when it goes on, in milliseconds. */
+/** How long a resumed process may stay unreachable after a pause, in milliseconds. */
 const ALONE_MS = 1_500;
-/** The share of resets after which a process is taken for gone that is there. */
+/** The share of resets after which a member takes a live process for gone. */
 const WRONG_SHARE = 0.25;
-/** A graceful stop gives the leadership away within so long. */
+/** A graceful stop hands the leadership over within this time. */
 const HAND_OVER_MS = 3_000;
-/** How much later something comes over a slow way, in milliseconds; connections live on. */
+/** How much later messages arrive on a slow path, in milliseconds; connections survive. */
 const LAG_MS = [20, 1_500] as const;
-/** How long a process takes for a round that is slow, and for how long it is, in milliseconds. */
+/** How long a slow round of a process takes, and how long this lasts, in milliseconds. */
 const SLOW_ROUND_MS = [2, 60] as const;
 const SLOW_MS = [200, 6_000] as const;
-/** A fault waits so long for its moment. */
+/** How long a fault waits for its moment. */
 const MOMENT_WAIT_MS = 8_000;
-/** The share of faults at moments that hit who has passed the mark. */
+/** The share of faults at moments that hit the member that has passed the mark. */
 const OWN_MOMENT_SHARE = 0.6;
-/** The share of faults at moments that wait for one that only this run has. */
+/** The share of faults at moments that wait for a moment that only this run has. */
 const FURTHER_MOMENT_SHARE = 0.4;
-/** How long after its moment a fault comes in the mean, if not at once. */
+/** Mean delay of a fault after its moment, if it does not come at once. */
 const AFTER_MOMENT_MS = 30;
-/** A process that dies at a moment dies within so many points. */
+/** A process that dies at a moment dies within this number of points. */
 const POINTS_AFTER_MOMENT_MAX = 12;
-/** Within so long others are told that their leader is gone, and clients ask, when it is cut off; in milliseconds. */
+/**
+ * Within this time after a leader is cut off, the others learn that it is gone, and clients send requests; in
+ * milliseconds.
+ */
 const USURP_MS = 1_200;
 const TOLD_WITHIN_MS = 150;
-/** The share of members that are told. */
+/** The share of members that learn it. */
 const TOLD_SHARE = 0.8;
 
 export class Faults {
   readonly #options: FaultsOptions;
-  /** Of the fault that happens now. */
+  /** The stream of the present fault. */
   #random: RandomStream = streamOf(0);
   #count = 0;
-  /** Processes that were told to stop. */
+  /** Processes that got a request to stop. */
   readonly #stopping = new WeakSet<Process>();
   #waiting: Waiting[] = [];
 
@@ -88,12 +91,12 @@ export class Faults {
     this.#options = options;
   }
 
-  /** Faults so far. */
+  /** Number of faults so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** `draw`: what decides whom it hits, and how hard. `hit`: who it is, if that is settled. */
+  /** `draw` decides what the fault hits, and how hard. `hit` is the member, if it is already decided. */
   happen(kind: FaultKind, draw: number, hit: Member | null = null): void {
     const random = streamOf(draw);
     this.#random = random;
@@ -166,7 +169,7 @@ export class Faults {
     }
   }
 
-  /** A process has passed a mark: what has waited for it happens. */
+  /** A process has passed a mark: the faults that wait for it happen. */
   onMark(process: Process, name: string): void {
     const { heap, members } = this.#options;
     for (const waiting of this.#waiting) {
@@ -189,12 +192,12 @@ export class Faults {
     }
   }
 
-  /** Whether the process was told to stop, and will before long. */
+  /** Whether the process got a request to stop, and will stop soon. */
   isStopping(process: Process): boolean {
     return this.#stopping.has(process);
   }
 
-  /** Nothing waits for its moment any more. */
+  /** No fault waits for its moment any more. */
   calm(): void {
     this.#waiting = [];
   }
@@ -210,12 +213,12 @@ export class Faults {
     trace.say(0, "waits for a moment", [], () => `${kind} at ${mark}`);
   }
 
-  /** Both stores of a member are on one disk; that of one of them may hang alone, as its engine has other work to do. */
+  /** Both stores of a member are on one disk. One of them may hang alone, because its engine has other work to do. */
   #stores(): readonly StoreName[] {
     return this.#random.pick([["log", "state"], ["log", "state"], ["log"], ["state"]] as const) ?? ["log", "state"];
   }
 
-  /** What somebody sends, or gets, or both, comes late, and all the same in its order. */
+  /** Messages from or to a member, or both, come late, but in their order. */
   #lag({ id }: Member): void {
     const { network, members, trace } = this.#options;
     const random = this.#random;
@@ -239,8 +242,8 @@ export class Faults {
   }
 
   /**
-   * A leader is cut off, or what others answer to it comes late; they are told that it is gone, or it is just handing
-   * over. So another one leads while it takes itself for the leader, and clients ask both.
+   * A leader is cut off, or answers to it come late. The others learn that it is gone, or it is just handing over. So
+   * another member leads while the old leader still considers itself the leader, and clients send requests to both.
    */
   #usurp(member: Member): void {
     const { network, members, heap, rush } = this.#options;
@@ -270,7 +273,7 @@ export class Faults {
     rush(process, USURP_MS, random.word());
   }
 
-  /** Somebody, and often the leader: there is more to go wrong. */
+  /** Any possible member, but often the leader, where more can go wrong. */
   #victim(isPossible: (member: Member) => boolean): Member | undefined {
     const { members } = this.#options;
     const random = this.#random;
@@ -279,7 +282,7 @@ export class Faults {
     return random.pick(random.chance(LEADER_SHARE) && leaders.length > 0 ? leaders : up);
   }
 
-  /** A process does nothing for a while; nobody reaches it, perhaps, until it has gone on for a moment. */
+  /** A process does nothing for a while. It may stay unreachable until shortly after it has resumed. */
   #pause(member: Member): void {
     const { network, members } = this.#options;
     const random = this.#random;
@@ -304,7 +307,7 @@ export class Faults {
     return this.#logUniform(20, 8_000);
   }
 
-  /** At once, or in the midst of what it does next. */
+  /** Crashes the process at once, or in the middle of what it does next. */
   #crash(member: Member): void {
     const random = this.#random;
     if (random.chance(0.3)) {
@@ -314,7 +317,7 @@ export class Faults {
     }
   }
 
-  /** Of one, or of all. */
+  /** Cuts the power of one member, or of all. */
   #cutPower(member: Member): void {
     const { members } = this.#options;
     const random = this.#random;
@@ -380,7 +383,7 @@ export class Faults {
         const { from, to } = connection;
         connection.reset();
         if (random.chance(WRONG_SHARE)) {
-          // As if it had asked in the moment in which an address was nobody's.
+          // As if it had dialed at a moment at which no process had the address.
           from.loop.arrive(() => from.tellGone(to.memberId));
         }
       }
@@ -407,7 +410,7 @@ export class Faults {
     trace.say(member.id, "has lost its", [], () => (isStateLost ? "state and log" : "log"));
   }
 
-  /** Whether the healthy voters stay a majority, whatever configuration is in force. */
+  /** Whether the healthy voters remain a majority of every configuration that may be in force. */
   #mayBeDamaged(member: Member): boolean {
     const { members, isChanging, isBeyond } = this.#options;
     if (isBeyond) {

@@ -1,19 +1,19 @@
 /**
- * What must hold of the snapshots that a process takes in, as their first frames and what comes of them show.
+ * The rules of the snapshots that a process receives, by their first frames and by their results.
  *
- * A snapshot is received only if it holds something that the member does not: never one that ends where the log is known
- * to be committed, nor at an entry that the log has; and what is installed is never older than what was there (P25).
+ * A process receives a snapshot only if it holds something new for the member. It must not end where the log is known
+ * to be committed, nor at an entry of the log. An installed state is always newer than the one before (P25).
  */
 
 import type { SnapshotManifest } from "../src/peers/index.ts";
 import type { ReplicaStatus } from "../src/replica/index.ts";
 import { must } from "./rule-violation.ts";
 
-/** What can be seen of the process and its disk at any moment. */
+/** What an observer sees of the process and its disk at any moment. */
 export interface Receiving {
   readonly id: number;
   readonly status: () => Pick<ReplicaStatus, "commitIndex" | "lastIndex">;
-  /** The term of an entry that is on its disk, undefined if none is there; and whether that is about to change. */
+  /** The term of an entry on its disk, undefined if there is none; and whether that is about to change. */
   readonly termOf: (index: number) => number | undefined;
   readonly isWriting: () => boolean;
 }
@@ -22,7 +22,7 @@ type Offered = Pick<SnapshotManifest, "index" | "entryTerm">;
 
 export class InstallRules {
   readonly #receiving: Receiving;
-  /** What was offered last, as far as the member had it then. */
+  /** The last offer, and what the member had then. */
   #offer: { readonly offered: Offered; readonly commitIndex: number; readonly isHeld: boolean } | null = null;
 
   constructor(receiving: Receiving) {

@@ -6,7 +6,7 @@ const status = (lastIndex: number, alarms: readonly string[] = []) => {
   return { role: "follower", firstIndex: 1, lastIndex, alarms } as const;
 };
 
-describe("the rules of what a member takes", () => {
+describe("the rules of the entries that a member takes", () => {
   let rules: IntakeRules;
   beforeEach(() => {
     rules = new IntakeRules(1, 100);

@@ -1,15 +1,15 @@
 /**
- * What must hold of the entries that a member takes from its leader: none while its disk is full (P45), none while what
- * it is writing already is more than it may hold (P41).
+ * The rules of the entries that a member takes from its leader: none while its disk is full (P45), and none while its
+ * present write already exceeds the limit (P41).
  */
 
 import type { ReplicaStatus } from "../src/replica/index.ts";
 import { must } from "./rule-violation.ts";
 
-/** A log write that is under way. */
+/** A log write in flight. */
 export interface Writing {
   readonly writeSeq: number;
-  /** Of its rows. */
+  /** Bytes of its rows. */
   readonly bytes: number;
 }
 
@@ -26,7 +26,7 @@ export class IntakeRules {
     this.#bytesMax = bytesMax;
   }
 
-  /** The process has looked at all that it was handed; `writing` is what has been under way all along. */
+  /** The process has read all its messages; `writing` is the write that was in flight all along. */
   onTurn(status: Taking, writing: Writing | null): void {
     const before = this.#before;
     this.#before = { status, writing };

@@ -1,4 +1,4 @@
-/** Changes of keys, found by looking at the keys before and after each command, apart from the history. */
+/** Changes of keys, found by comparing the keys before and after each command, without the history. */
 
 import {
   type Command,
@@ -13,14 +13,14 @@ import type { ExecutedCommand } from "./live-replay.ts";
 import type { MadeChange } from "./made-changes.ts";
 
 export class KeyChanges {
-  /** Keys of the command that is being executed, as they were before it. */
+  /** Keys of the present command, as they were before it. */
   #before = new Map<string, StoredKey | undefined>();
 
   before({ operation }: Command, state: StateReader): void {
     this.#before = new Map(keysOf(operation).map((key) => [textOf(key), keyIn(state, key)]));
   }
 
-  /** What the command has changed. */
+  /** The changes that the command has made. */
   after({ command: { operation }, revision }: ExecutedCommand, state: StateReader): readonly MadeChange[] {
     const made: MadeChange[] = [];
     let ends = 0;
@@ -42,7 +42,7 @@ export class KeyChanges {
   }
 }
 
-/** The change in words that compare. */
+/** The change as text that can be compared. */
 export function wordsOfKeyChange({ kind, current, previous }: Pick<KeyChange, "kind" | "current" | "previous">) {
   return `${kind} ${contentOf(current)}, before ${previous === null ? "nothing" : contentOf(previous)}`;
 }
@@ -52,7 +52,7 @@ function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey
   return { revision: current.modRevision, name: textOf(current.key), words };
 }
 
-/** The keys that a command names, all of one namespace in every run. */
+/** The keys that a command names; all are of one namespace in every run. */
 function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
   switch (operation.kind) {
     case "put-key":

@@ -34,28 +34,28 @@ describe("the history of the keys", () => {
 
   const first = { value: Buffer.from("a"), createRevision: 5, modRevision: 5, version: 1 };
 
-  it("is right when reads show what was written", () => {
+  it("is correct when reads show the written values", () => {
     get(undefined, 4);
     put("a", 5);
     get(first, 5);
     history.check([]);
   });
 
-  it("is wrong when a read shows what is over", () => {
+  it("is wrong when a read shows an old value", () => {
     put("a", 5);
     put("b", 6, false);
     get(first, 6);
     expect(() => history.check([])).to.throw("history: answers follow from the revisions that they tell");
   });
 
-  it("is wrong when a key is gone that nobody has deleted, and right when its time was up", () => {
+  it("is wrong when a key is gone without a delete, and correct when its TTL was over", () => {
     put("a", 5);
     get(undefined, 6);
     expect(() => history.check([])).to.throw("history:");
     history.check([{ key: "k", revision: 6, notBeforeMs: 1.5, notAfterMs: 2.5 }]);
   });
 
-  it("says of commands what a history says of them", () => {
+  it("describes commands as a history does", () => {
     expect(keyAnswerOf(new CoordinationError("KEY_NOT_FOUND", "none"))).to.deep.equal({ kind: "absent" });
     expect(keyAnswerOf(new CoordinationError("REVISION_MISMATCH", "other"))).to.equal(null);
     const swap = { kind: "compare-and-swap", currentExists: true, currentValue: Buffer.from("x") } as const;

@@ -1,6 +1,6 @@
 /**
- * What the clients of a run did with keys, for the oracles that judge histories: every operation with the simulated
- * times of its first call and its last answer, and the ends of keys whose time was up as deletions of the cluster.
+ * The history of the keys of a run, for the oracles that judge histories. It has every operation of a client with the
+ * simulated times of its first call and its last answer, and the expiry of keys as deletions by the cluster.
  */
 
 import {
@@ -18,7 +18,7 @@ import {
 import { type ClientOperation, CoordinationError, type Result, type StoredKey } from "../src/state/index.ts";
 import { must } from "./rule-violation.ts";
 
-/** A key that came to its end because its time was up, some time between the two. */
+/** A key has expired, at some time between the two. */
 export interface Expiry {
   readonly key: string;
   readonly revision: number;
@@ -27,8 +27,8 @@ export interface Expiry {
 }
 
 /**
- * How often a search may look at its clock, which is not one of time: nothing but the history decides what comes of it.
- * About a million steps.
+ * How often a search may look at its clock, which does not show time: only the history decides the result. About a
+ * million steps.
  */
 const LOOKS_MAX = 4_000;
 const MS_PER_SECOND = 1_000;
@@ -40,7 +40,7 @@ export class KeyHistory {
     this.#history = new History(nowMs);
   }
 
-  /** A client begins something; null if it is nothing about a key. */
+  /** A client begins an operation; null if it is not about a key. */
   begin(client: string, operation: ClientOperation): OpenOperation | null {
     const asked = keyOperationOf(operation);
     return asked === null ? null : this.#history.begin(client, asked);
@@ -50,12 +50,12 @@ export class KeyHistory {
     return this.#history.begin(client, { kind: "get", key });
   }
 
-  /** What the clients have done so far. */
+  /** The operations of the clients so far. */
   get operations(): readonly RecordedOperation[] {
     return this.#history.operations;
   }
 
-  /** Raises a RuleViolation if the clients were told what no single copy of the keys could have told them. */
+  /** Throws a RuleViolation if no single copy of the keys could have given these answers. */
   check(expiries: readonly Expiry[]): void {
     const operations = [...this.#history.operations];
     for (const { key, revision, notBeforeMs, notAfterMs } of expiries) {
@@ -73,7 +73,7 @@ export class KeyHistory {
   }
 }
 
-/** What a get has found, at the revision. */
+/** The answer of a get that has found a key at the revision. */
 export function foundAnswer(stored: StoredKey | undefined, revision: number): KeyAnswer {
   if (stored === undefined) {
     return { kind: "absent" };
@@ -81,7 +81,7 @@ export function foundAnswer(stored: StoredKey | undefined, revision: number): Ke
   return { kind: "found", ...contentOf(stored), revision };
 }
 
-/** The answer in the words of a history; null if the command was executed and came to nothing. */
+/** The answer in the form of a history; null if the command was executed without a result. */
 export function keyAnswerOf(answer: Result | CoordinationError): KeyAnswer | null {
   if (answer instanceof CoordinationError) {
     return answer.reason === "KEY_NOT_FOUND" ? { kind: "absent" } : null;
@@ -104,12 +104,12 @@ export function keyAnswerOf(answer: Result | CoordinationError): KeyAnswer | nul
   }
 }
 
-/** What was there before, if it was asked for and kept. */
+/** The content before, if it was requested and kept. */
 function previousOf(previous: StoredKey | null): { readonly previous?: KeyContent } {
   return previous === null ? {} : { previous: contentOf(previous) };
 }
 
-/** A key as a history has it. */
+/** A key in the form of a history. */
 export function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
   return { value: textOf(value), createRevision, modRevision, version };
 }
@@ -153,7 +153,7 @@ function judge(rule: string, verdict: Verdict): void {
   must(verdict.kind === "correct", rule, () => describeVerdict(verdict));
 }
 
-/** Keys and values as a history has them. */
+/** Keys and values in the form of a history. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
 }

@@ -30,7 +30,7 @@ describe("the lifetimes of keys", () => {
     lifetimes.executed({ index, tickMs, revision: index - 1, operation, answer: null }, () => isThereThen);
   }
 
-  it("end after their time, which a later put sets anew", () => {
+  it("end after their TTL, which a later put starts again", () => {
     expire(9_000, put(1_000, 2), false);
     expire(9_999, put(8_000, 2), true);
     put(9_999, 0);
@@ -38,7 +38,7 @@ describe("the lifetimes of keys", () => {
     expect(lifetimes.endings).to.deep.equal([{ key: "k", index: 2, revision: 2, setIndex: 1, ttlMs: 2_000 }]);
   });
 
-  it("do not end before, nor at the very moment", () => {
+  it("do not end earlier, nor at the very moment", () => {
     const revision = put(1_000, 2);
     expire(3_000, revision, true);
     expect(() => expire(3_000, revision, false)).to.throw(RULE);

@@ -1,26 +1,26 @@
 /**
- * When keys whose time is limited may come to their end: a model of deadlines that knows nothing of how the state keeps
- * them, fed with every command in the order of the log.
+ * When keys with a TTL may expire: a model of deadlines that does not know how the state stores them. It gets every
+ * command in the order of the log.
  */
 
 import { type Command, CoordinationError, type Result } from "../src/state/index.ts";
 import { must } from "./rule-violation.ts";
 
-/** A key came to its end because its time was up. */
+/** A key has expired. */
 export interface Ending {
   readonly key: string;
-  /** The entry that has ended it, and the revision that it has made of that. */
+  /** The entry that has ended it, and the revision of the end. */
   readonly index: number;
   readonly revision: number;
-  /** The entry that has set its deadline, and for how long. */
+  /** The entry that has set its deadline, and the TTL. */
   readonly setIndex: number;
   readonly ttlMs: number;
 }
 
-/** A command that was executed. */
+/** An executed command. */
 export interface Executed {
   readonly index: number;
-  /** The cluster tick as of its entry. */
+  /** The cluster tick at its entry. */
   readonly tickMs: number;
   /** The revision before it. */
   readonly revision: number;
@@ -30,7 +30,7 @@ export interface Executed {
 
 interface Lifetime {
   readonly modRevision: number;
-  /** Infinity = it has none. */
+  /** Infinity = no TTL. */
   readonly deadlineMs: number;
   readonly setIndex: number;
   readonly ttlMs: number;
@@ -40,12 +40,12 @@ export class KeyLifetimes {
   readonly #alive = new Map<string, Lifetime>();
   readonly #endings: Ending[] = [];
 
-  /** All that were seen, in the order of the log. */
+  /** All expiries so far, in the order of the log. */
   get endings(): readonly Ending[] {
     return this.#endings;
   }
 
-  /** `isThere` tells whether the key exists after the command. */
+  /** `isThere` returns whether the key exists after the command. */
   executed(executed: Executed, isThere: (key: Uint8Array) => boolean): void {
     const { operation, answer } = executed;
     if (operation.kind === "expire-keys") {

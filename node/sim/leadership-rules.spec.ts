@@ -16,7 +16,7 @@ import { encodeMembershipEntry } from "../src/state/index.ts";
 import { LeadershipRules } from "./leadership-rules.ts";
 
 const TERM = 5;
-/** The entry with which the term begins. */
+/** The first entry of the term. */
 const FIRST = 10;
 const LIMITS = {
   ...DEFAULT_REPLICA_LIMITS,
@@ -94,7 +94,7 @@ describe("the rules of leaders", () => {
   });
 
   describe("P38: of contact", () => {
-    it("are broken by who leads on and hears no quorum", () => {
+    it("are broken by a leader that goes on without contact to a quorum", () => {
       answer(2, FIRST);
       pass(1_200);
       turn();
@@ -102,7 +102,7 @@ describe("the rules of leaders", () => {
       expect(() => turn()).to.throw("P38 a leader that hears no quorum steps down");
     });
 
-    it("hold for who hears one, steps down, was hindered, or has another configuration", () => {
+    it("hold for a leader that hears one, steps down, was hindered, or has another configuration", () => {
       pass(1_400);
       answer(3, FIRST);
       turn();
@@ -118,7 +118,7 @@ describe("the rules of leaders", () => {
   });
 
   describe("P45, P59: of disks", () => {
-    it("are broken by who leads on though its disk is full", () => {
+    it("are broken by a leader that goes on although its disk is full", () => {
       const full = { alarms: ["the disk is full"] };
       const stay = (): void => {
         for (let step = 0; step < 5; step++) {
@@ -181,7 +181,7 @@ describe("the rules of leaders", () => {
     });
 
     it("are broken by one that has acknowledged nothing in the term, and by one that lags", () => {
-      expect(promotion).to.throw("P21 whoever is promoted has caught up");
+      expect(promotion).to.throw("P21 a promoted learner has caught up");
       acknowledge(4, FIRST);
       write(FIRST, rowOf(FIRST + 1));
       for (let step = 0; step < 8; step++) {
@@ -190,19 +190,19 @@ describe("the rules of leaders", () => {
         answer(4, FIRST);
         turn();
       }
-      expect(promotion).to.throw("P21 whoever is promoted has caught up");
+      expect(promotion).to.throw("P21 a promoted learner has caught up");
     });
 
     it("are broken by one that is silent, and by one whose disk is full", () => {
       answer(3, FIRST);
       acknowledge(4, FIRST);
       read({ type: "append-reply", from: 4, index: FIRST, refused: true, busy: "full" });
-      expect(promotion).to.throw("P21 whoever is promoted has caught up");
+      expect(promotion).to.throw("P21 a promoted learner has caught up");
       acknowledge(4, FIRST);
       pass(900);
       answer(2, FIRST);
       answer(3, FIRST);
-      expect(promotion).to.throw("P21 whoever is promoted has caught up");
+      expect(promotion).to.throw("P21 a promoted learner has caught up");
     });
 
     it("want a majority of the new voters to be within reach", () => {
@@ -214,7 +214,7 @@ describe("the rules of leaders", () => {
       expect(() => write(last, changeOf(last + 1, { remove: [3] }))).to.throw("P21 no change leaves a majority");
     });
 
-    it("say nothing of who is hindered", () => {
+    it("do not judge a hindered leader", () => {
       acknowledge(4, FIRST);
       pass(900);
       unhinderedMs = 100;
@@ -222,7 +222,7 @@ describe("the rules of leaders", () => {
     });
   });
 
-  describe("P41: of what is taken", () => {
+  describe("P41: of taken entries", () => {
     it("bound what is not committed, but for what the leader adds by itself", () => {
       write(FIRST, rowOf(FIRST + 1), rowOf(FIRST + 2), rowOf(FIRST + 3), rowOf(FIRST + 4), rowOf(FIRST + 5));
       write(FIRST, rowOf(FIRST + 6, EntryType.Empty), rowOf(FIRST + 7, EntryType.Empty));
@@ -256,10 +256,10 @@ describe("the rules of leaders", () => {
     });
   });
 
-  describe("P17: of who was removed", () => {
+  describe("P17: of removed leaders", () => {
     const removed = { ...NO_CONFIGURATION, index: FIRST, voters: [2, 3, 4] };
 
-    it("are broken by a leader that leads on though a quorum knows", () => {
+    it("are broken by a leader that goes on although a quorum knows", () => {
       configuration = removed;
       answer(2, FIRST);
       turn();
@@ -270,7 +270,7 @@ describe("the rules of leaders", () => {
       expect(() => turn()).to.throw("P17 a removed leader steps down when others know");
     });
 
-    it("hold as long as nobody answers, while it is joint, and for who still votes", () => {
+    it("hold while no member answers, while it is joint, and for a leader that still votes", () => {
       configuration = { ...removed, outgoing: [1, 2, 3] };
       turn();
       answer(2, FIRST);
@@ -286,14 +286,14 @@ describe("the rules of leaders", () => {
   });
 
   describe("P27: of the log", () => {
-    it("are broken by one that begins behind what somebody has who follows it", () => {
+    it("are broken by one that begins behind the log of a follower", () => {
       acknowledge(2, 5);
       turn();
       turn({ firstIndex: 6 });
       expect(() => turn({ firstIndex: 8 })).to.throw("P27 the log is kept for those that follow it");
     });
 
-    it("hold for who is away, has restarted, or was before the log already, and where space is short", () => {
+    it("hold for a member that is away, has restarted, or lagged before, and where space is short", () => {
       acknowledge(2, 5);
       turn();
       rules.onRestarted(2);

@@ -1,11 +1,12 @@
 /**
- * What must hold of a leader, as its process shows it: by what it is given, writes, and says of itself.
+ * The rules of a leader, as its process shows them: by what it gets, writes, and reports about itself.
  *
- * It leads no longer than a quorum is heard (P38), and not with a disk that takes nothing (P45). It appends no change of
- * the configuration before the last one and the beginning of its term are applied (P16), none but the end of a joint
- * one, and none that promotes who has not caught up or leaves a majority out of reach (P21). What it has taken and not
- * committed or applied is bounded (P41), and its log is kept for those that follow it (P27). Where something can only be seen later than the leader saw it, the rule is held
- * against what has become of it meanwhile, which is never less.
+ * It leads only while it has contact to a quorum (P38), and not with a disk that takes no writes (P45). It appends no
+ * change of the configuration before the last change and the first entry of its term are applied (P16). In a joint
+ * configuration it appends only the end of it. It promotes no learner that lags, and makes no configuration whose
+ * majority is out of reach (P21). Its uncommitted and unapplied entries are bounded (P41), and it keeps its log for the
+ * members that follow it (P27). Where an observer sees something only later than the leader, the rule uses the later
+ * value, which is never less.
  */
 
 import {
@@ -29,11 +30,11 @@ import { isQuorum } from "./membership-rules.ts";
 import { must } from "./rule-violation.ts";
 import { isUnhindered, TICK_MS, type TickClock } from "./tick-count.ts";
 
-/** What can be seen of the process and its disk at any moment. */
+/** What an observer sees of the process and its disk at any moment. */
 export interface Leading {
   readonly id: number;
   readonly clock: TickClock;
-  /** The configuration that is applied, and up to where anything is. */
+  /** The applied configuration, and the applied index. */
   readonly configuration: () => Configuration;
   readonly applied: () => number;
   /** The row of its log, if it is on the disk or about to be. */
@@ -46,18 +47,18 @@ interface Own {
   readonly bytes: number;
 }
 
-/** Ticks by which a process may be behind its clock when nothing hinders it: one that is due, and two turns. */
+/** Largest number of ticks by which an unhindered process lags behind its clock: one due tick, and two turns. */
 const LATE_TICKS = 6;
 /**
- * A learner is ready by two rounds of less than 20 ticks each, the last of which has just ended, or will soon, or it was
- * not heard since: what the log of the leader held before all that the learner holds.
+ * A learner is ready after two rounds of less than 20 ticks each. The last round has just ended, or will end soon, or
+ * the learner was not heard since. So it holds the log that the leader had so many ticks ago.
  */
 const CAUGHT_UP_TICKS = 100;
-/** Who was heard within so long is certainly one of those that the log is kept for, in milliseconds (P27). */
+/** A leader certainly keeps its log for a member that was heard within this time, in milliseconds (P27). */
 const KEPT_FOR_MS = 8_000;
-/** More than the log of a run ever has. */
+/** Larger than the log of any run. */
 const UNBOUNDED_BYTES = 1024 * 1024;
-/** Whoever cannot lead hands over or gives up; a second transfer may take the place of the first one. */
+/** An unfit leader hands over or gives up; a second transfer may replace the first one. */
 const UNFIT_TRANSFERS = 3;
 
 export class LeadershipRules {
@@ -66,30 +67,30 @@ export class LeadershipRules {
   readonly #core: CoreLimits;
   /** The term that it leads; 0 = none. */
   #term = 0;
-  /** When it was elected, or its configuration has changed since. */
+  /** When it was elected, or when its configuration last changed. */
   #sinceMs = 0;
   #configIndex = 0;
-  /** When each peer was read from last, by the clock of the process. */
+  /** By peer, when a message was last read, by the clock of the process. */
   readonly #readMs = new Map<number, number>();
-  /** What each peer has acknowledged in the term, and whose disks take nothing. */
+  /** By peer, what it has acknowledged in the term, and whether its disk takes no writes. */
   readonly #matches = new Map<number, number>();
   readonly #full = new Set<number>();
-  /** What each peer knows as committed. */
+  /** By peer, the commit index that it knows. */
   readonly #commits = new Map<number, number>();
-  /** Those that have restarted in the term. */
+  /** Peers that have restarted in the term. */
   readonly #restarted = new Set<number>();
-  /** What each peer has acknowledged by the end of the last turn. */
+  /** By peer, what it had acknowledged at the end of the last turn. */
   #had: ReadonlyMap<number, number> = new Map();
-  /** Those that have answered a heartbeat since. */
+  /** Peers that have answered a heartbeat since. */
   readonly #answering = new Set<number>();
-  /** Entries of the term, the first of them, and those that were appended though too much was to be applied. */
+  /** Entries of the term, the first of them, and those that were appended although too many entries were unapplied. */
   #own: Own[] = [];
   #firstOwn = 0;
   #behind: { readonly from: number; readonly to: number; readonly lag: number }[] = [];
   /** Ends of the log over time. */
   #lasts: { readonly atMs: number; readonly last: number }[] = [];
   #unfitSinceMs: number | null = null;
-  /** After the last turn. */
+  /** The status after the last turn. */
   #before: ReplicaStatus | null = null;
 
   constructor(leading: Leading, limits: ReplicaLimits) {
@@ -98,7 +99,7 @@ export class LeadershipRules {
     this.#core = limits.core;
   }
 
-  /** The process has been handed a message, which it looks at in its next turn. */
+  /** The process has got a message, which it reads in its next turn. */
   onRead(message: Message): void {
     const { from, term } = message;
     this.#readMs.set(from, this.#leading.clock.monotonicMs());
@@ -121,7 +122,7 @@ export class LeadershipRules {
     }
   }
 
-  /** The peer has restarted: what it sent before may be void, and what it had may be lost. */
+  /** The peer has restarted: its earlier messages may be void, and its log may be lost. */
   onRestarted(peer: number): void {
     this.#commits.delete(peer);
     this.#full.delete(peer);
@@ -167,12 +168,12 @@ export class LeadershipRules {
     this.#checkUncommitted(commit);
   }
 
-  /** P41: above the limit nothing is taken, but for what comes alone, and what the leader has to append. */
+  /** P41: above the limit a leader takes no entries, except one that comes alone, and those that it must append. */
   #checkUncommitted(commit: number): void {
     const { proposalsPerTurn, proposalBytesPerTurn } = this.#limits;
     const taken = this.#own.filter(({ index, type }) => index > commit && isTaken(type)).map(({ bytes }) => bytes);
     const bytes = taken.reduce((sum, one) => sum + one, 0);
-    // What one turn hands over is taken or refused as a whole, and is bounded without its headers.
+    // The entries of one turn are taken or refused together; the limit does not count their headers.
     const batchMax = Math.max(proposalBytesPerTurn + proposalsPerTurn * ENTRY_HEADER_BYTES, ...taken);
     const max = Math.max(this.#core.uncommittedBytesMax, batchMax);
     must(bytes <= max, "P41 uncommitted entries are bounded", () => {
@@ -208,7 +209,7 @@ export class LeadershipRules {
     }
   }
 
-  /** P21, where the leader has decided in this very turn. */
+  /** P21, if the leader has decided in this very turn. */
   #checkReady(row: Uint8Array, { voters }: Configuration, index: number): void {
     const { id } = this.#leading;
     const { operation } = decodeMembershipEntry(entryPayload(row));
@@ -225,13 +226,13 @@ export class LeadershipRules {
     const needed = Math.max(this.#firstOwn, this.#lastBefore(CAUGHT_UP_TICKS));
     for (const one of promoted) {
       const match = this.#matches.get(one) ?? 0;
-      must(fit.has(one) && match >= needed, "P21 whoever is promoted has caught up", () => {
+      must(fit.has(one) && match >= needed, "P21 a promoted learner has caught up", () => {
         return `m${id}: ${index} promotes m${one}, which has ${match} of ${needed}`;
       });
     }
   }
 
-  /** Whether the peer was heard as lately as that a leader counts on it; also if nobody outside can tell. */
+  /** Whether the peer was heard so recently that a leader counts on it; also if that cannot be seen from outside. */
   #isHeard(peer: number): boolean {
     const { clock } = this.#leading;
     const limitMs = (this.#core.noQuorumTicks + LATE_TICKS) * TICK_MS;
@@ -239,7 +240,7 @@ export class LeadershipRules {
     return silentMs <= limitMs || !isUnhindered(clock, limitMs);
   }
 
-  /** Where its log ended so many ticks ago; 0 if nobody outside can tell. */
+  /** The last index of its log this many ticks ago; 0 if that cannot be seen from outside. */
   #lastBefore(ticks: number): number {
     const { clock } = this.#leading;
     const spanMs = (ticks + LATE_TICKS) * TICK_MS;
@@ -249,7 +250,7 @@ export class LeadershipRules {
 
   // ---- Turns ----
 
-  /** The process has looked at all that it was handed. */
+  /** The process has read all its messages. */
   onTurn(status: ReplicaStatus): void {
     const { role, term } = status;
     const before = this.#before;
@@ -276,7 +277,7 @@ export class LeadershipRules {
     this.#noteLast(status, before);
   }
 
-  /** P38: whoever has not heard a quorum for so long leads no more. */
+  /** P38: a leader without contact to a quorum for this long steps down. */
   #checkContact(configuration: Configuration): void {
     const { id, clock } = this.#leading;
     const limitMs = (this.#core.contactTicks + LATE_TICKS) * TICK_MS;
@@ -290,7 +291,7 @@ export class LeadershipRules {
     });
   }
 
-  /** P17: who is no voter any more leads until a quorum of those that are knows it, and no longer. */
+  /** P17: a leader that is no voter any more leads only until a quorum of the voters knows that. */
   #checkRemoval(configuration: Configuration): void {
     const { id } = this.#leading;
     const { index, voters } = configuration;
@@ -303,7 +304,7 @@ export class LeadershipRules {
     });
   }
 
-  /** P27: the log is kept for those that can still be caught up from it, where there is no end to what may be kept. */
+  /** P27: the log is kept for the members that can still catch up from it, if there is no limit on what is kept. */
   #checkKept({ firstIndex }: ReplicaStatus, before: ReplicaStatus, configuration: Configuration): void {
     const { id, clock } = this.#leading;
     const had = this.#had;
@@ -322,7 +323,7 @@ export class LeadershipRules {
     }
   }
 
-  /** P45, P59: a leader whose disk takes nothing hands over, or steps down. */
+  /** P45, P59: a leader whose disk takes no writes hands over, or steps down. */
   #checkFitness({ alarms }: ReplicaStatus, { voters, outgoing }: Configuration): void {
     const { id, clock } = this.#leading;
     const isSole = voters.length === 1 && voters[0] === id && outgoing.length === 0;
@@ -358,7 +359,7 @@ export class LeadershipRules {
   }
 }
 
-/** Whether entries of the type are taken from callers, and so may be refused. */
+/** Whether entries of the type come from callers, so that a leader may refuse them. */
 function isTaken(type: number): boolean {
   return type === EntryType.Command || type === EntryType.AddSlot || type === EntryType.Reconfigure;
 }

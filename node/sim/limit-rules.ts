@@ -1,4 +1,4 @@
-/** What is bounded in a member, as far as it shows outside of it: in frames, writes, batches and calls that wait. */
+/** The limits of a member that can be seen from outside: on frames, writes, batches and waiting calls. */
 
 import { decodeForward, decodeMessage, type Frame, FrameType } from "../src/peers/index.ts";
 import type { ReplicaLimits } from "../src/replica/index.ts";
@@ -13,7 +13,7 @@ export class LimitRules {
     this.#limits = limits;
   }
 
-  /** A frame is taken for the way from one member to another. */
+  /** A connection takes a frame from one member to another. */
   onFrameSent(from: number, to: number, { type, body }: Frame): void {
     const { core, proposalsPerTurn, proposalBytesPerTurn } = this.#limits;
     if (type === FrameType.Append) {
@@ -29,23 +29,23 @@ export class LimitRules {
     }
   }
 
-  /** A batch of the state holds the effects of so many entries. */
+  /** A batch of the state has the effects of this many entries. */
   onApplied(member: number, entries: number): void {
     this.#within(member, "entries in a batch of the state", entries, this.#limits.sliceEntries, true);
   }
 
-  /** So many calls wait at a member, but for those that it has not looked at yet. */
+  /** This many calls wait at a member; those that it has not seen yet do not count against the limit. */
   onWaiting(member: number, calls: number, unseen: number): void {
     const { waitersMax, queuedWaitsMax } = this.#limits;
     this.#within(member, "calls that wait", calls, waitersMax + queuedWaitsMax + unseen, true);
   }
 
-  /** So many snapshots are under way from a member. */
+  /** This many snapshots are on their way from a member. */
   onStreams(member: number, streams: number): void {
     this.#within(member, "snapshots under way", streams, this.#limits.snapshots.streamsMax, true);
   }
 
-  /** `isBound`: false for what is let through whatever its size, being alone. */
+  /** `isBound`: false for an item that may have any size because it is alone. */
   #within(member: number, what: string, count: number, max: number, isBound: boolean): void {
     must(!isBound || count <= max, RULE, () => `m${member}: ${count} ${what}, not more than ${max}`);
   }

@@ -1,11 +1,11 @@
-/** The connection of a simulated process to one other member for one kind of frames: dialed, and dialed again. */
+/** The connection of a simulated process to another member for one kind of frame: it dials, and dials again. */
 
 import type { IdentityRefusal, LinkKind, PeerMember } from "../src/peers/index.ts";
 import { Connection } from "./connection.ts";
 import type { Network } from "./network.ts";
 import type { Accepted, SimTransport } from "./sim-transport.ts";
 
-/** A dial is given up after so long; between dials it waits from the first to the last of these, each ±50 %. */
+/** The timeout of a dial, and the first and last pause between dials, each ±50 %. */
 const DIAL_MS = 3_000;
 const BACKOFF_MS_MIN = 50;
 const BACKOFF_MS_MAX = 2_000;
@@ -19,7 +19,7 @@ export class Link {
   /** The boot at the other end. */
   #boot = 0;
   #backoffMs = BACKOFF_MS_MIN;
-  /** What is under way: a dial or a pause; a newer one makes an older one void. */
+  /** Number of the present dial or pause; a newer one cancels an older one. */
   #attempt = 0;
   #isDialing = false;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class Link {
     return this.#connection;
   }
 
-  /** Does not wait any longer before the next dial. */
+  /** Dials without a further wait. */
   dialNow(): void {
     if (this.#connection === null && !this.#isDialing && !this.#isClosed) {
       this.#backoffMs = BACKOFF_MS_MIN;
@@ -45,7 +45,7 @@ export class Link {
     }
   }
 
-  /** Another boot of the member is at the other end: the connection ends. */
+  /** The member at the other end has restarted: the connection to its former boot ends. */
   leaveBootsBelow(boot: number): void {
     if (this.#connection !== null && this.#boot < boot) {
       this.#connection.closeBy(this.#owner, "the member has restarted");
@@ -94,7 +94,7 @@ export class Link {
       }
       const target = this.#network.processOf(memberId);
       if (target === undefined || target.loop.isDead) {
-        // Nobody listens there, which is told at once.
+        // No process listens there. The dialer learns that at once.
         answer(() => {
           if (this.kind === "control") {
             owner.tellGone(memberId);

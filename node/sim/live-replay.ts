@@ -1,7 +1,7 @@
 /**
- * The one log, executed by a state machine of its own as soon as anybody has applied it: what rules about the content of
- * the state look at, entry by entry. The digests of members are compared with each other elsewhere, so whatever holds of
- * this state holds of theirs.
+ * Executes the one log with a state machine of its own, as soon as any member has applied an entry. The rules about the
+ * content of the state check it entry by entry. Other rules compare the digests of members, so what holds for this
+ * state holds for theirs.
  */
 
 import { crc32 } from "node:zlib";
@@ -28,11 +28,11 @@ import { configurationOf } from "./cluster-record.ts";
 import { unwatched } from "./process-loop.ts";
 import { StateRows } from "./state-rows.ts";
 
-/** A command of the log, and what came of it. */
+/** A command of the log, and its outcome. */
 export interface ExecutedCommand {
   readonly index: number;
   readonly origin: Origin;
-  /** The cluster tick as of its entry, in milliseconds. */
+  /** The cluster tick at its entry, in milliseconds. */
   readonly tickMs: number;
   /** The revision before it, and after it. */
   readonly revision: number;
@@ -43,11 +43,11 @@ export interface ExecutedCommand {
   readonly settled: readonly SettledWait[];
 }
 
-/** Who looks at every command, in the order of the log. */
+/** A rule that sees every command, in the order of the log. */
 export interface Witness {
-  /** It is about to be executed. */
+  /** Called before the execution. */
   before?(command: Command, state: StateReader): void;
-  /** It was executed; `state` shows what came of it. */
+  /** Called after the execution, with the state after it. */
   after(executed: ExecutedCommand, state: StateReader): void;
 }
 
@@ -65,17 +65,17 @@ export class LiveReplay {
     this.#witnesses = witnesses;
   }
 
-  /** The state of the log as far as it has been looked at. */
+  /** The state after all entries so far. */
   get state(): StateReader {
     return this.#store;
   }
 
-  /** The digest of the state after the entry; undefined if it was not looked at. */
+  /** The digest of the state after the entry; undefined if it was not executed here yet. */
   digestAt(index: number): number | undefined {
     return this.#digests[index - 1];
   }
 
-  /** Looks at everything that is committed and was not looked at. Raises what the witnesses raise. */
+  /** Executes all new committed entries. Throws what the witnesses throw. */
   advance(): void {
     const { rows } = this.#log;
     const { appliedIndex } = this.#machine.progress;

@@ -15,14 +15,14 @@ import { type ChangedLock, LockRules } from "./lock-rules.ts";
 import type { MadeChange } from "./made-changes.ts";
 import { WitnessedLog } from "./witnessed-log.ts";
 
-/** A command, what it has changed, and what that comes to. */
+/** A command, its changes, and the words for them. */
 interface Executed {
   readonly executed: ExecutedCommand;
   readonly changed: readonly ChangedLock[];
   readonly made: readonly MadeChange[];
 }
 
-describe("the changes of locks that watchers must be told", () => {
+describe("the changes of locks that watchers must get", () => {
   let log: WitnessedLog;
   let all: Executed[];
 
@@ -48,7 +48,7 @@ describe("the changes of locks that watchers must be told", () => {
     acquire({ waitMs: 60_000, ...changes }, request);
   };
   const last = (): Executed => all.at(-1) as Executed;
-  /** What the last command was to tell. */
+  /** The changes that watchers must get from the last command. */
   const told = (): readonly string[] => last().made.map(({ words }) => words);
   const force = (rw: boolean): ClientOperation => {
     return { kind: "force-release-lock", ...NAMED, rw, fencingToken: 0, reason: "" };
@@ -59,7 +59,7 @@ describe("the changes of locks that watchers must be told", () => {
     log.lead({ kind: "expire-locks", timers: dueLockTimers(log.log.store, log.log.tickMs, 10) });
   }
 
-  it("are a beginning at its token, and an end before whom it lets in", () => {
+  it("are a beginning at its token, and an end before the holds that it lets in", () => {
     acquire({}, 1);
     expect(told()).to.deep.equal(["acquired 4 (exclusive, normal) of o1, exclusive l at 4"]);
     wait({}, 2);
@@ -101,7 +101,7 @@ describe("the changes of locks that watchers must be told", () => {
     expect(told()).to.deep.equal([]);
   });
 
-  it("are the ends of several locks by one entry, each before whom it lets in", () => {
+  it("are the ends of several locks by one entry, each before the holds that it lets in", () => {
     acquire({}, 1);
     wait({}, 2);
     acquire({ mode: "read" }, 3);
@@ -124,13 +124,13 @@ describe("the changes of locks that watchers must be told", () => {
     const { executed, changed } = last();
     const [one] = changed as [ChangedLock];
     const rule = "S37 ends come before what they let in";
-    // As if the hold that was let in had begun first, or a revision had told nothing.
+    // As if the new hold had begun first, or a revision had no change.
     const early = { ...one, granted: one.granted.map((hold) => ({ ...hold, token: 5 })) };
     expect(() => lockChangesOf(executed, [early])).to.throw(rule);
     expect(() => lockChangesOf({ ...executed, revisionAfter: 7 }, changed)).to.throw(rule);
   });
 
-  it("break a rule where the history tells them in another way", () => {
+  it("break a rule where the history has other changes", () => {
     acquire({ mode: "read" }, 1);
     acquire({ mode: "write", fencingToken: 4, owner: "" }, 2);
     const { executed, made } = last();

@@ -1,10 +1,10 @@
 /**
- * Beginnings and ends of holds as watchers must be told of them, which follow from how a command has changed the holds of
- * locks: at which revision each, in which order, and for which reason. What the history keeps of the command is compared
- * with that at once.
+ * The beginnings and ends of holds that watchers must get. They follow from how a command has changed the holds of
+ * locks: the revision, the order and the reason of each. The rules compare the history of the command with them at
+ * once.
  *
- * A hold begins at the revision that is its token. What ends has a revision of its own, before those whom that lets in;
- * an upgrade ends one hold and begins another at one revision, and a downgrade begins the same hold anew.
+ * A hold begins at the revision that is its token. Its end has a revision of its own, before the revisions of the holds
+ * that it lets in. An upgrade ends one hold and begins another at one revision. A downgrade begins the same hold again.
  */
 
 import {
@@ -22,22 +22,22 @@ import type { ChangedLock } from "./lock-rules.ts";
 import type { MadeChange } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
-/** What a command does with one lock at one revision, before others are let in. */
+/** The effect of a command on one lock at one revision, before it lets other requests in. */
 interface Step {
   readonly changed: ChangedLock;
-  /** Holds that end; those that begin, if they do so at the same revision. */
+  /** Holds that end, and holds that begin at the same revision. */
   readonly ended: readonly Hold[];
   readonly begun: readonly Hold[];
   readonly reason: HoldReason;
 }
 
-/** The change in words that compare. */
+/** The change as text that can be compared. */
 export function wordsOfLockChange(change: Omit<LockChange, "about" | "namespace">, revision: number): string {
   const { kind, rw, name, owner, mode, token, reason } = change;
   return `${kind} ${token} (${mode}, ${reason}) of ${owner}, ${rw ? "read-write" : "exclusive"} ${name} at ${revision}`;
 }
 
-/** What the command has made of the locks that it has looked at, ascending by revision. */
+/** The changes that the command has made to its locks, ascending by revision. */
 export function lockChangesOf(
   { command: { operation }, index, revision, revisionAfter }: ExecutedCommand,
   changed: readonly ChangedLock[],
@@ -80,7 +80,7 @@ export function lockChangesOf(
   return made;
 }
 
-/** What the history keeps of a command that has looked at locks is what it has made of them. */
+/** Checks that the history keeps exactly the changes that a command with locks has made. */
 export function checkKept(
   { index, revision, revisionAfter }: ExecutedCommand,
   state: StateReader,
@@ -100,7 +100,7 @@ export function checkKept(
   });
 }
 
-/** What happens to locks by the command, in this order. */
+/** The effects of the command on locks, in this order. */
 function stepsOf(operation: Command["operation"], changed: readonly ChangedLock[]): readonly Step[] {
   const [first] = changed;
   if (first === undefined) {
@@ -126,7 +126,7 @@ function stepsOf(operation: Command["operation"], changed: readonly ChangedLock[
   }
 }
 
-/** Timers are looked at one after the other; each hold ends once. */
+/** Timers are handled one after the other; each hold ends once. */
 function stepsOfExpiry(
   timers: (ClusterOperation & { readonly kind: "expire-locks" })["timers"],
   changed: readonly ChangedLock[],

@@ -1,9 +1,9 @@
 /**
- * Clients of a simulated cluster that use locks and read-write locks: they acquire with and without waiting, renew,
- * change modes, release, force, write under their holds and under those that they have lost, and vanish.
+ * Clients of a simulated cluster that use locks and read-write locks. They acquire with and without a wait, renew,
+ * change modes, release, release by force, write under live and lost holds, and vanish.
  *
- * While a client waits it may leave, with all of its calls, and come back with the same request or not at all; and it may
- * send the request once more, to another member, while the first call goes on.
+ * A waiting client may leave, with all of its calls, and come back with the same request or not at all. It may also
+ * send the request again, to another member, while the first call goes on.
  */
 
 import {
@@ -35,13 +35,13 @@ export interface LockClientsOptions extends RequestCallsOptions {
   readonly lockHistory: LockHistory;
   readonly rules: LockRules;
   readonly plan: LockPlan;
-  /** Nothing goes wrong: every call has all the time that it may need. */
+  /** The run has no faults: every call has all the time that it may need. */
   readonly isSteady: boolean;
-  /** And no member has to be caught up by a snapshot. */
+  /** And no member needs a snapshot to catch up. */
   readonly isPrompt: boolean;
-  /** A request is sent again for so long, in milliseconds, as its answer is stored. */
+  /** A request is sent again for this long, in milliseconds, while its answer is stored. */
   readonly retryMs: number;
-  /** Processes that are up. */
+  /** Running processes. */
   readonly processes: () => readonly Process[];
 }
 
@@ -56,15 +56,15 @@ interface Held {
   readonly owner: string;
 }
 
-/** A request for a lock that is not answered yet. */
+/** A request for a lock without an answer. */
 interface Waiting {
   readonly request: Request;
   readonly lock: LockName;
   readonly operation: AcquireLock;
   readonly record: OpenLockOperation;
-  /** Its calls that are open. */
+  /** Its open calls. */
   readonly open: Set<WaitingCall>;
-  /** Whom it was sent to, each time. */
+  /** The processes that it was sent to, one for each call. */
   readonly asked: Process[];
 }
 
@@ -76,7 +76,7 @@ interface WaitingCall {
   knownMs: number | null;
 }
 
-/** A request that nobody waits for any more. */
+/** A request that no caller waits for any more. */
 interface Left {
   readonly request: Request;
   readonly atMs: number;
@@ -85,21 +85,21 @@ interface Left {
 interface LockClient {
   readonly id: number;
   readonly principal: Principal;
-  /** What the present operation decides by. */
+  /** The stream of the present operation. */
   random: RandomStream;
   home: Process | null;
-  /** Something other than an acquisition is under way. */
+  /** An operation other than an acquisition is in progress. */
   isBusy: boolean;
   waiting: Waiting | null;
   held: Held[];
-  /** Acquisitions so far, each of which has a label of its own. */
+  /** Acquisitions so far; each has a label of its own. */
   acquisitions: number;
-  /** What it held once, the newest last. */
+  /** Its former holds, the newest last. */
   former: Held[];
   values: number;
 }
 
-/** What a holder has reckoned: its hold does not expire before that time of the run, in milliseconds. */
+/** The deadline that a holder computes: its hold does not expire before that time of the run, in milliseconds. */
 export interface Belief {
   readonly token: number;
   readonly sentMs: number;
@@ -111,13 +111,16 @@ const FORMER_MAX = 4;
 const WAIT_MS_MIN = 100;
 const WAIT_MS_MAX = 6_000;
 const TTL_SECONDS = [0, 1, 1, 2, 3];
-/** What a call has at least for its way, and what is more than it needs if nothing goes wrong; in milliseconds. */
+/**
+ * Time limits of calls, and one that is ample in a run without faults;
+ * in milliseconds.
+ */
 const CALL_MS = [150, 600, 2_000, 5_000];
 const AMPLE_MS = 20_000;
-/** How long a client that has left stays away in the mean, and how long it waits before it tries again. */
+/** Mean time that a client stays away, and mean pause before it tries again. */
 const AWAY_MS = 300;
 const AGAIN_MS = 100;
-/** Within so long whoever waits is told what its member knows, and is undone what nobody waits for; in milliseconds. */
+/** Within this time, a waiter gets what its member knows, and a request without a caller is undone; in milliseconds. */
 const TOLD_MS = 400;
 const UNDONE_MS = 1_500;
 
@@ -140,17 +143,17 @@ export class LockClients {
     ];
   }
 
-  /** Calls that were not answered with a result, but for those whose callers have left. */
+  /** Calls that did not end with a result, not counting those whose callers have left. */
   get failures(): number {
     return this.#requestCalls.failures;
   }
 
-  /** What holders have reckoned by what they were told. */
+  /** The deadlines that holders have computed from their answers. */
   get beliefs(): readonly Belief[] {
     return this.#beliefs;
   }
 
-  /** A hold that somebody has, or had; undefined if nobody had any. */
+  /** A hold that a client has or had; undefined if there was none. */
   guardOf(random: RandomStream): Guard | undefined {
     const clients = [...this.#clients.values()];
     const held = random.pick(clients.flatMap((client) => client.held));
@@ -159,7 +162,7 @@ export class LockClients {
     return one === undefined ? undefined : guardBy(one);
   }
 
-  /** The locks are created, each by a client of its own, however often that takes. */
+  /** Creates the locks, each by a client of its own; each request is repeated until it succeeds. */
   begin(): void {
     const { ttlSeconds, lockDelaySeconds } = this.#options.plan;
     for (const [at, lock] of this.#locks.entries()) {
@@ -168,7 +171,7 @@ export class LockClients {
     }
   }
 
-  /** The client is to do something now: about what it waits for, if it waits. */
+  /** The client must do something now: about its wait, if it waits. */
   act(id: number, draw: number): void {
     const client = this.#clientOf(id);
     if (this.#isStopped || client.isBusy) {
@@ -187,7 +190,7 @@ export class LockClients {
     }
   }
 
-  /** No operation begins any more. Some of those who wait leave, the others wait for their answers. */
+  /** No operation begins any more. Some waiters leave, the others wait for their answers. */
   stop(): void {
     this.#isStopped = true;
     for (const client of this.#clients.values()) {
@@ -200,8 +203,8 @@ export class LockClients {
   }
 
   /**
-   * Whoever waits is told what its member knows; and where nothing goes wrong and every member follows, what was left
-   * alone is undone soon. To be called from time to time.
+   * A waiter gets what its member knows. In a run without faults in which every member follows, an abandoned request is
+   * undone soon. Call it from time to time.
    */
   check(): void {
     const { heap, isPrompt, rules } = this.#options;
@@ -212,7 +215,7 @@ export class LockClients {
     }
     for (const { request, atMs } of isPrompt ? this.#left : []) {
       const isUndone = heap.nowMs - atMs < UNDONE_MS || !rules.isLive(request.principal.subject, request.requestId);
-      must(isUndone, "S25 what nobody waits for is undone soon", () => {
+      must(isUndone, "S25 a request without a caller is undone soon", () => {
         return `${request.requestId.toHex().slice(0, 8)}, left alone at ${Math.round(atMs)}`;
       });
     }
@@ -222,7 +225,7 @@ export class LockClients {
     const { heap, rules } = this.#options;
     const { memberId, boot, loop, replica } = call.process;
     const index = rules.settledFor(request.principal.subject, request.requestId, memberId, boot);
-    // What was settled may be another call of it, if there was another one at this member.
+    // If there were several calls at this member, the ended wait may be that of another one.
     const isSole = asked.filter((process) => process === call.process).length === 1;
     if (index === null || !isSole || replica.status().appliedIndex < index) {
       call.knownMs = null;
@@ -230,7 +233,7 @@ export class LockClients {
     }
     call.knownMs ??= heap.nowMs;
     const lateMs = Math.min(heap.nowMs - call.knownMs, loop.unhinderedMs);
-    must(lateMs <= TOLD_MS, "S24 whoever waits is told as soon as its member knows", () => {
+    must(lateMs <= TOLD_MS, "S24 a waiter gets its outcome as soon as its member knows", () => {
       return `m${memberId}: ${request.requestId.toHex().slice(0, 8)}, settled by entry ${index}`;
     });
   }
@@ -271,10 +274,10 @@ export class LockClients {
     } else if (share < 0.54 && held.lock.rw) {
       this.#change(client, held, held.mode === "read" ? "write" : "read");
     } else if (share < 0.6) {
-      // Who asks once more waits for itself, if it is the same lock (S27).
+      // A client that requests the same lock again waits for itself (S27).
       this.#acquire(client);
     } else if (share < 0.67) {
-      // It vanishes: the hold goes on until its time is up.
+      // It vanishes: the hold goes on until it expires.
       this.#lose(client, held);
     } else if (share < 0.7) {
       this.#force(client, held.lock, held);
@@ -283,7 +286,7 @@ export class LockClients {
     }
   }
 
-  /** What was held once is used as if it still were: nothing may come of it, unless it goes on after all. */
+  /** Uses a former hold as if it were live: that must have no effect, unless the hold is live after all. */
   #useLost(client: LockClient, lost: Held): void {
     const share = client.random.next();
     if (share < 0.6) {
@@ -316,7 +319,7 @@ export class LockClients {
     this.#ask(client, client.waiting, process);
   }
 
-  /** Renews the hold in this mode. The time of a hold is never made shorter, so that whoever relies on it may. */
+  /** Renews the hold in this mode. The TTL is never made shorter, so that the holder may rely on it. */
   #change(client: LockClient, held: Held, mode: LockMode): void {
     const { lock, token, ttlSeconds, owner } = held;
     const { namespace, name } = lock;
@@ -332,7 +335,7 @@ export class LockClients {
         if (hold.token === token) {
           this.#drop(client, token);
         } else {
-          // It was upgraded: the former token is worth nothing any more.
+          // It was upgraded: the former token is invalid.
           this.#lose(client, held);
         }
         client.held.push({ ...held, mode, isModeKnown: held.isModeKnown || hold.token !== token, token: hold.token });
@@ -364,7 +367,7 @@ export class LockClients {
     }
   }
 
-  /** Writes something that counts only while the hold is live. */
+  /** Writes something that takes effect only while the hold is live. */
   #write(client: LockClient, held: Held): void {
     const { lock, token } = held;
     const { history, plan } = this.#options;
@@ -389,7 +392,10 @@ export class LockClients {
     client.held = client.held.filter((one) => one.token !== token);
   }
 
-  /** It may have another mode than its holder believes: who names the wrong one is refused, though the hold goes on. */
+  /**
+   * The hold may have another mode than its holder believes. A request with the wrong mode is refused, although the
+   * hold goes on.
+   */
   #doubtMode(client: LockClient, token: number): void {
     const doubted = (held: Held): Held => (held.token === token ? { ...held, isModeKnown: false } : held);
     client.held = client.held.map(doubted);
@@ -403,7 +409,7 @@ export class LockClients {
 
   // ---- Waiting for a lock ----
 
-  /** Sends the request for a lock, once more if it was sent before. */
+  /** Sends the request for a lock, perhaps again. */
   #ask(client: LockClient, waiting: Waiting, process: Process): void {
     const { heap } = this.#options;
     waiting.asked.push(process);
@@ -448,7 +454,7 @@ export class LockClients {
     }
   }
 
-  /** Whoever waits leaves, or asks somebody else as well, or goes on waiting. */
+  /** The waiter leaves, or calls another member as well, or goes on waiting. */
   #disturb(client: LockClient, waiting: Waiting): void {
     const { random } = client;
     const share = random.next();
@@ -477,7 +483,7 @@ export class LockClients {
     this.#left.push({ request, atMs: this.#options.heap.nowMs });
   }
 
-  /** The same request is sent again after a while. */
+  /** Sends the same request again after a while. */
   #comeBack(client: LockClient, waiting: Waiting, meanMs: number): void {
     const { heap } = this.#options;
     heap.after(client.random.exponential(meanMs), () => {
@@ -493,13 +499,13 @@ export class LockClients {
     });
   }
 
-  /** It waits no more: whatever becomes of the request, it does not know of it. */
+  /** It waits no more, and never learns what becomes of the request. */
   #end(client: LockClient, { record, request, asked }: Waiting, answer: Answer | null): void {
     client.waiting = null;
     record.end(request, answer?.outcome ?? null, asked.length);
   }
 
-  /** The hold that the answer gives, if it gives one: its holder reckons with what it is told of its life (S23). */
+  /** The hold in the answer, if any. Its holder computes its deadline from the answer (S23). */
   #noteGrant(answer: Answer | null, sentMs: number): Hold | null {
     const result = answer?.outcome?.answer;
     if (result === undefined || !("kind" in result) || result.kind !== "acquire-lock" || result.hold === null) {
@@ -512,7 +518,7 @@ export class LockClients {
 
   // ---- Everything else ----
 
-  /** The same as `#attempt` for something about the lock, and about its hold with the token, 0 = none in particular. */
+  /** Like `#attempt`, for a request about the lock and its hold with the token; 0 = none in particular. */
   #attemptWith(
     client: LockClient,
     lock: LockName,
@@ -527,7 +533,7 @@ export class LockClients {
     });
   }
 
-  /** Sends a request, again if its outcome is not known. `onEnd` gets the last answer and when it was asked for. */
+  /** Sends a request, again if its outcome is unknown. `onEnd` gets the last answer and the time of its call. */
   #attempt(
     client: LockClient,
     operation: ClientOperation,
@@ -557,7 +563,7 @@ export class LockClients {
     const sentMs = heap.nowMs;
     this.#requestCalls.send(process, request, this.#limitMs(client, 0), (answer) => {
       const isDone = answer?.outcome != null;
-      // Whoever creates a lock goes on until it is there.
+      // A client that creates a lock goes on until the lock exists.
       const isUnknown =
         answer === null || answer.error?.outcome === "unknown" || request.operation.kind === "create-lock";
       const isOld = heap.nowMs - request.startMs > retryMs;
@@ -577,7 +583,7 @@ export class LockClients {
     });
   }
 
-  /** Most stay with a member as long as it answers. */
+  /** Most clients stay with a member while it answers. */
   #processFor(client: LockClient): Process | null {
     const { random } = client;
     if (client.home === null || client.home.loop.isDead || random.chance(0.1)) {
@@ -586,7 +592,7 @@ export class LockClients {
     return client.home;
   }
 
-  /** Mostly longer than the wait, so that this ends first. */
+  /** Mostly longer than the wait, so that the wait ends first. */
   #limitMs({ random }: LockClient, waitMs: number): number {
     if (this.#options.isSteady) {
       return waitMs + AMPLE_MS;

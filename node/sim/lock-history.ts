@@ -1,6 +1,6 @@
 /**
- * What the clients of a run did with locks, for the oracle that judges histories: every operation with the simulated
- * times of its first call and its last answer.
+ * The history of the locks of a run, for the oracle that judges histories. It has every operation of a client with the
+ * simulated times of its first call and its last answer.
  */
 
 import {
@@ -22,20 +22,22 @@ import { isRevocation } from "./access-rules.ts";
 import type { Request } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 
-/** Something that a client does with a lock; to be ended once. */
+/** An open operation on a lock; the caller must end it once. */
 export interface OpenLockOperation {
-  /** `outcome` is what the last call of the request came to, null if that is not known; who was revoked is told nothing. */
+  /**
+   * `outcome` is that of the request's last call; null if unknown. The answer for a revoked caller shows no outcome.
+   */
   end(request: Request, outcome: Outcome | null, calls: number): void;
 }
 
 const MS_PER_SECOND = 1000;
-/** How names of locks begin in a history. */
+/** Prefix of exclusive locks' names in a history. */
 const EXCLUSIVE = "exclusive ";
 const READ_WRITE = "read-write ";
 
 export class LockHistory {
   readonly #history: History<LockOperation, LockAnswer>;
-  /** Life of a hold that asks for none, in seconds. */
+  /** Default TTL of a hold, in seconds. */
   readonly #ttlSeconds: number;
 
   constructor(nowMs: () => number, ttlSeconds: number) {
@@ -43,7 +45,7 @@ export class LockHistory {
     this.#ttlSeconds = ttlSeconds;
   }
 
-  /** A client begins something about a lock; `token` is that of the hold that it means, 0 = none or all. */
+  /** A client begins an operation on a lock; `token` is that of the hold that it names, 0 = none or all. */
   begin(client: string, lock: LockName, token: number, operation: ClientOperation): OpenLockOperation {
     const asked = this.#operationOf(lock, token, operation);
     const open = this.#history.begin(client, asked);
@@ -53,7 +55,7 @@ export class LockHistory {
           const answer = lockAnswerOf(outcome, calls > 1);
           open.end({ kind: "ok", answer });
           if (asked.kind === "acquire" && answer.kind === "acquired" && calls > 1) {
-            // Another call of it may be its newest attempt, whose caller is gone: that ends the hold (S25).
+            // Another call of it may be its newest attempt, and its caller may have left: that ends the hold (S25).
             this.#history.begin(client, { kind: "force-release", lock: asked.lock, token: answer.token });
           }
         } else {
@@ -63,14 +65,14 @@ export class LockHistory {
     };
   }
 
-  /** What the clients have done so far. */
+  /** The operations of the clients so far. */
   get records(): readonly LockRecord[] {
     return this.#history.operations;
   }
 
-  /** Raises a RuleViolation if the clients were told what no locks could have told them. */
+  /** Throws a RuleViolation if no correct locks could have given these answers. */
   check(driftShare: number): void {
-    // How late a hold may expire is a matter of who leads when: rules about the log look at that.
+    // How late a hold may expire depends on the leaders: rules about the log check that.
     const limits = {
       clockDrift: driftShare,
       clockResolutionMs: 1,
@@ -101,12 +103,12 @@ export class LockHistory {
   }
 }
 
-/** Exclusive locks and read-write locks have names of their own, in a history they share them. */
+/** Exclusive locks and read-write locks have separate names; in a history they share one space of names. */
 export function nameInHistory({ rw, name }: Pick<LockName, "rw" | "name">): string {
   return `${rw ? READ_WRITE : EXCLUSIVE}${name}`;
 }
 
-/** What the lock is called that has this name in a history. */
+/** The name of the lock with this name in a history. */
 export function nameOutOfHistory(name: string): string {
   return name.slice((name.startsWith(READ_WRITE) ? READ_WRITE : EXCLUSIVE).length);
 }

@@ -124,7 +124,7 @@ describe("the rules of locks", () => {
     });
   });
 
-  it("S24: lose no waiter, and tell each what came of it", () => {
+  it("S24: lose no waiter, and give each its outcome", () => {
     acquire();
     wait(2, { waitMs: 100 });
     log.log.tickMs += 101;
@@ -133,15 +133,15 @@ describe("the rules of locks", () => {
       log.lead({ kind: "expire-locks", timers }, ({ tickMs }) => ({ tickMs: tickMs - 1 }));
     });
     wait(3);
-    broken("S24 whoever waits is told what came of it", () => {
+    broken("S24 each waiter gets the outcome of its wait", () => {
       log.ask(releaseLock(), { pretend: () => ({ settled: [] }) });
     });
   });
 
-  it("S24: give a hold to whoever asked for it, and tell nobody of another one", () => {
+  it("S24: give a hold to its requester, and name no other hold in an answer", () => {
     acquire({}, { request: 1 });
     rules.onTold(OWNER.subject, requestOf(1).requestId, log.log.revision);
-    broken("S24 nobody is told of a hold that the request was not granted", () => {
+    broken("S24 an answer names only a hold that the request was granted", () => {
       rules.onTold(OWNER.subject, requestOf(1).requestId, log.log.revision - 1);
     });
     log.ask(releaseLock());
@@ -154,11 +154,11 @@ describe("the rules of locks", () => {
     return { ...command, request: requestOf(request) };
   }
 
-  describe("of waiters who were revoked", () => {
-    /** The entry that has revoked the guest, as the rules are told; null = none has. */
+  describe("of revoked waiters", () => {
+    /** The entry that has revoked the guest, as the rules see it; null = none. */
     let revokedAt: number | null;
 
-    /** The owner holds the lock, and so long a guest waits for it, and behind the guest the owner once more. */
+    /** The owner holds the lock; behind it waits a guest, and behind the guest the owner again. */
     beforeEach(() => {
       revokedAt = null;
       rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, {
@@ -177,7 +177,7 @@ describe("the rules of locks", () => {
       revokedAt = log.log.rows.length;
     };
 
-    it("hold where these get nothing, and the lock goes to the next", () => {
+    it("hold where they get nothing, and the lock goes to the next waiter", () => {
       disable();
       log.ask(releaseLock());
       expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
@@ -187,7 +187,7 @@ describe("the rules of locks", () => {
       expect(rules.grants).to.equal(2);
     });
 
-    it("hold where these get nothing as the hold before them is undone", () => {
+    it("hold where they get nothing because the hold before them is undone", () => {
       disable();
       cancel(1, 1);
       expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
@@ -197,7 +197,7 @@ describe("the rules of locks", () => {
       expect(rules.grants).to.equal(2);
     });
 
-    it("hold where somebody waits, or writes under a hold, as a guest who was revoked", () => {
+    it("hold where a revoked guest waits, or writes under a hold", () => {
       disable();
       wait(2, {}, { principal: ANNA });
       log.ask(putUnder(log.log.revision + 1), { principal: ANNA });
@@ -205,12 +205,12 @@ describe("the rules of locks", () => {
       expect([rules.grants, rules.fenced]).to.deep.equal([1, 0]);
     });
 
-    it("give no lock to any of these", () => {
+    it("give no lock to any of them", () => {
       revokedAt = 1;
       broken("revocation: no lock goes to a waiter who was revoked", () => log.ask(releaseLock()));
     });
 
-    it("S24: lose no waiter who was not revoked", () => {
+    it("S24: lose no waiter that was not revoked", () => {
       disable();
       revokedAt = null;
       broken("S24 no waiter is lost", () => log.ask(releaseLock()));
@@ -231,7 +231,7 @@ describe("the rules of locks", () => {
     return { ...command, operation: { ...command.operation, attempt: { memberId: 1, boot: 1, seq } } };
   }
 
-  it("S26: let a hold be released by its token alone, and what is refused change nothing", () => {
+  it("S26: let only its token release a hold, and let refused commands change nothing", () => {
     acquire();
     const token = log.log.revision;
     broken("S26 a hold is released by its token and its owner alone", () => {
@@ -247,7 +247,7 @@ describe("the rules of locks", () => {
     });
   });
 
-  it("S22: let nothing be named for ever as what has run out", () => {
+  it("S22: let no expired hold be named for ever", () => {
     const timers = [{ about: "hold", lock: { ...NAMED, rw: false }, number: 99 }] as const;
     broken("S22 what has run out is named until it ends", () => {
       for (let times = 0; times < 30; times++) {
@@ -262,7 +262,7 @@ describe("the rules of locks", () => {
     });
   });
 
-  it("S28: hold for an entry by which several locks go on, in whichever order it names them", () => {
+  it("S28: hold for an entry that passes several locks on, in any order", () => {
     log.ask(createLock({ name: "m", ttlSeconds: 2 }));
     acquire({ name: "m" }, { request: 1 });
     wait(2, { name: "m" });
@@ -277,14 +277,14 @@ describe("the rules of locks", () => {
     expect(rules.grants).to.equal(4);
   });
 
-  it("S29: let nobody wait for what can be had", () => {
+  it("S29: let no request wait for a lock that it could get", () => {
     log = new WitnessedLog(rules, { ...DEFAULT_STATE_LIMITS, lockReadersMax: 1 });
     log.ask(createLock({ rw: true }));
     acquire({ mode: "read" });
-    broken("S29 nobody waits for what can be had", () => wait(1, { mode: "read" }));
+    broken("S29 no request waits for a lock that it could get", () => wait(1, { mode: "read" }));
   });
 
-  it("let nobody have a lock alone before its delay is over", () => {
+  it("let only readers get a lock before its delay is over", () => {
     acquire();
     expire(2_001);
     const { tickMs } = log.log;
@@ -295,7 +295,7 @@ describe("the rules of locks", () => {
     log.ask({ kind: "force-release-lock", ...NAMED, rw: false, fencingToken: 0, reason: "" });
     wait(4);
     log.log.tickMs += 2_000;
-    broken("a lock is given to nobody alone before its delay is over", () => {
+    broken("only readers get a lock before its delay is over", () => {
       const due = dueLockTimers(log.log.store, log.log.tickMs, 1);
       log.lead({ kind: "expire-locks", timers: due }, () => ({ tickMs }));
     });

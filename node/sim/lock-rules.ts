@@ -1,6 +1,6 @@
 /**
- * What must hold of locks, looked at from outside: how the rows of each lock change with each command of the log. Who
- * gets a lock, why a hold or a wait ends, and that a guarded write counts only under its hold.
+ * The rules of locks, seen from outside: how the rows of each lock change with each command of the log. They check
+ * which request gets a lock, why a hold or a wait ends, and that a guarded write takes effect only under its hold.
  */
 
 import type { Origin } from "../src/raft/index.ts";
@@ -21,7 +21,7 @@ import { type AccessRules, isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
-/** A lock with all that belongs to it. */
+/** A lock with its holds and waits. */
 interface Seen {
   readonly lock: Readonly<Lock>;
   readonly holds: readonly Hold[];
@@ -34,19 +34,19 @@ interface Acquisition {
   /** The newest attempt that was executed, and its entry. */
   attempt: Origin;
   attemptIndex: number;
-  /** The entry by which its last wait has ended, by a grant or because its time was up; 0 = none did. */
+  /** The entry that has ended its last wait, by a grant or by its time limit; 0 = none. */
   settledIndex: number;
-  /** Of the holds that it was granted. */
+  /** Tokens of the holds that it was granted. */
   readonly tokens: number[];
-  /** Whoever asked was gone, so that it may get another hold. */
+  /** Its caller had left, so that it may get another hold. */
   isCancelled: boolean;
 }
 
-/** A lock before and after a command that was about it. */
+/** A lock before and after a command that named it. */
 export interface ChangedLock {
   readonly before: Seen;
   readonly now: Seen;
-  /** Holds that were not there before, and that are not there any more; both ascending by token. */
+  /** Holds that are new, and holds that are gone; both ascending by token. */
   readonly granted: readonly Hold[];
   readonly ended: readonly Hold[];
 }
@@ -56,7 +56,7 @@ interface Change extends ChangedLock {
 }
 
 const MS_PER_SECOND = 1000;
-/** A hold or a wait may be named by several leaders, and anew after each renewal. */
+/** How often commands may name a hold or a wait as expired: several leaders may do so, and again after each renewal. */
 const NAMED_MAX = 20;
 
 export class LockRules implements Witness {
@@ -64,23 +64,23 @@ export class LockRules implements Witness {
   readonly #access: Pick<AccessRules, "revokedAt">;
   readonly #locks = new Map<string, Seen>();
   readonly #acquisitions = new Map<string, Acquisition>();
-  /** Entries by which holds have ended because their time was up, by token. */
+  /** Entries by which holds have expired, by token. */
   readonly #expiries = new Map<number, number>();
-  /** How often commands have named what has run out. */
+  /** How often commands have named each expired hold or wait. */
   readonly #named = new Map<string, number>();
-  /** Tokens of the entry that is looked at. Those of earlier ones are below its first revision. */
+  /** Tokens of the present entry. Those of earlier ones are below its first revision. */
   #tokens = new Set<number>();
   #changed: ChangedLock[] = [];
   #grants = 0;
   #fenced = 0;
 
-  /** @param access has looked at each command before. */
+  /** @param access must see each command first. */
   constructor(readersMax: number, access: Pick<AccessRules, "revokedAt">) {
     this.#readersMax = readersMax;
     this.#access = access;
   }
 
-  /** Holds that were granted, and guarded writes that were refused. */
+  /** Numbers of granted holds, and of refused guarded writes. */
   get grants(): number {
     return this.#grants;
   }
@@ -89,25 +89,25 @@ export class LockRules implements Witness {
     return this.#fenced;
   }
 
-  /** The locks that the command was about that was looked at last. */
+  /** The locks that the last command named. */
   get changed(): readonly ChangedLock[] {
     return this.#changed;
   }
 
-  /** Holds that have expired: their tokens, and the entries that have ended them. */
+  /** Expired holds: their tokens, and the entries that have ended them. */
   get expiries(): ReadonlyMap<number, number> {
     return this.#expiries;
   }
 
-  /** Somebody was told that the request has this hold. */
+  /** An answer says that the request has this hold. */
   onTold(subject: string, requestId: Uint8Array, token: number): void {
     const tokens = this.#acquisitions.get(keyOf(subject, requestId))?.tokens ?? [];
-    must(tokens.includes(token), "S24 nobody is told of a hold that the request was not granted", () => {
+    must(tokens.includes(token), "S24 an answer names only a hold that the request was granted", () => {
       return `${requestId.toHex().slice(0, 8)}: ${token}, not ${tokens.join(" or ")}`;
     });
   }
 
-  /** The entry by which the wait of this start of a member for the request has ended; null if it waits, or never did. */
+  /** The entry that has ended the wait of this start of a member for the request; null if it waits, or never did. */
   settledFor(subject: string, requestId: Uint8Array, memberId: number, boot: number): number | null {
     const acquisition = this.#acquisitions.get(keyOf(subject, requestId));
     if (acquisition === undefined || acquisition.settledIndex <= acquisition.attemptIndex) {
@@ -137,7 +137,7 @@ export class LockRules implements Witness {
     }
   }
 
-  /** The locks that the command is about. */
+  /** The locks that the command names. */
   #locksOf({ operation }: Command): readonly LockName[] {
     switch (operation.kind) {
       case "create-lock":
@@ -157,7 +157,7 @@ export class LockRules implements Witness {
     }
   }
 
-  /** Which attempt of a request is the newest. */
+  /** Notes the newest attempt of a request. */
   #note({ index, command: { principal, request, operation }, origin, outcome }: ExecutedCommand): void {
     if (operation.kind !== "acquire-lock" || request === null || outcome?.answer instanceof CoordinationError) {
       return;
@@ -173,7 +173,7 @@ export class LockRules implements Witness {
     }
   }
 
-  /** A write that names a hold counts while that is live, and only then (P53). */
+  /** A guarded write takes effect while its hold is live, and only then (P53). */
   #checkGuard({ index, command: { operation }, outcome }: ExecutedCommand): void {
     const guard = "guard" in operation ? operation.guard : undefined;
     const isOfItsNamespace = "namespace" in operation && operation.kind !== "create-log";
@@ -191,7 +191,7 @@ export class LockRules implements Witness {
     this.#fenced += Number(isFenced);
   }
 
-  /** What has run out ends when it is named, or soon: its timer is gone then. */
+  /** An expired hold or wait ends when a command names it, or soon: its timer is gone then. */
   #checkNamed({ index, command: { operation } }: ExecutedCommand): void {
     for (const { about, lock, number } of operation.kind === "expire-locks" ? operation.timers : []) {
       const key = `${about} ${number} of ${nameOf(lock)}`;
@@ -228,7 +228,7 @@ export class LockRules implements Witness {
     this.#checkRest(change);
   }
 
-  /** What is refused changes nothing (S26). */
+  /** A refused command changes nothing (S26). */
   #checkRefused({ executed, before, now }: Change): void {
     const isRefused = executed.outcome?.answer instanceof CoordinationError && executed.outcome.replayed === "no";
     must(!isRefused || wordsOf(before) === wordsOf(now), "S26 what is refused leaves the lock as it was", () => {
@@ -293,7 +293,7 @@ export class LockRules implements Witness {
     (isOwn as Acquisition).isCancelled = true;
   }
 
-  /** What its newest attempt has undone neither waits nor holds (S25). */
+  /** A request that its newest attempt has undone neither waits nor holds (S25). */
   #checkUndone({ executed: { index, command }, now }: Change): void {
     const { operation } = command;
     if (operation.kind !== "cancel-acquisition") {
@@ -308,7 +308,7 @@ export class LockRules implements Witness {
     }
   }
 
-  /** A hold that goes on changes when it is renewed, and gets its whole time from then (S21). */
+  /** A hold that goes on changes only by a renewal, and gets its whole time from then (S21). */
   #checkKept({ executed, before, now }: Change): void {
     const { index, tickMs, command } = executed;
     const { operation } = command;
@@ -325,7 +325,7 @@ export class LockRules implements Witness {
     }
   }
 
-  /** Who waits stays in place until the lock is granted, the time is up, or the caller is gone. */
+  /** A waiter stays in place until it gets the lock, its time is up, or its caller has left. */
   #checkWaits(change: Change): void {
     const { executed, before, now, granted } = change;
     const { index, tickMs, command, settled } = executed;
@@ -348,24 +348,24 @@ export class LockRules implements Witness {
         operation.timers.some(({ about, number }) => about === "wait" && number === wait.position);
       const isOver = isNamed && wait.deadlineMs < tickMs;
       must(isGranted || isRefused || isOver, "S24 no waiter is lost", what);
-      must(told !== undefined, "S24 whoever waits is told what came of it", what);
+      must(told !== undefined, "S24 each waiter gets the outcome of its wait", what);
       (acquisition as Acquisition).settledIndex = index;
     }
     for (const wait of now.waits) {
       const isNew = !before.waits.some(({ position }) => position === wait.position);
       const isLast = now.waits.at(-1) === wait && wait.position === index;
-      must(!isNew || isLast, "S29 whoever comes to wait waits behind all others", () => `entry ${index}`);
+      must(!isNew || isLast, "S29 a new waiter waits behind all others", () => `entry ${index}`);
     }
   }
 
-  /** Who is granted the lock has asked for it, has waited for it longest, and gets one hold with a new token. */
+  /** A granted request has requested the lock, has waited longest for it, and gets one hold with a new token. */
   #checkGranted({ executed, before, now, granted, ended }: Change): void {
     const { index, tickMs, revision, revisionAfter, command } = executed;
     for (const hold of granted) {
       const { token, requestId, mode } = hold;
       const what = (): string => `entry ${index}: ${token} of ${now.lock.name} for ${requestId.toHex().slice(0, 8)}`;
       const isRevision = token > revision && token <= revisionAfter;
-      // One entry may end holds of several locks in turn, which are not looked at in the order of their grants.
+      // One entry may end holds of several locks in turn, and the rules do not see them in the order of their grants.
       const isNew = !this.#tokens.has(token) && token > before.lock.lastToken;
       must(isRevision && isNew, "S28 tokens are revisions, and grow for ever", what);
       this.#tokens.add(token);
@@ -387,18 +387,18 @@ export class LockRules implements Witness {
       const overtaken = now.waits.find(({ position }) => position < (wait?.position ?? index));
       must(
         overtaken === undefined,
-        "S29 nobody overtakes who waits",
+        "S29 no request overtakes a waiter",
         () => `${what()}, and not ${overtaken?.position}`,
       );
       const hasExpired = ended.length > 0 && ["expire-locks", "force-release-lock"].includes(command.operation.kind);
       const isDelayed = before.lock.delayUntilMs >= tickMs || (hasExpired && now.lock.lockDelaySeconds > 0);
-      must(mode === "read" || !isDelayed, "a lock is given to nobody alone before its delay is over", what);
+      must(mode === "read" || !isDelayed, "only readers get a lock before its delay is over", what);
       const seconds = acquisition.operation.ttlSeconds || now.lock.ttlSeconds;
       must(hold.deadlineMs === tickMs + seconds * MS_PER_SECOND, "S21 a hold has its whole time from its grant", what);
     }
   }
 
-  /** Whoever holds a lock alone is alone, and nobody waits for what can be had. */
+  /** Holds exclude each other, and no request waits for a lock that it could get. */
   #checkRest({ executed: { index, command }, now: { lock, holds, waits } }: Change): void {
     const what = (): string => `entry ${index}: ${command.operation.kind}, ${wordsOf({ lock, holds, waits })}`;
     const isAlone = holds.every(({ mode }) => mode === "read") || holds.length === 1;
@@ -409,7 +409,7 @@ export class LockRules implements Witness {
       const isRead = holds.length > 0 && holds.every(({ mode }) => mode === "read");
       const isForReader = (isRead && holds.length < this.#readersMax) || (holds.length === 0 && !isDelayed);
       const isFree = first.mode === "read" ? isForReader : holds.length === 0 && !isDelayed;
-      must(!isFree, "S29 nobody waits for what can be had", what);
+      must(!isFree, "S29 no request waits for a lock that it could get", what);
     }
   }
 }

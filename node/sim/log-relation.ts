@@ -1,8 +1,11 @@
-/** How a message that tells of its sender's log stands to the log of its reader: what becomes of it depends on that. */
+/**
+ * The relation of a message about its sender's log to the log of its reader. It decides how the reader handles the
+ * message.
+ */
 
 import type { Message } from "../src/raft/index.ts";
 
-/** The reader's log; `termOf` is undefined for what it does not hold. */
+/** The reader's log; `termOf` returns undefined for entries that it does not hold. */
 export interface OwnLog {
   readonly first: number;
   readonly last: number;
@@ -17,7 +20,7 @@ export const RELATIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["Append", ["before its log", "that fits", "that conflicts", "beyond its log"]],
 ]);
 
-/** The relation in words; null for messages that tell nothing of a log. */
+/** The relation in words; null for messages that say nothing about a log. */
 export function relationOf(message: Message, own: OwnLog): string | null {
   switch (message.type) {
     case "vote":

@@ -1,6 +1,6 @@
-/** Changes that the log has made, in words that compare, as streams about them must tell them. */
+/** Changes that the log has made, as comparable text, as watch streams must send them. */
 
-/** A change of something that has a name. */
+/** A change of a named thing. */
 export interface MadeChange {
   readonly revision: number;
   readonly name: string;
@@ -10,12 +10,12 @@ export interface MadeChange {
 export class MadeChanges {
   readonly #changes: MadeChange[] = [];
 
-  /** Their revisions never fall. */
+  /** Adds changes; their revisions never fall. */
   add(changes: readonly MadeChange[]): void {
     this.#changes.push(...changes);
   }
 
-  /** In words, what changed with the prefix from the one revision to the other, both included. */
+  /** The changes with the prefix between the two revisions, both included, in words. */
   between(prefix: string, from: number, to: number): string[] {
     let low = 0;
     let high = this.#changes.length;

@@ -7,7 +7,7 @@ import { expect } from "chai";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 const LOADER = pathToFileURL(path.join(import.meta.dirname, "mutants/loader.ts")).href;
-/** Caught by the first seeds, and early in each of them. */
+/** The first seeds catch it, early in their runs. */
 const MUTANT = {
   NODE_OPTIONS: `--import=${LOADER}`,
   QUOIN_MUTANT: "vote-reply-before-durable",
@@ -20,7 +20,7 @@ interface Ended {
 }
 
 describe("npm run sim", function () {
-  // A run takes a second or two of a processor, of which there may be little.
+  // A run takes one or two seconds of a processor, which may be busy.
   this.timeout(60_000);
 
   let child: ChildProcess | null = null;
@@ -37,13 +37,13 @@ describe("npm run sim", function () {
     return child;
   }
 
-  /** Over when nobody holds its output open any more: neither it nor what it has started. */
+  /** Resolves when no process holds its output open: neither the command nor its children. */
   async function ended(started: ChildProcess): Promise<Ended> {
     const [output] = await Promise.all([started.stdout === null ? "" : text(started.stdout), once(started, "close")]);
     return { output, status: started.exitCode };
   }
 
-  it("says the same with one process and with several, but for the time that it took", async () => {
+  it("prints the same with one process and with several, except for the time that it took", async () => {
     const [one, two] = await Promise.all([
       ended(start(["--seeds", "3", "--seed", "90", "--jobs", "1"])),
       ended(start(["--seeds", "3", "--seed", "90", "--jobs", "2"])),
@@ -58,7 +58,7 @@ describe("npm run sim", function () {
     expect(one.output.trimEnd().split("\n").at(-1)).to.equal("3 seeds from 90 on: every rule held");
   });
 
-  it("ends with the first seed that fails, with all that there is to say about it", async () => {
+  it("ends with the first failing seed, with the full report about it", async () => {
     const { output, status } = await ended(start(["--seeds", "1000", "--jobs", "2", "--quiet"], MUTANT));
     const lines = output.split("\n");
     expect(status).to.equal(1);
@@ -69,7 +69,7 @@ describe("npm run sim", function () {
     expect(lines.at(-2)).to.equal("1000 seeds from 1 on: 1 failed: 1");
   });
 
-  it("goes on after a failure if it is told to", async () => {
+  it("goes on after a failure with --keep-going", async () => {
     const { output, status } = await ended(start(["--seeds", "3", "--jobs", "2", "--quiet", "--keep-going"], MUTANT));
     expect(status).to.equal(1);
     expect(output).to.match(/^runs +3$/m);

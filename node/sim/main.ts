@@ -1,16 +1,16 @@
 /**
  * Runs the simulator.
  *
- *     npm run sim -- --seeds 500 --seed 1        so many runs, from this seed on, in as many processes as processors
+ *     npm run sim -- --seeds 500 --seed 1        this many runs, from this seed on, in as many processes as processors
  *     npm run sim -- --seeds 500 --jobs 1        the same in one process
- *     npm run sim -- --seeds 20 --twice          each in a second process too: nothing but the seed may decide
- *     npm run sim -- --script FILE [--trace]     one that was written down, with all that happens
- *     npm run sim -- ... --shrink                makes the script of a run that fails short, and keeps it in corpus/
- *     npm run sim -- ... --keep-going --quiet    goes on after a failure; prints failures and the summary alone
- *     npm run sim -- ... --record-marks          notes the marks that were reached in marks.json
+ *     npm run sim -- --seeds 20 --twice          each in a second process too: only the seed may decide
+ *     npm run sim -- --script FILE [--trace]     a written script, with all events
+ *     npm run sim -- ... --shrink                shortens the script of a failed run, and keeps it in corpus/
+ *     npm run sim -- ... --keep-going --quiet    goes on after a failure; prints failures and the summary only
+ *     npm run sim -- ... --record-marks          writes the reached marks to marks.json
  *
- * Reports come in the order of the seeds. Ends with sums of all runs, with what was never reached, and with the exit code
- * 1 if a run has failed, 2 for wrong arguments.
+ * Reports come in the order of the seeds. At the end come sums of all runs, and the marks that no run has reached. The
+ * exit code is 1 if a run has failed, 2 for wrong arguments.
  */
 
 import { UsageError } from "../src/command-line/index.ts";
@@ -42,7 +42,7 @@ async function* runHere({ first, count }: SeedOrder, manner: Manner): AsyncGener
   }
 }
 
-/** Each report with the one of the same seed in another process. */
+/** Each report with that of the same seed in another process. */
 async function* runTwice(order: SeedOrder, jobs: number): AsyncGenerator<readonly [SeedReport, SeedReport]> {
   const others = runApart({ ...order, isShrunk: false }, Math.max(Math.floor(jobs / 2), 1));
   try {
@@ -54,7 +54,7 @@ async function* runTwice(order: SeedOrder, jobs: number): AsyncGenerator<readonl
   }
 }
 
-/** Each report, with the difference of the second one to it in the place of what was well before. */
+/** Each report; if the second run differs, a report of the difference takes its place. */
 async function* compared(order: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
   for await (const [one, other] of runTwice(order, jobs)) {
     const parting = partingOf(one, other);
@@ -68,7 +68,7 @@ function reportsOf(options: SimulatorOptions): AsyncIterable<SeedReport> {
   if (jobs === 1 && !isTwice) {
     return runHere(options, mannerOf(options));
   }
-  // Not where runs are made: nobody would listen before the last of them is over.
+  // Not in processes that make runs: they would handle the signal only after their last run.
   stopOnSignals();
   return isTwice ? compared(options, jobs) : runApart(options, jobs);
 }
@@ -108,7 +108,7 @@ function verdictOn(failed: readonly number[]): string {
   return `${failed.length} failed: ${failed.slice(0, NAMED_MAX).join(" ")}${more}`;
 }
 
-/** Raises a UsageError if there is no script in the file. */
+/** Throws a UsageError if the file has no script. */
 function readWritten(file: string): WrittenScript {
   try {
     return readScript(file);

@@ -1,6 +1,6 @@
 /**
- * Which marks of the program are reached, and by what: the simulator, or else a spec. A mark that nothing reaches is a
- * place of the program that nothing tests.
+ * The marks of the program that are reached, and by what: the simulator, or else a spec. A mark that nothing reaches is
+ * a place in the program that no test covers.
  */
 
 import { spawnSync } from "node:child_process";
@@ -8,23 +8,23 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** Names the file that the witness of the specs writes. */
+/** The environment variable with the file that the witness of the specs writes. */
 export const WITNESS_VARIABLE = "QUOIN_MARK_WITNESS";
-/** What stands for the simulator in the record; everything else is the path of a spec below the folder of the member. */
+/** The name of the simulator in the record. Every other name is the path of a spec below the folder of the member. */
 export const SIMULATOR = "simulator";
 
 const NODE_FOLDER = path.join(import.meta.dirname, "..");
 const FILE = path.join(import.meta.dirname, "marks.json");
 const WITNESS = path.join(import.meta.dirname, "mark-witness.ts");
-/** Where marks are, but for those at which whole processes are made to end: `crash-point.ts` has a list of these. */
+/** Files with marks. Marks at which whole processes end are not among them: `crash-point.ts` lists those. */
 const SPECS = ["src/raft/**/*.spec.ts", "src/replica/**/*.spec.ts"];
 const MARK = /\bmark\(([^;]*)\)/g;
 const NAME = /"([a-z][\w.-]+)"/g;
 
-/** By what each mark is reached. */
+/** What reaches each mark. */
 export type MarkRecord = ReadonlyMap<string, string>;
 
-/** Names of all marks of the program, in the order of the alphabet. */
+/** Names of all marks of the program, in alphabetical order. */
 export function marksOfProgram(): string[] {
   const names = new Set<string>();
   for (const file of globSync("src/**/*.ts", { cwd: NODE_FOLDER })) {
@@ -49,7 +49,7 @@ export function specOf(by: string): string {
   return path.join(NODE_FOLDER, by);
 }
 
-/** Writes the record anew: what these runs of the simulator have reached, and what the specs reach besides. */
+/** Writes the record: what these runs of the simulator have reached, and what the specs reach besides. */
 export function recordMarks(reached: ReadonlyMap<string, number>): void {
   const bySpecs = runSpecs();
   const record: Record<string, string> = {};

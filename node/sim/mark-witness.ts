@@ -1,6 +1,6 @@
 /**
- * Notes which spec passes which mark. Loaded by mocha with --require, before the specs; writes a line of JSON with pairs
- * of marks and files to the file that the environment names. Specs that listen to marks themselves go on doing so: the
+ * Records which spec passes which mark. Mocha loads it with --require, before the specs. It writes a line of JSON with
+ * pairs of marks and files to the file that the environment names. Specs that listen to marks themselves still do: the
  * module of the marks is loaded with one more line.
  */
 

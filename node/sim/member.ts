@@ -1,4 +1,4 @@
-/** One simulated member: its disk, its processes one after the other, and what befalls them. */
+/** One simulated member: its disk, its processes one after the other, and the faults that hit it. */
 
 import type { Told } from "../src/replica/index.ts";
 import type { StateReader } from "../src/state/index.ts";
@@ -14,7 +14,7 @@ export interface MemberOptions {
   readonly name: string;
   readonly incarnation: Uint8Array;
   readonly disk: Disk;
-  /** The other members, as it was told when it was given its slot. */
+  /** The other members, as the answer with its slot named them. */
   readonly told: Told | null;
   readonly onDeath: (process: Process) => void;
 }
@@ -26,15 +26,15 @@ export class Member {
   readonly disk: Disk;
   readonly #options: MemberOptions;
   #process: Process | null = null;
-  /** Until when each of its stores does nothing at all. */
+  /** Each of its stores does nothing until this time. */
   readonly #stalledUntilMs: Record<StoreName, number> = { log: 0, state: 0 };
   #isRemoved = false;
-  /** What is lost of its disk, until it is whole again. */
+  /** What its disk has lost, until it is whole again. */
   #isDamaged = false;
   #isWiped = false;
   /** The store whose next write fails. */
   #failing: StoreName | null = null;
-  /** Counts its processes, so that what was meant for one does not happen to another. */
+  /** Counts its processes, so that an event for one does not reach another. */
   #starts = 0;
 
   constructor(options: MemberOptions) {
@@ -50,7 +50,7 @@ export class Member {
     return this.#process;
   }
 
-  /** What its process has applied, or what its disk has where it has none. */
+  /** The state that its process has applied, or that of its disk without a process. */
   get state(): StateReader {
     return this.#process?.state ?? this.disk.state;
   }
@@ -59,7 +59,7 @@ export class Member {
     return this.#process !== null;
   }
 
-  /** Others have told it that it is no member any more: it does not start again. */
+  /** Other members have answered that it is not a member any more: it does not start again. */
   get isRemoved(): boolean {
     return this.#isRemoved;
   }
@@ -73,7 +73,7 @@ export class Member {
     return this.#isWiped;
   }
 
-  /** How it is, in a line for people. */
+  /** A line for people. */
   describe(): string {
     const status = this.#process?.replica.status();
     if (status === undefined) {
@@ -123,13 +123,13 @@ export class Member {
     );
   }
 
-  /** It is killed and started again after a while. */
+  /** Kills it, and starts it again after a while. */
   crash(how: string, downMs: number): void {
     this.#process?.die(how);
     this.startAfter(downMs);
   }
 
-  /** It starts then, unless it is up. */
+  /** Starts it then, unless it is running. */
   startAfter(downMs: number): void {
     const starts = this.#starts;
     this.#options.world.heap.after(downMs, () => {
@@ -139,12 +139,12 @@ export class Member {
     });
   }
 
-  /** The power is cut while it is down: what was not synced is gone, but for a prefix. */
+  /** Cuts the power while it is down: unsynced data is lost, except for a prefix. */
   losePower(): void {
     this.disk.losePower(this.#options.world.disks.next());
   }
 
-  /** These stores do nothing for so long. */
+  /** These stores do nothing for this long. */
   stallDisk(durationMs: number, stores: readonly StoreName[]): void {
     for (const store of stores) {
       const untilMs = this.#options.world.heap.nowMs + durationMs;
@@ -152,7 +152,7 @@ export class Member {
     }
   }
 
-  /** The next write of the store fails: nobody knows what of it is on the disk. */
+  /** The next write of the store fails: how much of it is on the disk is not known. */
   failDisk(store: StoreName): void {
     this.#failing = store;
   }
@@ -168,19 +168,19 @@ export class Member {
     this.#stalledUntilMs.state = 0;
   }
 
-  /** Its directory is gone, and its process with it. */
+  /** Its directory is lost, and its process ends. */
   wipe(): void {
     this.#isWiped = true;
     this.#process?.die("loses its directory");
     this.disk.wipe();
   }
 
-  /** It is no member any more, and nobody has anything of it. */
+  /** It is not a member any more, and all its data is gone. */
   retire(): void {
     this.#isRemoved = true;
   }
 
-  /** While it is down its log, or its whole data but the fence, is lost. */
+  /** While it is down, it loses its log, or all its data except the fence. */
   loseData(isStateLost: boolean): void {
     this.#isDamaged = true;
     this.disk.isLogLost = true;

@@ -1,6 +1,6 @@
 /**
- * What must hold of members and their configurations: who is who for ever, one cluster, one change at a time, and
- * majorities that meet.
+ * The rules of members and their configurations: an id belongs to one incarnation for ever, there is one cluster and
+ * one change at a time, and quorums overlap.
  */
 
 import {
@@ -17,14 +17,14 @@ import { must } from "./rule-violation.ts";
 
 export class MembershipRules {
   readonly #clusterId: string;
-  /** Of each id that ever was. */
+  /** By every id that ever existed. */
   readonly #incarnations = new Map<number, string>();
 
   constructor(clusterId: string) {
     this.#clusterId = clusterId;
   }
 
-  /** Somebody acts under an id, or is recorded under it; the incarnation is in hexadecimal digits. */
+  /** A process uses an id, or a record contains it; the incarnation is in hexadecimal digits. */
   onIdentity(id: number, incarnation: string): void {
     const known = this.#incarnations.get(id) ?? incarnation;
     must(known === incarnation, "I17 an id belongs to one incarnation for ever", () => {
@@ -43,7 +43,7 @@ export class MembershipRules {
     }
   }
 
-  /** A member is about to write rows; `rowOf` has those of its log with them, up to `last`. */
+  /** A member is about to write rows; `rowOf` returns rows of its log including them, up to `last`. */
   onRows(
     member: number,
     rows: readonly Uint8Array[],
@@ -73,7 +73,7 @@ export class MembershipRules {
   }
 }
 
-/** Raises a RuleViolation unless every majority of one configuration has somebody of every one of the next. */
+/** Throws a RuleViolation unless every majority of one configuration overlaps with every majority of the next. */
 export function checkNeighbours(before: Configuration, after: Configuration): void {
   const all = [...new Set([...membersOf(before), ...membersOf(after)])];
   for (let set = 0; set < 2 ** all.length; set++) {
@@ -86,7 +86,7 @@ export function checkNeighbours(before: Configuration, after: Configuration): vo
   }
 }
 
-/** Whether they are a majority of each half. */
+/** Whether the holders are a majority of each half. */
 export function isQuorum(holders: ReadonlySet<number>, { voters, outgoing }: Configuration): boolean {
   const hasMajorityOf = (half: readonly number[]): boolean => {
     return half.filter((id) => holders.has(id)).length > half.length / 2;

@@ -1,6 +1,7 @@
 /**
- * Clients of a simulated cluster that share memory regions: they allocate, write, resize, free and read them, around the
- * edges of pages and segments, with versions that are right or not, and some under holds of locks that are live or not.
+ * Clients of a simulated cluster that share memory regions. They allocate, write, resize, free and read them around the
+ * edges of pages and segments. Their expected versions are right or wrong, and some write under holds of locks that are
+ * live or not.
  */
 
 import { History, type RegionAnswer, type RegionOperation, regionCheck } from "../history/index.ts";
@@ -24,21 +25,21 @@ import { must } from "./rule-violation.ts";
 export interface MemoryClientsOptions extends RequestCallsOptions {
   readonly heap: EventHeap;
   readonly plan: MemoryPlan;
-  /** Nothing goes wrong: every call has all the time that it may need. */
+  /** The run has no faults: every call has all the time that it may need. */
   readonly isSteady: boolean;
-  /** A request is sent again for so long, in milliseconds, as its answer is stored. */
+  /** A request is sent again for this long, in milliseconds, while its answer is stored. */
   readonly retryMs: number;
-  /** Processes that are up. */
+  /** Running processes. */
   readonly processes: () => readonly Process[];
-  /** A hold that somebody has or had; undefined if nobody had any. */
+  /** A hold that a client has or had; undefined if there was none. */
   readonly guardOf: (random: RandomStream) => Guard | undefined;
 }
 
-/** A region that somebody was told of. */
+/** A region that a client knows. */
 interface Region {
   readonly name: string;
   readonly regionId: Uint8Array;
-  /** As it was seen last. */
+  /** The size that was seen last. */
   sizeBytes: number;
   version: number;
 }
@@ -46,7 +47,7 @@ interface Region {
 interface MemoryClient {
   readonly id: number;
   readonly principal: Principal;
-  /** What the present operation decides by. */
+  /** The stream of the present operation. */
   random: RandomStream;
   home: Process | null;
   isBusy: boolean;
@@ -63,10 +64,10 @@ const CALLS_MAX = 5;
 const CALL_MS = [150, 600, 2_000, 5_000];
 const AMPLE_MS = 20_000;
 const AGAIN_MS = 100;
-/** Sizes and places around the edges of pages of 4 KiB, and of segments of 1 MiB. */
+/** Sizes and offsets around the edges of pages of 4 KiB and segments of 1 MiB. */
 const SMALL_BYTES = [1, 100, 4_095, 4_096, 4_097, 9_000];
 const LARGE_BYTES = [4_097, 1_048_575, 1_048_576, 1_048_577, 1_060_000];
-/** Bytes that are written, and read, at most. */
+/** Largest number of bytes in a write or read. */
 const DATA_BYTES_MAX = 6_000;
 
 export class MemoryClients {
@@ -74,11 +75,11 @@ export class MemoryClients {
   readonly #requestCalls: RequestCalls;
   readonly #history: History<RegionOperation, RegionAnswer>;
   readonly #clients = new Map<number, MemoryClient>();
-  /** The newest last; those that were freed stay for a while. */
+  /** The newest last; freed regions stay for a while. */
   #regions: Region[] = [];
   #allocations = 0;
   #isStopped = false;
-  /** Reads that have failed. */
+  /** Failed reads. */
   #failures = 0;
 
   constructor(options: MemoryClientsOptions) {
@@ -87,12 +88,12 @@ export class MemoryClients {
     this.#history = new History(() => options.heap.nowMs);
   }
 
-  /** Calls that were not answered with a result. */
+  /** Calls that did not end with a result. */
   get failures(): number {
     return this.#failures + this.#requestCalls.failures;
   }
 
-  /** The client is to do something now, unless it is still busy. */
+  /** The client must do something now, unless it is busy. */
   act(id: number, draw: number): void {
     const client = this.#clientOf(id);
     if (this.#isStopped || client.isBusy) {
@@ -120,7 +121,7 @@ export class MemoryClients {
     this.#isStopped = true;
   }
 
-  /** Raises a RuleViolation if the clients were told what no regions could have told them. */
+  /** Throws a RuleViolation if no correct regions could have given these answers. */
   check(): void {
     const wrong = regionCheck(this.#history.operations);
     must(wrong.length === 0, "history: regions could have answered so", () => wrong.join("\n"));
@@ -172,7 +173,7 @@ export class MemoryClients {
     this.#mutate(client, process, region.name, operation, (outcome) => this.#note(region, operation, outcome));
   }
 
-  /** What is known of the region now. */
+  /** Notes what the clients now know of the region. */
   #note(region: Region, operation: MemoryMutation, outcome: Outcome | null): void {
     const answer = outcome?.answer;
     if (answer === undefined) {
@@ -185,7 +186,7 @@ export class MemoryClients {
       region.version = answer.version;
       region.sizeBytes = operation.kind === "resize-memory" ? operation.sizeBytes : region.sizeBytes;
     } else {
-      // It is gone. Some go on looking for it.
+      // The region is gone. Some clients go on looking for it.
       const isKept = region.name.endsWith("3");
       this.#regions = this.#regions.filter((one) => one !== region || isKept);
     }
@@ -281,18 +282,18 @@ export class MemoryClients {
     return random.pick(sizes) ?? 1;
   }
 
-  /** Bytes that nobody else writes, at a place that mostly lies within the region. */
+  /** Bytes that no other client writes, at an offset that mostly lies within the region. */
   #place({ id, random, writes }: MemoryClient, { sizeBytes }: Region): { offset: number; data: Uint8Array } {
     const edge = random.pick([0, 4_090, 4_096, 1_048_570, sizeBytes - 3, random.below(sizeBytes)]) ?? 0;
     const offset = Math.max(0, Math.min(edge, sizeBytes));
     const most = Math.min(random.chance(0.05) ? DATA_BYTES_MAX : sizeBytes - offset, DATA_BYTES_MAX);
     const length = random.chance(0.2) ? most : random.below(Math.min(most, 40) + 1);
-    // Zeros among them: trailing ones are not stored.
+    // They include zeros: trailing zeros are not stored.
     const data = Uint8Array.from({ length }, (_, at) => (at % 7 === 6 ? 0 : 1 + ((id * 31 + writes * 7 + at) % 255)));
     return { offset, data };
   }
 
-  /** Most stay with a member as long as it answers. */
+  /** Most clients stay with a member while it answers. */
   #processFor(client: MemoryClient): Process | null {
     const { random } = client;
     if (client.home === null || client.home.loop.isDead || random.chance(0.15)) {
@@ -341,7 +342,7 @@ function expectation({ expectedVersion }: { readonly expectedVersion: number | u
   return expectedVersion === undefined ? {} : { expectedVersion };
 }
 
-/** Null for a refusal that says nothing of the region. */
+/** Null for a refusal that shows nothing of the region. */
 function regionAnswerOf({ answer }: Outcome): RegionAnswer | null {
   if (answer instanceof CoordinationError) {
     return refusedAnswer(answer);

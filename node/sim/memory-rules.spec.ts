@@ -41,7 +41,7 @@ describe("the rules of memory regions", () => {
     expect(act, rule).to.throw(rule);
   };
 
-  /** The witness is told that the command was refused like this. */
+  /** The witness sees that the command was refused for this reason. */
   const refused = (reason: CoordinationError["reason"]): Manner => ({
     pretend: () => ({ outcome: { answer: new CoordinationError(reason, ""), replayed: "no" } }),
   });
@@ -60,7 +60,7 @@ describe("the rules of memory regions", () => {
     expect([rules.changes, rules.erasures]).to.deep.equal([7, 1]);
   });
 
-  it("S31: let nothing be written outside of a region, and everything within", () => {
+  it("S31: let writes succeed within a region, and nowhere else", () => {
     broken("S31 nothing is written outside of a region", () => {
       write(8_000, [1], {
         pretend: ({ command }) => ({
@@ -114,7 +114,7 @@ describe("the rules of memory regions", () => {
     broken("no region has the id of another", () => allocate(1));
   });
 
-  /** The witness is told of another region that was freed, and that was there. */
+  /** The witness sees that another existing region was freed. */
   function freed(): Manner {
     const other = allocate(5);
     return {

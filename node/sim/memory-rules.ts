@@ -1,6 +1,6 @@
 /**
- * What must hold of memory regions: a model in arrays of bytes that follows the log, and with which every region is
- * compared after each command that may have touched it.
+ * The rules of memory regions: a model in byte arrays follows the log. Every region is compared with it after each
+ * command that may have touched the region.
  */
 
 import {
@@ -33,12 +33,12 @@ const REGIONS_MAX = 1_000;
 export class MemoryRules implements Witness {
   /** By ids in hexadecimal digits. */
   readonly #regions = new Map<string, Region>();
-  /** Ids of all regions there ever were. */
+  /** Ids of all regions that ever existed. */
   readonly #ids = new Set<string>();
   #changes = 0;
   #erasures = 0;
 
-  /** Changes of regions, and steps by which pages were erased. */
+  /** Changes of regions, and steps that erased pages. */
   get changes(): number {
     return this.#changes;
   }
@@ -76,7 +76,7 @@ export class MemoryRules implements Witness {
     });
   }
 
-  /** The region as it is after the change; null if it is gone. */
+  /** The region after the change; null if it is gone. */
   #change(index: number, operation: MemoryOperation, answer: Result): Region | null {
     const what = (): string => `entry ${index}: ${operation.kind}, ${JSON.stringify(answer)}`;
     if (operation.kind === "allocate-memory") {

@@ -1,8 +1,8 @@
 /**
- * The network between simulated processes: who reaches whom, and how long it takes.
+ * The network between simulated processes: which processes reach each other, and how long messages take.
  *
- * What is on its way through a blocked direction waits there, as TCP would send it again; where nothing gets through
- * for as long as a connection may be silent, the side that hears nothing ends it.
+ * Messages in a blocked direction wait there, as TCP would send them again. If a direction stays blocked for longer
+ * than a connection may be silent, the side that hears nothing ends the connection.
  */
 
 import type { Connection } from "./connection.ts";
@@ -13,20 +13,20 @@ import type { SnapshotStream } from "./snapshot-stream.ts";
 import type { Trace } from "./trace.ts";
 
 export interface NetworkPlan {
-  /** Mean and minimum of the time that something takes, in milliseconds. */
+  /** Mean and minimum of a delay, in milliseconds. */
   readonly delayMs: number;
   readonly delayMsMin: number;
   /** The share of frames that take much longer, and how long. */
   readonly slowShare: number;
   readonly slowMs: number;
-  /** Bytes that a connection takes before it makes its sender wait. */
+  /** Bytes that a connection takes before its sender must wait. */
   readonly socketBytes: number;
 }
 
-/** A connection on which nothing was heard for so long is dead, and how often that is looked at. */
+/** A connection that was silent for this long is dead, and how often that is checked. */
 const DEAD_MS = 3_000;
 const LIVENESS_MS = 500;
-/** What cannot pass tries again after so long. */
+/** Pause before a blocked message is tried again. */
 const BLOCKED_MS = 100;
 
 export class Network {
@@ -34,16 +34,16 @@ export class Network {
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly #plan: NetworkPlan;
-  /** The process of each member that is up. */
+  /** The process of each running member. */
   readonly #processes = new Map<number, SimTransport>();
-  /** Directed pairs "from>to" through which nothing passes, by what has cut them. */
+  /** Blocked directed pairs "from>to", by the cut that blocks them. */
   #cuts: { readonly pairs: ReadonlySet<string> }[] = [];
-  /** Directed pairs through which everything takes longer, by so many milliseconds. */
+  /** Directed pairs with an additional delay, in milliseconds. */
   #lags: { readonly pairs: ReadonlySet<string>; readonly extraMs: number }[] = [];
   readonly #connections = new Set<Connection>();
   readonly #streams = new Set<SnapshotStream>();
   #isCalm = false;
-  /** Where the next snapshot is spoilt. */
+  /** Where the next snapshot is damaged. */
   #spoilt: number | null = null;
 
   constructor(heap: EventHeap, random: RandomStream, trace: Trace, plan: NetworkPlan) {
@@ -62,12 +62,12 @@ export class Network {
     return [...this.#connections];
   }
 
-  /** Whether the cluster is left in peace. */
+  /** Whether the faults are over. */
   get isCalm(): boolean {
     return this.#isCalm;
   }
 
-  /** From now on nothing takes long. */
+  /** From now on, no delay is long. */
   calm(): void {
     this.#isCalm = true;
     this.#cuts = [];
@@ -75,7 +75,7 @@ export class Network {
     this.#spoilt = null;
   }
 
-  /** How long something takes that one member sends to another now. */
+  /** The delay of a message from one member to another now. */
   delayMs(from: number, to: number): number {
     const { delayMs, delayMsMin, slowShare, slowMs } = this.#plan;
     if (this.#isCalm) {
@@ -87,7 +87,7 @@ export class Network {
     return delayMsMin + lagMs + this.random.exponential(isSlow ? slowMs : delayMs);
   }
 
-  /** Those that are up. */
+  /** Running processes. */
   get processes(): readonly SimTransport[] {
     return [...this.#processes.values()];
   }
@@ -100,7 +100,7 @@ export class Network {
     this.#processes.set(process.memberId, process);
   }
 
-  /** The process has ended, and its sockets with it. */
+  /** The process and its sockets have ended. */
   down(process: SimTransport): void {
     this.#processes.delete(process.memberId);
     for (const connection of this.connections) {
@@ -135,7 +135,7 @@ export class Network {
     }
   }
 
-  /** A bit of the stream is turned over; if there is none, of the next one. */
+  /** Flips a bit of the stream; if there is none, of the next one. */
   spoil(place: number, stream: SnapshotStream | undefined): void {
     if (stream === undefined) {
       this.#spoilt = place;
@@ -152,7 +152,7 @@ export class Network {
     return this.#cuts.some(({ pairs }) => pairs.has(`${from}>${to}`));
   }
 
-  /** Cuts all directions for which that holds, among these members, for so long. */
+  /** Cuts all directions among these members for which `isCut` returns true, for this long. */
   cut(ids: readonly number[], durationMs: number, isCut: (from: number, to: number) => boolean): void {
     const cut = { pairs: pairsOf(ids, isCut) };
     this.#cuts.push(cut);
@@ -161,7 +161,7 @@ export class Network {
     });
   }
 
-  /** What is sent in these directions takes so much longer for a while; its order and distances stay. */
+  /** Delays messages in these directions for a while; their order and intervals stay. */
   lag(
     ids: readonly number[],
     durationMs: number,
@@ -176,8 +176,8 @@ export class Network {
   }
 
   /**
-   * Calls back when something from one member has reached the other, or that it never will. `waitMs`: how long it has
-   * waited already.
+   * Calls back when a message from one member has reached the other, or never will. `waitMs`: how long it has waited
+   * already.
    */
   pass(from: number, to: number, arrived: () => void, lost: () => void, waitMs = 0): void {
     const delayMs = waitMs === 0 ? this.delayMs(from, to) : BLOCKED_MS;
@@ -202,7 +202,7 @@ export class Network {
   }
 }
 
-/** Those directed pairs of members, as "from>to". */
+/** The directed pairs of members, as "from>to", for which `isMeant` returns true. */
 function pairsOf(ids: readonly number[], isMeant: (from: number, to: number) => boolean): ReadonlySet<string> {
   const pairs = ids.flatMap((from) =>
     ids.filter((to) => from !== to && isMeant(from, to)).map((to) => `${from}>${to}`),

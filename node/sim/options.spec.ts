@@ -7,15 +7,15 @@ import { readOptions } from "./options.ts";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 
-describe("what the simulator is asked to run", () => {
-  it("is twenty seeds on all processors if nothing is said", () => {
+describe("the options of the simulator", () => {
+  it("are twenty seeds on all processors by default", () => {
     expect(readOptions([])).to.deep.equal({
       ...{ first: 1, count: 20, jobs: availableParallelism(), script: null },
       ...{ isTraced: false, isTwice: false, isShrunk: false, isQuiet: false, keepsGoing: false, recordsMarks: false },
     });
   });
 
-  it("is what the arguments say", () => {
+  it("are what the arguments say", () => {
     const all = ["--seeds", "7", "--seed", "4294967289", "--jobs", "3", "--twice", "--shrink", "--keep-going"];
     expect(readOptions([...all, "--quiet", "--record-marks"])).to.deep.equal({
       ...{ first: 4_294_967_289, count: 7, jobs: 3, script: null },
@@ -24,7 +24,7 @@ describe("what the simulator is asked to run", () => {
     expect(readOptions(["--script", "one.json", "--shrink"])).to.include({ script: "one.json", isShrunk: true });
   });
 
-  it("is told by one process if all that happens is told", () => {
+  it("use one process if all events are printed", () => {
     expect(readOptions(["--trace"])).to.include({ isTraced: true, jobs: 1 });
   });
 
@@ -34,12 +34,12 @@ describe("what the simulator is asked to run", () => {
     ...["--sedes 3", "--hashes", "3", "--script a.json --seed 3", "--script a.json --twice", "--script"],
     ...["--trace --jobs 2", "--trace --twice"],
   ]) {
-    it(`is nothing with ${wrong}`, () => {
+    it(`do not exist with ${wrong}`, () => {
       expect(() => readOptions(wrong.split(" "))).to.throw(UsageError);
     });
   }
 
-  it("is refused in one line, with the exit code 2", () => {
+  it("are refused in one line, with the exit code 2", () => {
     for (const wrong of ["--seeds x", "--unknown", "--script no-such-script.json", `--script ${MAIN}`]) {
       const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, ...wrong.split(" ")], { encoding: "utf8" });
       expect({ stdout, status }, wrong).to.deep.equal({ stdout: "", status: 2 });

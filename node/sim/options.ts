@@ -1,4 +1,4 @@
-/** What the simulator is asked to run. */
+/** The options of the simulator. */
 
 import { availableParallelism } from "node:os";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -6,44 +6,44 @@ import { parseArguments, UsageError } from "../src/command-line/index.ts";
 import { SEEDS } from "./random.ts";
 
 export interface SimulatorOptions {
-  /** The first seed, and how many there are from it on. */
+  /** The first seed, and the number of seeds from it on. */
   readonly first: number;
   readonly count: number;
   /** Processes at a time. */
   readonly jobs: number;
-  /** A script that was written down, instead of seeds; null = none. */
+  /** A written script instead of seeds; null = none. */
   readonly script: string | null;
-  /** Tells all that happens. */
+  /** Prints all events. */
   readonly isTraced: boolean;
-  /** Each seed runs in a second process as well. */
+  /** Runs each seed in a second process as well. */
   readonly isTwice: boolean;
   readonly isShrunk: boolean;
-  /** Tells of failures and of the whole alone. */
+  /** Prints failures and the summary only. */
   readonly isQuiet: boolean;
   readonly keepsGoing: boolean;
   readonly recordsMarks: boolean;
 }
 
 const COUNT = 20;
-/** A process takes hundreds of mebibytes: more of them than this come from a slip of the finger. */
+/** A process takes hundreds of mebibytes, so a larger number is a typing error. */
 const JOBS_MAX = 256;
-/** These are about seeds, and a script has none to choose. */
+/** These options are about seeds, so they do not go with a script. */
 const OF_SEEDS = ["seeds", "seed", "jobs", "twice", "keepGoing"];
 
-/** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
+/** Parses the arguments. Throws UsageError; returns null if the arguments only request the help text. */
 export function readOptions(args: readonly string[]): SimulatorOptions | null {
   const program = new Command("npm run sim --")
-    .description("Runs clusters in simulated time, and says which rule was broken")
+    .description("Runs clusters in simulated time, and reports broken rules")
     .option("--seeds <count>", "how many runs", wholeBetween(1, SEEDS), COUNT)
     .option("--seed <number>", "the first of them", wholeBetween(0, SEEDS - 1), 1)
     .option("--jobs <count>", "processes at a time", wholeBetween(1, JOBS_MAX), availableParallelism())
-    .addOption(new Option("--script <file>", "a run that was written down, instead of seeds").conflicts(OF_SEEDS))
-    .addOption(new Option("--trace", "tell all that happens; one process").conflicts(["jobs", "twice"]))
+    .addOption(new Option("--script <file>", "a written script, instead of seeds").conflicts(OF_SEEDS))
+    .addOption(new Option("--trace", "print all events; uses one process").conflicts(["jobs", "twice"]))
     .option("--twice", "run each seed in a second process as well, and compare")
-    .option("--shrink", "make the script of a run that fails short, and keep it in corpus/")
+    .option("--shrink", "shorten the script of a failed run, and keep it in corpus/")
     .option("--keep-going", "go on after a failure")
-    .option("--quiet", "tell of failures and of the whole alone")
-    .option("--record-marks", "note in marks.json which marks were reached, and run specs for the others");
+    .option("--quiet", "print failures and the summary only")
+    .option("--record-marks", "write the reached marks to marks.json, and run specs for the others");
   if (!parseArguments(program, args)) {
     return null;
   }

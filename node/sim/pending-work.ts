@@ -1,17 +1,18 @@
 /**
- * Work of promises, which a run waits for after each event: so whatever an event leads to is done before the next one.
+ * Work behind promises. A run waits for it after each event, so that everything that an event starts is done before the
+ * next one.
  *
- * Code that archives waits for two kinds of things: for what the run decides, such as an answer of the store, and for threads
- * of this process that compress. The first kind must not be waited for here, since time stands still meanwhile; the second
- * kind must be, or a run would depend on how fast the threads are. The code that waits names the kind.
+ * Code that archives waits for two kinds of things: for what the run decides, such as an answer of the store, and for
+ * threads of this process that compress. The run must not wait for the first kind, because time stands still meanwhile.
+ * It must wait for the second kind, or it would depend on the speed of the threads. The waiting code names the kind.
  */
 
 import { must } from "./rule-violation.ts";
 
-/** So many turns of the event loop are far more than a thread needs for the little that it has to do. */
+/** Far more turns of the event loop than a thread needs for its small amount of work. */
 const TURNS_MAX = 5_000_000;
 
-/** What the code of one process waits for. */
+/** The work that the code of one process waits for. */
 export class ProcessWork {
   readonly #isDead: () => boolean;
   #threads = 0;
@@ -23,16 +24,16 @@ export class ProcessWork {
 
   /** Whether it is at work, so that time must stand still. */
   get isAtWork(): boolean {
-    // A state that is read for an upload is waited for by that upload.
+    // An upload waits for the read of its state.
     return !this.#isDead() && this.#threads > this.#exports;
   }
 
-  /** Whether any event may let it go on. */
+  /** Whether it reads a state for an upload, so that any event may let it go on. */
   get isExporting(): boolean {
     return !this.#isDead() && this.#exports > 0;
   }
 
-  /** It computes something: until then, time stands still. */
+  /** Computes something; time stands still until then. */
   async compute<T>(work: () => Promise<T>): Promise<T> {
     this.begin();
     try {
@@ -50,7 +51,7 @@ export class ProcessWork {
     this.#threads--;
   }
 
-  /** It waits, within an upload, for the state to be read. */
+  /** Waits, within an upload, for the read of the state. */
   async read<T>(work: () => Promise<T>): Promise<T> {
     this.#exports++;
     try {
@@ -66,7 +67,7 @@ export class PendingWork {
   #isDue = false;
   #error: { readonly thrown: unknown } | null = null;
 
-  /** @param isDead whether the process has ended: nothing of it is waited for any more */
+  /** @param isDead whether the process has ended: the run does not wait for its work any more. */
   of(isDead: () => boolean): ProcessWork {
     const work = new ProcessWork(isDead);
     this.#processes.push(work);
@@ -78,12 +79,12 @@ export class PendingWork {
     this.#isDue = true;
   }
 
-  /** What is to be waited for after an event; null if nothing is. */
+  /** The work to wait for after an event; null if there is none. */
   settle(): Promise<void> | null {
     return this.#isDue || this.#processes.some(({ isExporting }) => isExporting) ? this.#settle() : null;
   }
 
-  /** A promise was rejected that no code looks at: a bug of the product, which would end a real process. */
+  /** No code handles the rejection of a promise: a bug of the product, which would end a real process. */
   readonly onRejection = (thrown: unknown): void => {
     this.#error ??= { thrown };
   };

@@ -1,4 +1,4 @@
-/** What a seed draws at its beginning: which faults there are and how often, how slow everything is, and the limits. */
+/** What a seed draws first: which faults there are and how often, how slow everything is, and the limits. */
 
 import type { RetentionPolicy } from "@quoin/backup";
 import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "../src/archive/index.ts";
@@ -33,8 +33,8 @@ export const FAULTS = [
 export type FaultKind = (typeof FAULTS)[number];
 
 /**
- * Marks of the program at which little time passes and much depends on what comes next: a fault that waits for one of
- * them comes at a bad time.
+ * Marks of the program at which little time passes and much depends on the next event: a fault that waits for one comes
+ * at a bad time.
  */
 export const MOMENTS = [
   "raft.pre-campaign",
@@ -79,7 +79,7 @@ export const LOCK_MOMENTS = [
 ] as const;
 export const WATCH_MOMENTS = ["watch.read-from-history", "watch.compacted"] as const;
 
-/** What happens at such a moment. */
+/** The faults that can happen at such a moment. */
 export const AT_MOMENTS = [
   "crash",
   "crash",
@@ -99,26 +99,26 @@ export const AT_MOMENTS = [
 export const CHANGES = ["add", "remove", "replace", "demote", "transfer", "grow", "shrink"] as const;
 export type ChangeKind = (typeof CHANGES)[number];
 
-/** What befalls the store of the archive; `twins`: every member takes itself for the one that archives. */
+/** Faults of the archive's store; `twins`: every member considers itself the archiver. */
 export const STORE_FAULTS = ["away", "slow", "twins"] as const;
 export type StoreFaultKind = (typeof STORE_FAULTS)[number];
 
-/** What an administrator takes away from the guest. */
+/** The credential that an administrator takes from the guest. */
 export type RevocationKind = "api-key" | "user";
 
 export interface Plan {
-  /** Nothing goes wrong: there is one election, and every request is answered. */
+  /** There are no faults: there is one election, and every request is answered. */
   readonly isSteady: boolean;
-  /** More is lost than a cluster gets over: nothing wrong may happen, and perhaps nothing happens any more. */
+  /** More is lost than a cluster survives: it must break no rule, but it may stop. */
   readonly isBeyond: boolean;
   /** Voters before the faults begin. */
   readonly members: number;
   /** How long faults and changes last, in milliseconds. */
   readonly durationMs: number;
-  /** Mean milliseconds between two faults of the kind; those that are not there do not happen. */
+  /** Mean milliseconds between two faults of the kind; missing kinds do not happen. */
   readonly faults: ReadonlyMap<FaultKind, number>;
   readonly changes: ReadonlyMap<ChangeKind, number>;
-  /** There are two administrators who know nothing of each other. */
+  /** There are two administrators that do not know of each other. */
   readonly isContended: boolean;
   readonly network: NetworkPlan;
   /** Mean milliseconds of a log write, and of a sync of the state. */
@@ -134,18 +134,18 @@ export interface Plan {
   /** The share of writes that last for a few seconds only. */
   readonly ttlShare: number;
   readonly isSmall: boolean;
-  /** When the faults are over the clients go on until everybody has caught up with them. */
+  /** When the faults are over, the clients go on until all members have caught up with them. */
   readonly isBusyAtRest: boolean;
   readonly limits: ReplicaLimits;
-  /** Null if nobody uses locks. */
+  /** Null if no client uses locks. */
   readonly locks: LockPlan | null;
-  /** Null if nobody uses memory regions. */
+  /** Null if no client uses memory regions. */
   readonly memory: MemoryPlan | null;
-  /** Null if nobody watches keys or locks. */
+  /** Null if there are no watchers. */
   readonly watches: WatchPlan | null;
-  /** Null if nobody uses event logs. */
+  /** Null if no client uses event logs. */
   readonly logs: EventLogPlan | null;
-  /** Null if everybody asks as the owner of the cluster. */
+  /** Null if all clients act as the owner of the cluster. */
   readonly accounts: AccountPlan | null;
   /** Null if the log is not archived. */
   readonly archive: ArchivePlan | null;
@@ -153,118 +153,118 @@ export interface Plan {
   readonly releases: ReleasePlan | null;
 }
 
-/** How the log is archived, and how well its store does what it is asked. */
+/** How the log is archived, and how reliable its store is. */
 export interface ArchivePlan {
   readonly limits: ArchiveLimits;
   /** Between two snapshots, in milliseconds. */
   readonly intervalMs: number;
-  /** Null if everything is kept. */
+  /** Null if all objects are kept. */
   readonly retention: RetentionPolicy | null;
-  /** Mean of what a request takes, in milliseconds. */
+  /** Mean duration of a request, in milliseconds. */
   readonly requestMs: number;
   /** The share of requests that fail. */
   readonly failureShare: number;
   /** Objects that a request lists at most. */
   readonly pageObjects: number;
-  /** Mean milliseconds between two faults of the kind; those that are not there do not happen. */
+  /** Mean milliseconds between two faults of the kind; missing kinds do not happen. */
   readonly faults: ReadonlyMap<StoreFaultKind, number>;
 }
 
-/** The release before has founded the cluster, and some processes are still of it. */
+/** The previous release has founded the cluster, and some processes still run it. */
 export interface ReleasePlan {
-  /** The share of the starts that are of the release before, while the cluster version allows it. */
+  /** The share of the starts with the previous release, while the cluster version allows it. */
   readonly formerShare: number;
 }
 
-/** Who asks as a guest, and how long that goes well. */
+/** Which clients act as a guest, and for how long. */
 export interface AccountPlan {
-  /** One client of each kind in so many is a guest: half of those by an API key, the others by a login. */
+  /** One client of each kind in this many is a guest: half of those with an API key, the others with a login. */
   readonly guestOneIn: number;
-  /** What is taken away, each at a time of its own. */
+  /** What the administrator takes away, each at a time of its own. */
   readonly revocations: readonly RevocationKind[];
 }
 
-/** Who uses event logs. */
+/** The clients that use event logs. */
 export interface EventLogPlan {
   readonly clients: number;
   /** Mean pause between two operations of a client, in milliseconds. */
   readonly pauseMs: number;
 }
 
-/** Who watches keys, and locks. */
+/** The watchers of keys and of locks. */
 export interface WatchPlan {
-  /** Who watches keys: their numbers begin at 1. */
+  /** Number of watchers of keys: their ids begin at 1. */
   readonly clients: number;
-  /** Who watches locks: their numbers follow. */
+  /** Number of watchers of locks: their ids follow. */
   readonly lockClients: number;
-  /** Mean pause between two times at which a watcher changes its mind, in milliseconds. */
+  /** Mean pause between two decisions of a watcher, in milliseconds. */
   readonly pauseMs: number;
   readonly limits: WatchLimits;
 }
 
-/** Who uses memory regions, and how many there are at a time. */
+/** The clients that use memory regions, and the number of regions at a time. */
 export interface MemoryPlan {
   readonly clients: number;
   /** Mean pause between two operations of a client, in milliseconds. */
   readonly pauseMs: number;
   readonly regions: number;
-  /** Some have more than one segment. */
+  /** Some regions have more than one segment. */
   readonly isLarge: boolean;
   /** The share of operations that only read. */
   readonly readShare: number;
 }
 
-/** Who uses which locks. */
+/** The clients that use locks, and the locks. */
 export interface LockPlan {
   readonly clients: number;
   /** Mean pause between two operations of a client, in milliseconds. */
   readonly pauseMs: number;
   readonly exclusiveLocks: number;
   readonly readWriteLocks: number;
-  /** Of every lock. */
+  /** TTL of every lock. */
   readonly ttlSeconds: number;
   readonly lockDelaySeconds: number;
-  /** The share of those that only read, of who asks for a read-write lock. */
+  /** The share of requests for a read-write lock that only read. */
   readonly readShare: number;
   /** Keys that are written under holds. */
   readonly keys: number;
 }
 
-/** One run in so many has no faults. */
+/** One run in this many has no faults. */
 const STEADY_ONE_IN = 12;
-/** And lasts for this share of the time of others: a lot happens in it, and little that is new. */
+/** The share of the usual duration of such a run: it has many operations, and few new situations. */
 const STEADY_SHARE = 0.4;
-/** One in so many of the others loses more than a minority of its disks. */
+/** One in this many of the others loses more than a minority of its disks. */
 const BEYOND_ONE_IN = 15;
 /** Entries between two comparisons of the states of all members. */
 const CHECKPOINT_ENTRIES = 50;
-/** How long answers are stored where they are to be dropped within the run. */
+/** How long answers are stored in runs in which they must be dropped. */
 const SHORT_WINDOW_MS = 30_000;
-/** So many times rarer are hanging disks than other faults: it takes half a minute to get over one. */
+/** Hanging disks are this many times rarer than other faults: a cluster needs half a minute to get over one. */
 const HANGS_ONE_IN = 5;
-/** A fault or change is there in this share of the runs. */
+/** Each kind of fault or change is there in this share of the runs. */
 const PRESENCE = 0.6;
 /** There are locks in this share of the runs. */
 const LOCKS_PRESENCE = 0.5;
-/** And memory regions in this one. */
+/** Share of the runs with memory regions. */
 const MEMORY_PRESENCE = 0.4;
-/** So many times as fast snapshots with regions are sent. */
+/** Snapshots with regions are sent this many times faster. */
 const REGIONS_SENT_FASTER = 10;
-/** And watchers of keys in this one. */
+/** Share of the runs with watchers of keys. */
 const WATCHES_PRESENCE = 0.5;
-/** And of locks, where there are locks and watchers of keys, in this one of those. */
+/** Of the runs with locks and watchers of keys, the share with watchers of locks. */
 const LOCK_WATCHES_PRESENCE = 0.8;
-/** And event logs in this one. */
+/** Share of the runs with event logs. */
 const LOGS_PRESENCE = 0.3;
-/** And guests in this one. */
+/** Share of the runs with guests. */
 const ACCOUNTS_PRESENCE = 0.5;
-/** And an archive in this one. */
+/** Share of the runs with an archive. */
 const ARCHIVE_PRESENCE = 0.35;
 
-/** And in this one the cluster was founded by the release before. */
+/** Share of the runs whose cluster was founded by the previous release. */
 const RELEASES_PRESENCE = 0.4;
 
-/** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
+/** Draws that only some clients need, each from a stream of its own, so that they change nothing else. */
 export interface ClientStreams {
   readonly locks: RandomStream;
   readonly memory: RandomStream;
@@ -293,7 +293,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   const memoryPlan = drawMemory(memory);
   const drawn = withHistory(drawLimits(random, isSmall, isSteady), watchPlan === null ? null : watches);
   const limits = withReleases(memoryPlan === null ? drawn : withRegions(drawn), releases);
-  // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
+  // If the log is not kept for lagging members, or each message takes one entry, clients that go on are too fast.
   const isKept = isLogKept(limits);
   return {
     isSteady,
@@ -331,7 +331,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   };
 }
 
-/** Whether nobody falls so far behind that only a snapshot helps, which may take long. */
+/** Whether the log is kept for lagging members: otherwise they need a snapshot, which may take long. */
 export function isLogKept({ compaction }: ReplicaLimits): boolean {
   return compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
 }
@@ -357,7 +357,7 @@ function drawWatches(random: RandomStream, lockWatches: RandomStream | null): Wa
   };
 }
 
-/** Where somebody watches, the history of changes is often so short that not everybody keeps up with it. */
+/** With watchers, the history of changes is often so short that some watchers do not keep up with it. */
 function withHistory(limits: ReplicaLimits, random: RandomStream | null): ReplicaLimits {
   if (random === null) {
     return limits;
@@ -380,14 +380,17 @@ function withHistory(limits: ReplicaLimits, random: RandomStream | null): Replic
   };
 }
 
-/** Regions make states large: those are sent faster, so that several members, one after the other, catch up in time. */
+/**
+ * Regions make states large. Their snapshots are sent faster, so that several members, one after the other, catch up in
+ * time.
+ */
 function withRegions(limits: ReplicaLimits): ReplicaLimits {
   const { snapshots } = limits;
   const bytesPerSecond = snapshots.bytesPerSecond * REGIONS_SENT_FASTER;
   return { ...limits, snapshots: { ...snapshots, bytesPerSecond } };
 }
 
-/** What came with later releases than the rest. */
+/** Draws that came with later releases. */
 function withReleases(limits: ReplicaLimits, random: RandomStream): ReplicaLimits {
   const maintenance = { ...limits.maintenance, versionRaiseMs: random.whole(100, 2_000) };
   return { ...limits, maintenance };
@@ -480,7 +483,7 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
   const replayWindowMs = isPruning ? SHORT_WINDOW_MS : DEFAULT_REPLICA_LIMITS.state.replayWindowMs;
   const base: ReplicaLimits = {
     ...DEFAULT_REPLICA_LIMITS,
-    // Runs are short: their members compare states all the same.
+    // Runs are short, but their members must still compare states.
     state: { ...DEFAULT_REPLICA_LIMITS.state, replayWindowMs, checkpointEntries: CHECKPOINT_ENTRIES },
     maintenance: { ...DEFAULT_REPLICA_LIMITS.maintenance, replayWindowMs },
     // Logs are short in every run, so that snapshots are needed.
@@ -523,7 +526,7 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
       bytesPerSecond: random.whole(20_000, 200_000),
     },
     waitersMax: random.whole(4, 40),
-    // Whoever waits while too many do is refused, which must not happen where nothing goes wrong.
+    // A request that waits while too many others do is refused, which must not happen in a run without faults.
     queuedWaitsMax: isSteady ? base.queuedWaitsMax : 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),

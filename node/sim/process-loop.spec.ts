@@ -25,7 +25,7 @@ describe("the event loop of a simulated process", () => {
     });
   });
 
-  it("P55: after a pause lets due timers fire once, then what has arrived, then what asked for a turn", () => {
+  it("P55: after a pause lets due timers fire once, then arrived events, then requested turns", () => {
     loop.every(50, () => {
       log.push("timer");
       loop.immediate(() => log.push("turn"));

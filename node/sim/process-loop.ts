@@ -1,9 +1,9 @@
 /**
  * The event loop of one simulated process, with its clocks.
  *
- * A round is what Node does: timers that are due, then what has arrived, then what asked for a turn of its own. While
- * the process is paused or busy everything waits, and the order stays the same. A process can be made to die at any
- * of its steps: the callbacks, and the points at which it touches the world.
+ * A round is that of Node: due timers, then arrived events, then callbacks that have requested a turn. While the
+ * process is paused or busy, everything waits in the same order. A process can be made to die at any of its steps: the
+ * callbacks, and the points at which it touches the world.
  */
 
 import { InvariantViolation } from "../src/raft/index.ts";
@@ -22,9 +22,9 @@ export interface ProcessLoopOptions {
   readonly random: RandomStream;
   /** Milliseconds of its monotonic clock in one of the run. */
   readonly rate: number;
-  /** What its wall clock shows at the beginning of the run. */
+  /** Its wall clock at the beginning of the run. */
   readonly wallStartMs: number;
-  /** The process dies here and now, in the midst of what it was doing. */
+  /** The process dies here and now, in the middle of its work. */
   readonly onCrash: () => void;
   /** A round is over. */
   readonly onRound: () => void;
@@ -32,23 +32,23 @@ export interface ProcessLoopOptions {
   readonly onMark: (name: string) => void;
 }
 
-/** Ends everything that a process is doing when it dies. */
+/** Ends all work of a process when it dies. */
 class Death extends Error {}
 
-/** What a round takes, in milliseconds. */
+/** Shortest duration of a round, in milliseconds. */
 const ROUND_MS_MIN = 0.005;
 const ROUND_MS_MAX = 0.08;
-/** The monotonic clock of a process begins at a time that means nothing. */
+/** The monotonic clock of a process begins at an arbitrary time. */
 const MONOTONIC_START_MS = 5_000.25;
 
 let running: ProcessLoop | null = null;
 
-/** The process whose callback is running now passes a point at which it may be killed. */
+/** The process of the running callback passes a point at which it may be killed. */
 export function passPoint(): void {
   running?.passPoint();
 }
 
-/** Does something that is no part of the process whose callback is running now: marks and points of it are nobody's. */
+/** Does something outside the process of the running callback: its marks and points belong to no process. */
 export function unwatched(action: () => void): void {
   const outer = running;
   running = null;
@@ -59,12 +59,12 @@ export function unwatched(action: () => void): void {
   }
 }
 
-/** The process whose callback is running now ends here, because it cannot go on. */
+/** Ends the process of the running callback, because it cannot go on. */
 export function die(): never {
   throw new Death();
 }
 
-/** The program has passed a mark: that of the process whose callback is running now. */
+/** The process of the running callback has passed a mark of the program. */
 export function passMark(name: string): void {
   running?.passMark(name);
 }
@@ -80,12 +80,12 @@ export class ProcessLoop implements Clock, Scheduler {
   /** When the next round is due; infinity = none is. */
   #armedMs = Number.POSITIVE_INFINITY;
   #busyUntilMs: number;
-  /** The last time at which it could not do what was due. */
+  /** The last time at which it could not do its due work. */
   #hinderedMs = Number.NEGATIVE_INFINITY;
-  /** Until when its rounds take long, and how long at most. */
+  /** Until when its rounds are slow, and how long each takes at most. */
   #slowUntilMs = 0;
   #slowRoundMs = 0;
-  /** It stops for so long in its next round. */
+  /** Its pause in the next round. */
   #roundPauseMs = 0;
   /** When the last round began, by the monotonic clock. */
   #roundMs = MONOTONIC_START_MS;
@@ -105,7 +105,7 @@ export class ProcessLoop implements Clock, Scheduler {
     return this.#isDead;
   }
 
-  /** Whether it does nothing at the moment. */
+  /** Whether it is paused now. */
   get isPaused(): boolean {
     return this.#busyUntilMs > this.#options.heap.nowMs + ROUND_MS_MAX;
   }
@@ -115,12 +115,12 @@ export class ProcessLoop implements Clock, Scheduler {
     return this.#immediates.length + this.#arrived.length + this.#deferred.length;
   }
 
-  /** Milliseconds of the run since it could not do what was due. */
+  /** Milliseconds of the run since it could last not do its due work. */
   get unhinderedMs(): number {
     return this.isPaused ? 0 : this.#options.heap.nowMs - this.#hinderedMs;
   }
 
-  /** When timers were looked at last, by the monotonic clock. */
+  /** When timers were last checked, by the monotonic clock. */
   get roundMs(): number {
     return this.#roundMs;
   }
@@ -154,7 +154,7 @@ export class ProcessLoop implements Clock, Scheduler {
     return () => this.#timers.delete(timer);
   }
 
-  /** Something has come from outside: a frame, an acknowledgement. */
+  /** Something arrives from outside: a frame or an acknowledgement. */
   arrive(callback: () => void): void {
     if (!this.#isDead) {
       this.#arrived.push(callback);
@@ -171,25 +171,25 @@ export class ProcessLoop implements Clock, Scheduler {
     }
   }
 
-  /** The process does nothing for so long. */
+  /** The process does nothing for this long. */
   pause(durationMs: number): void {
     this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.heap.nowMs + durationMs);
     this.#hinderedMs = this.#busyUntilMs;
   }
 
-  /** The same in the midst of its next round, before what asked for a turn. */
+  /** The same in the middle of its next round, before requested turns. */
   pauseInRound(durationMs: number): void {
     this.#roundPauseMs = durationMs;
   }
 
-  /** Whatever it does takes up to so many milliseconds a round, for so long. */
+  /** Each round takes up to `roundMs` milliseconds, for `durationMs`. */
   slow(durationMs: number, roundMs: number): void {
     this.#slowUntilMs = this.#options.heap.nowMs + durationMs;
     this.#slowRoundMs = roundMs;
     this.#hinderedMs = Math.max(this.#hinderedMs, this.#slowUntilMs);
   }
 
-  /** It goes on at once, and at its usual speed. */
+  /** It resumes at once, at its usual speed. */
   endPause(): void {
     this.#slowUntilMs = 0;
     this.#hinderedMs = Math.min(this.#hinderedMs, this.#options.heap.nowMs);
@@ -198,7 +198,7 @@ export class ProcessLoop implements Clock, Scheduler {
     this.#arm(this.#busyUntilMs);
   }
 
-  /** It dies after passing so many points. */
+  /** It dies after it has passed this number of points. */
   dieAfter(points: number): void {
     this.#pointsLeft = points;
   }
@@ -215,7 +215,7 @@ export class ProcessLoop implements Clock, Scheduler {
     }
   }
 
-  /** Nothing happens in it any more. */
+  /** Ends all activity in it. */
   kill(): void {
     this.#isDead = true;
     this.#timers.clear();
@@ -297,7 +297,7 @@ export class ProcessLoop implements Clock, Scheduler {
     }
   }
 
-  /** Timers that are due, then what has arrived. */
+  /** Runs the due timers, then the arrived events. */
   #beginRound(): void {
     const { heap } = this.#options;
     this.#roundMs = this.monotonicMs();
@@ -313,7 +313,7 @@ export class ProcessLoop implements Clock, Scheduler {
   }
 }
 
-/** What kind of failure of the program an error is, in words. */
+/** The kind of failure that an error of the program is, in words. */
 export function failureOf(error: unknown): { readonly rule: string; readonly details: string } {
   if (error instanceof InvariantViolation) {
     return { rule: `invariant: ${error.rule}`, details: `${error.details}\n${error.stack ?? ""}` };

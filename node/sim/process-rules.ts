@@ -1,4 +1,4 @@
-/** What must hold of one start of a member, in one place: whatever it shows goes to the rules that look at it. */
+/** The rules about one start of a member, in one place: passes each event on to the rules that check it. */
 
 import type { SnapshotManifest } from "../src/peers/index.ts";
 import type { AppendEffect, Message } from "../src/raft/index.ts";
@@ -25,7 +25,7 @@ export class ProcessRules {
     this.#intake = new IntakeRules(process.id, limits.core.followerBytesMax);
   }
 
-  /** The process has been handed a message, which it looks at in its next turn. */
+  /** The process has got a message, which it reads in its next turn. */
   onRead(message: Message): void {
     this.#election.onRead(message);
     this.#leadership.onRead(message);
@@ -41,35 +41,35 @@ export class ProcessRules {
     this.#election.onUnsent(peer);
   }
 
-  /** The peer has restarted: what was not looked at of it is void. */
+  /** The peer has restarted: its unread messages are void. */
   onRestarted(peer: number): void {
     this.#election.onRestarted(peer);
     this.#leadership.onRestarted(peer);
   }
 
-  /** It is told that the process of the peer is not there. */
+  /** It learns that the process of the peer is gone. */
   onGone(peer: number): void {
     this.#election.onGone(peer);
   }
 
-  /** It is sent a snapshot. */
+  /** It receives a snapshot. */
   onSnapshot(): void {
     this.#election.onSnapshot();
   }
 
-  /** A snapshot is offered, and judged in the same callback; null = nobody can read what is offered. */
+  /** A snapshot is offered, and judged in the same callback; null = the offer cannot be decoded. */
   onOffer(manifest: SnapshotManifest | null): void {
     if (manifest !== null) {
       this.#install.onOffer(manifest);
     }
   }
 
-  /** The state of a snapshot, applied up to `after`, has taken the place of the own one. */
+  /** The state of a snapshot, applied up to `after`, has taken the place of its own. */
   onInstalled(before: number, after: number): void {
     this.#install.onInstalled(before, after);
   }
 
-  /** It passes a mark in the midst of a turn, at which it is in this term. */
+  /** It passes a mark in the middle of a turn, in this term. */
   onMark(name: string, term: () => number): void {
     switch (name) {
       case "raft.pre-campaign":
@@ -95,7 +95,7 @@ export class ProcessRules {
     this.#leadership.onWrite(append);
   }
 
-  /** The process has looked at all that it was handed; `writing` is the log write that is under way. */
+  /** The process has read all its messages; `writing` is the log write in flight. */
   onTurn(status: ReplicaStatus, writing: Writing | null): void {
     this.#election.onTurn(status.role, status.term);
     this.#leadership.onTurn(status);

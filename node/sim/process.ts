@@ -38,7 +38,7 @@ import { SimState } from "./sim-state.ts";
 import { nameOfType, SimTransport } from "./sim-transport.ts";
 import type { Trace } from "./trace.ts";
 
-/** What is the same for all processes of a run. */
+/** The environment that all processes of a run share. */
 export interface World {
   readonly heap: EventHeap;
   readonly network: Network;
@@ -57,15 +57,15 @@ export interface World {
   readonly onMark: (process: Process, name: string) => void;
 }
 
-/** Whom the process belongs to, and what it tells of itself. */
+/** The owner of the process, and its reports to the owner. */
 export interface ProcessUser {
   readonly id: number;
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
   readonly disk: Disk;
-  /** Until when the store does nothing at all. */
+  /** The store does nothing until this time. */
   readonly stalledUntilMs: (store: "log" | "state") => number;
-  /** Whether the next write of the store fails; asked when it is about to happen. */
+  /** Whether the next write of the store fails; called right before it. */
   readonly takeFailure: (store: "log" | "state") => boolean;
   readonly onDeath: (process: Process) => void;
   readonly onRemoved: () => void;
@@ -73,18 +73,18 @@ export interface ProcessUser {
   readonly onHealed: () => void;
 }
 
-/** What this release can run, and what the one before could. */
+/** The versions that this release can run, and those of the release before. */
 const VERSIONS: VersionRange = CLUSTER_VERSIONS;
 const FORMER_VERSIONS: VersionRange = { min: CLUSTER_VERSIONS.min, max: CLUSTER_VERSIONS.min };
-/** Monotonic clocks run wrong by up to this share. */
+/** Largest error of a monotonic clock, as a share. */
 export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;
 const WALL_ERROR_MS = 3_600_000;
-/** What a disk takes at most, in the mean, when the cluster is left in peace. */
+/** Largest mean delay of a disk when the faults are over. */
 const CALM_DISK_MS = 1;
-/** The mark that is passed when a member gives its leader up. */
+/** The mark of a member that gives its leader up. */
 const CAMPAIGN = "raft.pre-campaign";
-/** How long asking another member who there is takes at least, in milliseconds. */
+/** Shortest time of an inquiry to another member about the members, in milliseconds. */
 const INQUIRY_MS = 300;
 
 export class Process {
@@ -97,7 +97,7 @@ export class Process {
   /** Null if the log is not archived. */
   readonly backups: MemberBackups | null;
   readonly observed: Observed;
-  /** What it has applied, whether or not its disk has it. */
+  /** The state that it has applied, whether or not its disk has it. */
   readonly state: StateReader;
   readonly #world: World;
   readonly #user: ProcessUser;
@@ -108,18 +108,18 @@ export class Process {
   readonly #versions: VersionRange;
   #damaged: boolean;
   #applied: number;
-  /** Members of whom it asks others. */
+  /** Members about which it asks others. */
   readonly #inquiries = new Set<number>();
   /** Its role after its last turn. */
   #role: Role = "follower";
-  /** The highest term of a leader of whom something was read since the last turn; 0 = nothing was. */
+  /** The highest term of a leader whose message was read since the last turn; 0 = none. */
   #heardTerm = 0;
   /** That leader. */
   #heardOf = 0;
-  /** It was asked to campaign since the last turn. */
+  /** It got a request to campaign since the last turn. */
   #isAsked = false;
 
-  /** `told` are the other members, for one that cannot know them yet. */
+  /** `told` are the other members, for a process that cannot know them yet. */
   constructor(world: World, user: ProcessUser, told: Told | null) {
     const { heap, network, plan, processes, disks, trace, rules, limits, clusterId } = world;
     const { id, incarnation, disk, stalledUntilMs, takeFailure } = user;
@@ -240,7 +240,7 @@ export class Process {
     this.loop.arrive(() => this.#transport.setPeers(this.#directory.dialed));
   }
 
-  /** What it answers to who asks for the members; null if it knows no cluster. */
+  /** Its answer to a process that asks for the members; null if it knows no cluster. */
   get told(): Told | null {
     const cluster = clusterOf(this.replica.state);
     return cluster === undefined
@@ -248,7 +248,7 @@ export class Process {
       : { members: claimedMembers(cluster), index: this.replica.status().appliedIndex };
   }
 
-  /** The process finds so much room on its disk, in a callback of its own. */
+  /** The process finds this much space on its disk, in a callback of its own. */
   setDiskSpace(space: Parameters<Replica["setDiskSpace"]>[0]): void {
     this.replica.setDiskSpace(space);
     // It may act on that, and end, before its turn is over.
@@ -256,13 +256,13 @@ export class Process {
     this.#world.rules.room.onTurn(this.replica.status(), configuration);
   }
 
-  /** Whether it may say that there is too little room for what makes the state larger. */
+  /** Whether it may report that there is too little space for a write that makes the state larger. */
   get mayLackRoom(): boolean {
     const configuration = configurationOf(this.state);
     return this.#world.rules.room.mayRefuse(this.replica.status(), configuration);
   }
 
-  /** It is killed; nothing of it happens any more. */
+  /** Kills the process; nothing of it happens any more. */
   die(how: string): void {
     if (this.loop.isDead) {
       return;
@@ -275,19 +275,19 @@ export class Process {
     this.#user.onDeath(this);
   }
 
-  /** Whether a process of another directory would be let in under the id. */
+  /** Whether it would let a process of another directory in under the id. */
   admits(id: number, incarnation: string): boolean {
     const source = { ...this.#view().self, memberId: id, incarnation, boot: 1, damaged: false };
     const hello: Hello = { ...this.#transport.hello("control", this.#view().self), source };
     return this.#transport.judge(hello) === null;
   }
 
-  /** What it knows of an id: its incarnation, "" if nobody has claimed it, undefined if it is nobody's. */
+  /** What it knows of an id: its incarnation, "" if no process has claimed it, undefined if no member has it. */
   incarnationOf(id: number): string | undefined {
     return this.#directory.incarnationOf(id);
   }
 
-  /** Snapshots under way from here. */
+  /** Snapshots that it is sending. */
   get streams(): number {
     return this.#world.network.streams.filter((stream) => stream.isFrom(this.#transport)).length;
   }
@@ -307,10 +307,10 @@ export class Process {
     this.#rules.onMark(name, () => this.replica.status().term);
     if (name === CAMPAIGN) {
       const { term } = this.replica.status();
-      // A sole voter has nobody to wait for.
+      // A sole voter has no other member to wait for.
       const isAlone = clusterOf(this.state)?.configuration.voters.length === 1;
       const isHeard = this.#heardTerm >= term && !this.#isAsked && !isAlone;
-      must(!isHeard, "I24 nobody campaigns before it has read what a leader sent", () => {
+      must(!isHeard, "I24 a member reads what its leader has sent before it campaigns", () => {
         return `m${this.memberId} in term ${term}: a leader of term ${this.#heardTerm} was heard`;
       });
     }
@@ -340,7 +340,10 @@ export class Process {
     this.#isAsked ||= type === FrameType.TimeoutNow;
   }
 
-  /** How the message stands to the durable log of this member, in words; null if it tells of no log. */
+  /**
+   * The relation of the message to the durable log of this member, in words; null if the message says nothing about a
+   * log.
+   */
   #relationOf(message: Message): string | null {
     const { disk } = this.#user;
     const { first, prevTerm, last, lastTerm } = disk.meta;
@@ -379,13 +382,13 @@ export class Process {
     this.#transport.setPeers(this.#directory.dialed);
   }
 
-  /** Somebody is connected whom this member does not know: it asks others who there is, until it does. */
+  /** A peer is connected that this member does not know. It asks others for the members until it knows the peer. */
   #onConnected(peer: number, restarted: boolean): void {
     if (restarted) {
       this.#rules.onRestarted(peer);
     }
     if (restarted && this.#heardOf === peer) {
-      // What a former start of it has sent counts for nothing.
+      // Messages of a former start do not count.
       this.#heardTerm = 0;
     }
     if (this.#directory.mayBeMember(peer) && !this.#inquiries.has(peer)) {
@@ -447,7 +450,7 @@ export class Process {
     const { rules } = this.#world;
     const { id, disk } = this.#user;
     rules.onHealed(this.observed);
-    // From here on it is, also if this process hears no more of it.
+    // It is whole from now on, even if this process does not learn it.
     this.#user.onHealed();
     this.#world.trace.say(id, "is whole again", [disk.meta.last]);
   }
@@ -462,7 +465,7 @@ function entryTermOf(row: Uint8Array | undefined): number | undefined {
   return row === undefined ? undefined : entryTerm(row);
 }
 
-/** Null if it was spoilt on its way. */
+/** Null if it was damaged on its way. */
 function readManifest(body: Uint8Array): SnapshotManifest | null {
   try {
     return decodeManifest(body);
@@ -474,7 +477,7 @@ function readManifest(body: Uint8Array): SnapshotManifest | null {
   }
 }
 
-/** The release of a process: this one, once it has applied a newer cluster version, or when all goes well. */
+/** The release of a process: the present one if it has applied a newer cluster version, or if the faults are over. */
 function versionsOf({ plan, network, releases }: World, state: StateReader): VersionRange {
   const isOpen = plan.releases !== null && !network.isCalm && (clusterOf(state)?.version ?? 0) <= FORMER_VERSIONS.max;
   return isOpen && releases.chance(plan.releases.formerShare) ? FORMER_VERSIONS : VERSIONS;

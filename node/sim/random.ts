@@ -1,13 +1,13 @@
 /**
- * Random numbers of a run: one stream for each concern, so that drawing more in one of them disturbs no other.
+ * Random numbers of a run: one stream for each concern, so that more draws in one do not change another.
  *
- * A seed is spread by splitmix32; the streams are xoshiro128** (Blackman, Vigna 2018).
+ * splitmix32 spreads the seed; the streams are xoshiro128** (Blackman, Vigna 2018).
  */
 
-/** What is drawn apart from everything else. */
+/** A concern with a stream of its own. */
 export type Concern = (typeof CONCERNS)[number];
 
-/** A new one comes last: so the others stay what they are. */
+/** A new concern must come last, so that the others stay the same. */
 const CONCERNS = [
   "plan",
   "network",
@@ -29,7 +29,7 @@ const CONCERNS = [
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;
 
-/** So many seeds are there, from 0 on. */
+/** Number of seeds, from 0 on. */
 export const SEEDS = TWO_POW_32;
 
 export class RandomStream {
@@ -69,7 +69,7 @@ export class RandomStream {
     return from + this.below(to - from + 1);
   }
 
-  /** A number from which a stream of its own can be made. */
+  /** A number that can seed another stream. */
   word(): number {
     return this.below(TWO_POW_32);
   }
@@ -102,7 +102,7 @@ export function streamsOf(seed: number): Record<Concern, RandomStream> {
   return Object.fromEntries(streams) as Record<Concern, RandomStream>;
 }
 
-/** A stream of its own that follows from a number alone. */
+/** A stream that follows from a number alone. */
 export function streamOf(seed: number): RandomStream {
   return new RandomStream(Uint32Array.from({ length: 4 }, wordsOf(seed)));
 }

@@ -1,9 +1,9 @@
-/** What runs have reached: marks of the program, and types of frames by the role of who reads them. */
+/** What runs have reached: marks of the program, and types of frames by the role of their reader. */
 
 export class Reach {
   readonly #counts = new Map<string, number>();
 
-  /** Names with how often they were reached. */
+  /** Names with the number of times each was reached. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -12,7 +12,7 @@ export class Reach {
     this.#add(name, 1);
   }
 
-  /** A frame of the type is handed to a member of the role. */
+  /** A member of the role gets a frame of the type. */
   onFrame(role: string, type: string): void {
     this.#add(pairOf(role, type), 1);
   }

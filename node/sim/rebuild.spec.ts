@@ -1,6 +1,6 @@
 /**
- * Restores at random points of random histories: the state that is rebuilt from a backup is the one that the cluster had. The
- * histories are those of simulated clusters, with operations of every kind, changes of members and several leaders.
+ * Restores at random points of random histories: the rebuilt state is the one that the cluster had. The histories come
+ * from simulated clusters, with operations of every kind, changes of members and several leaders.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,9 +1,9 @@
-/** What a run came to, in words: one line if all is well, everything that helps to understand it if not. */
+/** The result of a run in words: one line if all is well, everything that helps to understand the failure if not. */
 
 import type { RunResult } from "./simulation.ts";
 import type { TraceLine } from "./trace.ts";
 
-/** What is not known inside a run. */
+/** Facts that are not known inside a run. */
 export interface Surroundings {
   /** Short hash of the program's version; "" if it is not known. */
   readonly commit: string;
@@ -48,13 +48,13 @@ function describeScript({ script }: RunResult): string {
   return `members ${plan.members}  faults ${kinds("fault")}  changes ${kinds("change")}  limits ${limits}${steady}  items ${items.length}`;
 }
 
-/** A lane for each member, and what happens in it. */
+/** A lane for each member, with its events. */
 export function describeLines(lines: readonly TraceLine[]): string[] {
   const members = [...new Set(lines.map(({ who }) => who))].filter((who) => who !== 0).sort((a, b) => a - b);
   return lines.map((line) => describeLine(line, members));
 }
 
-/** The same of one line; members without a lane are named before it. */
+/** The same for one line; members without a lane are named before it. */
 export function describeLine({ atMs, who, words }: TraceLine, members: readonly number[] = []): string {
   const name = `m${who}`;
   const lanes = members.map((member) => (member === who ? name.padStart(LANE.length) : LANE)).join("");

@@ -5,7 +5,7 @@ import { type Answer, RequestCalls, type RequestCallsOptions } from "./request-c
 import type { Request } from "./requests.ts";
 
 describe("the outcome of a request whose caller leaves", () => {
-  /** What the process does with the call; `leave` returns whether it was still open. */
+  /** The result of the process for the call; `leave` returns whether the call was still open. */
   let end: (answer: Answer | null) => void;
   let isOpen: boolean;
   let request: Request;

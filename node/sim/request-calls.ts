@@ -1,6 +1,6 @@
 /**
- * Requests of simulated clients on their way: each is one command with an id of its own, which may be sent several times
- * and to several members. All that is asked and answered goes into the record of requests.
+ * Requests of simulated clients on their way. Each is one command with an id of its own. It may be sent several times,
+ * and to several members. The record of requests gets all requests and answers.
  */
 
 import {
@@ -22,16 +22,16 @@ import type { Trace } from "./trace.ts";
 
 export interface RequestCallsOptions {
   readonly heap: EventHeap;
-  /** For request ids. */
+  /** Draws request ids. */
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly calls: Calls;
   readonly requests: Requests;
-  /** Who may ask. */
+  /** The accounts of the clients. */
   readonly accounts: Accounts;
 }
 
-/** What a call of a client came to. */
+/** The outcome of a client's call. */
 export interface Answer {
   readonly error: CoordinationError | null;
   readonly outcome: Outcome | null;
@@ -47,7 +47,7 @@ export class RequestCalls {
     this.#options = options;
   }
 
-  /** Calls that were not answered with a result, but for those whose callers have left. */
+  /** Calls that did not end with a result, not counting those whose callers have left. */
   get failures(): number {
     return this.#failures;
   }
@@ -59,8 +59,8 @@ export class RequestCalls {
   }
 
   /**
-   * Sends the request to the process. `onEnd` gets what the call came to, null if the process is lost. Returns what makes
-   * the caller leave without an answer: then `onEnd` is not called any more.
+   * Sends the request to the process. `onEnd` gets the outcome of the call; null if the process is lost. The returned
+   * function makes the caller leave without an answer: then `onEnd` is not called any more.
    */
   send(process: Process, request: Request, limitMs: number, onEnd: (answer: Answer | null) => void): () => void {
     const { accounts, calls, requests, trace } = this.#options;
@@ -87,7 +87,7 @@ export class RequestCalls {
           request.isUncertain = true;
         } else if (isRevocation(result)) {
           request.refusals++;
-          // Whoever was refused a lock may have been refused in the queue.
+          // A refused request for a lock may have been refused in the queue.
           request.isUncertain ||= operation.kind === "acquire-lock";
         } else if (answer?.outcome != null) {
           requests.onAnswer(request, answer.outcome);

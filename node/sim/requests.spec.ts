@@ -60,7 +60,7 @@ describe("the record of requests", () => {
     requests.check(executed(9, putAt(4)));
   });
 
-  it("refuses that what one call was told does not hold, though another one of the request was executed", () => {
+  it("refuses an entry of a call that was certainly not executed, even if another call of the request was", () => {
     const caller = { memberId: 1, boot: 1, mayLackRoom: true };
     requests.onEnd(request, caller, new CoordinationError("NO_LEADER", ""));
     requests.onEnd(request, { ...caller, boot: 2 }, null);
@@ -70,7 +70,7 @@ describe("the record of requests", () => {
     );
   });
 
-  it("P45: refuses that a deletion finds too little room, or anything without a reason", () => {
+  it("P45: refuses that a deletion finds too little space, or any refusal without a reason", () => {
     const full = new CoordinationError("STORAGE_FULL", "");
     const caller = { memberId: 1, boot: 1, mayLackRoom: true };
     requests.onEnd(request, caller, full);
@@ -80,7 +80,7 @@ describe("the record of requests", () => {
     expect(() => requests.onEnd(request, { ...caller, mayLackRoom: false }, full)).to.throw("P45 one full member");
   });
 
-  it("refuses answers and reads from before what had ended when they began", () => {
+  it("refuses answers and reads that are older than what had ended when they began", () => {
     requests.onAnswer(request, { answer: putAt(4), replayed: "no" });
     const later = begin(2);
     expect(() => requests.onAnswer(later, { answer: putAt(3), replayed: "no" })).to.throw(

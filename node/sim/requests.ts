@@ -1,8 +1,8 @@
 /**
- * What clients asked for and what they were told, and the rules between the two.
+ * The requests and answers of clients, and the rules between them.
  *
- * While a run lasts it is seen that time never runs backwards for anybody: whatever ended before an operation began is
- * in what it sees. At the end everything is compared with the one log, replayed by a state machine of its own.
+ * During a run, the rules check that no client sees time run backwards: an operation sees everything that ended before
+ * it began. At the end, they compare everything with the one log, replayed by a state machine of its own.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -16,24 +16,24 @@ import {
 import { Attempts, type Caller } from "./attempts.ts";
 import { must } from "./rule-violation.ts";
 
-/** A request, however often it was sent. */
+/** A request with all of its attempts. */
 export interface Request {
   readonly requestId: Uint8Array;
   readonly principal: Principal;
   readonly operation: ClientOperation;
-  /** When it was sent first. */
+  /** When it was first sent. */
   readonly startMs: number;
-  /** The greatest revision that anybody had been told when it began. */
+  /** The greatest revision in any answer when it began. */
   readonly floor: number;
-  /** What it was answered; null = nothing yet. */
+  /** Its answer; null = none yet. */
   answer: Result | CoordinationError | null;
-  /** Whether a call of it may have been executed, for all that its client knows. */
+  /** Whether a call of it may have been executed, as far as its client knows. */
   isUncertain: boolean;
   /** Calls of it that were certainly not executed. */
   refusals: number;
 }
 
-/** An entry of the log that is the first execution of a request. */
+/** The first execution of a request, as an entry of the log. */
 export interface Execution {
   readonly index: number;
   readonly answer: Result | CoordinationError;
@@ -41,7 +41,7 @@ export interface Execution {
 
 /** A process that has answered a call. */
 export interface AnsweringProcess extends Caller {
-  /** It may say that there is too little room for what makes the state larger. */
+  /** It may report that there is too little space for a write that makes the state larger. */
   readonly mayLackRoom: boolean;
 }
 
@@ -51,7 +51,7 @@ export class Requests {
   #floor = 0;
   #reads = 0;
 
-  /** The greatest revision that anybody was told. */
+  /** The greatest revision in any answer. */
   get floor(): number {
     return this.#floor;
   }
@@ -74,23 +74,23 @@ export class Requests {
     return begun;
   }
 
-  /** A call of the request has ended at the process: with an error, with null as it was executed, or it got lost. */
+  /** A call of the request has ended at the process: with an error, with null after an execution, or lost. */
   onEnd(request: Request, caller: AnsweringProcess, error: CoordinationError | null | "lost"): void {
     const { requestId, operation } = request;
     if (error instanceof CoordinationError && error.reason === "STORAGE_FULL") {
       const what = (): string => `m${caller.memberId}: ${nameOf(request)}`;
       must(operation.kind !== "delete-key", "P45 deleting needs no room", what);
-      must(caller.mayLackRoom, "P45 one full member stops nobody", what);
+      must(caller.mayLackRoom, "P45 one full member stops no caller", what);
     }
     this.#attempts.onEnd(requestId, caller, error);
   }
 
-  /** Holds what every call was told against the rows of the log, when no call is open any more; see `Attempts`. */
+  /** Compares the outcome of every call with the rows of the log, when no call is open any more; see `Attempts`. */
   checkAttempts(rows: readonly Uint8Array[], refused: ReadonlySet<number>): void {
     this.#attempts.check(rows, refused);
   }
 
-  /** A call of the request was answered with what came of it: who was revoked is told nothing of that. */
+  /** A call of the request got its result. The answer for a revoked caller shows no result. */
   onAnswer(request: Request, { answer }: Outcome): void {
     const before = isAcquisition(request) ? null : request.answer;
     must(before === null || isSameAnswer(before, answer), "I12 a request has one answer", () => {
@@ -100,7 +100,7 @@ export class Requests {
     if (answer instanceof CoordinationError) {
       return;
     }
-    // A compare-and-swap that changed nothing tells the revision that it saw.
+    // A compare-and-swap that changed nothing returns the revision that it saw.
     must(answer.revision >= request.floor, "I13 an operation comes after all that ended before it began", () => {
       return `${nameOf(request)} at revision ${answer.revision}, after ${request.floor}`;
     });
@@ -116,12 +116,12 @@ export class Requests {
     this.#floor = Math.max(this.#floor, revision);
   }
 
-  /** When the request was sent first, by its id in hexadecimal digits; undefined if nobody has made it. */
+  /** When the request was first sent, by its id in hexadecimal digits; undefined if there is no such request. */
   startOf(requestId: string): number | undefined {
     return this.#all.find((request) => request.requestId.toHex() === requestId)?.startMs;
   }
 
-  /** Compares everything with what the log has executed, by request ids in hexadecimal digits. */
+  /** Compares everything with the executions of the log, by request ids in hexadecimal digits. */
   check(executions: ReadonlyMap<string, Execution>): void {
     for (const request of this.#all) {
       const execution = executions.get(request.requestId.toHex());
@@ -140,7 +140,7 @@ export class Requests {
   }
 }
 
-/** Of a lock: it is answered again as things are then, and rules of its own hold for that. */
+/** A repeated request for a lock is answered with the present state; rules of its own apply to that. */
 function isAcquisition({ operation }: Request): boolean {
   return operation.kind === "acquire-lock";
 }
@@ -163,7 +163,7 @@ function isSameAnswer(one: Result | CoordinationError, other: Result | Coordinat
   return isDeepStrictEqual(plain(one), plain(other));
 }
 
-/** Buffers and other byte arrays are the same to whoever reads them. */
+/** Buffers and other byte arrays count as equal. */
 function plain(answer: Result): unknown {
   return JSON.parse(JSON.stringify(answer, (_, value) => (value instanceof Uint8Array ? value.toHex() : value)));
 }

@@ -17,18 +17,18 @@ describe("the rules of room", () => {
     rules.onTurn(said(1, "leader"), VOTERS);
   });
 
-  it("P45: let one full member stop nobody", () => {
+  it("P45: let one full member stop no caller", () => {
     expect(rules.mayRefuse(said(1, "leader"), VOTERS)).to.equal(false);
     expect(rules.mayRefuse(said(3, "follower"), VOTERS)).to.equal(false);
   });
 
-  it("let a leader refuse that is short of room, at once and for others", () => {
+  it("let a leader refuse when its own disk is short of space, at once and for others", () => {
     expect(rules.mayRefuse(said(1, "leader", ["the disk is full"]), VOTERS)).to.equal(true);
     rules.onTurn(said(1, "leader", LOW), VOTERS);
     expect(rules.mayRefuse(said(3, "follower"), VOTERS)).to.equal(true);
   });
 
-  it("let a leader refuse when most voters were short of room, also if it is none itself", () => {
+  it("let a leader refuse when most voters were short of space, even if its own disk is not", () => {
     rules.onTurn(said(3, "follower", LOW), VOTERS);
     expect(rules.mayRefuse(said(1, "leader"), VOTERS)).to.equal(true);
     const others = new RoomRules();

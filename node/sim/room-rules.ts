@@ -1,6 +1,7 @@
 /**
- * Who may refuse what makes the state larger, for want of room (P45): a leader whose own disk is short of it, or that of
- * most voters. What a leader has been told may be old, so that whose disk was short once may be taken for short still.
+ * Which member may refuse a write that makes the state larger, for lack of space (P45). A leader may, if its own disk
+ * or the disks of most voters are short of space. A leader's knowledge may be old, so a disk that was short once may
+ * still count as short.
  */
 
 import type { Configuration } from "../src/raft/index.ts";
@@ -11,12 +12,12 @@ type Said = Pick<ReplicaStatus, "memberId" | "role" | "alarms">;
 const SHORT_OF_ROOM: readonly string[] = ["the disk is full", "the disk is nearly full"];
 
 export class RoomRules {
-  /** Members whose disks were short of room at some time. */
+  /** Members whose disks were short of space at some time. */
   readonly #short = new Set<number>();
-  /** There was a leader that had a reason. */
+  /** Some leader had a reason. */
   #hadReason = false;
 
-  /** A member has had a turn, or has found how much room there is, with this configuration applied. */
+  /** A member has had a turn, or has found its free space, with this configuration applied. */
   onTurn(status: Said, configuration: Configuration): void {
     if (isShort(status)) {
       this.#short.add(status.memberId);
@@ -24,7 +25,7 @@ export class RoomRules {
     this.#hadReason ||= status.role === "leader" && this.#hasReason(status, configuration);
   }
 
-  /** Whether the member can have learned from a leader, or as one, that there is too little room. */
+  /** Whether the member can have learned from a leader, or as a leader, that there is too little space. */
   mayRefuse(status: Said, configuration: Configuration): boolean {
     return this.#hadReason || this.#hasReason(status, configuration);
   }

@@ -3,7 +3,7 @@ export class RuleViolation extends Error {
   readonly rule: string;
   readonly details: string;
 
-  /** `rule` is the number and the words of the rule, the same wherever it is checked. */
+  /** `rule` is the number and the text of the rule, the same at each place that checks it. */
   constructor(rule: string, details: string) {
     super(`${rule}: ${details}`);
     this.name = "RuleViolation";
@@ -12,7 +12,7 @@ export class RuleViolation extends Error {
   }
 }
 
-/** Raises a RuleViolation unless the condition holds. The details are built only when it does not. */
+/** Throws a RuleViolation unless the condition holds. Builds the details only then. */
 export function must(condition: boolean, rule: string, details: () => string): asserts condition {
   if (!condition) {
     throw new RuleViolation(rule, details());

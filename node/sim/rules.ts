@@ -1,6 +1,6 @@
 /**
- * What must hold at every step of every member, as far as it shows outside of it: in what it writes, sends, and says
- * of itself. Raises a RuleViolation that names the broken rule.
+ * The rules for every step of every member, as far as they can be seen from outside: in what it writes, sends and
+ * reports. Throws a RuleViolation that names the broken rule.
  */
 
 import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts";
@@ -31,10 +31,10 @@ export interface Observed {
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
   readonly disk: Disk;
-  /** What its process has applied, whether or not its disk has it. */
+  /** The state that its process has applied, whether or not its disk has it. */
   readonly state: StateReader;
   readonly log: SimLog;
-  /** What its process has last said of its commit index. */
+  /** The last commit index that its process has reported. */
   commit: number;
   /** The configuration that it had applied then, if it was leading. */
   configuration: Configuration;
@@ -42,7 +42,7 @@ export interface Observed {
 
 export class Rules {
   readonly #disks = new Map<number, Disk>();
-  /** What was committed when a damaged member began. */
+  /** By damaged member, the committed index when it began. */
   readonly #lostAt = new Map<number, number>();
   readonly log: CanonicalLog;
   readonly membership: MembershipRules;
@@ -55,7 +55,7 @@ export class Rules {
   readonly memory = new MemoryRules();
   readonly logs = new EventLogRules();
   readonly watches: WatchRules;
-  /** The committed log, executed apart from all members. */
+  /** The committed log, executed separately from all members. */
   readonly replay: LiveReplay;
   readonly #leaders = new Map<number, number>();
   readonly #commits = new CommitRecord();
@@ -73,7 +73,7 @@ export class Rules {
     this.replay = new LiveReplay(this.log, limits.state, witnesses);
   }
 
-  /** The highest term that had a leader. */
+  /** The highest term with a leader. */
   get terms(): number {
     return Math.max(0, ...this.#leaders.keys());
   }
@@ -82,7 +82,7 @@ export class Rules {
     return this.#leaders.size;
   }
 
-  /** How often clients have done what leaves something behind. */
+  /** How often clients have done things that leave a trace in the state. */
   get counts(): Record<string, number> {
     const { locks, memory, logs } = this;
     return {
@@ -102,12 +102,12 @@ export class Rules {
     }
   }
 
-  /** The member is none any more: what it had counts for nothing. */
+  /** The member is removed: its data does not count any more. */
   onRetired(id: number): void {
     this.#disks.delete(id);
   }
 
-  /** A write is handed over, and not durable yet. */
+  /** A write is handed over, but not durable yet. */
   onWrite({ id, disk, log }: Observed, append: AppendEffect, meta: LogMeta): void {
     const { from, rows, commit, term } = append;
     must(term >= disk.meta.term, "I2 terms never fall", () => `m${id}: ${term} after ${disk.meta.term}`);
@@ -118,7 +118,8 @@ export class Rules {
     this.membership.onRows(id, rows, commit, meta.last, (index) => rows[index - from] ?? log.row(index));
     this.log.wrote(id, rows, before === undefined ? meta.prevTerm : entryTerm(before));
     for (let index = Math.max(from, 1); index <= Math.min(meta.last, this.log.last); index++) {
-      // What is committed may be missing here, but not be something else in a log that knows it as committed.
+      // Committed entries may be missing here. But a log that knows an entry as committed must not have another one in
+      // its place.
       const row = rows[index - from];
       if (row !== undefined && index <= commit) {
         this.log.committed(id, index, row);
@@ -195,9 +196,10 @@ export class Rules {
   }
 
   /**
-   * A leader has committed what none had: by the configuration that it had before, or that it has now. To an entry of an
-   * earlier term it was led by the word of a voter: the leader of that term has counted, by a configuration of its own.
-   * Who holds what a later leader has committed long ago is not asked: they may have been removed and destroyed since.
+   * A leader is the first to commit something: by the configuration that it had before, or that it has now. For an
+   * entry of an earlier term, a voter's message may have advanced it: the leader of that term has counted, by a
+   * configuration of its own. Entries that a later leader has committed long before are not checked: their holders may
+   * have been removed and destroyed since.
    */
   #onFirstCommit({ id, log, state: applied, configuration: before }: Observed, index: number, term: number): void {
     const row = log.row(index);
@@ -205,7 +207,7 @@ export class Rules {
       return;
     }
     if ([...this.#disks.values()].some((one) => one.fence.damaged || one.isLogLost)) {
-      // Acknowledgements of what was lost count until the loss is known, and are made up for by other rules.
+      // Acknowledgements of lost data count until the loss is known. Other rules make up for them.
       return;
     }
     const holders = new Set<number>();
@@ -239,7 +241,7 @@ export class Rules {
     }
   }
 
-  /** A damaged member takes itself for whole again. */
+  /** A damaged member considers itself whole again. */
   onHealed({ id, disk, state }: Observed): void {
     const needed = this.#lostAt.get(id) ?? 0;
     const { first, last } = disk.meta;

@@ -1,7 +1,7 @@
 /**
- * The script of a run: everything that is done to a cluster, each item with its time and with a number from which all
- * of its own decisions follow. So items can be left out without changing what the others decide, and a script that was
- * written down means the same when the way in which scripts are drawn has changed.
+ * The script of a run: everything that is done to a cluster. Each item has a time, and a number from which all of its
+ * own decisions follow. So items can be left out without a change to the others' decisions. A written script keeps its
+ * meaning when scripts of seeds are drawn differently.
  */
 
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
@@ -19,22 +19,22 @@ import {
 } from "./plan.ts";
 import { type RandomStream, streamsOf } from "./random.ts";
 
-/** `atMs`: milliseconds after the cluster has grown to its first size. `draw`: what its decisions follow from. */
+/** `atMs`: milliseconds after the cluster has grown to its first size. `draw`: the number that decides the details. */
 export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "fault"; readonly kind: FaultKind }
   | { readonly what: "change"; readonly kind: ChangeKind }
   | { readonly what: "operation"; readonly client: number }
-  /** Of the store of the archive. */
+  /** A fault of the archive's store. */
   | { readonly what: "store"; readonly kind: StoreFaultKind }
-  /** Of a client that uses locks. */
+  /** A client that uses locks. */
   | { readonly what: "lock"; readonly client: number }
-  /** Of a client that uses memory regions. */
+  /** A client that uses memory regions. */
   | { readonly what: "memory"; readonly client: number }
-  /** Of a client that uses event logs. */
+  /** A client that uses event logs. */
   | { readonly what: "log"; readonly client: number }
-  /** Of a watcher of keys or, behind those, of locks. */
+  /** A watcher of keys or, with higher numbers, of locks. */
   | { readonly what: "watch"; readonly client: number }
-  /** An administrator takes something away from the guest. */
+  /** An administrator takes a credential from the guest. */
   | { readonly what: "revocation"; readonly kind: RevocationKind }
 );
 
@@ -106,12 +106,12 @@ function timesOf(random: RandomStream, meanMs: number | undefined, untilMs: numb
   return times;
 }
 
-/** Milliseconds with three digits behind the point. */
+/** Milliseconds with three decimal places. */
 function inMicroseconds(atMs: number): number {
   return Math.round(atMs * 1000) / 1000;
 }
 
-/** A script that was written down, with the rule that it has broken. */
+/** A written script, with the rule that it has broken. */
 export interface WrittenScript {
   readonly rule: string;
   /** The mutant of the program that has broken it; null if the program itself did. */
@@ -119,7 +119,7 @@ export interface WrittenScript {
   readonly script: Script;
 }
 
-/** As text, indented, as the formatter has it. */
+/** As indented text, in the form of the formatter. */
 export function encodeScript({ rule, mutant, script }: WrittenScript): string {
   const { seed, plan, items } = script;
   const [faults, changes] = [Object.fromEntries(plan.faults), Object.fromEntries(plan.changes)];
@@ -127,7 +127,7 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
   return `${JSON.stringify({ rule, mutant, seed, plan: { ...plan, faults, changes, archive }, items }, null, 2)}\n`;
 }
 
-/** What plans said before they could say anything else. */
+/** The implied values of plans from before these fields existed. */
 const FORMER_PLAN: Pick<
   Plan,
   | "isBeyond"
@@ -153,10 +153,10 @@ const FORMER_PLAN: Pick<
   releases: null,
 };
 
-/** What plans of watches said before they could say anything else. */
+/** The implied values of watch plans from before these fields existed. */
 const FORMER_WATCHES: Pick<WatchPlan, "lockClients"> = { lockClients: 0 };
 
-/** Limits that were not there when the script was written are the usual ones. */
+/** Limits that did not exist when the script was written have their default values. */
 export function decodeScript(text: string): WrittenScript {
   const { rule, mutant, seed, plan, items } = JSON.parse(text);
   const faults = new Map(Object.entries(plan.faults)) as Plan["faults"];

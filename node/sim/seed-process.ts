@@ -1,6 +1,6 @@
 /**
- * A process that makes runs for another one: a seed comes in, a report goes out. It ends when the other one ends it, or
- * is gone.
+ * A process that makes runs for another one: it receives seeds and sends reports. It ends when the other process ends
+ * it, or is gone.
  */
 
 import { runSeed } from "./seed-run.ts";
@@ -15,5 +15,5 @@ process.on("message", async (seed: number) => {
     }
   });
 });
-// The terminal sends this to everybody, and it is the other process that decides.
+// The terminal sends this signal to all processes; the other process decides.
 process.on("SIGINT", () => undefined);

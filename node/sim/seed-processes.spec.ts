@@ -6,19 +6,19 @@ import { runApart } from "./seed-processes.ts";
 import { runSeed, type SeedReport } from "./seed-run.ts";
 
 const HERE = { isShrunk: false, listener: null };
-/** A process that was killed is gone in milliseconds. */
+/** A killed process is gone in milliseconds. */
 const LIMIT_MS = 20_000;
 const LARGE = 4_000_000_000;
-/** Ends a process when it is to run the seed. */
+/** Ends a process when it gets seed 12. */
 const DIES_OF_12 = 'process.on("message", (seed) => seed === 12 && process.exit(7))';
-/** Leaves a temporary folder behind for each seed, as a process does that is killed while it rebuilds a state. */
+/** Leaves a temporary folder for each seed, like a process that is killed while it rebuilds a state. */
 const LEAVES_FOLDERS = `
   import { mkdtempSync } from "node:fs";
   import { tmpdir } from "node:os";
   process.on("message", (seed) => mkdtempSync(tmpdir() + "/left-of-" + seed + "-"));
 `;
 
-/** Processes that start from now on run this module first. */
+/** Processes that start from now on load this module first. */
 function preload(code: string): void {
   process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(code)}`;
 }
@@ -36,7 +36,7 @@ function childrenAlive(): number {
 }
 
 describe("processes that run seeds", function () {
-  // A run takes a second or two of a processor, of which there may be little.
+  // A run takes one or two seconds of a processor, which may be busy.
   this.timeout(60_000);
 
   const options = process.env.NODE_OPTIONS;
@@ -67,14 +67,14 @@ describe("processes that run seeds", function () {
     }
   });
 
-  it("are as many as there are seeds at most", async () => {
+  it("are at most as many as the seeds", async () => {
     const reports = runApart({ first: 1, count: 1, isShrunk: false }, 9);
     await reports.next();
     expect(childrenAlive()).to.equal(1);
     await reports.return(undefined);
   });
 
-  it("fail the seed that one of them dies of, and go on with the others", async () => {
+  it("fail a seed whose process dies, and go on with the others", async () => {
     preload(DIES_OF_12);
     const reports = await all(runApart({ first: 11, count: 3, isShrunk: false }, 2));
     expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, true, false]);

@@ -1,9 +1,9 @@
 /**
- * Makes runs in several processes of their own at a time. Reports come in the order of the seeds, whoever is done first.
+ * Makes runs in several processes. Reports come in the order of the seeds, even if a later seed is done first.
  *
- * A process that dies is the failure of the seed that it ran. All processes end when the caller stops asking for
- * reports and when this process ends; on a signal, after `stopOnSignals`. Their temporary files go with them: a process
- * that is killed cannot remove its own.
+ * A process that dies is the failure of the seed that it ran. All processes end when the caller requests no more
+ * reports, and when this process ends; on a signal, after `stopOnSignals`. Their temporary files are removed too: a
+ * killed process cannot remove its own.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -13,10 +13,10 @@ import path from "node:path";
 import { repeatSeed, type SeedReport } from "./seed-run.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "seed-process.ts");
-/** Seeds that are begun before the report of the oldest is asked for, for each process: a slow one holds up few. */
+/** Seeds for each process that begin before the report of the oldest is due: so a slow seed delays few others. */
 const AHEAD = 8;
 
-/** Which runs are made, and how. */
+/** The runs to make, and how. */
 export interface SeedOrder {
   readonly first: number;
   readonly count: number;
@@ -28,11 +28,11 @@ interface Waiting {
   readonly resolve: (report: SeedReport) => void;
 }
 
-/** Processes that live, and the folders of their temporary files, of all orders. */
+/** Live processes of all orders, and the folders of their temporary files. */
 const living = new Set<ChildProcess>();
 const folders = new Set<string>();
 
-/** The reports of all seeds, by so many processes. */
+/** The reports of all seeds, from `jobs` processes. */
 export async function* runApart({ first, count, isShrunk }: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
   const processes = new SeedProcesses(Math.min(jobs, count), isShrunk ? ["--shrink"] : []);
   const begun: Promise<SeedReport>[] = [];
@@ -50,14 +50,14 @@ export async function* runApart({ first, count, isShrunk }: SeedOrder, jobs: num
   }
 }
 
-/** From now on a signal that ends this process ends the others as well. */
+/** From now on, a signal that ends this process also ends the others. */
 export function stopOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
       for (const child of living) {
         child.kill("SIGKILL");
       }
-      // A process that is being killed may still add a file: its removal is tried again.
+      // A process may add a file while it is being killed, so the removal is retried.
       for (const folder of folders) {
         removeFolder(folder);
       }
@@ -100,7 +100,7 @@ class SeedProcesses {
     removeFolder(this.#temporary);
   }
 
-  /** Gives the oldest seed that waits to a process that is free, if there are both. */
+  /** Gives the oldest waiting seed to a free process, if there are both. */
   #next(): void {
     if (this.#queue.length === 0) {
       return;
@@ -131,7 +131,7 @@ class SeedProcesses {
     return child;
   }
 
-  /** It has ended, or was never there, or cannot be talked to. */
+  /** It has ended, did not start, or cannot be reached. */
   #onEnd(child: ChildProcess, how: string): void {
     child.kill("SIGKILL");
     living.delete(child);

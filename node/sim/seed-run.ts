@@ -1,4 +1,4 @@
-/** A run and what is told of it, as data that one process can send to another. */
+/** A run and its report, as data that one process can send to another. */
 
 import path from "node:path";
 import { shortCommit } from "./commit.ts";
@@ -10,25 +10,25 @@ import { shrink } from "./shrink.ts";
 import { type RunResult, Simulation } from "./simulation.ts";
 import { type Tally, tallyOf } from "./summary.ts";
 
-/** What a run came to. */
+/** The result of a run. */
 export interface SeedReport extends Hashes {
   readonly seed: number;
   readonly isFailed: boolean;
-  /** A line, or all that helps to understand what is wrong. */
+  /** One line, or everything that helps to understand a failure. */
   readonly words: string;
-  /** Null if its process did not live to tell. */
+  /** Null if its process died before the report. */
   readonly tally: Tally | null;
 }
 
-/** How runs are made. */
+/** How to make runs. */
 export interface Manner {
-  /** Scripts of runs that fail are made short, and kept. */
+  /** Scripts of failed runs are shortened and kept. */
   readonly isShrunk: boolean;
-  /** Gets all that happens, line by line; null = nobody does. */
+  /** Gets all events, line by line; null = no listener. */
   readonly listener: ((line: string) => void) | null;
 }
 
-/** Names the mutant of the program that runs here, if one does. */
+/** The environment variable with the mutant of the program that runs here, if any. */
 const MUTANT_VARIABLE = "QUOIN_MUTANT";
 const MICROSECONDS_PER_MS = 1_000;
 
@@ -56,7 +56,7 @@ export async function runScript(script: Script, repeat: string, { isShrunk, list
   };
 }
 
-/** Makes the script short and keeps it; says where. */
+/** Shortens the script and keeps it; returns a text that names the file. */
 async function keepShrunk(failed: RunResult, rule: string): Promise<string> {
   const { result, runs } = await shrink(failed);
   const { script } = result;

@@ -3,7 +3,7 @@ import { drawScript, type Script, type ScriptItem } from "./script.ts";
 import { shrink } from "./shrink.ts";
 import type { RunResult } from "./simulation.ts";
 
-/** A run that breaks the rule if these items, and at least so many members, are in its script. */
+/** A run that breaks the rule if its script has these items and at least this many members. */
 function simulator(needed: readonly ScriptItem[], members: number): (script: Script) => RunResult {
   return (script) => {
     const isBroken = needed.every((item) => script.items.includes(item)) && script.plan.members >= members;
@@ -21,7 +21,7 @@ describe("a script that is shrunk", () => {
   const script = { ...drawScript(3), plan: { ...drawScript(3).plan, members: 5 } };
   const needed = [17, 18, 120].map((at) => script.items[at] as ScriptItem);
 
-  it("keeps what its failure needs, and nothing else", async () => {
+  it("keeps only what its failure needs", async () => {
     const simulate = simulator(needed, 3);
     const { result, runs } = await shrink(simulate(script), simulate);
     expect(result.script.items).to.deep.equal(needed);
@@ -30,7 +30,7 @@ describe("a script that is shrunk", () => {
     expect(runs).to.be.at.most(200);
   });
 
-  it("is not taken for shorter when it breaks another rule", async () => {
+  it("does not count as shorter when it breaks another rule", async () => {
     const simulate = simulator(script.items, 5);
     const { result } = await shrink(simulate(script), simulate, 20);
     expect(result.script).to.equal(script);

@@ -1,8 +1,8 @@
 /**
- * Makes the script of a failed run as short as it gets: everything goes that the broken rule does not need.
+ * Makes the script of a failed run as short as possible: it removes everything that the broken rule does not need.
  *
- * First what comes after the failure, then ever smaller parts of the items (ddmin; Zeller, Hildebrandt 2002), then
- * members and time. A shorter script counts only if it breaks the same rule.
+ * It first removes the part after the failure, then ever smaller parts of the items (ddmin; Zeller, Hildebrandt 2002),
+ * then members and time. A shorter script counts only if it breaks the same rule.
  */
 
 import type { Script, ScriptItem } from "./script.ts";
@@ -15,12 +15,12 @@ export interface Shrunk {
 }
 
 const RUNS_MAX = 200;
-/** Milliseconds that are tried between the last item and the end. */
+/** Milliseconds to try between the last item and the end. */
 const AIR_MS = [0, 1_000, 5_000];
 
 type Simulate = (script: Script) => RunResult | Promise<RunResult>;
 
-/** The failed run of a shorter script; of the given one if none is shorter. */
+/** The failed run of the shortest script that was found, or of the given one. */
 export async function shrink(
   failed: RunResult,
   simulate: Simulate = simulateOnce,
@@ -39,7 +39,7 @@ class Shrinking {
   readonly #rule: string;
   readonly #simulate: Simulate;
   readonly #runsMax: number;
-  /** Of the shortest script so far. */
+  /** The run of the shortest script so far. */
   result: RunResult;
   runs = 0;
 
@@ -95,7 +95,7 @@ class Shrinking {
     }
   }
 
-  /** The cluster is left in peace right after the last item, or a little later. */
+  /** Tries to end the faults right after the last item, or a little later. */
   async #shrinkTime(): Promise<void> {
     const { plan, items } = this.result.script;
     const endMs = items.at(-1)?.atMs ?? 0;

@@ -1,8 +1,9 @@
 /**
  * The log store of one simulated process.
  *
- * One write at a time goes to the disk, which takes its time and may stall. It lands as a whole, the fence follows, and
- * the process hears of it after that. If the process dies in between, the write may have landed or not.
+ * Only one write at a time goes to the disk, which takes some time and may stall. The write lands as a whole, then the
+ * fence, and then the process gets the acknowledgement. If the process dies in between, the write may have landed or
+ * not.
  */
 
 import { type AppendEffect, entryIndex, entryTerm, invariant } from "../src/raft/index.ts";
@@ -17,13 +18,13 @@ export interface SimLogOptions {
   readonly heap: EventHeap;
   readonly loop: ProcessLoop;
   readonly random: RandomStream;
-  /** Mean of what a write takes, in milliseconds. */
+  /** Mean duration of a write, in milliseconds. */
   readonly writeMs: () => number;
-  /** Until when the disk does nothing at all. */
+  /** The disk does nothing until this time. */
   readonly stalledUntilMs: () => number;
-  /** A write is handed over; what it makes of the log. */
+  /** The process hands over a write, with the log that it leads to. */
   readonly onWrite: (append: AppendEffect, meta: LogMeta) => void;
-  /** A write is on the disk, whoever hears of it. */
+  /** A write is on the disk, whether or not the process still hears of it. */
   readonly onLanded: (meta: LogMeta) => void;
   /** A write is acknowledged. */
   readonly onDurable: (meta: LogMeta) => void;
@@ -51,7 +52,7 @@ export class SimLog implements LogStore {
   #prevTerm: number;
   #sole: boolean;
   #writing: Writing | null = null;
-  /** When the log thread is done with what it was given. */
+  /** When the log thread has finished its present work. */
   #freeMs = 0;
   #isHealing = false;
 
@@ -63,7 +64,7 @@ export class SimLog implements LogStore {
     this.#sole = options.disk.fence.sole;
   }
 
-  /** The row of an entry, if the log holds it durably or is about to. */
+  /** The row of an entry, if the log holds it durably or is writing it. */
   row(index: number): Uint8Array | undefined {
     const append = this.#writing?.append;
     const written = append?.rows[index - append.from];
@@ -77,7 +78,7 @@ export class SimLog implements LogStore {
     return this.#writing !== null;
   }
 
-  /** The write that is under way, and the bytes of its rows. */
+  /** The write in flight, and the bytes of its rows. */
   get writing(): { readonly writeSeq: number; readonly bytes: number } | null {
     if (this.#writing === null) {
       return null;
@@ -93,7 +94,7 @@ export class SimLog implements LogStore {
     if (append.resetTo !== null) {
       this.#first = append.resetTo.index + 1;
       this.#prevTerm = append.resetTo.term;
-      invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
+      invariant(append.from === this.#first, "a log that is reset starts right after the reset index");
     }
     invariant(append.rows.length === 0 || append.from >= this.#first, "entries are written within the log");
     invariant(append.resetTo !== null || append.from <= this.#meta.last + 1, "the log is written densely");
@@ -159,7 +160,7 @@ export class SimLog implements LogStore {
     return rows;
   }
 
-  /** The process has died; `hasReached` says how far a step in flight had come. */
+  /** The process has died; `hasReached` returns how far a step in flight had come. */
   crash(hasReached: () => boolean): void {
     const writing = this.#writing;
     if (writing === null) {
@@ -199,7 +200,7 @@ export class SimLog implements LogStore {
     this.#freeMs = landsMs + 2 * STEP_MS;
     const step = (atMs: number, action: () => void): void => {
       heap.at(atMs, () => {
-        // A process that has died takes its thread with it; what became of the write is settled then.
+        // A dead process takes its thread with it; the outcome of the write is decided at its death.
         if (!loop.isDead) {
           action();
         }
@@ -207,7 +208,7 @@ export class SimLog implements LogStore {
     };
     step(landsMs, () => {
       if (takeFailure()) {
-        // The process ends, and what has become of the write is settled as in any other end.
+        // The process ends. The outcome of the write is decided as in any other end.
         onFailed();
       } else {
         this.#land(writing);

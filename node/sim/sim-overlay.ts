@@ -1,7 +1,7 @@
 /**
- * The newest changes of the state of one simulated process, which die with it.
+ * The newest changes of the state of one simulated process, which are lost when it dies.
  *
- * A process can crash before and after each batch, whether or not the store is given anything then.
+ * A process can crash before and after each batch, even if the store gets nothing then.
  */
 
 import type { Change, KeyRange } from "../src/state/index.ts";
@@ -9,7 +9,7 @@ import { type OverlayLimits, StateOverlay } from "../src/storage/index.ts";
 import { passPoint } from "./process-loop.ts";
 import type { SimState } from "./sim-state.ts";
 
-/** By the number of the start: one hands over nearly every batch, one collects some, one hands over at ticks alone. */
+/** By the number of the start: one flushes nearly every batch, one collects some, one flushes at ticks alone. */
 const LIMITS: readonly OverlayLimits[] = [
   { rowsMax: 8, bytesMax: 1024 },
   { rowsMax: 100, bytesMax: 64 * 1024 },

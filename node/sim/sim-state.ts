@@ -1,7 +1,8 @@
 /**
- * The state store of one simulated process: batches at once, everything else after some time.
+ * The state store of one simulated process. Batches take effect at once, everything else after some time.
  *
- * Views are copies. A state that is being received is gone with its process, unless it was put in its place.
+ * Views are copies. A state that is being received is lost with its process, unless it has taken the place of the
+ * other.
  */
 
 import { compareBytes } from "../src/bytes/index.ts";
@@ -19,16 +20,16 @@ export interface SimStateOptions {
   readonly heap: EventHeap;
   readonly loop: ProcessLoop;
   readonly random: RandomStream;
-  /** Mean of what a sync or a step of a replacement takes, in milliseconds. */
+  /** Mean duration of a sync or of a step of a replacement, in milliseconds. */
   readonly stepMs: () => number;
-  /** Until when the disk does nothing at all. */
+  /** The disk does nothing until this time. */
   readonly stalledUntilMs: () => number;
-  /** A state is read for another member, or is received whole. */
+  /** A state is read for another member, or was received completely. */
   readonly onSnapshot: (index: number, sum: number) => void;
-  /** A received state is where a start would open it; it has come to this index. */
+  /** A received state, applied up to this index, is where a start would open it. */
   readonly onPlaced: (index: number) => void;
   readonly onSwitched: () => void;
-  /** Whether what would be done now fails. */
+  /** Whether the next operation fails. */
   readonly takeFailure: () => boolean;
   /** A sync has failed. */
   readonly onFailed: () => void;
@@ -42,7 +43,7 @@ export class SimState implements MemberStateStore {
 
   constructor(options: SimStateOptions) {
     this.#options = options;
-    // As the store on a disk does it: a crash may have come between a batch and what it drops.
+    // As the real store does: a crash may have come between a batch and the deletions that belong to it.
     this.#live.write([], [droppedReplays(this.#live)]);
   }
 
@@ -58,7 +59,7 @@ export class SimState implements MemberStateStore {
     return true;
   }
 
-  /** Whether another state is in its place already, so that the log may begin behind this one. */
+  /** Whether a received state has taken its place, so that the log may begin behind that one. */
   get isPlaced(): boolean {
     return this.#options.disk.placed !== null;
   }
@@ -151,7 +152,7 @@ export class SimState implements MemberStateStore {
     onSwitched();
   }
 
-  /** Something that the state thread does; told if the process still lives. */
+  /** A step of the state thread; the process hears of it if it is still alive. */
   #step(action: () => void, done: () => void): void {
     const { heap, loop, random, stepMs, stalledUntilMs } = this.#options;
     heap.at(Math.max(heap.nowMs, stalledUntilMs()) + random.exponential(stepMs()), () => {
@@ -237,7 +238,7 @@ class SimReplacement implements StateReplacement {
   }
 }
 
-/** Takes rows off the end: of `maxBytes` together, or one that is larger. */
+/** Takes rows off the end: up to `maxBytes` together, or a single larger one. */
 function takeRows(rows: Row[], maxBytes: number): Row[] {
   const taken: Row[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * The connections of one simulated process, with the rules of the real ones: each member dials each other, a handshake
- * is judged before anything else, a newer connection takes the place of an older one with all that is unread, and a
+ * The connections of one simulated process, with the rules of the real ones. Each member dials each other one. A
+ * handshake is checked before anything else. A newer connection replaces an older one and all its unread frames. A
  * higher boot ends everything of lower ones.
  */
 
@@ -26,37 +26,37 @@ import type { Network } from "./network.ts";
 import { type ProcessLoop, passPoint } from "./process-loop.ts";
 import { SnapshotStream } from "./snapshot-stream.ts";
 
-/** What the member behind it is told. Called in callbacks of its process. */
+/** The events for the member behind the transport. Called in callbacks of its process. */
 export interface TransportUser {
   view(): AcceptorView;
   replica(): Replica;
   onFrameSent(to: number, frame: Frame): void;
   /** No connection has taken a frame. */
   onFrameUnsent(to: number): void;
-  /** A frame is about to be handed to the driver. */
+  /** A frame goes to the driver next. */
   onFrame(from: number, frame: Frame): void;
   onConnected(peer: number, restarted: boolean): void;
-  /** Nothing listens where the peer should. */
+  /** No process listens at the peer's address. */
   onGone(peer: number): void;
   onSnapshot(): void;
-  /** A snapshot is offered with this manifest, which may be spoilt. */
+  /** A snapshot with this manifest is offered; it may be damaged. */
   onManifest(body: Uint8Array): void;
-  /** Who there is, for members that ask. */
+  /** The members, for a process that asks for them. */
   told(): Told | null;
   onRefused(peer: number, refusal: IdentityRefusal): void;
 }
 
-/** A verified peer, as a handshake has told. */
+/** A verified peer, as its handshake describes it. */
 export interface Accepted {
   readonly incarnation: string;
   readonly boot: number;
   readonly damaged: boolean;
-  /** Only those who dial say which versions they can run. */
+  /** Only the dialing side sends the versions that it can run. */
   readonly versions: VersionRange | null;
 }
 
 const LINK_KINDS: readonly LinkKind[] = ["control", "log"];
-/** Snapshots that a process takes in at a time. */
+/** Snapshots that a process receives at a time. */
 const INCOMING_SNAPSHOTS_MAX = 2;
 /** The name of a type of frames. */
 export function nameOfType(type: number): string {
@@ -126,7 +126,7 @@ export class SimTransport implements Transport {
 
   // ---- For the member ----
 
-  /** The members that there are now, as far as this one knows. */
+  /** Sets the members, as far as this one knows them. */
   setPeers(members: readonly PeerMember[]): void {
     const others = new Map(members.filter(({ memberId }) => memberId !== this.memberId).map((m) => [m.memberId, m]));
     for (const [id, links] of this.#links) {
@@ -150,13 +150,13 @@ export class SimTransport implements Transport {
     }
   }
 
-  /** Ends all connections that were dialed, and dials anew. */
+  /** Ends all dialed connections, and dials again. */
   redial(members: readonly PeerMember[]): void {
     this.setPeers([]);
     this.setPeers(members);
   }
 
-  /** What a frame to or from another member is, in words. */
+  /** A frame to or from another member, in words. */
   describe(from: number, { type, body }: Frame): string {
     const name = nameOfType(type);
     if (!isMessageType(type)) {
@@ -177,7 +177,7 @@ export class SimTransport implements Transport {
     return { protocol: PROTOCOL_VERSIONS, kind, clusterId, source: self, target, joinToken: "", dialHint: null };
   }
 
-  /** A handshake has arrived: why it is refused, or null. */
+  /** A handshake has arrived. Returns the reason of a refusal, or null. */
   onHello(hello: Hello, connection: Connection): IdentityRefusal | null {
     const refusal = this.#judge(hello);
     if (refusal !== null) {
@@ -193,7 +193,7 @@ export class SimTransport implements Transport {
     return null;
   }
 
-  /** The same for a snapshot; BUSY says nothing about who asked. */
+  /** The same for a snapshot; BUSY says nothing about the identity. */
   onSnapshotHello(hello: Hello, stream: SnapshotStream): IdentityRefusal | "BUSY" | null {
     const { source } = hello;
     const before = this.#snapshots.get(source.incarnation);
@@ -214,7 +214,7 @@ export class SimTransport implements Transport {
     return null;
   }
 
-  /** A frame of a snapshot is about to be handed to the driver; null = its end. */
+  /** A frame of a snapshot goes to the driver next; null = its end. */
   onSnapshotFrame(frame: Frame | null): void {
     if (frame?.type === FrameType.SnapshotManifest) {
       this.#user.onManifest(frame.body);
@@ -227,7 +227,7 @@ export class SimTransport implements Transport {
     }
   }
 
-  /** Whether a member that was dialed and has accepted is not a former boot of it. */
+  /** Whether the dialed member that has accepted is not a former boot. */
   isCurrent({ incarnation, boot }: Accepted): boolean {
     return boot >= (this.#boots.get(incarnation) ?? 0);
   }
@@ -273,7 +273,7 @@ export class SimTransport implements Transport {
     }
   }
 
-  /** Nothing listens where the peer should. */
+  /** No process listens at the peer's address. */
   tellGone(peer: number): void {
     this.#network.trace.say(this.memberId, "finds nobody at", [peer], () => `m${peer}`);
     this.loop.defer(() => {
@@ -294,7 +294,7 @@ export class SimTransport implements Transport {
     return this.#user.view().self.damaged;
   }
 
-  /** Why somebody who says this would be refused, or null. */
+  /** Why a process with this handshake would be refused, or null. */
   judge(hello: Hello): IdentityRefusal | null {
     return this.#judge(hello);
   }
@@ -309,7 +309,7 @@ export class SimTransport implements Transport {
     }
   }
 
-  /** Takes note of a boot: everything of a lower one ends. Returns whether there was one. */
+  /** Notes a boot and ends everything of lower ones. Returns whether there was a lower one. */
   #meet(incarnation: string, boot: number): boolean {
     const before = this.#boots.get(incarnation) ?? 0;
     this.#boots.set(incarnation, Math.max(before, boot));

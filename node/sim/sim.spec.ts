@@ -3,12 +3,12 @@ import { commitText, firstSeedOf, shortCommit } from "./commit.ts";
 import { describeRun, drawScript, type RunResult, Simulation } from "./index.ts";
 import { repeatSeed } from "./seed-run.ts";
 
-/** Runs that everybody makes, others with each commit; more are made with `npm run sim`. */
+/** The number of runs; each commit has its own. `npm run sim` makes more. */
 const COUNT = 300;
 const FIRST = firstSeedOf(commitText(), "new runs", COUNT);
 
 describe("a simulated cluster", function () {
-  // A run takes a second or two of a processor, of which there may be little.
+  // A run takes one or two seconds of a processor, which may be busy.
   this.timeout(60_000);
 
   const counts: RunResult["counts"][] = [];
@@ -27,7 +27,7 @@ describe("a simulated cluster", function () {
     });
   }
 
-  it("lives through what it is meant to live through", () => {
+  it("covers the faults and changes that it should", () => {
     const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
     for (const name of [
       ...["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"],

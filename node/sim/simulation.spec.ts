@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { drawScript, Simulation } from "./index.ts";
 
 describe("the length of a run", () => {
-  it("is bounded by events as well as by time, and a run that was cut short keeps every rule", async () => {
+  it("is bounded by events and by time, and a run that was cut short keeps every rule", async () => {
     const script = drawScript(1);
     const whole = await new Simulation(script).run();
     const cut = await new Simulation(script, null, Math.floor(whole.events / 4)).run();

@@ -1,6 +1,6 @@
 /**
- * One run: a cluster of real drivers grows, lives through faults and changes, is left in peace, and must come to rest
- * with one leader, equal members and working clients. Everything follows from the seed.
+ * One run: a cluster of real drivers grows, and lives through faults and changes. Then the faults stop, and the cluster
+ * must come to rest with one leader, equal members and working clients. Everything follows from the seed.
  */
 
 import { crc32 } from "node:zlib";
@@ -47,23 +47,23 @@ import { fingerprintOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
 import { Watchers } from "./watchers.ts";
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunResult {
   readonly script: Script;
   /** Null if every rule held. */
   readonly failure: Failure | null;
   readonly traceHash: string;
-  /** The hash after each thousand lines of the trace, by which the first difference of two runs is found. */
+  /** The hash after each thousand lines of the trace, which locate the first difference of two runs. */
   readonly checkpoints: readonly string[];
   readonly nowMs: number;
-  /** How much of that lies before the first item of the script, in milliseconds. */
+  /** The part of it before the first item of the script, in milliseconds. */
   readonly grownMs: number;
   readonly events: number;
-  /** The last that happened, if a rule was broken. */
+  /** The last events, if a rule was broken. */
   readonly lines: readonly TraceLine[];
-  /** Members as they are in the end, if a rule was broken. */
+  /** The members at the end, if a rule was broken. */
   readonly states: string;
-  /** Marks and pairs of roles and frames, with how often they were reached. */
+  /** Marks, and pairs of roles and frames, with the number of times each was reached. */
   readonly reached: ReadonlyMap<string, number>;
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -74,22 +74,22 @@ export interface Failure {
   readonly details: string;
 }
 
-/** Members that a run creates at most, those that are removed again among them. */
+/** Largest number of members that a run creates, including those that are removed again. */
 const MEMBERS_MAX = 12;
-/** A healthy cluster of one grows to its first size within so long. */
+/** A healthy cluster of one grows to its first size within this time. */
 const GROWTH_MS = 60_000;
-/** A cluster that is left in peace comes to rest within so long. */
+/** A cluster without faults comes to rest within this time. */
 const REST_MS = 60_000;
 const LOOK_MS = 100;
-/** Requests are sent again for this share of the time for which their answers are stored. */
+/** Requests are sent again for this share of the time for which answers are stored. */
 const RETRY_SHARE = 0.25;
-/** Who has lost more than it can get over has so long to do something wrong. */
+/** How long a cluster that has lost too much may still break a rule. */
 const BEYOND_REST_MS = 20_000;
 /** Mean pause between two operations of clients that go on. */
 const BUSY_PAUSE_MS = 15;
 /**
- * A run lives through so many events at most, and then comes to rest. One in a thousand would live through more: up to a
- * million, which takes as long as thirty other runs.
+ * Largest number of events before the faults stop. One run in a thousand would have more: up to a million, which takes
+ * as long as thirty other runs.
  */
 const LIVE_EVENTS_MAX = 300_000;
 const TRACE_LINES = 200;
@@ -109,25 +109,25 @@ export class Simulation {
   readonly #members = new Map<number, Member>();
   readonly #accounts: Accounts;
   readonly #clients: Clients;
-  /** Null if nobody uses locks. */
+  /** Null if no client uses locks. */
   readonly #lockClients: LockClients | null;
   readonly #lockHistory: LockHistory;
-  /** Null if nobody uses memory regions. */
+  /** Null if no client uses memory regions. */
   readonly #memoryClients: MemoryClients | null;
-  /** Null if nobody uses event logs. */
+  /** Null if no client uses event logs. */
   readonly #eventLogClients: EventLogClients | null;
-  /** Null if nobody watches keys. */
+  /** Null if there are no watchers. */
   readonly #watchers: Watchers | null;
   /** Null if the log is not archived. */
   readonly #archives: Archives | null;
   readonly #administrators: readonly Administrator[];
   readonly #faults: Faults;
   readonly #world: World;
-  /** Administrators that are changing something. */
+  /** Administrators with a change in progress. */
   readonly #changing = new Set<Administrator>();
   #isQuiet = false;
   #grownMs = 0;
-  /** Keys whose time was up; known at the end. */
+  /** Expired keys; known at the end. */
   #expired = 0;
 
   /** The committed log, from index 1 on. */
@@ -135,7 +135,7 @@ export class Simulation {
     return this.#rules.log.rows;
   }
 
-  /** How late the archive was at most, in milliseconds; 0 unless nothing goes wrong in the run. */
+  /** The greatest lag of the archive, in milliseconds; 0 unless the run has no faults. */
   get archiveLagMsMax(): number {
     return this.#archives?.rules.lagMsMax ?? 0;
   }
@@ -253,7 +253,7 @@ export class Simulation {
     });
   }
 
-  /** Lives through all of it. */
+  /** Runs the whole script. */
   async run(): Promise<RunResult> {
     listenToMarks(passMark);
     const { pending } = this.#archives ?? {};
@@ -329,7 +329,7 @@ export class Simulation {
     }
     this.#faults.calm();
     if (isSteady) {
-      must(this.#rules.terms === terms, "a cluster that is left in peace elects nobody", () => {
+      must(this.#rules.terms === terms, "a cluster that is left in peace elects no new leader", () => {
         return `term ${this.#rules.terms} after ${terms}`;
       });
       const asking = [this.#accounts, this.#clients, this.#lockClients, this.#memoryClients, this.#eventLogClients];
@@ -379,13 +379,13 @@ export class Simulation {
     }
   }
 
-  /** Returns what is to be called when the change is over. */
+  /** Returns the function to call when the change is over. */
   #beginChange(administrator: Administrator): () => void {
     this.#changing.add(administrator);
     return () => this.#changing.delete(administrator);
   }
 
-  /** Removes a member whose directory is gone, which nobody can start any more; another one comes in its place. */
+  /** Removes a member whose directory is gone, so that no process can start it; another member takes its place. */
   #expel(): void {
     const now = this.#membersNow();
     const wiped = [...this.#members.values()].find(({ isWiped, isRemoved }) => isWiped && !isRemoved);
@@ -452,7 +452,7 @@ export class Simulation {
     this.#watchers?.stop();
   }
 
-  /** The clients do one thing after the other until they are told to stop. */
+  /** The clients do one operation after the other until they are stopped. */
   #goOn(): void {
     const { clients } = this.#streams;
     this.#heap.after(clients.exponential(BUSY_PAUSE_MS), () => {
@@ -463,12 +463,12 @@ export class Simulation {
     });
   }
 
-  /** The greatest commit index that anybody knows. */
+  /** The greatest commit index that any member knows. */
   #greatestCommit(): number {
     return Math.max(...this.#processes().map(({ replica }) => replica.status().commitIndex));
   }
 
-  /** Everybody takes a write and shows it. */
+  /** Each member takes a write and shows it. */
   async #checkClients(): Promise<void> {
     for (const { id, process } of this.#membersNow()) {
       must(process !== null, "liveness: members stay up", () => `m${id}`);
@@ -487,7 +487,10 @@ export class Simulation {
     }
   }
 
-  /** The log, replayed by a machine of its own, and the history of the clients agree with all that was seen. */
+  /**
+   * The log, replayed by a state machine of its own, and the history of the clients agree with everything that was
+   * seen.
+   */
   #checkHistory(): void {
     const { log, membership } = this.#rules;
     const { executions, refused, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
@@ -529,7 +532,7 @@ export class Simulation {
         if (member.isWiped) {
           this.#tryOldId(member);
         }
-        // Whatever it died of, it comes back, unless somebody has other plans for it.
+        // It comes back, whatever it died of, unless it was replaced meanwhile.
         member.startAfter(this.#isQuiet ? 100 : this.#streams.process.exponential(1_500));
       },
     });
@@ -548,12 +551,12 @@ export class Simulation {
     }
   }
 
-  /** Whoever knows the member lets in nobody else under its id. */
+  /** A member that knows the id lets no other process in under it. */
   #tryOldId({ id, incarnation }: Member): void {
     const other = this.#streams.process.bytes(incarnation.length).toHex();
     for (const process of this.#processes()) {
       const isKnown = process.incarnationOf(id) === incarnation.toHex();
-      must(!(isKnown && process.admits(id, other)), "I17 nobody is let in under the id of another", () => {
+      must(!(isKnown && process.admits(id, other)), "I17 no process is let in under another member's id", () => {
         return `m${process.memberId} lets ${other} in as m${id}`;
       });
     }
@@ -568,7 +571,7 @@ export class Simulation {
     return member === undefined ? 0 : (clusterOf(member.state)?.configuration.voters.length ?? 0);
   }
 
-  /** Who is a member by the newest configuration, and has a process or had one. */
+  /** The members of the newest configuration that have or had a process. */
   #membersNow(): Member[] {
     const all = [...this.#members.values()];
     const configurations = all.map(({ state }) => configurationOf(state));
@@ -589,7 +592,7 @@ export class Simulation {
     );
   }
 
-  /** Who leads, if just one does by its own word. */
+  /** The leader, if exactly one member says that it leads. */
   #leaderNow(): Process["replica"] | undefined {
     const leaders = this.#membersNow().filter(({ process }) => process?.replica.status().role === "leader");
     return leaders.length === 1 ? leaders[0]?.process?.replica : undefined;
@@ -626,7 +629,7 @@ export class Simulation {
     }
   }
 
-  /** Lets everything happen up to that time, as long as it is wanted. */
+  /** Lets events happen up to that time, or until `isWanted` returns false. */
   async #pass(endMs: number, isWanted: () => boolean = () => true): Promise<void> {
     const { pending } = this.#archives ?? {};
     if (pending === undefined) {
@@ -636,7 +639,7 @@ export class Simulation {
     }
   }
 
-  /** What was archived is read, and leads to the states that the cluster had. */
+  /** Reads the archive, and checks that it leads to the states that the cluster had. */
   async #checkArchive(): Promise<void> {
     const { plan } = this.#script;
     if (this.#archives !== null) {

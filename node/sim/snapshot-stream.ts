@@ -1,8 +1,8 @@
 /**
  * A snapshot on its way from one simulated process to another, on a connection of its own.
  *
- * The sender goes at the pace of the reader; the end is confirmed by the reader. When it breaks off, each side that has
- * not let go of it learns so.
+ * The reader sets the pace of the sender, and confirms the end. When the stream breaks off, each side that still uses
+ * it learns of that.
  */
 
 import { ConnectionError, type Frame, FrameType } from "../src/peers/index.ts";
@@ -14,9 +14,9 @@ import type { SimTransport } from "./sim-transport.ts";
 type Done = (error: Error | null) => void;
 type ReadDone = (error: Error | null, frame: Frame | null) => void;
 
-/** Frames that are unread before the sender waits; one more is on its way. */
+/** Unread frames before the sender waits; one more is on its way. */
 const UNREAD_MAX = 2;
-/** The bit that is turned over in a spoilt byte. */
+/** The bit that is flipped in a damaged byte. */
 const SPOILT_BIT = 0x10;
 
 export class SnapshotStream implements OutgoingSnapshot {
@@ -35,10 +35,10 @@ export class SnapshotStream implements OutgoingSnapshot {
   #isReleased = false;
   #isAborted = false;
   #brokenBy: ConnectionError | null = null;
-  /** Where the next frame is spoilt, as a share of its length. */
+  /** Where the next frame is damaged, as a share of its length. */
   #spoiltAt: number | null = null;
 
-  /** `incarnation` is that of the peer, null if it is not listed any more. */
+  /** `incarnation` is that of the peer; null if it is not listed any more. */
   constructor(network: Network, from: SimTransport, peer: number, incarnation: string | null) {
     this.#network = network;
     this.#from = from;
@@ -94,7 +94,7 @@ export class SnapshotStream implements OutgoingSnapshot {
 
   write(type: number, body: Uint8Array, done: Done): void {
     passPoint();
-    // What a manifest announces decides what is done with it, before its end is there: its checksum is the frame's.
+    // A manifest decides, before its own end, what happens to it: its checksum is that of the frame.
     const isChecked = type === FrameType.SnapshotManifest;
     this.#written = { frame: { type, body: isChecked ? body : this.#onTheWire(body) }, done };
     this.#transmit();
@@ -119,7 +119,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     return this.#from === process;
   }
 
-  /** A bit of the next frame that is written is turned over; the place is a share of its length. */
+  /** Flips a bit of the next frame; the place is a share of its length. */
   spoil(place: number): void {
     this.#spoiltAt = place;
   }
@@ -128,7 +128,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     return this.#from === process || this.#to === process;
   }
 
-  /** The connection ends before its time. */
+  /** Ends the connection early. */
   breakOff(reason: string): void {
     if (this.#brokenBy !== null) {
       return;
@@ -148,7 +148,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     this.#over();
   }
 
-  /** Both sides live, and the network between them is open enough. */
+  /** Both sides live, and the network between them lets data through. */
   #transmit(): void {
     const written = this.#written;
     if (written === null) {

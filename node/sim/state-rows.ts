@@ -1,8 +1,8 @@
 /**
  * The rows of one state store on a disk, and which of them are synced.
  *
- * A process that is killed loses nothing of what it wrote. A loss of power takes the batches since the last sync, but
- * for the first few of them.
+ * A killed process loses none of its writes. A power cut removes the batches since the last sync, except for the first
+ * few of them.
  */
 
 import { crc32 } from "node:zlib";
@@ -18,7 +18,7 @@ export class StateRows extends MemoryStateStore {
   /** The snapshot that it was received as. */
   installed: { readonly index: number; readonly term: number } | null = null;
   #synced: readonly Row[] = [];
-  /** Batches and deletions of ranges, each a step of its own: a loss of power may come between them. */
+  /** Batches and deletions of ranges, each a separate step: a power cut may come between them. */
   #unsynced: Step[] = [];
 
   override write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
@@ -39,13 +39,13 @@ export class StateRows extends MemoryStateStore {
     return this.copy();
   }
 
-  /** Every batch so far outlives a loss of power. */
+  /** Every batch so far survives a power cut. */
   markSynced(): void {
     this.#synced = this.copy();
     this.#unsynced = [];
   }
 
-  /** Keeps what is synced, and this share of the batches after it. */
+  /** Keeps the synced rows, and this share of the batches after them. */
   losePower(keptShare: number): void {
     const kept = this.#unsynced.slice(0, Math.floor(this.#unsynced.length * keptShare));
     const before = new StateRows();
@@ -57,13 +57,13 @@ export class StateRows extends MemoryStateStore {
     this.markSynced();
   }
 
-  /** A number by which two states are told apart, and where they have come to. */
+  /** A number that distinguishes two states, and the index of this one. */
   fingerprint(): { readonly index: number; readonly sum: number } {
     return { index: readProgress(this).appliedIndex, sum: fingerprintOf(this.copy()) };
   }
 }
 
-/** A checksum that differs where two lists of rows differ. */
+/** A checksum that differs between different lists of rows. */
 export function fingerprintOf(rows: readonly Row[]): number {
   let sum = 0;
   for (const { key, value } of rows) {

@@ -15,8 +15,8 @@ const OTHER: Tally = {
   reached: new Map([["a.mark", 5]]),
 };
 
-describe("what many runs came to", () => {
-  it("is the sum of what each came to, in whichever order", () => {
+describe("the summary of many runs", () => {
+  it("is the sum of their results, in any order", () => {
     for (const tallies of [
       [ONE, OTHER],
       [OTHER, ONE],
@@ -40,7 +40,7 @@ describe("what many runs came to", () => {
     }
   });
 
-  it("is nothing if there were none", () => {
+  it("is empty without runs", () => {
     expect(new Summary().describe()).to.contain("runs           0\n").and.not.to.contain("NaN");
   });
 });

@@ -1,17 +1,17 @@
-/** What many runs came to together: sums, which are the same in whichever order and by whichever process they were made. */
+/** The summary of many runs: sums, which do not depend on the order of the runs or on the process that made them. */
 
 import { Reach } from "./reach.ts";
 import type { RunResult } from "./simulation.ts";
 
-/** What a run adds to the whole. */
+/** What a run adds to the sums. */
 export interface Tally {
   /** Milliseconds that have passed in the run, and that it took of a processor. */
   readonly virtualMs: number;
   readonly cpuMs: number;
   readonly events: number;
-  /** What it has lived through. */
+  /** How often the run did each counted thing. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Marks and pairs that it has reached, with how often. */
+  /** Marks and pairs that it has reached, with the number of times. */
   readonly reached: ReadonlyMap<string, number>;
 }
 
@@ -41,7 +41,7 @@ export class Summary {
     this.#reach.add(reached);
   }
 
-  /** Names with how often they were reached. */
+  /** Names with the number of times each was reached. */
   get reached(): ReadonlyMap<string, number> {
     return this.#reach.counts;
   }

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { TickCount } from "./tick-count.ts";
 
 describe("the count of ticks", () => {
-  it("follows the clock as of the last look at timers, and makes up for 19 at most", () => {
+  it("follows the clock at the last check of timers, and makes up for at most 19", () => {
     let roundMs = 1_000;
     const clock = {
       ...{ monotonicMs: () => 1_000, unhinderedMs: 0 },

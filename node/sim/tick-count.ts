@@ -1,25 +1,28 @@
 /**
- * The ticks that a process may have counted, as far as its clock shows: never fewer than it has.
+ * The number of ticks that a process may have counted, as far as its clock shows: never below the real count.
  *
- * A tick is due every 50 ms of its monotonic clock, and after a stall no more than 19 are made up for (P55), so that
- * nobody gives a leader up before it has looked at what that has sent meanwhile.
+ * A tick is due every 50 ms of its monotonic clock. After a stall, the process makes up for at most 19 ticks (P55). So
+ * no member gives its leader up before it has read what the leader sent meanwhile.
  */
 
 export interface TickClock {
   monotonicMs(): number;
-  /** When timers were looked at last. */
+  /** When timers were last checked. */
   readonly roundMs: number;
-  /** Milliseconds since the process could not do what was due; not more than there are. */
+  /** Milliseconds since the process was last hindered; never more than the real time. */
   readonly unhinderedMs: number;
 }
 
 /** Milliseconds of a tick, by the clock of the process. */
 export const TICK_MS = 50;
 const CATCH_UP_TICKS_MAX = 19;
-/** What clocks run wrong by, and a little: what is longer than this share of a time by one is longer by any other. */
+/**
+ * The error of clocks, and a margin: a span that is longer than this share of a time by one clock is longer by any
+ * other.
+ */
 const CLOCK_SHARE = 0.9;
 
-/** Whether nothing has hindered the process for so long, by its own clock. */
+/** Whether the process was not hindered for this long, by its own clock. */
 export function isUnhindered({ unhinderedMs }: TickClock, spanMs: number): boolean {
   return unhinderedMs * CLOCK_SHARE > spanMs;
 }
@@ -35,12 +38,12 @@ export class TickCount {
     this.#startMs = clock.monotonicMs();
   }
 
-  /** Those of all turns that are over. */
+  /** Ticks of all turns that are over. */
   get past(): number {
     return this.#past;
   }
 
-  /** Those of the present turn with them: they were counted when timers were looked at (P55). */
+  /** The same with the ticks of the present turn, which were counted when timers were checked (P55). */
   get present(): number {
     return this.#past + Math.min(this.#dueNow() - this.#due, CATCH_UP_TICKS_MAX);
   }

@@ -3,7 +3,7 @@ import { DEFAULT_CORE_LIMITS } from "../src/raft/index.ts";
 import { TICK_MS, TickCount } from "./tick-count.ts";
 import { TimeoutRules, type Timeouts } from "./timeout-rules.ts";
 
-const RULE = "P36 timeouts are drawn anew";
+const RULE = "P36 each timeout has a new draw";
 
 describe("the rules of timeouts", () => {
   let nowMs: number;
@@ -32,7 +32,7 @@ describe("the rules of timeouts", () => {
     timeouts = start(1);
   });
 
-  it("are broken by a member that always waits for the same time", () => {
+  it("are broken by a member that always waits equally long", () => {
     expect(() => {
       for (let at = 0; at < 30; at++) {
         wait(27 + (at % 2));
@@ -50,7 +50,7 @@ describe("the rules of timeouts", () => {
     }).to.throw(RULE);
   });
 
-  it("hold when a single time differs, and for a few that are the same", () => {
+  it("hold when a single time differs, and when a few are equal", () => {
     for (let at = 0; at < 10; at++) {
       wait(27);
     }
@@ -72,7 +72,7 @@ describe("the rules of timeouts", () => {
     }
   });
 
-  it("measure from the last moment at which the time began anew", () => {
+  it("measure from the last start of the timeout", () => {
     for (let at = 0; at < 5; at++) {
       nowMs += 10 * at * TICK_MS;
       timeouts.onBegin();

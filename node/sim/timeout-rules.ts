@@ -1,20 +1,21 @@
 /**
- * That members wait for different times before they stand for election (P36), seen over a whole run.
+ * Members wait for different times before they become candidates (P36), checked over a whole run.
  *
- * Each campaign has a timeout of its own. What a member waited before one of them is as long as what it waited before
- * its last one in a few cases only; that it always is, in many, means that timeouts are not drawn anew.
+ * Each campaign has a timeout of its own. Two consecutive waits of a member are equal in a few cases only. If many
+ * pairs are all equal, timeouts are not drawn randomly each time.
  */
 
 import type { CoreLimits } from "../src/raft/index.ts";
 import { must } from "./rule-violation.ts";
 import { isUnhindered, TICK_MS, type TickCount } from "./tick-count.ts";
 
-/** Times that differ by no more are the same, in ticks: they are measured from the moment in which something was read. */
+/** Times that differ by no more count as equal, in ticks: the start is the moment of the last read. */
 const SAME_TICKS = 1.25;
-/** A timeout may look shorter by so many ticks from outside than it is. */
+/** A timeout may look shorter by this many ticks from outside than it is. */
 const TICKS_OFF = 2;
 /**
- * So many pairs of times in a row are never all the same by chance: of two out of twenty, that is one case in seven.
+ * This many pairs are never all equal by chance: two draws of twenty values count as equal in one case of
+ * seven.
  */
 const PAIRS_NEEDED = 12;
 
@@ -42,17 +43,17 @@ export class TimeoutRules {
   #compare(id: number, before: number, waited: number): void {
     this.#isAnyDifferent ||= Math.abs(before - waited) > SAME_TICKS;
     this.#same++;
-    must(this.#isAnyDifferent || this.#same < PAIRS_NEEDED, "P36 timeouts are drawn anew", () => {
+    must(this.#isAnyDifferent || this.#same < PAIRS_NEEDED, "P36 each timeout has a new draw", () => {
       return `m${id} has waited for ${waited.toFixed(1)} ticks, as before, and so did all others`;
     });
   }
 }
 
-/** The times that one process waits. */
+/** The timeouts of one process. */
 export class Timeouts {
   readonly #ticks: TickCount;
   readonly #onPair: (beforeTicks: number, waitedTicks: number) => void;
-  /** When the present one began, by the clock of the process; null if nobody outside knows. */
+  /** When the present timeout began, by the clock of the process; null if that cannot be seen from outside. */
   #beganMs: number | null;
   #before: number | null = null;
 
@@ -62,17 +63,17 @@ export class Timeouts {
     this.#beganMs = ticks.clock.monotonicMs();
   }
 
-  /** It waits anew from now on. */
+  /** A new timeout begins now. */
   onBegin(): void {
     this.#beganMs = this.#ticks.clock.monotonicMs();
   }
 
-  /** It waits anew since a moment that cannot be seen. */
+  /** A new timeout has begun at a moment that cannot be seen. */
   onUnknown(): void {
     this.#beganMs = null;
   }
 
-  /** It has waited long enough, and waits anew. */
+  /** Its timeout is over, and a new one begins. */
   onCampaign(): void {
     const { clock } = this.#ticks;
     const nowMs = clock.monotonicMs();

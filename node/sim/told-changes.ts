@@ -1,4 +1,4 @@
-/** What members have told watchers, in the words of the oracles that judge histories. */
+/** The changes that members have sent to watchers, in the form that the oracles of histories use. */
 
 import type { WatchedChange, WatchedLockChange } from "../history/index.ts";
 import type { KeyChange, LockChange } from "../src/state/index.ts";

@@ -1,7 +1,7 @@
 /**
- * What has happened in a run: a hash over all of it, by which two runs are compared, and the last of it in words.
+ * The events of a run: a hash over all of them, which compares two runs, and the last ones in words.
  *
- * Words are made only when they are asked for, because almost nobody asks.
+ * Words are made only on request, because they are rarely needed.
  */
 
 /** Lines that are kept. */
@@ -16,10 +16,10 @@ interface Line {
   readonly words: (() => string) | null;
 }
 
-/** Something that has happened, in words. */
+/** An event in words. */
 export interface TraceLine {
   readonly atMs: number;
-  /** Id of the member, 0 = none in particular. */
+  /** Id of the member; 0 = none in particular. */
   readonly who: number;
   readonly words: string;
 }
@@ -52,7 +52,7 @@ export class Trace {
     return this.#checkpoints;
   }
 
-  /** Something happens to a member, 0 = to none in particular. Numbers count for the hash, words do not. */
+  /** Something happens to a member; 0 = to none in particular. The hash covers the numbers, not the words. */
   say(who: number, what: string, numbers: readonly number[] = [], words: (() => string) | null = null): void {
     const atMs = this.#clock();
     this.#mix(Math.floor(atMs * 1000));

@@ -3,19 +3,19 @@ import { marksOfProgram, readMarkRecord, SIMULATOR } from "./mark-record.ts";
 import { pairOf } from "./reach.ts";
 import { describeUnreached, pairsOfProgram, REASONS } from "./unreached.ts";
 
-describe("what runs never reach", () => {
+describe("the marks that runs never reach", () => {
   const all = [...marksOfProgram(), ...pairsOfProgram()];
 
-  it("has a reason only if it is there", () => {
+  it("have a reason only if they exist", () => {
     expect([...REASONS.keys()].filter((name) => !all.includes(name))).to.deep.equal([]);
   });
 
-  it("has a reason if specs alone reach it", () => {
+  it("have a reason if only specs reach them", () => {
     const bySpecs = [...readMarkRecord()].filter(([, by]) => by !== SIMULATOR).map(([mark]) => mark);
     expect(bySpecs.filter((mark) => !REASONS.has(mark))).to.deep.equal([]);
   });
 
-  it("counts the frames of every type that a member reads, by each role", () => {
+  it("include the frames of every type that a member reads, by each role", () => {
     expect(pairsOfProgram()).to.include.members(
       ["follower", "candidate", "leader"].flatMap((role) => [
         pairOf(role, "Vote of an older log"),
@@ -26,7 +26,7 @@ describe("what runs never reach", () => {
     expect(pairsOfProgram()).not.to.include(pairOf("leader", "Vote"));
   });
 
-  it("is listed line by line, each with its reason", () => {
+  it("are listed line by line, each with its reason", () => {
     const [withReason = ""] = REASONS.keys();
     const without = all.find((name) => !REASONS.has(name)) ?? "";
     const others = all.filter((name) => name !== withReason && name !== without);
@@ -40,7 +40,7 @@ describe("what runs never reach", () => {
     );
   });
 
-  it("is nothing if all was reached", () => {
+  it("are none if all were reached", () => {
     const reached = new Map(all.map((name) => [name, 1]));
     expect(describeUnreached(reached)).to.match(/^never reached: 0 of [^\n]*$/);
   });

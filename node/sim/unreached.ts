@@ -1,4 +1,4 @@
-/** What runs never reach, each with the reason if there is one: everything else in it is to be looked at. */
+/** The marks that runs never reach, each with the reason if there is one. A mark without a reason needs a look. */
 
 import { FrameType } from "../src/peers/index.ts";
 import { RELATIONS } from "./log-relation.ts";
@@ -6,10 +6,10 @@ import { marksOfProgram } from "./mark-record.ts";
 import { pairOf } from "./reach.ts";
 
 const ROLES = ["follower", "candidate", "leader"];
-/** Of handshakes and snapshots, which connections deal with by themselves. */
+/** Frames of handshakes and snapshots, which connections handle themselves. */
 const NOT_READ = ["Hello", "Answer", "Ping", "Join", "JoinAnswer"];
 
-/** Why something is not reached, or hardly ever. */
+/** Why a mark is never or hardly ever reached. */
 export const REASONS: ReadonlyMap<string, string> = new Map([
   ["raft.loss-proven", "a directory that lies about what it holds is beyond the atlas of damage"],
   [
@@ -20,8 +20,8 @@ export const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Names of all pairs of a role and a type of frames that members of it read, apart by how a frame stands to the log of
- * its reader where that matters.
+ * Names of all pairs of a role and a type of frame that members of the role read. Where it matters, a pair also names
+ * the relation of the frame to the reader's log.
  */
 export function pairsOfProgram(): string[] {
   const types = Object.keys(FrameType).filter((type) => !NOT_READ.includes(type) && !type.startsWith("Snapshot"));

@@ -24,7 +24,7 @@ describe("the rules of watches", () => {
     });
   }
 
-  /** Revisions 2 to 7: a key is written twice, deleted, and created anew; another one expires. */
+  /** Revisions 2 to 7: a key is written twice, deleted, and created again; another one expires. */
   beforeEach(() => {
     rules = new WatchRules({ changed: [] });
     log = new WitnessedLog(rules, {
@@ -45,7 +45,7 @@ describe("the rules of watches", () => {
     log.lead({ kind: "expire-keys", keys: [...keys, ...keys] });
   });
 
-  /** What the history of the state tells from the one revision to the other. */
+  /** The changes in the state's history between the two revisions. */
   function changes(from: number, to: number, prefix = ""): WatchMessage["changes"] {
     const found: SharedChange[] = [];
     scanHistory(log.log.store, from, to, ({ changes: made, revision, tickMs }) => {
@@ -76,7 +76,7 @@ describe("the rules of watches", () => {
     expect(act, rule).to.throw(rule);
   };
 
-  it("hold for what the history of the state tells, from each revision to each", () => {
+  it("hold for the history of the state, from each revision to each", () => {
     for (const prefix of ["", "k", "o", "z"]) {
       for (let from = 1; from <= 7; from++) {
         for (let to = from; to <= 7; to++) {
@@ -93,9 +93,9 @@ describe("the rules of watches", () => {
     expect(rules.revision).to.equal(7);
   });
 
-  it("S37: tell each change once, in order, and leave none out", () => {
+  it("S37: send each change once, in order, and leave none out", () => {
     const all = changes(1, 7);
-    const rule = "S37 each change is told once, in order, and none is left out";
+    const rule = "S37 each change is sent once, in order, and none is left out";
     broken(rule, () => tell(created(1), 7, all.slice(1)));
     broken(rule, () => tell(created(1), 7, all.toReversed()));
     broken(rule, () => tell(created(1), 7, [...all, ...all]));
@@ -111,18 +111,18 @@ describe("the rules of watches", () => {
     });
   });
 
-  it("S37: tell nothing again, and nothing before it has happened", () => {
+  it("S37: send nothing again, and nothing before it has happened", () => {
     const stream = created(1);
     tell(stream, 7, changes(1, 7));
-    broken("S37 what has been told is not told again", () => tell(stream, 5, []));
-    broken("S37 nothing is told before it has happened", () => tell(stream, 8, []));
+    broken("S37 what was sent is not sent again", () => tell(stream, 5, []));
+    broken("S37 nothing is sent before it has happened", () => tell(stream, 8, []));
   });
 
-  it("begin a watch where it was asked to, before anything is told", () => {
+  it("begin a watch at its requested start, before it sends anything", () => {
     const rule = "a watch begins where it was asked to";
     broken(rule, () => rules.onMessage(opened(3), { kind: "created", changes: [], revision: 3 }));
     broken(rule, () => rules.onMessage(opened(0, "", 5), { kind: "created", changes: [], revision: 4 }));
-    broken("a watch is created before anything is told", () => tell(opened(0), 7, changes(1, 7)));
+    broken("a watch is created before it sends anything", () => tell(opened(0), 7, changes(1, 7)));
   });
 
   it("let a watch begin with the founding, if nothing else was done, and not before", () => {
@@ -135,7 +135,7 @@ describe("the rules of watches", () => {
     });
   });
 
-  it("S37: refuse only what is not kept, and tell where to go on", () => {
+  it("S37: refuse only a compacted start, and say where to resume", () => {
     log.lead({ kind: "trim-history", countMax: 2 });
     expect(rules.compactRevision).to.equal(4);
     const compacted = (revision: number) => {
@@ -149,11 +149,11 @@ describe("the rules of watches", () => {
       return new CoordinationError("SHUTTING_DOWN", "", { details: new Map([["resume_revision", String(revision)]]) });
     };
     rules.onEnd(created(5), ends(5));
-    broken("S37 a watch goes on behind what was told", () => rules.onEnd(created(5), ends(6)));
+    broken("S37 a watch resumes after what was sent", () => rules.onEnd(created(5), ends(6)));
   });
 
   describe("of locks", () => {
-    /** Revisions 8 to 12: an exclusive lock and a read-write lock of one name, of which the first goes to the next. */
+    /** Revisions 8 to 12: an exclusive lock and a read-write lock of one name; the first goes to the next waiter. */
     beforeEach(() => {
       const locks = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
       rules = new WatchRules(locks);
@@ -189,7 +189,7 @@ describe("the rules of watches", () => {
       return changes(from, to, prefix).filter(({ change }) => change.about === "lock");
     };
 
-    it("hold for what the history of the state tells, from each revision to each", () => {
+    it("hold for the history of the state, from each revision to each", () => {
       expect([rules.revision, ofLocks(1, LAST).length]).to.deep.equal([LAST, 7]);
       for (const prefix of ["", "l", "o", "z"]) {
         for (let from = 1; from <= LAST; from++) {
@@ -204,14 +204,14 @@ describe("the rules of watches", () => {
       expect(rules.told.key).to.equal(0);
     });
 
-    it("S37: tell each change once, in order, whole, and leave none out", () => {
+    it("S37: send each change once, in order, whole, and leave none out", () => {
       const all = ofLocks(1, LAST);
-      const rule = "S37 each change is told once, in order, and none is left out";
+      const rule = "S37 each change is sent once, in order, and none is left out";
       broken(rule, () => tell(watched(1), LAST, all.slice(1)));
       broken(rule, () => tell(watched(1), LAST, all.toReversed()));
       broken(rule, () => tell(watched(1), LAST, [...all, ...all]));
       broken(rule, () => tell(watched(1, "o"), LAST, all));
-      // Half of the upgrade, which is one revision.
+      // One half of the upgrade, which is one revision.
       broken(rule, () => tell(watched(10), 10, ofLocks(10, 10).slice(1)));
       broken(rule, () => {
         const [first, ...rest] = all;
@@ -221,8 +221,8 @@ describe("the rules of watches", () => {
       });
     });
 
-    it("tell who watches locks of locks, and who watches keys of keys", () => {
-      const rule = "who watches keys is told of keys, and who watches locks of locks";
+    it("send locks to a watch of locks, and keys to a watch of keys", () => {
+      const rule = "a watch of keys gets keys, and a watch of locks gets locks";
       broken(rule, () => tell(watched(1), LAST, changes(1, LAST)));
       broken(rule, () => tell(created(1), LAST, changes(1, LAST)));
     });

@@ -1,6 +1,6 @@
 /**
- * What watchers of keys and of locks must be told: the changes that the log has made, found apart from the history that
- * members keep. What a member sends in a stream is compared with that at once.
+ * The rules of watch streams of keys and of locks. They find the changes that the log has made without the history that
+ * members keep, and compare each message with them when a member sends it.
  */
 
 import { type Command, type CoordinationError, readHistoryBounds, type StateReader } from "../src/state/index.ts";
@@ -12,16 +12,16 @@ import type { LockRules } from "./lock-rules.ts";
 import { MadeChanges } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
-/** A stream, as the member that serves it has sent it so far. */
+/** A stream, as its member has sent it so far. */
 export interface SentStream {
   readonly member: number;
   readonly about: WatchRequest["about"];
   readonly prefix: string;
-  /** 0 = from when it was opened. */
+  /** 0 = from its opening. */
   readonly startRevision: number;
-  /** The greatest revision that anybody had been told of when it was opened. */
+  /** The greatest revision in any answer when it was opened. */
   readonly floor: number;
-  /** Everything below was sent; 0 = nothing was. */
+  /** The next revision to send; 0 = nothing was sent. */
   next: number;
 }
 
@@ -31,28 +31,28 @@ export class WatchRules implements Witness {
   readonly #made = { key: new MadeChanges(), lock: new MadeChanges() };
   readonly #keys = new KeyChanges();
   readonly #locks: Pick<LockRules, "changed">;
-  /** The greatest revision that the log has made. The founding, which is no command, makes the first. */
+  /** The greatest revision that the log has made. The founding, which is no command, makes the first one. */
   #revision = FOUNDING_REVISION;
   #compactRevision = 0;
   readonly #told = { key: 0, lock: 0 };
   #compacted = 0;
 
-  /** @param locks has looked at each command before. */
+  /** @param locks must see each command first. */
   constructor(locks: Pick<LockRules, "changed">) {
     this.#locks = locks;
   }
 
-  /** Changes of keys, and of locks, that streams have told. */
+  /** The numbers of changes of keys and of locks that streams have sent. */
   get told(): Readonly<Record<WatchRequest["about"], number>> {
     return this.#told;
   }
 
-  /** Streams that were told that what they ask for is not kept. */
+  /** Streams that were refused because their start was compacted. */
   get compacted(): number {
     return this.#compacted;
   }
 
-  /** Before this revision nothing is kept any more. */
+  /** Revisions below this one are not kept any more. */
   get compactRevision(): number {
     return this.#compactRevision;
   }
@@ -80,7 +80,7 @@ export class WatchRules implements Witness {
     }
   }
 
-  /** A stream was begun. */
+  /** A stream begins. */
   onOpen(stream: SentStream): void {
     stream.next = stream.startRevision;
   }
@@ -95,23 +95,23 @@ export class WatchRules implements Witness {
       stream.next = revision + 1;
       return;
     }
-    must(next !== 0, "a watch is created before anything is told", what);
-    must(revision >= next - 1, "S37 what has been told is not told again", what);
+    must(next !== 0, "a watch is created before it sends anything", what);
+    must(revision >= next - 1, "S37 what was sent is not sent again", what);
     const isKnown = revision <= this.#revision || (changes.length === 0 && revision === next - 1);
-    must(isKnown, "S37 nothing is told before it has happened", what);
+    must(isKnown, "S37 nothing is sent before it has happened", what);
     const wanted = this.#made[about].between(prefix, next, revision);
     const told = changes.map((shared) => {
-      must(shared.change.about === about, "who watches keys is told of keys, and who watches locks of locks", what);
+      must(shared.change.about === about, "a watch of keys gets keys, and a watch of locks gets locks", what);
       return wordsOf(shared);
     });
-    must(told.join("\n") === wanted.join("\n"), "S37 each change is told once, in order, and none is left out", () => {
+    must(told.join("\n") === wanted.join("\n"), "S37 each change is sent once, in order, and none is left out", () => {
       return `${what()}: ${told.join("; ")} instead of ${wanted.join("; ")}`;
     });
     this.#told[about] += changes.length;
     stream.next = revision + 1;
   }
 
-  /** A member ends a stream, or does not begin it. */
+  /** A member ends a stream, or refuses it. */
   onEnd({ member, about, prefix, startRevision, next }: SentStream, { reason, details }: CoordinationError): void {
     const from = Math.max(startRevision, next);
     const what = (): string => `m${member}: ${reason} ${[...details]} of ${about}s "${prefix}" from ${from}`;
@@ -121,7 +121,7 @@ export class WatchRules implements Witness {
       must(isGone, "S37 only what is not kept is refused", what);
       this.#compacted++;
     } else if (details.has("resume_revision")) {
-      must(Number(details.get("resume_revision")) === from, "S37 a watch goes on behind what was told", what);
+      must(Number(details.get("resume_revision")) === from, "S37 a watch resumes after what was sent", what);
     }
   }
 }

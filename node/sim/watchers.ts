@@ -1,7 +1,7 @@
 /**
- * Watchers of keys and of locks at a simulated cluster: each reads one stream after the other, at any member, quickly or
- * slowly, and goes on behind what it was told last. What a member sends is judged when it is sent; what arrives, in which
- * order and when, goes into histories.
+ * Watchers of keys and of locks at a simulated cluster. Each reads one stream after the other, at any member, quickly
+ * or slowly, and resumes after the last revision that it got. The rules check what a member sends when it is sent. The
+ * messages that arrive go into histories, with their order and times.
  */
 
 import { lockWatchCheck, type Watching, watchCheck } from "../history/index.ts";
@@ -24,25 +24,25 @@ import type { SentStream, WatchRules } from "./watch-rules.ts";
 
 export interface WatchersOptions {
   readonly heap: EventHeap;
-  /** For how long messages take. */
+  /** Draws how long messages take. */
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly calls: Calls;
   readonly requests: Requests;
   readonly rules: WatchRules;
   readonly access: AccessRules;
-  /** As whom watchers ask. */
+  /** The accounts of the watchers. */
   readonly accounts: Accounts;
   readonly history: KeyHistory;
   readonly lockHistory: LockHistory;
   readonly plan: WatchPlan;
-  /** Processes that are up. */
+  /** Running processes. */
   readonly processes: () => readonly Process[];
 }
 
 type About = WatchRequest["about"];
 
-/** What a watcher was told in one stream. */
+/** What a watcher got in one stream. */
 interface Told {
   readonly startRevision: number;
   readonly startMs: number;
@@ -58,15 +58,15 @@ interface Told {
 interface Stream {
   readonly process: Process;
   readonly told: Told;
-  /** Nothing of it concerns the watcher any more. */
+  /** The watcher ignores everything that follows. */
   isOver: boolean;
   /** Its member has ended it. */
   isEnded: boolean;
-  /** Since when its process has known that the watcher was revoked, in milliseconds; null = it does not. */
+  /** Since when its process knows that the watcher was revoked, in milliseconds; null = it does not know. */
   knownMs: number | null;
-  /** When the last message arrives, so that none overtakes another. */
+  /** When the last message arrives, so that no message overtakes another. */
   arrivesMs: number;
-  /** Tells the member that the watcher is gone. */
+  /** Reports to the member that the watcher has left. */
   close: () => void;
 }
 
@@ -76,15 +76,15 @@ interface Watcher {
   readonly about: About;
   readonly prefix: string;
   readonly progressIntervalMs: number;
-  /** What the present decisions follow from. */
+  /** The stream of the present decisions. */
   random: RandomStream;
-  /** How long it takes for a message in the mean, in milliseconds. */
+  /** Mean time for a message, in milliseconds. */
   takeMs: number;
   stream: Stream | null;
   isOpening: boolean;
-  /** It was told that it was revoked, and asks no more. */
+  /** It got the answer that it was revoked, and sends no more requests. */
   isRevoked: boolean;
-  /** Where it goes on; 0 = from now on. */
+  /** Where it resumes; 0 = from now on. */
   next: number;
   readonly streams: Told[];
 }
@@ -97,15 +97,18 @@ const INTERVALS_MS = [100, 300, 1_000];
 const OPEN_MS = 3_000;
 const WAY_MS = 2;
 const AGAIN_MS = 100;
-/** How slow a slow watcher is at most, in milliseconds a message. */
+/** Longest time of a slow watcher for a message, in milliseconds. */
 const SLOW_MS = 3_000;
-/** Within so long a member sends nothing any more to who was revoked, for all that it knows; and ticks, and some air. */
+/**
+ * Within this time after a member knows of a revocation, it stops sending to the revoked watcher; includes ticks and a
+ * margin.
+ */
 const RECHECKED_MS = 1_000;
 
 export class Watchers {
   readonly #options: WatchersOptions;
   readonly #watchers = new Map<number, Watcher>();
-  /** Everybody is quick, and goes on at once where a stream has ended. */
+  /** All watchers are quick, and resume at once where a stream has ended. */
   #isCalm = false;
   #isStopped = false;
 
@@ -113,12 +116,12 @@ export class Watchers {
     this.#options = options;
   }
 
-  /** Streams that were opened, or refused because of what they asked for. */
+  /** Streams that were opened, or refused because of their start. */
   get streams(): number {
     return [...this.#watchers.values()].reduce((sum, { streams }) => sum + streams.length, 0);
   }
 
-  /** The watcher is to do something now. */
+  /** The watcher must do something now. */
   act(id: number, draw: number): void {
     const watcher = this.#watcherOf(id, draw);
     if (this.#isCalm) {
@@ -135,7 +138,7 @@ export class Watchers {
     }
   }
 
-  /** From now on everybody is quick. */
+  /** From now on, all watchers are quick. */
   calm(): void {
     this.#isCalm = true;
     for (const watcher of this.#watchers.values()) {
@@ -146,14 +149,14 @@ export class Watchers {
     }
   }
 
-  /** Whether everybody who may has a stream and was told everything up to the revision. */
+  /** Whether each watcher that is not revoked has a stream, and got everything up to the revision. */
   areCaughtUp(revision: number): boolean {
     return [...this.#watchers.values()].every(({ stream, next, isRevoked }) => {
       return isRevoked || (stream !== null && next > revision);
     });
   }
 
-  /** Nobody is told anything for long by a member that knows of the revocation. To be called from time to time. */
+  /** A member that knows of a revocation soon stops sending to the watcher. Call it from time to time. */
   checkRevoked(): void {
     const { heap, access } = this.#options;
     for (const { id, principal, stream } of this.#watchers.values()) {
@@ -170,7 +173,7 @@ export class Watchers {
     }
   }
 
-  /** Nobody watches any more. */
+  /** Ends all watches. */
   stop(): void {
     this.#isStopped = true;
     for (const { stream } of this.#watchers.values()) {
@@ -180,7 +183,7 @@ export class Watchers {
     }
   }
 
-  /** The process is no more, and what it has sent last may be lost. */
+  /** The process has ended, and its last messages may be lost. */
   onDeath(process: Process): void {
     for (const watcher of this.#watchers.values()) {
       const { stream } = watcher;
@@ -190,7 +193,7 @@ export class Watchers {
     }
   }
 
-  /** Raises a RuleViolation if the watchers were told what no cluster could have told them. */
+  /** Throws a RuleViolation if no correct cluster could have sent what the watchers got. */
   check(driftShare: number): void {
     const { rules, history, lockHistory } = this.#options;
     const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax: rules.compactRevision };
@@ -204,10 +207,10 @@ export class Watchers {
         ? []
         : lockWatchCheck(ofLocks, lockHistory.records, { ...limits, nameOf: nameOutOfHistory })),
     ];
-    must(wrong.length === 0, "history: watchers could have been told so", () => wrong.join("\n"));
+    must(wrong.length === 0, "history: a cluster could have sent that to watchers", () => wrong.join("\n"));
   }
 
-  /** What watchers of keys or of locks were told, each change as the oracle knows it. */
+  /** What watchers of keys or of locks got, with each change as the oracle needs it. */
   #watchings<Change>(
     about: About,
     toldOf: (shared: WatchMessage["changes"][number]) => readonly Change[],
@@ -238,7 +241,7 @@ export class Watchers {
       prefix: random.pick(PREFIXES[about]) ?? "",
       progressIntervalMs: random.pick(INTERVALS_MS) ?? 1_000,
       takeMs: random.between(0, 5),
-      // From now on, from far back, or from what has not happened yet.
+      // From now on, from far back, or from a future revision.
       next: random.pick([0, 0, 1, Math.max(1, revision - 20), revision + 10]) ?? 0,
     };
     this.#watchers.set(id, watcher);
@@ -295,7 +298,7 @@ export class Watchers {
     });
   }
 
-  /** The stream, or why there is none. */
+  /** The stream, or the reason of a refusal. */
   #openAt(watcher: Watcher, process: Process, floor: number, startMs: number): Stream | CoordinationError {
     const { heap, rules, trace } = this.#options;
     const { about, prefix, progressIntervalMs, next: startRevision } = watcher;
@@ -346,7 +349,7 @@ export class Watchers {
     return stream;
   }
 
-  /** The watcher goes away, and comes back to another member. */
+  /** The watcher leaves, and comes back to another member. */
   #leave(watcher: Watcher, stream: Stream): void {
     const { process, close } = stream;
     process.loop.arrive(close);
@@ -363,7 +366,7 @@ export class Watchers {
 
   // ---- What arrives ----
 
-  /** Something comes to the watcher, behind what was sent before it. */
+  /** Lets something arrive at the watcher, after everything that was sent before. */
   #arrive(stream: Stream, action: () => void): void {
     const { heap, random } = this.#options;
     stream.arrivesMs = Math.max(stream.arrivesMs, heap.nowMs + random.exponential(WAY_MS));
@@ -398,7 +401,7 @@ export class Watchers {
 
   #onCompacted(watcher: Watcher, told: Told, { details }: CoordinationError): void {
     const compactRevision = Number(details.get("compact_revision"));
-    // Who was told something asks once more from there, and is refused like everybody who asks for that.
+    // A watcher that got something requests once more from there, and is refused like every request with that start.
     if (told.messages.length === 0) {
       told.compactRevision = compactRevision;
       watcher.next = compactRevision;

@@ -1,4 +1,4 @@
-/** For specs: commands that a state machine executes one by one, and a witness that is told of them, truly or not. */
+/** For specs: a state machine executes commands one by one, and a witness sees them, truly or with false outcomes. */
 
 import {
   type ClientOperation,
@@ -13,12 +13,12 @@ import {
 import { AppliedLog, OWNER, requestOf } from "../test/index.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
 
-/** How a command is sent, and what the witness is told instead of what came of it. */
+/** How a command is sent, and what the witness sees instead of its outcome. */
 export interface Manner {
-  /** Number of its request, else a new one; and of its attempt. */
+  /** Number of its request, a new one by default; and of its attempt. */
   readonly request?: number;
   readonly seq?: number;
-  /** Who asks, else the owner. */
+  /** The caller, by default the owner. */
   readonly principal?: Principal;
   readonly pretend?: (executed: ExecutedCommand) => Partial<ExecutedCommand>;
 }
@@ -45,14 +45,14 @@ export class WitnessedLog {
     return this.#execute(command, () => this.log.execute(operation, asking), pretend) as Outcome;
   }
 
-  /** What a client asks for by HTTP. */
+  /** A client's request by HTTP. */
   askByHttp(operation: HttpOperation, pretend?: Manner["pretend"], principal: Principal = OWNER): Outcome {
     this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
     const command = { principal, request: null, operation };
     return this.#execute(command, () => this.log.executeHttp(operation, principal), pretend) as Outcome;
   }
 
-  /** What the cluster proposes by itself. */
+  /** A command that the cluster proposes itself. */
   lead(operation: ClusterOperation, pretend?: Manner["pretend"]): void {
     this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
     this.#execute({ principal: null, request: null, operation }, () => this.log.lead(operation), pretend);

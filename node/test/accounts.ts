@@ -1,4 +1,4 @@
-/** Commands about users and API keys, with fields that a spec need not say. */
+/** Commands about users and API keys, with defaults for the fields that a spec need not name. */
 
 import type { HttpOperation } from "../src/state/index.ts";
 
@@ -6,7 +6,7 @@ type OperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 
 /** The SHA-256 of the verification token of every user that a spec creates. */
 export const TOKEN_SHA256: Uint8Array = new Uint8Array(32).fill(0x77);
-/** Milliseconds for which that token is good. */
+/** Lifetime of that token in milliseconds. */
 export const TOKEN_LIFETIME_MS = 60_000;
 
 export function createUser(

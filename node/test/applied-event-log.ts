@@ -1,6 +1,6 @@
 /**
- * An event log in an AppliedLog: appended to as clients do it, with what became of each append in a word, and kept small
- * as the leader does it.
+ * An event log in an AppliedLog. Specs append to it as clients do, and get the outcome of each append in a word. It is
+ * trimmed as a leader does it.
  */
 
 import {
@@ -21,7 +21,7 @@ import {
 } from "../src/state/index.ts";
 import { AppliedLog, OWNER } from "./applied-log.ts";
 
-/** Nothing is set: the cluster's window, and no limits. */
+/** No settings: the cluster's deduplication window, and no limits. */
 export const NO_SETTINGS: LogSettings = {
   duplicateWindowSecs: null,
   retentionMaxAgeSecs: null,
@@ -29,7 +29,7 @@ export const NO_SETTINGS: LogSettings = {
 };
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 
-/** What became of an append, in words: the sequences of its events, or the reason of the refusal. */
+/** The outcome of an append, in words: the sequences of its events, or the reason of the refusal. */
 export function appended({ answer, replayed }: Outcome): string {
   if (answer instanceof CoordinationError) {
     return answer.reason;
@@ -76,7 +76,7 @@ export class AppliedEventLog {
     this.log.httpResult<"update-log-settings">({ kind: "update-log-settings", logId: this.logId, changes });
   }
 
-  /** Lets time pass, and does what a leader does when something has run out. */
+  /** Lets time pass, and does what a leader does with expired things. */
   pass(milliseconds: number): void {
     this.log.tickMs += milliseconds;
     while (hasDueDuplicates(this.log.store, this.log.tickMs)) {
@@ -95,7 +95,7 @@ export class AppliedEventLog {
     return readEvents(this.log.store, this.stored, 0, ALL);
   }
 
-  /** The events that are kept, as `sequence payload`. */
+  /** The kept events, as `sequence payload`. */
   get texts(): string[] {
     return this.events.map(({ sequence, payload }) => `${sequence} ${Buffer.from(payload).toString()}`);
   }

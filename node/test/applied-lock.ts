@@ -1,6 +1,6 @@
 /**
- * A lock of either kind in an AppliedLog: asked for, held and given back as clients and the leader do it, with what became
- * of each in a word. Attempts are numbered; two more users may do what the owner may.
+ * A lock of either kind in an AppliedLog. Specs acquire, hold and release it as clients and the leader do, and get the
+ * outcome of each step in a word. Attempts have numbers. Two more users have the owner's permissions.
  */
 
 import { invariant, type Origin } from "../src/raft/index.ts";
@@ -26,7 +26,7 @@ import {
 import { AppliedLog, type Asking, OWNER, requestOf } from "./applied-log.ts";
 
 export const NAMED = { namespace: "default", name: "l" };
-/** Other users, with what the owner may do. */
+/** Other users, with the owner's permissions. */
 export const ANNA: Principal = { subject: "user-anna", apiKeyId: "" };
 export const BEN: Principal = { subject: "user-ben", apiKeyId: "" };
 
@@ -54,12 +54,12 @@ export function addUser(log: AppliedLog, { subject }: Principal, changes: object
   log.store.write(transaction.take());
 }
 
-/** An attempt of a member to acquire a lock: under this request id, as this number. */
+/** An attempt of a member to acquire a lock, with a request id and a number. */
 interface Attempt extends Asking {
   readonly seq: number;
 }
 
-/** What became of an acquisition, in words. */
+/** The outcome of an acquisition, in words. */
 export function said(outcome: Outcome | undefined): string {
   const answer = outcome?.answer;
   if (answer instanceof CoordinationError) {
@@ -85,7 +85,7 @@ export class AppliedLock {
     this.log.result(createLock(lock));
   }
 
-  /** Asks for the lock, by an attempt of its own. */
+  /** Requests the lock, by an attempt of its own. */
   ask(changes: Partial<AcquireLock> = {}, attempt: Partial<Attempt> = {}): string {
     this.#seq++;
     this.log.origin = this.originOf(attempt.seq ?? this.#seq);
@@ -121,7 +121,7 @@ export class AppliedLock {
     this.log.lead(command);
   }
 
-  /** Lets time pass, and does what a leader does when something has run out. */
+  /** Lets time pass, and does what a leader does with expired things. */
   pass(milliseconds: number): void {
     this.log.tickMs += milliseconds;
     for (;;) {
@@ -133,7 +133,7 @@ export class AppliedLock {
     }
   }
 
-  /** The waits that ended since this was asked last: number of the attempt, and what became of it. */
+  /** The waits that ended since the last call: number of the attempt, and its outcome. */
   settled(): string[] {
     return this.log.settled.splice(0).map(({ attempt, outcome }) => `${attempt.seq}: ${said(outcome)}`);
   }

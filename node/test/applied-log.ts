@@ -1,8 +1,8 @@
 /**
- * A Raft log applied to a real state machine over a store in memory: a cluster whose clocks stand where the spec puts
- * them. The log is kept, so that a spec can apply it again.
+ * A Raft log applied to a real state machine over a store in memory: a cluster whose clocks the spec sets. The log is
+ * kept, so that a spec can apply it again.
  *
- * It begins founded, by `FOUNDING`, with a member, an owner with an API key, and the namespace `default`.
+ * `FOUNDING` founds it, with a member, an owner with an API key, and the namespace `default`.
  */
 
 import { crc32 } from "node:zlib";
@@ -43,13 +43,13 @@ import { soleVoter } from "./sole-voter.ts";
 /** The result of one kind of operation. */
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
-/** Who asks, and under which request id; by default the owner, under an id that was not used before. */
+/** The caller and the request id; by default the owner, under a new id. */
 export interface Asking {
   readonly principal?: Principal;
   readonly request?: RequestIdentity;
 }
 
-/** What founds every AppliedLog. Its secrets are bytes that a reader of a failure recognises. */
+/** The founding of every AppliedLog. Its secrets are bytes that are easy to recognise in a failure. */
 export const FOUNDING: Founding = {
   clusterVersion: CLUSTER_VERSION,
   clusterId: "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11",
@@ -88,7 +88,7 @@ export function machineOver(store: StateStore, limits: StateLimits = DEFAULT_STA
   return new StateMachine(store, (previous, bytes) => crc32(bytes, previous), limits);
 }
 
-/** Applies rows, and writes a batch after each of those indexes, and after the last row. */
+/** Applies rows, and writes a batch after each of these indexes and after the last row. */
 export function applyRows(
   machine: StateMachine,
   rows: readonly Uint8Array[],
@@ -110,10 +110,10 @@ export class AppliedLog {
   readonly store = new MemoryStateStore();
   /** Every entry so far: entry 1 is the first. */
   readonly rows: Uint8Array[] = [];
-  /** Clocks that the next entry is stamped with, in milliseconds. */
+  /** The clocks of the next entry, in milliseconds. */
   tickMs = 1_000;
   wallMs = 1_750_000_000_250;
-  /** The attempt that the next entry is. */
+  /** The attempt in the next entry. */
   origin: Origin = NO_ORIGIN;
   /** Waits that entries have ended, oldest first. */
   readonly settled: SettledWait[] = [];
@@ -127,13 +127,13 @@ export class AppliedLog {
     this.append(EntryType.Bootstrap, encodeFounding(founding));
   }
 
-  /** Goes on with a new state machine over the same store, and reads so many rows for its filters. */
+  /** Continues with a new state machine over the same store, and reads this many rows for its filters. */
   restart(filterRows = 0): void {
     this.#machine = machineOver(this.store, this.#limits);
     this.readForFilters(filterRows);
   }
 
-  /** Reads so many rows for the filters of the state machine; returns whether there are more. */
+  /** Reads this many rows for the filters of the state machine; returns whether there are more. */
   readForFilters(filterRows: number): boolean {
     return this.#machine.readForReplayFilters(filterRows);
   }
@@ -189,14 +189,14 @@ export class AppliedLog {
     throw new Error(`${operation.kind} was not refused`);
   }
 
-  /** Applies what somebody asks for by HTTP. */
+  /** Applies a request by HTTP. */
   executeHttp(operation: HttpOperation, principal: Principal = OWNER): Outcome {
     const outcome = this.append(EntryType.Command, encodeCommand({ principal, request: null, operation }));
     invariant(outcome !== null, "what comes by HTTP has an outcome");
     return outcome;
   }
 
-  /** The same: the result or the refusal. */
+  /** The same; returns the result or the refusal. */
   ask<Kind extends HttpOperation["kind"]>(
     operation: Extract<HttpOperation, { readonly kind: Kind }>,
     principal: Principal = OWNER,
@@ -206,7 +206,7 @@ export class AppliedLog {
     return answer as ResultOf<Kind> | CoordinationError;
   }
 
-  /** The same, which must succeed. */
+  /** The same for a request that must succeed. */
   httpResult<Kind extends HttpOperation["kind"]>(
     operation: Extract<HttpOperation, { readonly kind: Kind }>,
     principal: Principal = OWNER,
@@ -218,7 +218,7 @@ export class AppliedLog {
     return answer;
   }
 
-  /** The same, which must be refused. */
+  /** The same for a request that must be refused. */
   httpRefusal(operation: HttpOperation, principal: Principal = OWNER): CoordinationError {
     const { answer } = this.executeHttp(operation, principal);
     if (answer instanceof CoordinationError) {
@@ -227,7 +227,7 @@ export class AppliedLog {
     throw new Error(`${operation.kind} was not refused`);
   }
 
-  /** Applies what the cluster proposes by itself, and returns its outcome if it has one. */
+  /** Applies an operation that the cluster proposes itself, and returns its outcome, if any. */
   lead(operation: ClusterOperation): Outcome | null {
     return this.append(EntryType.Command, encodeCommand({ principal: null, request: null, operation }));
   }

@@ -1,6 +1,6 @@
 /**
- * A replica as far as joining goes: a real state machine to which every claim is applied at once, without a log, a disk
- * or other members. The spec adds slots, and says when there is no majority.
+ * A replica as far as joining needs one: a real state machine to which every claim is applied at once, without a log, a
+ * disk or other members. The spec adds slots, and says when there is no majority.
  */
 
 import { type Configuration, EntryType, invariant } from "../src/raft/index.ts";
@@ -11,11 +11,13 @@ export class AppliedReplica {
   readonly log = new AppliedLog();
   /** Operations that were proposed, oldest first. */
   readonly proposed: ClusterOperation[] = [];
-  /** Without one, nothing is applied and no barrier is passed. */
+  /** Without a majority, no entry is applied and no barrier is passed. */
   hasMajority = true;
-  /** Whether a majority knows for good that the configuration is committed. */
+  /** Whether a majority knows durably that the configuration is committed. */
   isLasting = true;
-  /** Called in place of a read barrier's first step, to let something else be applied before it is passed. */
+  /**
+   * Called instead of a read barrier's first step, so that the spec can apply something before the barrier is passed.
+   */
   beforeBarrier: () => void = () => undefined;
   #configuration: Configuration = {
     index: 1,

@@ -1,11 +1,11 @@
-/** What every kind of command owes to whoever reads it out of a log: bytes that it is not made of are noticed. */
+/** A requirement on every kind of command: its decoder notices changed bytes. */
 
 import { expect } from "chai";
 import fc from "fast-check";
 import { InvariantViolation } from "../src/raft/index.ts";
 import { type Command, decodeCommand, encodeCommand } from "../src/state/index.ts";
 
-/** Declares the tests that these commands are refused, or are others, when their bytes were changed. */
+/** Declares tests: after a change of their bytes, these commands are refused, or decode to other commands. */
 export function itNoticesDamage(commands: fc.Arbitrary<Command>): void {
   it("are refused after every truncation, and with a byte more", () => {
     fc.assert(

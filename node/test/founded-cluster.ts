@@ -1,8 +1,8 @@
 /**
- * A cluster of one in memory, just founded, for specs of what stands above the state: a real state machine that has
- * applied a real founding entry, clocks that stand still, and a read barrier that the spec can hold.
+ * A cluster of one in memory, just founded, for specs of the layers above the state. It has a real state machine that
+ * has applied a real founding entry, stopped clocks, and a read barrier that the spec can hold.
  *
- * Users and API keys can be changed behind the state machine's back, as another member's commands would change them.
+ * The spec can change users and API keys without the state machine, as commands of another member would.
  */
 
 import { randomUUID } from "node:crypto";
@@ -32,10 +32,13 @@ export interface FoundingSecrets {
 
 type BarrierDone = (error: CoordinationError | null) => void;
 
-/** When the clocks of a founded cluster stand still: some instant in milliseconds, not at a whole second. */
+/** The stopped clocks of a founded cluster: an instant in milliseconds, not at a whole second. */
 const WALL_MS = 1_750_000_000_250;
 
-/** A founding entry's content and the plaintext secrets of its owner. Slow, because a password is hashed: make one per file. */
+/**
+ * A founding entry's content and the plaintext secrets of its owner. Slow, because it hashes a password: make one per
+ * file.
+ */
 export async function foundingSecrets(): Promise<FoundingSecrets> {
   const owner = { email: "Owner@quoin.local", password: "correct horse battery", apiKey: generateApiKey() };
   const founding = await createFounding({
@@ -59,9 +62,9 @@ export class FoundedCluster {
   };
   readonly ownerId: string;
   readonly apiKeyId: string;
-  /** Deadlines of the read barriers asked for so far. */
+  /** Deadlines of the read barriers so far. */
   readonly barriers: number[] = [];
-  /** What a read barrier does: by default it is through at once. */
+  /** Called for each read barrier; by default it passes at once. */
   onBarrier: (done: BarrierDone) => void = (done) => done(null);
 
   constructor({ founding }: FoundingSecrets) {
@@ -107,7 +110,7 @@ export class FoundedCluster {
     expectSame(readApiKey(this.state, this.apiKeyId), apiKey);
   }
 
-  /** Takes away the row whose key is the text behind the letter of its table, and returns what puts it back. */
+  /** Removes the row whose key is the text after the letter of its table. Returns a function that puts it back. */
   removeRowOf(text: string): () => void {
     const key = this.#keyOf(text);
     const value = this.state.get(key) as Uint8Array;
@@ -134,7 +137,7 @@ export class FoundedCluster {
   }
 }
 
-/** The records' encoding is the state's own affair; if it changes, this says so instead of writing nonsense. */
+/** The encoding of records is internal to the state; if it changes, this fails instead of writing a wrong record. */
 function expectSame(read: unknown, written: unknown): void {
   invariant(JSON.stringify(read) === JSON.stringify(written), "the record reads back as it was written");
 }

@@ -1,16 +1,16 @@
 /**
- * Locks as anybody would write them down: arrays that are searched from the beginning, and nothing stored. What the
- * replicated state machine makes of locks is compared with it. Answers are told in words, by which they compare.
+ * A naive model of locks: arrays that are searched from the beginning, and nothing stored. Specs compare the replicated
+ * state machine with it. Answers are words, so that they can be compared.
  */
 
 import type { AcquireLock, HoldReason, LockChange, LockMode, LockName } from "../src/state/index.ts";
 
-/** What the model decides by, in the units of the state's limits and of a lock. */
+/** The inputs of the model's decisions, in the units of the state's limits and of a lock. */
 export interface LockModelLimits {
   readonly replayWindowMs: number;
   readonly lockWaitsMax: number;
   readonly lockReadersMax: number;
-  /** Of every lock. */
+  /** The delay of every lock. */
   readonly lockDelaySeconds: number;
   readonly ttlSeconds: number;
 }
@@ -32,7 +32,7 @@ interface ModelWait {
   deadlineMs: number;
 }
 
-/** A request that acquires, as often as it is sent. */
+/** An acquiring request, with all of its attempts. */
 export interface ModelRequest {
   readonly id: number;
   readonly subject: string;
@@ -41,7 +41,7 @@ export interface ModelRequest {
   reason: string;
   token: number;
   attempt: number;
-  /** From when its window runs; infinity while it waits or holds. */
+  /** Start of its deduplication window; infinity while it waits or holds. */
   sinceMs: number;
 }
 
@@ -57,15 +57,15 @@ export interface ModelLock {
   delayUntilMs: number;
 }
 
-/** Raised where a client's call is refused. */
+/** Thrown when a client's call is refused. */
 export class Refused extends Error {}
 
 export class LockModel {
   readonly locks = new Map<string, ModelLock>();
   readonly disabled = new Set<string>();
-  /** Attempts that others' operations have answered, as text. */
+  /** Attempts that later operations have answered, as text. */
   readonly settled: string[] = [];
-  /** What watchers are to be told, in order. */
+  /** The changes that watchers must get, in order. */
   readonly events: ModelEvent[] = [];
   revision = 1;
   tickMs = 1_000;
@@ -225,7 +225,7 @@ export class LockModel {
     return hold;
   }
 
-  /** At the next revision, which the caller takes. */
+  /** Ends the hold at the next revision, which the caller takes. */
   end(found: ModelLock, hold: ModelHold, reason: HoldReason): void {
     found.holds = found.holds.filter((one) => one !== hold);
     hold.request.sinceMs = this.tickMs;
@@ -237,7 +237,7 @@ export class LockModel {
     this.events.push({ about: "lock", kind, ...found.name, owner, mode, token, reason, revision });
   }
 
-  /** Gives the lock to those whose turn it is. */
+  /** Gives the lock to the next waiters. */
   wake(found: ModelLock): void {
     const granted: [ModelWait, ModelHold][] = [];
     const refused: string[] = [];
@@ -254,7 +254,7 @@ export class LockModel {
         granted.push([next, this.#grant(found, request)]);
       }
     }
-    // Refusals are told before grants.
+    // Refusals come before grants.
     this.settled.push(...refused);
     for (const [{ request, askedMs }, hold] of granted) {
       this.settled.push(`${request.attempt}: ${this.describe(found, hold, this.tickMs - askedMs)}`);
@@ -315,7 +315,7 @@ export class LockModel {
     this.wake(found);
   }
 
-  /** What is due of all locks, the earliest first: holds before waits before delays of one moment. */
+  /** Everything that is due of all locks, the earliest first; at the same moment, holds before waits before delays. */
   due(): { readonly end: () => void }[] {
     const about: { deadlineMs: number; order: number; end: () => void }[] = [];
     for (const found of this.locks.values()) {
@@ -352,7 +352,7 @@ export class LockModel {
   }
 
   #endDelay(found: ModelLock): void {
-    // An expiry of the same lot may have begun it anew.
+    // An earlier expiry of the same batch may have restarted it.
     if (found.delayUntilMs < this.tickMs) {
       found.delayUntilMs = 0;
       this.wake(found);

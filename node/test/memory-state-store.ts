@@ -1,8 +1,8 @@
 /**
- * A state store in memory, for specs: rows in a sorted array, found by binary search.
+ * A state store in memory, for specs: rows in a sorted array, with binary search.
  *
- * It keeps the contract of StateStore, atomic batches and unsigned byte order included, and nothing of a disk: every
- * `sync` is done at once, and what was written is gone with the object.
+ * It keeps the contract of StateStore, including atomic batches and unsigned byte order. It has no disk: every `sync`
+ * is complete at once, and the data is lost with the object.
  */
 
 import { compareBytes } from "../src/bytes/index.ts";
@@ -33,7 +33,7 @@ export class MemoryStateStore implements StateStore {
       if (value === null) {
         this.#rows.splice(at, found ? 1 : 0);
       } else {
-        // Copies, as a store on disk makes them: the caller may use its buffers again. (`slice` of a Buffer is a view.)
+        // Copies, like a store on disk: the caller may reuse its buffers. (`slice` of a Buffer is a view.)
         this.#rows.splice(at, found ? 1 : 0, { key: new Uint8Array(key), value: new Uint8Array(value) });
       }
     }
@@ -52,7 +52,7 @@ export class MemoryStateStore implements StateStore {
     return [...this.#rows];
   }
 
-  /** Holds what the other one holds, and nothing else. */
+  /** Replaces the content with that of the other store. */
   protected become(other: MemoryStateStore): void {
     this.#rows = other.copy();
   }

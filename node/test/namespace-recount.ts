@@ -1,6 +1,6 @@
 /**
- * How much each namespace has, counted from the rows of a state one by one, and apart from the code that counts them as
- * they change: what is stored as counted must be the same.
+ * Counts the usage of each namespace from the rows of a state one by one, independently of the code that updates the
+ * stored counts. The stored counts must be the same.
  */
 
 import { expect } from "chai";
@@ -23,13 +23,15 @@ const LOG_ID_BYTES = 16;
 /** A key's row: four numbers, then the length of the value and the value. */
 const KEY_HEAD_BYTES = 4 * NUMBER_BYTES + 4;
 
-/** Raises an AssertionError unless every namespace has as much as its row says, and no other has a row. */
+/**
+ * Throws an AssertionError unless the usage of every namespace is what its row says, and no other namespace has a row.
+ */
 export function expectExactUsage(state: StateReader): void {
   const { stored, counted } = usageTwice(state);
   expect(stored).to.deep.equal(counted);
 }
 
-/** How much each namespace has that has anything: as its row says, and counted. */
+/** The usage of each namespace that has any: as its row says, and counted. */
 export function usageTwice(state: StateReader): {
   readonly stored: readonly (readonly [string, NamespaceUsage])[];
   readonly counted: readonly (readonly [string, NamespaceUsage])[];
@@ -79,7 +81,7 @@ function recount(state: StateReader): ReadonlyMap<string, NamespaceUsage> {
     namespaceOfNumber.set(numberAt(value, 0), namespace);
     countOf(namespace).event_logs++;
   });
-  // Of a log that was deleted, what is not erased yet.
+  // The parts of a deleted log that are not erased yet.
   visit(state, "F", ({ key, value }) => namespaceOfNumber.set(numberAt(key, HEAD), textAt(value, 0, 2)));
   for (const [table, withTimer] of [
     ["E", 0],
@@ -102,12 +104,12 @@ function visit(state: StateReader, table: string, each: (row: Row) => void): voi
   });
 }
 
-/** The namespace that the key of a row begins with. */
+/** The namespace at the beginning of a row's key. */
 function namespaceOf(key: Uint8Array): string {
   return decodeText(key.subarray(HEAD, key.indexOf(0, HEAD)));
 }
 
-/** The text that stands behind so many other byte strings. */
+/** The text after `skipped` other byte strings. */
 function textAt(bytes: Uint8Array, offset: number, skipped: number): string {
   let at = offset;
   const lengthAt = () => new DataView(bytes.buffer, bytes.byteOffset).getUint32(at);

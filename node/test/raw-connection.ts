@@ -1,7 +1,7 @@
 /**
- * A TCP connection on which a spec writes what no HTTP client would, and reads what comes back as it is.
+ * A TCP connection on which a spec writes bytes that no HTTP client would send, and reads the raw answer.
  *
- * Waiting is by condition: `until` ends when the text that was received matches or the connection is closed.
+ * Waits are by condition: `until` ends when the received text matches or the connection is closed.
  */
 
 import { once } from "node:events";
@@ -21,7 +21,7 @@ export class RawConnection {
     socket.on("close", () => {
       this.#closed = true;
     });
-    // A reset is one of the ways in which a server may end a connection: "close" follows.
+    // A server may end a connection by a reset: "close" follows.
     socket.on("error", () => socket.destroy());
   }
 
@@ -43,12 +43,12 @@ export class RawConnection {
     this.#socket.write(text, "latin1");
   }
 
-  /** Sends nothing more, and says so. */
+  /** Ends its own side of the connection. */
   end(): void {
     this.#socket.end();
   }
 
-  /** Reads nothing more: what the server sends stays in the buffers of the connection, until they are full. */
+  /** Stops reading: sent data stays in the buffers of the connection, until they are full. */
   pause(): void {
     this.#socket.pause();
   }

@@ -1,10 +1,10 @@
-/** Runs what must be refused, and gives the refusal back to be looked at. */
+/** Runs an action that must be refused, and returns the refusal. */
 
 import { CoordinationError } from "../src/state/index.ts";
 
 /**
- * The CoordinationError that the action throws, or that its promise rejects with. Fails if it succeeds; any other
- * error comes through.
+ * The CoordinationError that the action throws, or that its promise rejects with. Fails if the action succeeds; passes
+ * any other error through.
  */
 export async function refused(action: () => unknown): Promise<CoordinationError> {
   try {

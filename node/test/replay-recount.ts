@@ -1,6 +1,6 @@
 /**
- * How many stored answers each generation holds, and how many bytes, counted from the rows one by one: what is stored as
- * counted must be the same.
+ * Counts the stored answers of each generation, and their bytes, from the rows one by one. The stored counts must be
+ * the same.
  */
 
 import { expect } from "chai";
@@ -11,14 +11,14 @@ const GENERATION_AT = 1;
 
 type Counted = readonly (readonly [generation: number, totals: GenerationTotals])[];
 
-/** Raises an AssertionError unless every generation holds what its row says, and all of them what the progress says. */
+/** Throws an AssertionError unless every generation holds what its row says, and all of them what the progress says. */
 export function expectExactReplays(state: StateReader): void {
   const { stored, counted } = replaysTwice(state);
   expect(stored).to.deep.equal(counted);
   expect(counted.reduce((sum, [, { count }]) => sum + count, 0)).to.equal(readProgress(state).replays);
 }
 
-/** What the generations hold, ascending: as their rows say, and counted. */
+/** The content of the generations, ascending: as their rows say, and counted. */
 export function replaysTwice(state: StateReader): { readonly stored: Counted; readonly counted: Counted } {
   const stored: [number, GenerationTotals][] = [];
   scanGenerations(state, (generation, totals) => stored.push([generation, totals]) > 0);

@@ -1,10 +1,10 @@
-/** The rows of a state that all members have alike, without those that are a store's own. */
+/** The rows of a state that are the same on all members, without those that belong to the store itself. */
 
 import type { Row, StateReader } from "../src/state/index.ts";
 
 const FIRST_KEY = Uint8Array.of(0);
 
-/** The first key that is a store's own. */
+/** The first key of the store's own rows. */
 export const REPLICATED_ROWS_END = Uint8Array.of(0x79);
 
 /** All rows of a replicated state, ascending by key. */

@@ -1,4 +1,4 @@
-/** A consensus core that knows one voter, for specs that apply a founding without one. */
+/** A consensus core with a single voter, for specs that apply a founding without a real core. */
 
 import type { Reconfigure } from "../src/state/index.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A state store that counts the deleted rows which scans step over. A store on disk keeps a mark of each for a while, and
- * needs about as long for it as for a row: a scan that goes over many of them stalls the event loop (S44).
+ * A state store that counts the deleted rows that scans step over. A store on disk keeps a mark of each deleted row for
+ * a while. It needs about as long for a mark as for a row, so a scan over many marks stalls the event loop (S44).
  */
 
 import { isWithin } from "../src/bytes/index.ts";
@@ -13,7 +13,7 @@ export class StoreWithGraves extends MemoryStateStore {
   readonly #tables: string;
   readonly #graves = new Map<string, Uint8Array>();
 
-  /** @param tables letters of the tables of which deleted rows count. */
+  /** @param tables letters of the tables whose deleted rows count. */
   constructor(tables: string) {
     super();
     this.#tables = tables;

@@ -1,5 +1,5 @@
 /**
- * A Raft log as it stands on a disk, in memory, for specs of the consensus core: dense from entry 1, never shortened.
+ * The content of a Raft log on a disk, in memory, for specs of the consensus core: dense from entry 1, never shortened.
  */
 
 import { crc32 } from "node:zlib";

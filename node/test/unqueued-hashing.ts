@@ -1,4 +1,7 @@
-/** Hashes passwords as a member does, but at once: for specs whose clocks stand still, so that no turn would come. */
+/**
+ * Hashes passwords as a member does, but at once: for specs with stopped clocks, in which the turn of a queue would
+ * never come.
+ */
 
 import { deriveInPool, type PasswordHashing } from "../src/access/index.ts";
 

@@ -4,7 +4,7 @@ import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "../src/state/index.ts"
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import { ReplicaCluster, WatchReader } from "./harness/index.ts";
 
-/** The log is shortened soon, and nothing is kept for members that were away. */
+/** The log is compacted soon, and not kept for absent members. */
 function limitsWith(history: Partial<HistoryLimits>) {
   const { compaction, maintenance, state } = DEFAULT_REPLICA_LIMITS;
   const kept = { ...DEFAULT_STATE_LIMITS.history, ...history };
@@ -16,7 +16,9 @@ function limitsWith(history: Partial<HistoryLimits>) {
   };
 }
 
-/** A client that watches the keys "k…", and goes on at another member, after what it was told last, when it must. */
+/**
+ * A client that watches the keys "k…". When it must, it resumes at another member, after the last change that it got.
+ */
 class ResumingClient {
   readonly told: number[] = [];
   ends: string[] = [];
@@ -34,7 +36,7 @@ class ResumingClient {
     this.#next = next;
   }
 
-  /** Reads what has come, and opens the stream again at the next member if it has ended. */
+  /** Reads all messages, and opens the stream again at the next member if it has ended. */
   proceed(): void {
     const { messages, ended } = this.#reader ?? { messages: [], ended: null };
     for (const { changes, revision } of messages.slice(this.#read)) {
@@ -96,7 +98,7 @@ describe("watches of a cluster", () => {
     }
   }
 
-  it("S37: tell each client every change once, across leaders that die and members that start again", () => {
+  it("S37: send each client every change once, across leaders that die and members that start again", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const hubs = hubsOf(cluster);
     const first = cluster.replica(1).revision + 1;
@@ -116,7 +118,7 @@ describe("watches of a cluster", () => {
       wanted.push(put(cluster, "k"));
       cluster.start(victim);
     }
-    cluster.until("everything is told", () => {
+    cluster.until("all changes have arrived", () => {
       for (const client of clients) {
         client.proceed();
       }
@@ -127,7 +129,7 @@ describe("watches of a cluster", () => {
     }
   });
 
-  /** Watches at member 2, which then misses so many changes that it is sent a snapshot. */
+  /** Watches at member 2, which then misses so many changes that it gets a snapshot. */
   function caughtUp(history: Partial<HistoryLimits>) {
     const cluster = ReplicaCluster.ledBy(1, limitsWith(history));
     const hub = hubsOf(cluster).get(2) as WatchHub;
@@ -152,15 +154,15 @@ describe("watches of a cluster", () => {
     return { now, ahead, missed, toldBy };
   }
 
-  it("go on over a snapshot, which brings the history of what was missed", () => {
+  it("go on over a snapshot, which contains the history of the missed changes", () => {
     const { now, ahead, missed, toldBy } = caughtUp({});
-    // Without a leader for a second they had ended; this was shorter.
+    // They would have ended after a second without a leader; this was shorter.
     expect([now.ended, ahead.ended]).to.deep.equal([null, null]);
     expect(toldBy(now)).to.deep.equal(missed);
     expect(toldBy(ahead)).to.deep.equal(missed.slice(-2));
   });
 
-  it("end where a snapshot does not have what was missed, and only there", () => {
+  it("end where a snapshot lacks the missed changes, and only there", () => {
     const { now, ahead, missed, toldBy } = caughtUp({ revisionsMax: 3 });
     expect(now.ended?.reason).to.equal("COMPACTED");
     expect(toldBy(now)).to.deep.equal([]);

@@ -1,4 +1,4 @@
-/** Bugs in tokens, in what ends them, and in who may do what to whom. */
+/** Bugs in tokens, in their end, and in permissions. */
 
 import type { Mutant } from "./mutant.ts";
 

@@ -1,4 +1,7 @@
-/** Bugs in the archive: the duty to archive, how chains go on, what a reader takes for a whole backup, what retention deletes. */
+/**
+ * Bugs in the archive: the duty to archive, the continuation of chains, which backups a reader considers whole, and
+ * what retention deletes.
+ */
 
 import type { Mutant } from "./mutant.ts";
 

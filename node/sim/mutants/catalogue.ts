@@ -37,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RESTORE_MUTANTS,
 ];
 
-/** Raises an error if there is none of the name. */
+/** Throws an Error if no mutant has the name. */
 export function mutantNamed(name: string): Mutant {
   const mutant = MUTANTS.find((one) => one.name === name);
   if (mutant === undefined) {

@@ -1,4 +1,4 @@
-/** Bugs in what stands between clients and methods: secrets, limits of rates and sizes, the order of checks. */
+/** Bugs between clients and methods: secrets, limits of rates and sizes, the order of checks. */
 
 import type { Mutant } from "./mutant.ts";
 

@@ -1,26 +1,26 @@
-/** Whether mutants are caught by what the record names, and whether that passes without them. */
+/** Checks that the recorded killer catches each mutant, and passes without it. */
 
 import { describeKiller, type Killer } from "./killer.ts";
 import { type Mutant, mutated, StaleMutant, sourceOf } from "./mutant.ts";
 import type { Found } from "./record.ts";
 import { tryKiller, type Verdict } from "./trial.ts";
 
-/** What became of a mutant. */
+/** The result for a mutant. */
 export interface Judgement {
   readonly mutant: Mutant;
   readonly isKilled: boolean;
   readonly killer: string;
-  /** The rule that caught it, or why it counts as a failure of the suite. */
+  /** The rule that caught it, or why the suite fails. */
   readonly line: string;
   readonly durationMs: number;
 }
 
-/** Far above what a recorded killer takes on a busy machine. */
+/** Far longer than a recorded killer takes on a busy machine. */
 const KILLER_LIMIT_MS = 180_000;
 
 export class Judge {
   readonly #record: ReadonlyMap<string, Found>;
-  /** What each killer says about the product as it is. */
+  /** The results of the killers for the product without a mutant. */
   readonly #unmutated = new Map<string, Promise<Verdict>>();
 
   constructor(record: ReadonlyMap<string, Found>) {
@@ -62,7 +62,7 @@ export class Judge {
   }
 }
 
-/** Why the mutant says nothing any more, or null. */
+/** Why the mutant is stale, or null. */
 export function staleness(mutant: Mutant): string | null {
   try {
     mutated(sourceOf(mutant), mutant);

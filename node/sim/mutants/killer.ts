@@ -1,10 +1,10 @@
-/** What is to catch a mutant: tests of a spec file, a scenario of the consensus core, or seeds of the simulator. */
+/** What catches a mutant: tests of a spec file, a scenario of the consensus core, or seeds of the simulator. */
 
 export type Killer =
   /** `grep` is part of the titles of the tests; without it all of them run. */
   | { readonly spec: string; readonly grep?: string }
   | { readonly scenario: string }
-  /** The first seed, and how many. */
+  /** The first seed, and the number of seeds. */
   | { readonly seeds: readonly [number, number] };
 
 /** The spec that runs all scenarios, from the root of the repository. */
@@ -17,7 +17,7 @@ export function titleOfScenario(name: string): string {
   return `scenarios ${name} happens as written`;
 }
 
-/** The killer that a failed test is. */
+/** The failed test as a killer. */
 export function killerOf(spec: string, title: string): Killer {
   const scenario = spec === SCENARIOS_SPEC ? SCENARIO_TITLE.exec(title)?.[1] : undefined;
   return scenario === undefined ? { spec, grep: title } : { scenario };

@@ -1,9 +1,9 @@
 /**
- * Puts the mutant that the environment names into its module, as that loads.
+ * Puts the mutant that the environment names into its module when that loads.
  *
- * Loaded with `--import` before the program, in each of its processes and threads. Types are stripped afterwards, by
- * Node itself. Says on standard error, past all that the program may have put there, that the mutant is in place: a run
- * that never loads the module shows nothing about it.
+ * `--import` loads this file before the program, in each of its processes and threads. Node itself strips the types
+ * afterwards. This file reports on standard error that the mutant is in place, even if the program has replaced the
+ * writers of that stream. A run that never loads the module proves nothing about the mutant.
  */
 
 import fs from "node:fs";
@@ -14,7 +14,7 @@ import { mutated, pathOf } from "./mutant.ts";
 import { IN_PLACE, MUTANT_VARIABLE } from "./place.ts";
 
 const STANDARD_ERROR = 2;
-// As it is now: what is loaded later may watch what the program writes.
+// The function as it is now: modules that load later may replace it.
 const { writeSync } = fs;
 
 const name = process.env[MUTANT_VARIABLE];

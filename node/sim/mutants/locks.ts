@@ -1,4 +1,4 @@
-/** Bugs in locks: in their part of the replicated state, and in what a member does for those who wait. */
+/** Bugs in locks: in their part of the replicated state, and in a member's handling of waiters. */
 
 import type { Mutant } from "./mutant.ts";
 

@@ -1,17 +1,17 @@
 /**
- * `npm run mutants`: runs every mutant against what the record says catches it, and prints a table: who caught it by
- * which rule, and what the simulator alone says about it.
+ * `npm run mutants`: runs every mutant against its recorded killer. It prints a table: the killer, the rule that it
+ * found broken, and what the simulator alone finds.
  *
  *     npm run mutants                                   all of them
  *     npm run mutants -- --only NAME                    one; may be repeated
- *     npm run mutants -- --choose 12 --by TEXT          so many, chosen by the text
- *     npm run mutants -- --search                       looks for killers anew and rewrites the record; with --only,
- *                                                       of those; with --unknown, of those that have none
+ *     npm run mutants -- --choose 12 --by TEXT          this many, chosen by the text
+ *     npm run mutants -- --search                       searches for killers and rewrites the record; with --only,
+ *                                                       of those mutants; with --unknown, of those without a killer
  *     npm run mutants -- --search --among specs         only among specs and scenarios, or only in the `simulator`
  *     npm run mutants -- --search --seeds 2000          seeds that the simulator tries, instead of 60
  *
- * Ends with the line `N killed, N failed`, and with the exit code 1 if a mutant survives or is stale, or if its killer
- * fails without it; 2 for wrong arguments, and if they leave no mutant to try.
+ * Ends with the line `N killed, N failed`. The exit code is 1 if a mutant survives or is stale, or if its killer fails
+ * without it. It is 2 for wrong arguments, and if they leave no mutant to try.
  */
 
 import { UsageError } from "../../src/command-line/index.ts";
@@ -69,7 +69,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<number> {
   return failed.length;
 }
 
-/** What is known of the mutant afterwards, if all of it or only a part is looked for. */
+/** What is known of the mutant after a full or a partial search. */
 async function find(mutant: Mutant, known: Found | undefined, { among, seeds }: Search): Promise<Found> {
   if (among === "specs") {
     return { killer: null, rule: "", simulator: known?.simulator ?? "", ...(await searchSpecs(mutant)) };

@@ -1,9 +1,9 @@
 /**
  * Mutants: deliberate bugs that the tests must catch.
  *
- * A mutant is one piece of text in one file of the product, and what stands there instead while it is tried. It is put
- * in as the module loads (`loader.ts`), so the product holds no switch and none can ship. What catches a mutant is kept
- * apart from it, in the record (`record.ts`), because it is found anew from time to time.
+ * A mutant replaces one piece of text in one file of the product while it is tried. `loader.ts` puts it in when the
+ * module loads, so the product has no switch and no mutant can ship. The killer of a mutant is in the record
+ * (`record.ts`), not here, because each search may find another one.
  */
 
 import { readFileSync } from "node:fs";
@@ -12,23 +12,23 @@ import path from "node:path";
 /** The root folder of the repository. */
 export const repositoryRoot: string = path.resolve(import.meta.dirname, "../../..");
 
-/** Where the files of mutants lie, from the root of the repository, but for those of the package of backups. */
+/** The folder of the files of mutants, from the root of the repository, except for those of the package of backups. */
 const SOURCE_FOLDER = "node/src";
 const BACKUP_FOLDER = "backup/src";
 
 export interface Mutant {
-  /** What is wrong, in a few words with hyphens. Unique. */
+  /** The bug, in a few words with hyphens. Unique. */
   readonly name: string;
   /** The rule that it breaks, such as "P5". */
   readonly pitfall: string;
-  /** Below node/src, or from backup/src on. */
+  /** Below node/src, or a path from backup/src on. */
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** The replaced text, which must be in the file exactly once. */
   readonly find: string;
   readonly replace: string;
 }
 
-/** The text that a mutant replaces is not there, or is there twice: the mutant says nothing any more. */
+/** The replaced text is missing or there twice: the mutant proves nothing any more. */
 export class StaleMutant extends Error {
   constructor({ name, file }: Mutant, count: number) {
     super(`stale mutant ${name}: what it replaces stands ${count} times in ${file} instead of once`);
@@ -36,7 +36,7 @@ export class StaleMutant extends Error {
   }
 }
 
-/** The source with the bug in it. Raises a StaleMutant. */
+/** The source with the bug in it. Throws a StaleMutant. */
 export function mutated(source: string, mutant: Mutant): string {
   const { find, replace } = mutant;
   const [before, after, ...more] = source.split(find);
@@ -51,12 +51,12 @@ export function fileOf({ file }: Pick<Mutant, "file">): string {
   return file.startsWith(`${BACKUP_FOLDER}/`) ? file : `${SOURCE_FOLDER}/${file}`;
 }
 
-/** The file of a mutant, as it is on the disk. */
+/** The absolute path of a mutant's file. */
 export function pathOf(mutant: Mutant): string {
   return path.join(repositoryRoot, fileOf(mutant));
 }
 
-/** What stands in the file of a mutant now. */
+/** The present content of a mutant's file. */
 export function sourceOf(mutant: Mutant): string {
   return readFileSync(pathOf(mutant), "utf8");
 }

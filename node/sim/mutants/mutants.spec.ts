@@ -9,12 +9,12 @@ import { mutated, sourceOf } from "./mutant.ts";
 import { MARKED_PITFALLS } from "./pitfalls.ts";
 import { readRecord } from "./record.ts";
 
-/** With every commit another share, so that all have their turn; `npm run mutants` runs all of them. */
+/** Each commit tries another share, so that each mutant gets its turn; `npm run mutants` runs all of them. */
 const SHARE = 12;
 const mutants = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
 const record = readRecord();
 
-/** Reads named modules as JSON, parses each, and prints what the engine says of those that are no modules. */
+/** Reads named modules as JSON, parses each, and prints the engine's errors. */
 const PARSER = `
   import { readFileSync } from "node:fs";
   import { SourceTextModule } from "node:vm";
@@ -27,7 +27,7 @@ const PARSER = `
   }
 `;
 
-/** Lines of the modules that do not parse, such as one that declares a name twice. */
+/** Errors of the modules that do not parse, such as one that declares a name twice. */
 function unparsable(sources: readonly (readonly [name: string, source: string])[]): string[] {
   const args = ["--no-warnings", "--experimental-vm-modules", "--input-type=module", "--eval", PARSER];
   const child = spawnSync(process.execPath, args, { input: JSON.stringify(sources), encoding: "utf8" });

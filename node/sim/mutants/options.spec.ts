@@ -6,12 +6,12 @@ import { readOptions } from "./options.ts";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 
-describe("what is to be done with mutants", () => {
-  it("is to try all of them if nothing is said", () => {
+describe("the options of mutants", () => {
+  it("are to try all of them by default", () => {
     expect(readOptions([])).to.deep.equal({ only: null, choice: null, search: null });
   });
 
-  it("is what the arguments say", () => {
+  it("are what the arguments say", () => {
     expect(readOptions(["--only", "vote-not-written", "--only", "restart-not-told"])).to.deep.equal({
       ...{ only: ["vote-not-written", "restart-not-told"], choice: null, search: null },
     });
@@ -25,12 +25,12 @@ describe("what is to be done with mutants", () => {
     ...["--search --seeds x", "--search --seeds 0", "--search --seeds -1", "--search --among nowhere", "--choose 0"],
     ...["--seeds 100", "--unknown", "--among specs", "--only no-such-mutant", "--only", "--serach", "a"],
   ]) {
-    it(`is nothing with ${wrong}`, () => {
+    it(`do not exist with ${wrong}`, () => {
       expect(() => readOptions(wrong.split(" "))).to.throw(UsageError);
     });
   }
 
-  it("is refused in one line, with the exit code 2", () => {
+  it("are refused in one line, with the exit code 2", () => {
     for (const wrong of ["--choose x", "--unknown-option"]) {
       const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, ...wrong.split(" ")], { encoding: "utf8" });
       expect({ stdout, status }, wrong).to.deep.equal({ stdout: "", status: 2 });

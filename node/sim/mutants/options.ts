@@ -1,4 +1,4 @@
-/** What is to be done with which mutants. */
+/** The options of `npm run mutants`. */
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import { parseArguments, UsageError } from "../../src/command-line/index.ts";
@@ -7,9 +7,9 @@ import { MUTANTS } from "./catalogue.ts";
 export interface MutantOptions {
   /** Names; null = all. */
   readonly only: readonly string[] | null;
-  /** So many of these, chosen by the text; null = all. */
+  /** Number of mutants to try, and the text that chooses them; null = all. */
   readonly choice: { readonly count: number; readonly by: string } | null;
-  /** Looks for killers, and where; null = tries those that are on record. */
+  /** Where to search for killers; null = tries the recorded ones. */
   readonly search: Search | null;
 }
 
@@ -17,32 +17,32 @@ export interface Search {
   readonly among: "all" | "specs" | "simulator";
   /** Seeds that the simulator tries. */
   readonly seeds: number;
-  /** Only for those of which no killer is known. */
+  /** Only for mutants without a known killer. */
   readonly isForUnknown: boolean;
 }
 
-/** Finds in minutes what can be found at all without patience; a search before a release takes far more. */
+/** Enough for what a search of minutes can find; a search before a release takes far more. */
 const SEEDS = 60;
 const AMONG = ["all", "specs", "simulator"];
 
-/** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
+/** Parses the arguments. Throws UsageError; returns null if the arguments only request the help text. */
 export function readOptions(args: readonly string[]): MutantOptions | null {
   const program = new Command("npm run mutants --")
-    .description("Runs mutants against what catches them by the record, or looks for that anew")
+    .description("Runs mutants against their recorded killers, or searches for killers")
     .option("--only <name>", "this mutant; may be repeated", collect)
-    .addOption(new Option("--choose <count>", "so many, chosen by the text of --by").argParser(parseCount))
+    .addOption(new Option("--choose <count>", "try this many, chosen by the text of --by").argParser(parseCount))
     .option("--by <text>", "decides the choice", "")
-    .option("--search", "look for what catches them, and rewrite the record")
-    .addOption(new Option("--among <where>", "where to look").choices(AMONG).default("all"))
+    .option("--search", "search for killers, and rewrite the record")
+    .addOption(new Option("--among <where>", "where to search").choices(AMONG).default("all"))
     .addOption(new Option("--seeds <count>", "seeds that the simulator tries").argParser(parseCount).default(SEEDS))
-    .option("--unknown", "look for those only that nothing is known to catch");
+    .option("--unknown", "search only for mutants without a known killer");
   if (!parseArguments(program, args)) {
     return null;
   }
   const { only, choose, by, search, among, seeds, unknown } = program.opts();
   for (const name of ["among", "seeds", "unknown"]) {
     if (search !== true && program.getOptionValueSource(name) === "cli") {
-      throw new UsageError(`--${name} says how to look for killers: it needs --search`);
+      throw new UsageError(`--${name} is an option of the search: it needs --search`);
     }
   }
   return {

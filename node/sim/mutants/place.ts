@@ -1,6 +1,6 @@
-/** How the process that tries a mutant is told which one, and tells that it has it. */
+/** How a process gets the mutant to try, and how it reports that the mutant is in place. */
 
-/** Names the mutant to a process, its threads and its children. */
+/** The environment variable that names the mutant to a process, its threads and its children. */
 export const MUTANT_VARIABLE = "QUOIN_MUTANT";
 
 /** A line on standard error: the module with the mutant was loaded. */

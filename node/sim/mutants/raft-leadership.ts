@@ -1,4 +1,4 @@
-/** Bugs in reads, membership, transfer and what else a leader does in its term. */
+/** Bugs in reads, membership, transfer, and other duties of a leader in its term. */
 
 import type { Mutant } from "./mutant.ts";
 

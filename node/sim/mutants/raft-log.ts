@@ -1,4 +1,4 @@
-/** Bugs in what is committed, stable, replicated and installed. */
+/** Bugs in committed, stable, replicated and installed entries. */
 
 import type { Mutant } from "./mutant.ts";
 

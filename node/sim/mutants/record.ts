@@ -1,7 +1,7 @@
 /**
- * The record: for each mutant what caught it when its killer was looked for last, and whether the simulator did.
+ * The record: for each mutant, the killer that the last search found, and whether the simulator catches it.
  *
- * `record.json` is written by `npm run mutants -- --search` alone, and read in review.
+ * Only `npm run mutants -- --search` writes `record.json`; people read it in review.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ export interface Found {
   readonly killer: Killer | null;
   /** The rule, or the first line of the failure. */
   readonly rule: string;
-  /** What the simulator says about it. */
+  /** The result of the simulator. */
   readonly simulator: string;
 }
 
@@ -24,13 +24,13 @@ export function readRecord(): Map<string, Found> {
   return new Map(Object.entries(JSON.parse(readFileSync(FILE, "utf8")) as Record<string, Found>));
 }
 
-/** Keeps what is known of the named mutants, in their order, and forgets the others. */
+/** Writes the named mutants in their order, and drops all others. */
 export function writeRecord(record: ReadonlyMap<string, Found>, names: readonly string[]): void {
   const kept = names.flatMap((name) => {
     const found = record.get(name);
     return found === undefined ? [] : [[name, found] as const];
   });
   const text = JSON.stringify(Object.fromEntries(kept), null, 2);
-  // A pair of numbers on one line, as the formatter of the repository has it.
+  // Pairs of numbers on one line, as the formatter of the repository writes them.
   writeFileSync(FILE, `${text.replaceAll(/\[\s+(\d+),\s+(\d+)\s+\]/g, "[$1, $2]")}\n`);
 }

@@ -1,4 +1,4 @@
-/** Bugs in the driver: turns, waiters, snapshots, room on the disk, healing, joining. */
+/** Bugs in the driver: turns, waiters, snapshots, disk space, healing, joining. */
 
 import type { Mutant } from "./mutant.ts";
 

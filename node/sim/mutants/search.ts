@@ -1,7 +1,8 @@
 /**
- * Finds what catches a mutant. First, of its folder, the tests that name its pitfall, for they say best what is wrong;
- * then all others: of the spec beside its file, scenarios if it is of the consensus core, other specs of the folder; at
- * last seeds of the simulator. What is found catches the mutant twice, and passes without it.
+ * Finds what catches a mutant. It first tries the tests of its folder that name its pitfall, because they describe the
+ * bug best. Then it tries all others: those of the spec beside its file, scenarios for files of the consensus core, and
+ * other specs of the folder. Last come seeds of the simulator. A killer must catch the mutant twice, and pass without
+ * it.
  */
 
 import { globSync, readFileSync } from "node:fs";
@@ -11,16 +12,16 @@ import { fileOf, type Mutant, repositoryRoot } from "./mutant.ts";
 import type { Found } from "./record.ts";
 import { type TestFilter, tryKiller, trySpecs, type Verdict } from "./trial.ts";
 
-/** All specs of a folder may take so long on a busy machine, and so may all seeds. */
+/** How long all specs of a folder may take on a busy machine, and also all seeds. */
 const SPECS_LIMIT_MS = 400_000;
 const SEEDS_LIMIT_MS = 600_000;
 const FIRST_SEED = 1;
-/** The simulator has disks and connections of its own: it loads these files with others, and runs nothing of them. */
+/** The simulator has its own disks and connections: it replaces these files, and runs none of their code. */
 const NOT_SIMULATED = [/^storage\//, /^peers\/(?!hello\.ts)/];
-/** Killers that do not hold what they promise are left out; more than so many say that something else is wrong. */
+/** Unreliable killers are left out; if there are more than this, something else is wrong. */
 const ATTEMPTS_MAX = 4;
 
-/** What catches the mutant, and what the simulator says within so many seeds. */
+/** The killer of the mutant, and the result of the simulator within this number of seeds. */
 export async function search(mutant: Mutant, seeds: number): Promise<Found> {
   const bySpecs = await searchSpecs(mutant);
   const simulated = await simulate(mutant, seeds);
@@ -30,7 +31,7 @@ export async function search(mutant: Mutant, seeds: number): Promise<Found> {
   return simulated;
 }
 
-/** The same, of the specs and scenarios alone. */
+/** The same, among specs and scenarios only. */
 export async function searchSpecs(mutant: Mutant): Promise<Pick<Found, "killer" | "rule"> | null> {
   for (const { files, filter } of specsFor(mutant)) {
     const found = await searchIn(files, filter, mutant);
@@ -41,7 +42,7 @@ export async function searchSpecs(mutant: Mutant): Promise<Pick<Found, "killer" 
   return null;
 }
 
-/** The same, of the simulator alone. */
+/** The same, in the simulator only. */
 export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
   const elsewhere: Found = { killer: null, rule: "", simulator: "does not run this file" };
   if (NOT_SIMULATED.some((files) => files.test(mutant.file))) {
@@ -63,7 +64,7 @@ export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
     if ((await tryKiller(killer, null, SEEDS_LIMIT_MS)).kind === "passed") {
       return { killer, rule: verdict.rule, simulator: `seed ${verdict.title}: ${verdict.rule}` };
     }
-    // A seed that fails without the mutant says nothing about it.
+    // A seed that also fails without the mutant proves nothing about it.
     seed = Number(verdict.title) + 1;
   }
   return { killer: null, rule: "", simulator: `survives ${seeds} seeds` };
@@ -96,7 +97,9 @@ async function holds(killer: Killer, mutant: Mutant): Promise<boolean> {
   return again.kind === "failed" && without.kind === "passed";
 }
 
-/** Spec files from the root of the repository, in groups that are run one after the other, and which tests of them. */
+/**
+ * Spec files from the root of the repository, in groups that run one after the other, with the filter of their tests.
+ */
 function specsFor(mutant: Mutant): { readonly files: string[]; readonly filter: TestFilter }[] {
   const file = fileOf(mutant);
   const folder = path.dirname(file);
@@ -114,7 +117,7 @@ function specsFor(mutant: Mutant): { readonly files: string[]; readonly filter: 
   ].filter(({ files }) => files.length > 0);
 }
 
-/** Names of the scenarios whose text says that they are about it. */
+/** Names of the scenarios whose text mentions it. */
 function scenariosAbout(about: RegExp): string[] {
   const folder = path.join(repositoryRoot, path.dirname(SCENARIOS_SPEC));
   return globSync("*.txt", { cwd: folder })

@@ -1,10 +1,10 @@
 /**
- * The process in which tests run against a mutant, or without one: the given spec files, one after the other, and of
- * them the tests whose titles hold the text of `--grep`, or match `--pattern`. Ends at the first failure that counts,
- * and tells its parent.
+ * The process that runs tests against a mutant, or without one. It runs the given spec files one after the other: the
+ * tests whose titles contain the text of `--grep`, or match `--pattern`. It ends at the first failure that counts, and
+ * reports to its parent.
  *
- * A failure counts if a test says what is wrong. A module that does not load, a name or a property that is not there
- * show that something is broken, not that a test has noticed it. A test that never ends counts if none says more.
+ * A failure counts if a test says what is wrong. If a module does not load, or a name or a property is missing,
+ * something is broken, but no test has noticed the bug. A test that never ends counts if no other test says more.
  */
 
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import Mocha from "mocha";
 import { repositoryRoot } from "./mutant.ts";
 import type { SpecReport } from "./spec-report.ts";
 
-/** Far above what any of these tests takes on a busy machine. */
+/** Far longer than any of these tests takes on a busy machine. */
 const TEST_LIMIT_MS = 20_000;
 const LINE_LENGTH_MAX = 160;
 const NO_VERDICT = new Set(["SyntaxError", "ReferenceError", "TypeError"]);
@@ -34,7 +34,7 @@ function tell(report: SpecReport): void {
   process.send?.(report, () => process.exit(0));
 }
 
-/** The text without what is another one in each run, or on each machine. */
+/** The text without the parts that differ between runs or machines. */
 function withoutPlaces(text: string): string {
   return text
     .replaceAll(`${tmpdir()}/`, "")
@@ -42,7 +42,7 @@ function withoutPlaces(text: string): string {
     .replaceAll(/(quoin-[a-z-]+-)\w{6}/g, "$1…");
 }
 
-/** The first line of what went wrong; of two texts, the first line in which they differ. */
+/** The first line of the failure; for two texts, the first line in which they differ. */
 function firstLine(error: Error): string {
   const { actual, expected } = error as { actual?: unknown; expected?: unknown };
   if (typeof actual === "string" && typeof expected === "string" && expected.includes("\n")) {
@@ -58,7 +58,7 @@ function isLimitExceeded(error: Error): boolean {
   return (error as { code?: unknown }).code === "ERR_MOCHA_TIMEOUT";
 }
 
-/** The test that failed, or for whose sake a hook ran. */
+/** The title of the failed test, or of the test that a hook ran for. */
 function titleOf(runnable: Mocha.Runnable): string {
   const test = (runnable as Mocha.Runnable & { ctx?: Mocha.Context }).ctx?.currentTest;
   return (test ?? runnable).fullTitle();
@@ -94,7 +94,7 @@ async function runFile(file: string): Promise<boolean> {
 }
 
 async function main(): Promise<void> {
-  // What has noticed a mutant once notices it again: tests that try what they draw draw the same each time.
+  // A killer must catch its mutant each time: random tests draw the same values in each run.
   fc.configureGlobal({ seed: 1 });
   for (const file of files) {
     if (await runFile(file)) {

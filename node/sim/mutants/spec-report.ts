@@ -1,7 +1,7 @@
-/** What the process that runs tests tells of them, as a message to its parent. */
+/** The result of tests, as a message from their process to its parent. */
 export type SpecReport =
   | { readonly kind: "passed" }
-  /** The first test that failed, and the first line of why. */
+  /** The first failed test, and the first line of the reason. */
   | { readonly kind: "failed"; readonly file: string; readonly title: string; readonly rule: string }
-  /** Something went wrong, but no test has said what, or none ran. */
+  /** Something went wrong, but no test has said what, or no test ran. */
   | { readonly kind: "doubtful"; readonly why: string };

@@ -1,4 +1,4 @@
-/** Bugs in what is on the disk, and in what a start makes of it. */
+/** Bugs in the data on the disk, and in how a start handles it. */
 
 import type { Mutant } from "./mutant.ts";
 

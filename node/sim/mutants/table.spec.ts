@@ -26,7 +26,7 @@ describe("the table of mutants", () => {
     ]);
   });
 
-  it("cuts what is too long", () => {
+  it("cuts long cells", () => {
     const long = "a".repeat(200);
     const table = describeTable([
       { mutant: { ...MUTANT, name: "one", pitfall: "P1" }, rule: long, killer: long, simulator: "" },

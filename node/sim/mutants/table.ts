@@ -1,22 +1,22 @@
-/** Mutants and what caught them, as a table that people read. */
+/** A table of mutants and their killers, for people. */
 
 import type { Mutant } from "./mutant.ts";
 
 export interface Row {
   readonly mutant: Mutant;
-  /** By which it was caught, or what is wrong. */
+  /** The rule that caught it, or the problem. */
   readonly rule: string;
   /** "" if there is none. */
   readonly killer: string;
-  /** What the simulator says about it by the record. */
+  /** The recorded result of the simulator. */
   readonly simulator: string;
 }
 
 const TITLES = ["mutant", "pitfall", "rule", "killer", "simulator"];
-/** What is longer is cut. */
+/** Longer cells are cut. */
 const CELL_MAX = 72;
 
-/** A line for each, below one with titles. */
+/** A line with titles, then one for each mutant. */
 export function describeTable(rows: readonly Row[]): string {
   const cells = rows.map(({ mutant: { name, pitfall }, rule, killer, simulator }) => {
     return [name, pitfall, rule, killer, simulator].map(cut);

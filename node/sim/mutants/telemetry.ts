@@ -1,4 +1,4 @@
-/** Bugs in what a member says of itself: whether it is ready, and what its log and its metrics tell. */
+/** Bugs in a member's reports about itself: its readiness, its log and its metrics. */
 
 import type { Mutant } from "./mutant.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Runs what is to catch a mutant in a process of its own, with the mutant or without, and tells what came of it.
+ * Runs a killer in a process of its own, with the mutant or without, and returns the result.
  *
- * Each has a time limit, a process group and a folder for temporary files; nothing of them is left when it is over.
+ * Each run has a time limit, a process group and a folder for temporary files. Nothing of it is left afterwards.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -15,19 +15,19 @@ import { type Mutant, repositoryRoot } from "./mutant.ts";
 import { IN_PLACE, MUTANT_VARIABLE } from "./place.ts";
 import type { SpecReport } from "./spec-report.ts";
 
-/** What a run came to; `isInPlace`: its process has loaded the mutant. */
+/** The result of a run; `isInPlace`: its process has loaded the mutant. */
 export type Verdict = SpecReport & { readonly isInPlace: boolean; readonly durationMs: number };
 
 const SPEC_PROCESS = path.join(import.meta.dirname, "spec-process.ts");
 const SIMULATOR = path.join(repositoryRoot, "node/sim/main.ts");
 const LOADER = pathToFileURL(path.join(import.meta.dirname, "loader.ts")).href;
-/** Room for the explanation of a failed seed, which comes at the end. */
+/** Enough characters for the explanation of a failed seed, which comes at the end. */
 const OUTPUT_MAX = 400;
 
-/** What runs, with its folder for temporary files. */
+/** Running processes, each with its folder for temporary files. */
 const running = new Map<ChildProcess, string>();
 
-/** Runs the killer, with the mutant in place or, null, without one. */
+/** Runs the killer with the mutant in place; null = without one. */
 export function tryKiller(killer: Killer, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
   if ("seeds" in killer) {
     const [first, count] = killer.seeds;
@@ -38,7 +38,7 @@ export function tryKiller(killer: Killer, mutant: Mutant | null, limitMs: number
     : trySpecs([killer.spec], killer.grep === undefined ? {} : { grep: killer.grep }, mutant, limitMs);
 }
 
-/** Which tests of spec files run: those whose titles hold the text, or match the expression, or all. */
+/** Which tests of spec files run: those whose titles contain the text or match the expression, or all. */
 export interface TestFilter {
   readonly grep?: string;
   readonly pattern?: string;
@@ -116,7 +116,7 @@ async function run(
   const outputs = Promise.all([child.stdout, child.stderr].map((stream) => (stream === null ? "" : text(stream))));
   const how = await ended;
   clearTimeout(limit);
-  // Whatever the tests have left runs in the group, and holds the outputs open.
+  // Processes that the tests have left run in the group, and keep the outputs open.
   killGroup(child);
   const [output = "", errors = ""] = await outputs;
   running.delete(child);
@@ -146,7 +146,7 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** From now on a signal that ends this process ends what it runs as well. */
+/** From now on, a signal that ends this process also ends its children. */
 export function stopOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {

@@ -1,4 +1,7 @@
-/** Runs work on many items, two at a time: the suite is measured on two cores. Results come in the order of the items. */
+/**
+ * Runs work on many items, two at a time, because the suite is measured on two cores. Results come in the order of the
+ * items.
+ */
 export async function twoAtATime<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

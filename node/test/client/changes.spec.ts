@@ -6,11 +6,11 @@ import { ClusterUnderTest, until } from "../harness/index.ts";
 
 const namespace = "default";
 const WRITES = 40;
-/** More than one call may carry. */
+/** Larger than what one call may carry. */
 const REGION_BYTES = 9 * 1024 * 1024;
 
 describe("the SDK on three members", function () {
-  // Processes are started and killed by the dozen: a limit for a busy machine.
+  // Starts and kills dozens of processes; the limit is for a busy machine.
   this.timeout(240_000);
 
   let cluster: ClusterUnderTest;
@@ -69,7 +69,7 @@ describe("the SDK on three members", function () {
     expect(await reasonOf(at(0).memory.describe(namespace, regionId))).to.equal("REGION_NOT_FOUND");
   });
 
-  it("S37: tells every change of keys and locks once and in order while members die and come back", async () => {
+  it("S37: reports every change of keys and locks once and in order while members die and come back", async () => {
     const everywhere = cluster.client();
     await everywhere.locks.create(namespace, "watched");
     const keys = await everywhere.watch.keys(namespace, { prefix: "watched/", progressIntervalMs: 200 });
@@ -109,7 +109,7 @@ describe("the SDK on three members", function () {
         await leader.untilReady();
       }
     }
-    await until("everything to be told", () => toldKeys.length >= WRITES && toldLocks.length >= wantedLocks.length);
+    await until("all changes to arrive", () => toldKeys.length >= WRITES && toldLocks.length >= wantedLocks.length);
     await Promise.all([keys.return(), locks.return()]);
     await reading;
     expect(toldKeys).to.deep.equal(wantedKeys);
@@ -117,7 +117,7 @@ describe("the SDK on three members", function () {
     expect(keys.revision).to.be.at.least(wantedKeys.at(-1) ?? 0);
   });
 
-  it("raises a CompactedError when the history has been given up", async () => {
+  it("throws a CompactedError when the history has been compacted", async () => {
     const { modRevision } = await at(0).keyValue.put(namespace, "compacted", "1");
     await at(0).keyValue.put(namespace, "compacted", "2");
     const { revision } = await at(0).keyValue.get(namespace, "compacted");
@@ -150,7 +150,7 @@ describe("the SDK on three members", function () {
     expect(await reasonOf(cluster.client().keyValue.put(namespace, "task", "late", { guard }))).to.equal("FENCED");
     await until("the second", () => observed.includes("two"));
     expect(await next.resign()).to.equal(true);
-    await until("nobody", () => observed.at(-1) === undefined);
+    await until("no leader", () => observed.at(-1) === undefined);
     await observation.return();
     await observing;
     expect(observed.filter((value) => value !== undefined)).to.deep.equal(["one", "two"]);

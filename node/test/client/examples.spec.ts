@@ -1,4 +1,4 @@
-/** The examples of the SDK, and the commands of quoinctl that belong to them, as a reader runs them: on three real members. */
+/** The examples of the SDK, and the related commands of quoinctl, as a reader runs them on three real members. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,10 +9,10 @@ import { ClusterUnderTest, TemporaryDirectories, TestProcess, until } from "../h
 const EXAMPLES = new URL("../../../client/examples/", import.meta.url);
 const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 
-/** What is added to the number of the signal that has ended a command. */
+/** Added to the number of the signal that has ended a command. */
 const SIGNAL_CODE_BASE = 128;
 
-/** What each example prints. */
+/** The output of each example. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "keys.ts": [
     'read "hello"',
@@ -68,7 +68,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("examples on three members", function () {
-  // Processes are started and killed by the dozen: a limit for a busy machine.
+  // Starts and kills dozens of processes; the limit is for a busy machine.
   this.timeout(240_000);
 
   const directories = new TemporaryDirectories();
@@ -132,7 +132,7 @@ describe("examples on three members", function () {
     });
   }
 
-  it("can be run again, with the locks that they have left behind", async () => {
+  it("can run again, with the locks that they have left behind", async () => {
     for (const name of ["locks.ts", "election.ts"]) {
       expect(await runExample(name)).to.deep.equal(EXPECTED[name]);
     }
@@ -173,7 +173,7 @@ describe("examples on three members", function () {
     expect(held.stderr).to.include("(LOCK_LOST)");
   });
 
-  it("quoinctl memory moves files in and out, and quoinctl watch tells changes of keys and locks", async () => {
+  it("quoinctl memory moves files in and out, and quoinctl watch prints changes of keys and locks", async () => {
     const { region_id: region } = JSON.parse(await printed(["memory", "allocate", "default", "9MiB", "-o", "json"]));
     const source = join(directory, "source");
     const target = join(directory, "target");
@@ -227,7 +227,7 @@ describe("examples on three members", function () {
     expect((await quoinctl(["log", "describe", "orders"])).stderr).to.include("(LOG_NOT_FOUND)");
   });
 
-  it("quoinctl manages API keys, users and settings, logs a user in, and tells what was used", async () => {
+  it("quoinctl manages API keys, users and settings, logs a user in, and prints the usage", async () => {
     const json = async (...args: string[]) => JSON.parse(await printed([...args, "-o", "json"]));
     const { api_key_id: keyId, key } = await json("key", "create", "ci");
     expect(await printed(["key", "list"]))

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
 
 const namespace = "default";
-/** Longer than any wait here takes: what is waited for ends it. */
+/** Longer than any wait here takes; the awaited event ends each wait. */
 const WAIT_MS = 120_000;
 
 async function reasonOf(work: Promise<unknown>): Promise<string> {
@@ -19,7 +19,7 @@ async function reasonOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe("locks of the SDK on three members", function () {
-  // Processes are started and killed by the dozen: a limit for a busy machine.
+  // Starts and kills dozens of processes; the limit is for a busy machine.
   this.timeout(240_000);
 
   let cluster: ClusterUnderTest;
@@ -48,7 +48,7 @@ describe("locks of the SDK on three members", function () {
     });
   }
 
-  it("are handed over in order, and fence what came too late, from member to member", async () => {
+  it("are handed over in order, and fence late writes, from member to member", async () => {
     await at(0).locks.create(namespace, "order");
     const first = await at(0).locks.hold(namespace, "order");
     const second = at(1).locks.hold(namespace, "order", { waitMs: WAIT_MS });
@@ -67,7 +67,7 @@ describe("locks of the SDK on three members", function () {
     expect((await at(0).locks.describe(namespace, "order")).state).to.equal("FREE");
   });
 
-  it("tell a holder that it lost one, by force or because it was not renewed", async () => {
+  it("report a lost hold to its holder, by force or without a renewal", async () => {
     await at(0).locks.create(namespace, "loss");
     const forced = await at(0).locks.hold(namespace, "loss", { ttlSeconds: 3 });
     const previous = await at(1).locks.forceRelease(namespace, "loss", { fencingToken: forced.token, reason: "test" });
@@ -82,7 +82,7 @@ describe("locks of the SDK on three members", function () {
     expect(await reasonOf(at(0).locks.renew(namespace, "loss", fencingToken))).to.equal("LOCK_LOST");
   });
 
-  it("S23: tell a holder that cannot renew before anybody else gets the lock", async () => {
+  it("S23: report the loss to a holder that cannot renew, before another client gets the lock", async () => {
     await at(0).locks.create(namespace, "deadline");
     for (let round = 0; round < 3; round++) {
       const doomed = cluster.client();
@@ -128,7 +128,7 @@ describe("locks of the SDK on three members", function () {
     const order: string[] = [];
     const wait = async (member: ClusterMember, label: string): Promise<void> => {
       const others = cluster.endpoints.filter((endpoint) => endpoint !== member.grpc);
-      // The SDK begins anywhere: this one waits at the member that dies, or at one that forwards to it.
+      // The SDK starts at any member: this one waits at the member that dies, or at one that forwards to it.
       const client = cluster.client([member.grpc, ...others]);
       const handle = await client.locks.hold(namespace, "failover", { waitMs: WAIT_MS, owner: label });
       order.push(label);

@@ -1,6 +1,6 @@
 /**
- * The SDK and quoinctl when nothing is where they look: before a member listens, and when the machine behind a connection is
- * gone without a word. A relay on loopback stands for the network in between.
+ * The SDK and quoinctl when no member answers at an endpoint: before a member listens, and when the machine of a
+ * connection disappears silently. A relay on loopback stands for the network in between.
  */
 
 import { once } from "node:events";
@@ -11,14 +11,14 @@ import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts
 
 const namespace = "default";
 
-/** Leads connections to a port. What goes dark stays open, and nothing passes through it any more. */
+/** Forwards connections to a port. Connections that go dark stay open, but carry nothing any more. */
 class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #pairs = new Set<readonly [Socket, Socket]>();
-  /** Whether new connections are taken and led nowhere. */
+  /** Whether it accepts new connections without forwarding them. */
   isHanging = false;
-  /** Connections that were led nowhere. */
+  /** Connections that were not forwarded. */
   hung = 0;
 
   private constructor(port: number) {
@@ -75,7 +75,7 @@ describe("clients of a cluster that cannot be reached for a while", function () 
   let member: ClusterMember;
   const relays: Relay[] = [];
   let pauses = 0;
-  /** The real one, with an eye on the pauses between attempts. */
+  /** The real runtime, which also records the pauses between attempts. */
   const runtime: Runtime = {
     ...systemRuntime,
     sleep: (durationMs, signal) => {
@@ -157,7 +157,7 @@ describe("clients of a cluster that cannot be reached for a while", function () 
     }
   });
 
-  it("leave a connection whose other side is gone without a word after the first call that it cost", async () => {
+  it("leave a connection whose other side disappeared, after the first failed call", async () => {
     const relay = await relayed();
     const client = cluster.client([`127.0.0.1:${relay.port}`]);
     await client.keyValue.put(namespace, "dark", "1");
@@ -166,7 +166,7 @@ describe("clients of a cluster that cannot be reached for a while", function () 
     expect(await codeOf(client.keyValue.get(namespace, "dark", { timeoutMs: 5_000 }))).to.equal("OK");
   });
 
-  it("wait for no connection that never comes about: the next attempt makes another", async () => {
+  it("do not wait for a connection that hangs: the next attempt makes another", async () => {
     const relay = await relayed();
     relay.isHanging = true;
     const client = cluster.client([`127.0.0.1:${relay.port}`]);

@@ -1,4 +1,4 @@
-/** The packages that are published, in an empty project: types for those who compile, and ESM for Node. */
+/** The published packages, in an empty project: types for the compiler, and ESM for Node. */
 
 import { execFileSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ const COMPILER_OPTIONS = {
 };
 
 describe("the published packages", function () {
-  // Processes are started and killed by the dozen: a limit for a busy machine.
+  // Starts and kills dozens of processes; the limit is for a busy machine.
   this.timeout(240_000);
 
   const directories = new TemporaryDirectories();
@@ -107,7 +107,7 @@ describe("the published packages", function () {
       join(project, "wrong.ts"),
       'import type { Client } from "@quoin/client";\nexport const wrong = (client: Client) => client.locks.hold("n");\n',
     );
-    expect(check, "what does not fit is noticed").to.throw();
+    expect(check, "a type error is noticed").to.throw();
   });
 
   it("run: the examples, and quoinctl", async () => {

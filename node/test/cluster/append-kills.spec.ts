@@ -5,12 +5,12 @@ import { AppendLoad, ClusterUnderTest } from "../harness/index.ts";
 
 const SEED_MAX = 0x1_0000_0000;
 const CLIENTS = 50;
-/** How long leaders are killed, one after the other. */
+/** For how long leaders are killed, one after the other. */
 const KILLING_MS = 30_000;
 const APPENDS = 100;
 /** Shorter than some elections: outcomes stay unknown, and keys are sent again. */
 const IMPATIENT_MS = 1_500;
-/** Between two appends of a client: what it takes to judge a history grows with the square of its length. */
+/** Pause between two appends of a client: the time to judge a history grows with the square of its length. */
 const REST_MS = 300;
 
 describe("event logs under leader kills", () => {

@@ -1,6 +1,6 @@
 /**
- * The continuous archive of three real members: it goes on when the archiving member is killed, when the leader changes, and
- * when its store was away; and it says openly when entries are missing.
+ * The continuous archive of three real members. It goes on when the archiving member is killed, when the leader
+ * changes, and after its store was unavailable. It reports missing entries openly.
  */
 
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -13,13 +13,13 @@ import { rebuild } from "../../src/rebuild/index.ts";
 import { OfflineState } from "../../src/storage/index.ts";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
 
-/** An archive begins, or goes on at another member, within this time; far above what it takes. */
+/** An archive begins, or goes on at another member, within this time; far longer than it takes. */
 const ARCHIVE_LIMIT_MS = 90_000;
-/** Some hundred MiB are written, which takes long on a machine with other work. */
+/** Some hundred MiB are written, which takes long on a busy machine. */
 const COMPACTION_LIMIT_MS = 240_000;
 const LATEST: RestorePoint = { kind: "latest" };
 
-/** What the members know of the archive, by their names; those that are down know nothing. */
+/** The archive as the members know it, by their names; members that are down know nothing. */
 async function statuses(cluster: ClusterUnderTest): Promise<Map<ClusterMember, BackupStatus>> {
   const known = new Map<ClusterMember, BackupStatus>();
   for (const member of cluster.members.filter(({ isAlive }) => isAlive)) {
@@ -31,7 +31,7 @@ async function statuses(cluster: ClusterUnderTest): Promise<Map<ClusterMember, B
   return known;
 }
 
-/** The member that archives, once it has archived everything up to the revision. */
+/** The archiving member, once it has archived everything up to the revision. */
 function archiver(
   cluster: ClusterUnderTest,
   revision: number,
@@ -84,7 +84,7 @@ describe("the archive of a cluster", function () {
     return openStore({ kind: "directory", directory: join(directory, "store") }, { create: false });
   }
 
-  /** Rebuilds the newest state; its digests are compared with those that the cluster had. */
+  /** Rebuilds the newest state. The rebuild compares its digests with those of the cluster. */
   async function rebuiltRevision(name: string): Promise<number> {
     const store = await openArchive();
     const objects = planRestore(await readCatalog(store), LATEST);
@@ -116,13 +116,13 @@ describe("the archive of a cluster", function () {
     });
   });
 
-  it("goes on where it was when its store was away, and leaves nothing half", async () => {
+  it("goes on where it was after its store was unavailable, and leaves no partial object", async () => {
     await withCluster([], async (cluster) => {
       const client = cluster.client();
       await archiver(cluster, await write(client, 20, "before"));
       renameSync(join(directory, "store"), join(directory, "away"));
       const during = await write(client, 200, "during");
-      await until("a failure to be told", async () => {
+      await until("a failure to be reported", async () => {
         return [...(await statuses(cluster)).values()].some(({ archive }) => (archive?.failures ?? 0) > 0);
       });
       await until("the failure to be explained", async () => {

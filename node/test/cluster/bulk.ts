@@ -8,13 +8,13 @@ const VALUE_BYTES = 1024 * 1024;
 /** Writes in flight. */
 const IN_FLIGHT = 4;
 
-/** Hashes of the values that were written last, by key. */
+/** By key, the hash of the value that was written last. */
 export type Written = ReadonlyMap<string, string>;
 
 /**
- * Puts values of one MiB under these many keys, again and again, until told to stop.
+ * Puts values of one MiB under this many keys, again and again, until `isEnough` returns true.
  *
- * @param isEnough asked before each write, with the number of writes so far.
+ * @param isEnough called before each write, with the number of writes so far.
  */
 export async function writeMebibytes(
   client: Client,
@@ -37,7 +37,7 @@ export async function writeMebibytes(
   return written;
 }
 
-/** Keys that do not have the value that was written last, as the client reads them. */
+/** Keys whose value, as the client reads it, is not the last one that was written. */
 export async function wrongKeys(client: Client, written: Written): Promise<string[]> {
   const wrong: string[] = [];
   for (const [key, expected] of written) {

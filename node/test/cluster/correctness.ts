@@ -1,8 +1,8 @@
-/** Judges what a load has recorded, by all oracles. */
+/** Judges the recorded history of a load, by all oracles. */
 
 import { type History, judgeHistory, SEARCH_LIMIT_MS } from "../../history/index.ts";
 
-/** Raises an error with the contradictions unless both checks find the history correct. */
+/** Throws an error with the contradictions unless both checks find the history correct. */
 export function requireCorrect(history: History): void {
   const wrong = judgeHistory(history.operations, { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS });
   if (wrong.length > 0) {

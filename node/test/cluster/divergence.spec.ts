@@ -5,19 +5,22 @@ import { DEFAULT_STATE_LIMITS, type Row } from "../../src/state/index.ts";
 import { openDataDirectory } from "../../src/storage/index.ts";
 import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TestProcess } from "../harness/index.ts";
 
-/** Loaded into a member whose program is to be wrong. */
+/** Loaded into a member whose program must be faulty. */
 const FAULTY_APPLY = fileURLToPath(new URL("../harness/faulty-apply.ts", import.meta.url));
 const AT_A_TIME = 20;
-/** Rounds of half as many writes as there are entries between two comparisons: one or two pass, and a report. */
+/**
+ * Each round has half as many writes as there are entries between two comparisons. One or two rounds pass, and then a
+ * report.
+ */
 const ROUNDS_MAX = 20;
-/** Of one call, far above what it takes: what is asked is what it comes to. */
+/** Timeout of one call, far longer than it takes: the test needs its outcome. */
 const TIMEOUT_MS = 30_000;
 /** Rows of keys begin with the letter d. */
 const KEY_TABLE = Uint8Array.of(0x64);
 const KEY_TABLE_END = Uint8Array.of(0x65);
 const EXIT_DATA_REFUSED = 73;
 
-/** Puts so many values, one after the other at each of some keys. */
+/** Puts this many values, one after the other, to each of some keys. */
 async function write(client: Client, count: number): Promise<void> {
   let left = count;
   const writeOn = async (_: unknown, at: number): Promise<void> => {
@@ -28,7 +31,7 @@ async function write(client: Client, count: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_A_TIME }, writeOn));
 }
 
-/** Flips a bit of every key's value in the store of a member that does not run. */
+/** Flips a bit of every key's value in the store of a stopped member. */
 async function flipStored({ dataDirectory, name }: ClusterMember): Promise<void> {
   const directory = await openDataDirectory({
     ...{ directory: dataDirectory, clusterName: "under-test", name, acceptMissingFence: false },
@@ -47,7 +50,7 @@ async function flipStored({ dataDirectory, name }: ClusterMember): Promise<void>
   await directory.data.close();
 }
 
-/** Writes at the others until the member has stopped serving, and returns what it says about it. */
+/** Writes at the others until the member has stopped serving, and returns the reason that it gives. */
 async function untilRefused(cluster: ClusterUnderTest, wrong: ClusterMember): Promise<string> {
   const others = cluster.members.filter((member) => member !== wrong);
   const client = cluster.client(others.map(({ grpc }) => grpc));
@@ -58,7 +61,7 @@ async function untilRefused(cluster: ClusterUnderTest, wrong: ClusterMember): Pr
   return alarms.join();
 }
 
-/** The member answers nobody, also after a restart, and the others everybody. */
+/** The member answers no caller, also after a restart; the other members answer all of them. */
 async function expectOutOfService(cluster: ClusterUnderTest, wrong: ClusterMember): Promise<void> {
   const others = cluster.members.filter((member) => member !== wrong);
   const client = cluster.client(others.map(({ grpc }) => grpc));
@@ -96,14 +99,14 @@ describe("a member of three whose state is not that of the others (P44)", () => 
       expect(wrong.output).to.contain("this member stops serving");
       await expectOutOfService(cluster, wrong);
 
-      // Without an admin port to say so, the process ends.
+      // Without an admin port for the report, the process ends.
       await wrong.kill();
       const any = "127.0.0.1:0";
       const args = ["--name", wrong.name, "--cluster-name", "under-test", "--data-dir", wrong.dataDirectory];
       const alone = new TestProcess(MEMBER_PROGRAM, [...args, "--grpc", any, "--http", any, "--no-disk-reserve"]);
       expect((await alone.ended).code).to.equal(EXIT_DATA_REFUSED);
 
-      // As with a lost disk, its name comes back with a new directory.
+      // As after a lost disk, its name comes back with a new directory.
       wrong.wipe();
       await cluster.remove(wrong.name);
       await cluster.add(wrong.name);
@@ -112,7 +115,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
     });
   });
 
-  it("stops serving when its program stores what it was not told, also when it leads", async () => {
+  it("stops serving when its program stores wrong values, also when it leads", async () => {
     const environment = { NODE_OPTIONS: `--import=${FAULTY_APPLY}` };
     const cluster = await ClusterUnderTest.start(3, {
       placeOf: (name) => Promise.resolve(name === "q-1" ? { environment } : {}),

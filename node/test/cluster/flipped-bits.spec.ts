@@ -1,9 +1,9 @@
 /**
- * A bit flips in each kind of file that a member has, while it is down and while it runs.
+ * A bit flips in each kind of file of a member, while it is down and while it runs.
  *
- * A supervisor starts the process again when it ends. Each flip must come to an end there, after one such start at
- * most: the member serves everything again, or it is refused with a message that names the file. It never ends again
- * and again, and never serves less or other than was written.
+ * A supervisor starts the process again when it ends. After at most one such start, the member serves everything again,
+ * or it is refused with a message that names the file. It never ends again and again, and never serves less or other
+ * data than was written.
  */
 
 import { randomInt } from "node:crypto";
@@ -24,33 +24,33 @@ import {
   until,
 } from "../harness/index.ts";
 
-/** Names the bits; a run that failed is repeated by setting it. */
+/** Determines the bits; set it to repeat a failed run. */
 const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
 const STORE_FAILED = 71;
 /** Enough bytes for several blocks of a table. */
 const VALUE_BYTES = 1_000;
 const KEYS = 60;
 const KEYS_AGAIN = 6;
-/** A store that is damaged by hand is opened with less memory than a member would take. */
+/** Options to open a store for damage by hand, with less memory than a member takes. */
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
 const FENCE_SLOT_BYTES = 512;
 const FENCE_SLOT_STRIDE = 4096;
 
 type Part = "head" | "middle" | "tail";
 
-/** Where a bit flips: in the newest file of this pattern below the data directory, and in which part of it. */
+/** The place of a flip: a part of the newest file of this pattern below the data directory. */
 interface Place {
   readonly file: RegExp;
   readonly part: Part;
 }
 
-/** What has come of a flip. */
+/** The outcome of a flip. */
 type Outcome = "unharmed" | "healed" | "refused";
 
 const DATA_FILES = [/^raft\/.*\.log$/, /^raft\/.*\.sst$/, /^state-\d+\/.*\.log$/, /^state-\d+\/.*\.sst$/];
 const MANIFESTS = [/^raft\/MANIFEST/, /^state-\d+\/MANIFEST/];
 const POINTERS = [/^raft\/CURRENT$/, /^state-\d+\/CURRENT$/, /^state$/, /^identity$/];
-/** What RocksDB writes for people, or to know itself by: no start depends on it. */
+/** Files that RocksDB writes for people or for its own identity: no start depends on them. */
 const NOTES = /\/(OPTIONS|IDENTITY|LOG)[^/]*$/;
 
 const WHILE_STOPPED: readonly Place[] = [
@@ -58,7 +58,7 @@ const WHILE_STOPPED: readonly Place[] = [
   ...MANIFESTS.flatMap((file) => (["middle", "tail"] as const).map((part) => ({ file, part }))),
   ...POINTERS.map((file) => ({ file, part: "middle" as const })),
 ];
-/** Tables have cases of their own: these files are read at starts alone. */
+/** Tables have cases of their own; other files are read at starts only. */
 const WHILE_RUNNING: readonly Place[] = [
   ...[/^raft\/.*\.log$/, /^state-\d+\/.*\.log$/, ...MANIFESTS, /^raft\/CURRENT$/, /^state$/, /^identity$/].map(
     (file) => ({ file, part: "middle" as const }),
@@ -67,7 +67,7 @@ const WHILE_RUNNING: readonly Place[] = [
 
 const random = seededRandom(SEED);
 
-/** The newest file of the pattern below the directory that is not empty, from there; null if there is none. */
+/** The newest non-empty file of the pattern below the directory, relative to it; null if there is none. */
 function newestFile(directory: string, pattern: RegExp): string | null {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -77,7 +77,7 @@ function newestFile(directory: string, pattern: RegExp): string | null {
   return files.at(-1) ?? null;
 }
 
-/** A bit of that part of a file: of its first 64 bytes, its last 64, or what is between. */
+/** A bit in that part of a file: its first 64 bytes, its last 64, or those in between. */
 function bitOf(path: string, part: Part): number {
   const { size } = statSync(path);
   const edge = Math.min(64, Math.floor(size / 3));
@@ -96,7 +96,7 @@ async function writeKeys(client: Client, written: Map<string, string>): Promise<
     Array.from({ length: count }, async (_, at) => {
       const key = oldest[at] ?? `key-${at}`;
       const value = Buffer.from(Array.from({ length: VALUE_BYTES }, () => 97 + random(26))).toString();
-      // Behind all others, so that each has its turn.
+      // Moved behind all others, so that each gets its turn.
       written.delete(key);
       written.set(key, value);
       await client.keyValue.put("default", key, value);
@@ -104,7 +104,7 @@ async function writeKeys(client: Client, written: Map<string, string>): Promise<
   );
 }
 
-/** Reads everything that was written, linearizably, and fails where anything is missing or other. */
+/** Reads everything that was written, linearizably; fails if anything is missing or different. */
 async function requireKeys(client: Client, written: ReadonlyMap<string, string>): Promise<void> {
   const keys = [...written.keys()];
   const found = await Promise.all(keys.map((key) => client.keyValue.get("default", key)));
@@ -135,7 +135,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
     });
     after(() => cluster.dispose());
 
-    /** Kills the member, with something in the write-ahead logs of both stores, and if asked with tables as well. */
+    /** Kills the member with data in the write-ahead logs of both stores, and on request in tables too. */
     async function stop(needsTables: boolean): Promise<void> {
       for (;;) {
         await writeKeys(others, written);
@@ -145,15 +145,13 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
         if (!needsTables || stores.every((pattern) => newestFile(victim.dataDirectory, pattern) !== null)) {
           return;
         }
-        // A start writes what is in the logs to tables.
+        // A start writes the contents of the logs to tables.
         victim.start();
         await victim.untilReady();
       }
     }
 
-    /**
-     * Starts the member, and once more if its process ends by itself; returns what has come of it, and what it said.
-     */
+    /** Starts the member, and again if its process ends by itself; returns the outcome, and its output. */
     async function supervise(): Promise<{ readonly outcome: Outcome; readonly said: string }> {
       let said = "";
       for (let ends = 0; ; ends++) {
@@ -171,7 +169,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       }
     }
 
-    /** What comes of the process that runs; null if it ends. */
+    /** The outcome of the running process; null if it ends. */
     function outcomeOfStart(): Promise<Outcome | null> {
       return until(`${victim.name} to serve, to be refused, or to end`, async () => {
         if (!victim.isAlive) {
@@ -185,7 +183,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       }).then(({ value }) => value);
     }
 
-    /** The member serves all that was written, and goes on with the others. */
+    /** The member serves everything that was written, and goes on with the others. */
     async function requireWhole(): Promise<void> {
       await writeKeys(others, written);
       await requireKeys(cluster.client([victim.grpc]), written);
@@ -196,7 +194,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       if (result.outcome === "refused") {
         const alarms = ((await victim.status())?.alarms ?? []).join("; ");
         expect(alarms).to.include(`the file ${path} is damaged`).and.to.include("Restore that file");
-        // It is left as it was, so the disk's own repair is all that it takes.
+        // The member left the file as it was, so a repair of the disk is enough.
         await victim.kill();
         flipInPlace(path, bit);
         victim.start();
@@ -271,7 +269,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       const { dataDirectory } = victim;
       for (const name of readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })) {
         if (/^state-\d+\/.*\.sst$/.test(name)) {
-          // Every fourth KiB: each block has one.
+          // A byte in every fourth KiB, so in each block.
           const { size } = statSync(join(dataDirectory, name));
           for (let byte = 0; byte < size / 2; byte += 4_096) {
             flipInPlace(join(dataDirectory, name), byte * 8);
@@ -289,7 +287,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
     });
 
     for (const [store, key] of [
-      // Below the first entry, like entries that were dropped: no start reads it.
+      // Below the first entry, like dropped entries: no start reads it.
       ["raft", Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0)],
       ["state", Uint8Array.of(0x64, 0xff)],
     ] as const) {
@@ -300,7 +298,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
         const directory = join(dataDirectory, name);
         await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
         victim.start();
-        // The next write to the store ends the process, and to the state that is what others have written.
+        // The next write to the store ends the process; for the state, that is a write of other members.
         await until("the process to end", async () => {
           await writeKeys(others, written);
           return !victim.isAlive;
@@ -317,7 +315,8 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
 
     it("has come to each end in these cases, and leaves the member with its vote", async () => {
       expect([...outcomes.keys()]).to.have.members(["unharmed", "healed", "refused"]);
-      // Its address refused connections while it was down: the channel of the status may still wait to connect again.
+      // Its address refused connections while it was down: the channel of the status may still wait before it connects
+      // again.
       await victim.untilState("RUNNING");
       expect(existsSync(join(victim.dataDirectory, "lost-1/reason"))).to.equal(true);
     });
@@ -357,7 +356,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       });
     }
 
-    /** Logs in and asks for a write: the member ends during one of the two, so this may reject. */
+    /** Logs in and sends a write. The member ends during one of the two, so this may reject. */
     async function write(member: MemberUnderTest, listening: Listening): Promise<void> {
       const { grpc, http } = listening;
       const credentials = { token: await member.token(listening) };

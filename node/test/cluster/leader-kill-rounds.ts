@@ -6,8 +6,8 @@ import type { ClusterUnderTest, ConcurrentLoad } from "../harness/index.ts";
 const WRITES = 100;
 
 /**
- * Kills the leader so many times and returns for each the longest time without an acknowledged write, in milliseconds,
- * from the kill until writes went on. Each round begins with all members ready.
+ * Kills the leader this many times. Returns for each kill the longest time without an acknowledged write, in
+ * milliseconds, from the kill until writes went on. Each round begins with all members ready.
  */
 export async function killLeaders(
   cluster: ClusterUnderTest,

@@ -64,7 +64,7 @@ describe("locks of three members", () => {
     return ok(await at(member).call(LockService.describeLock, DescribeLockRequest.fromPartial(lock(name)))).waiters;
   }
 
-  it("are asked for, waited for, guarded with, forced and given back at any of them", async () => {
+  it("can be acquired, waited for, used as guards, forced and released at any of them", async () => {
     const { members } = cluster;
     const [first, second, third] = members as [ClusterMember, ClusterMember, ClusterMember];
     for (const [turn, member] of members.entries()) {
@@ -88,7 +88,7 @@ describe("locks of three members", () => {
     expect(ok(await acquire(third, named)).fencingToken > next.fencingToken).to.equal(true);
   });
 
-  it("S24: are waited for on, at another member, when the one that was asked is killed, leader or not", async () => {
+  it("S24: keep their waiters, at another member, when the called member is killed, leader or not", async () => {
     const leader = await cluster.leader();
     const others = cluster.members.filter((member) => member !== leader);
     const [asked, survivor] = [leader, others[0] as ClusterMember];

@@ -20,7 +20,7 @@ async function requireKeys(cluster: ClusterUnderTest, endpoint: string, value: s
   }
 }
 
-/** Cuts the end off the newest log of the RocksDB store that holds the Raft log, as a disk that lost writes would. */
+/** Cuts the end off the newest log of the RocksDB store with the Raft log, like a disk that lost writes. */
 function loseWrites(dataDirectory: string): void {
   const store = join(dataDirectory, "raft");
   const logs = readdirSync(store)
@@ -86,7 +86,7 @@ describe("a member of three that lost data", () => {
     expect(damaged.output, "it noticed at its start").to.contain("MEMBER_DAMAGED");
     await damaged.untilReady();
     await requireKeys(cluster, damaged.grpc, "meanwhile");
-    // It has its vote again: with one of the others gone it takes part in every decision.
+    // It has its vote again: without one of the others it takes part in every decision.
     const other = cluster.members.find((member) => member !== damaged && member.isAlive);
     await other?.kill();
     await writeKeys(cluster, "with its vote");

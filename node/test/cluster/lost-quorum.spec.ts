@@ -1,7 +1,7 @@
 /**
- * Two disks of three are gone: the cluster goes on from the third, by `quoin-node recover`, as an operator would do it.
+ * Two disks of three are lost. The cluster goes on from the third, by `quoin-node recover`, as an operator would do it.
  *
- * All members are killed under load, and the recovery begins from the one that the comparison names. So every acknowledged
+ * All members are killed under load. The recovery begins from the one that the comparison names. So every acknowledged
  * write must be there, whichever members had it.
  */
 
@@ -71,7 +71,7 @@ describe("a cluster that has lost its quorum", function () {
     return { code, stdout: child.stdout, stderr: child.stderr };
   }
 
-  /** What it said when it was refused with this exit code. */
+  /** Its output after a refusal with this exit code. */
   async function refusal(code: number, args: readonly string[], input = ""): Promise<string> {
     const ended = await run(["recover", ...args], input);
     expect(ended.code, `${ended.stdout}${ended.stderr}`).to.equal(code);
@@ -91,7 +91,7 @@ describe("a cluster that has lost its quorum", function () {
     return (await fetch(`http://${member.host}:${member.ports.http}/keys`, { headers })).status;
   }
 
-  /** A store gets a backup of the cluster that ends there. */
+  /** Puts a backup of the cluster, which ends there, into a store. */
   async function putSnapshotOf(directory: string, clusterId: string, end: ArchiveEnd): Promise<void> {
     const store = await openStore({ kind: "directory", directory }, { create: false });
     const header = {
@@ -103,7 +103,7 @@ describe("a cluster that has lost its quorum", function () {
     await store.close();
   }
 
-  /** Members by the addresses of their administration, as they are compared. */
+  /** Members by the addresses of their admin ports, as the comparison takes them. */
   function addressesOf(members: readonly ClusterMember[]): string[] {
     return members.map(({ host, ports }) => `${host}:${ports.admin}`);
   }
@@ -124,7 +124,7 @@ describe("a cluster that has lost its quorum", function () {
     expect(said).to.contain("the quorum is not lost").and.to.contain("Start this member");
     expect(others.some(({ name }) => said.includes(name))).to.equal(true);
 
-    // With one more that is gone, the last one is compared while it runs.
+    // With one more member gone, the last one is compared while it runs.
     const [lost, left] = others as [ClusterMember, ClusterMember];
     await lost.kill();
     const places = [follower.dataDirectory, ...addressesOf([lost, left])];
@@ -141,7 +141,7 @@ describe("a cluster that has lost its quorum", function () {
     await cluster.untilReady();
   });
 
-  it("loses no acknowledged write, and never gives out a token, a login or a watch of before again", async () => {
+  it("loses no acknowledged write, and accepts no token, login or watch of before", async () => {
     const client = cluster.client();
     await client.locks.create(NAMESPACE, "guarded");
     const held = await client.locks.acquire(NAMESPACE, "guarded", { ttlSeconds: 86_400 });
@@ -156,7 +156,7 @@ describe("a cluster that has lost its quorum", function () {
     await Promise.all(cluster.members.map((member) => member.kill()));
     await load.stop();
 
-    // Which member has it all?
+    // Which member has all writes?
     const dataDirectories = cluster.members.map(({ dataDirectory }) => dataDirectory);
     const compared = await run(["recover", "--compare", ...dataDirectories]);
     expect(compared.code, compared.stderr).to.equal(0);
@@ -173,7 +173,7 @@ describe("a cluster that has lost its quorum", function () {
       member.wipe();
     }
 
-    // A person has to mean it.
+    // A person must confirm it.
     const at = ["--data-dir", survivor.dataDirectory];
     const unconfirmed = await refusal(76, at);
     expect(unconfirmed).to.contain("was not typed").and.to.contain("Nothing was changed");
@@ -193,7 +193,7 @@ describe("a cluster that has lost its quorum", function () {
       ],
     });
 
-    // The archive may have more than any member that is left.
+    // The archive may have more than any remaining member.
     const archive = directories.make();
     const end = { lastIndex: Number(lastIndex) + 5, lastTerm: 99, revision: 7, wallMs: 1_700_000_000_000 };
     const { clusterId } = JSON.parse(readFileSync(join(survivor.dataDirectory, "identity"), "utf8"));
@@ -220,7 +220,7 @@ describe("a cluster that has lost its quorum", function () {
     expect(recovered.code, recovered.stderr).to.equal(0);
     const successor = { clusterId: NEW_CLUSTER_ID, memberId: Number(lastIndex) + 1, name: survivor.name };
     expect(reported()).to.deep.equal({ successor });
-    // A program that was cut short before it read the answer asks again.
+    // If the program was interrupted before the answer, it asks again.
     writeFileSync(report, "");
     const repeated = await run(["recover", ...confirmed, "--report", report]);
     expect(repeated.code, repeated.stderr).to.equal(0);
@@ -235,7 +235,7 @@ describe("a cluster that has lost its quorum", function () {
     await load.readAll();
     requireCorrect(load.history);
 
-    // What ended, and what did not.
+    // Credentials and watches of before are invalid, and data is still there.
     expect(await listsKeys(survivor, oldToken)).to.equal(401);
     const { access_token: newToken } = (await (await login(survivor, cluster.owner.password)).json()) as {
       readonly access_token: string;
@@ -263,7 +263,7 @@ describe("a cluster that has lost its quorum", function () {
     await survivor.untilReady();
     expect((await login(survivor, NEW_PASSWORD)).status).to.equal(200);
 
-    // A member of the former cluster learns why it is refused.
+    // A member of the former cluster learns the reason of its refusal.
     cpSync(copy, lostFirst.dataDirectory, { recursive: true });
     lostFirst.start();
     await until("the former member to say why it is refused", async () => {
@@ -274,7 +274,7 @@ describe("a cluster that has lost its quorum", function () {
     await lostFirst.kill();
     lostFirst.wipe();
 
-    // The others come back as new members, and have the same state: members compare it.
+    // The others come back as new members with the same state, which the members compare.
     const lostNames = lost.map(({ name }) => name);
     await cluster.add(...lostNames);
     await cluster.promote(...lostNames);
@@ -297,7 +297,7 @@ describe("a cluster that has lost its quorum", function () {
     await cluster.untilReady();
   });
 
-  it("is not recovered from damaged data, which is named", async () => {
+  it("is not recovered from damaged data, and the message names the data", async () => {
     const follower = await cluster.follower();
     await follower.stop();
     const store = join(follower.dataDirectory, "raft");
@@ -312,7 +312,7 @@ describe("a cluster that has lost its quorum", function () {
     const compared = await run(["recover", "--compare", copy, follower.dataDirectory]);
     expect(compared.stdout).to.contain(`not usable: ${copy}`).and.to.contain(`recover from ${follower.dataDirectory}`);
 
-    // The state of the whole one can be had without any other member.
+    // The state of the whole copy can be exported without any other member.
     const file = join(directories.make(), "state.snapshot");
     const exported = await run(["export", "--data-dir", follower.dataDirectory, file]);
     expect(exported.code, exported.stderr).to.equal(0);
@@ -325,7 +325,7 @@ describe("a cluster that has lost its quorum", function () {
     }
     expect(exported.stderr).to.contain(`${header.clusterId} at index ${header.index}`);
     expect(keys).to.include(`d${NAMESPACE}\0after-0`);
-    // Rows of the store's own are no part of the state.
+    // Rows that belong to the store itself are not part of the state.
     expect(keys.every((key) => key < "y")).to.equal(true);
     const missing = await run(["export", "--data-dir", directories.make(), file]);
     expect([missing.code, missing.stderr.includes("holds no member's data")]).to.deep.equal([73, true]);
@@ -344,7 +344,7 @@ describe("a cluster that has lost its quorum", function () {
     await cluster.untilReady();
   });
 
-  it("is told what is wrong with its arguments", async () => {
+  it("names what is wrong with its arguments", async () => {
     const empty = directories.make();
     expect(await refusal(76, [])).to.contain("name one data directory with --data-dir");
     expect(await refusal(76, ["--data-dir", empty, "--compare", empty])).to.contain("or several to compare");

@@ -6,7 +6,7 @@ import { requireCorrect } from "./correctness.ts";
 const SEED_MAX = 0x1_0000_0000;
 const WRITES = 100;
 
-/** Takes members out of the cluster; clients leave them before, and leadership goes to one that stays. */
+/** Removes members from the cluster. Clients leave them first, and the leadership goes to one that stays. */
 async function shrink(cluster: ClusterUnderTest, load: ConcurrentLoad, ...leaving: readonly string[]): Promise<void> {
   const staying = cluster.members.filter(({ name }) => !leaving.includes(name));
   load.connectTo(staying.map(({ grpc }) => grpc));
@@ -21,7 +21,7 @@ async function shrink(cluster: ClusterUnderTest, load: ConcurrentLoad, ...leavin
   await load.untilAcknowledged(WRITES);
 }
 
-/** A removed member ends, and says so for ever when it is started again. */
+/** A removed member ends, and reports its removal at every later start. */
 async function untilRemoved(cluster: ClusterUnderTest, name: string): Promise<void> {
   const member = cluster.member(name);
   await until(`${name} to notice that it was removed`, async () => {
@@ -52,7 +52,7 @@ describe("the membership under load", () => {
         load.renewKeys();
         await load.untilAcknowledged(WRITES);
       }
-      // A member that stays leads, so that not only the founder's removal of others is seen.
+      // A member that stays leads, so that the founder is not the only one to remove others.
       await cluster.transfer("q-3");
       await shrink(cluster, load, "q-0", "q-4");
       load.renewKeys();

@@ -115,7 +115,7 @@ describe("memory regions on three members", () => {
   });
 
   it("holds a region of 64 MiB, brings it to a follower that was down, and frees it on all of them", async function () {
-    // So much is written, sent and read several times over.
+    // This much data is written, sent and read several times.
     this.timeout(60_000);
     const follower = await cluster.follower();
     const index = cluster.members.indexOf(follower);

@@ -1,8 +1,8 @@
 /**
- * All volumes of a cluster are gone, and it comes back from its archive: founded from it by its members' flags, and on another
- * machine by the local launcher.
+ * All volumes of a cluster are lost, and it comes back from its archive. The flags of its members found it from the
+ * archive; on another machine, the local launcher does.
  *
- * All members are killed after the archive has everything that was acknowledged, so nothing of that may be missing.
+ * All members are killed after the archive has every acknowledged write, so none may be missing.
  */
 
 import { cpSync, mkdirSync } from "node:fs";
@@ -17,16 +17,16 @@ const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import
 const JUMP = 1_000_000;
 const KEYS = 60;
 const NAMESPACE = "default";
-/** A segment is written every ten seconds; far above what it takes. */
+/** A segment is written every ten seconds; this is far longer than that. */
 const ARCHIVE_LIMIT_MS = 90_000;
 
-/** The cluster of before, as its clients knew it last. */
+/** The former cluster, as its clients knew it last. */
 interface Former {
   readonly clusterId: string;
   readonly logId: string;
   readonly fencingToken: number;
   readonly accessToken: string;
-  /** Of the keys, in their order. */
+  /** Revisions of the keys, in the order of the keys. */
   readonly revisions: readonly number[];
   /** A copy of the data of q-2. */
   readonly copy: string;
@@ -36,7 +36,7 @@ describe("a cluster whose volumes are all lost", function () {
   this.timeout(400_000);
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
-  /** Members read them at each start. */
+  /** The members read them at each start. */
   const flags: string[] = [];
   let store: string;
   let cluster: ClusterUnderTest;
@@ -67,7 +67,7 @@ describe("a cluster whose volumes are all lost", function () {
     const held = await client.locks.acquire(NAMESPACE, "guarded", { ttlSeconds: 86_400 });
     const { logId } = await client.logs.create("journal");
     await client.logs.append(logId, "first", { key: "one" });
-    // No point before the first snapshot can be restored, and that of the tenth key will be.
+    // No point before the first snapshot can be restored, and the test restores that of the tenth key.
     await untilArchived(1);
     const revisions: number[] = [];
     for (let at = 0; at < KEYS; at++) {
@@ -103,7 +103,7 @@ describe("a cluster whose volumes are all lost", function () {
   }
 
   it("has everything that was archived, and gives no token, revision, login or watch of before out again", async () => {
-    // The members have the same flags; only the one that founds reads the backup.
+    // All members have the same flags; only the founding one reads the backup.
     flags.push("--restore-from", store);
     await cluster.found();
     const founder = cluster.member("q-0");
@@ -137,14 +137,14 @@ describe("a cluster whose volumes are all lost", function () {
     expect(await listsKeys(former.accessToken)).to.equal(401);
     expect(await listsKeys((await cluster.tokens.refresh(former.accessToken)) ?? "")).to.equal(200);
 
-    // A start with data does not read the backup, and says so once.
+    // A start with data does not read the backup, and logs that once.
     const follower = await cluster.follower();
     await follower.stop();
     follower.start();
     await follower.untilReady();
     expect(follower.logTail().split("--restore-from is ignored")).to.have.length(2);
 
-    // A member of the former cluster learns why it is refused.
+    // A member of the former cluster learns the reason of its refusal.
     const outsider = cluster.member("q-2");
     await outsider.kill();
     outsider.wipe();
@@ -180,7 +180,7 @@ describe("a cluster whose volumes are all lost", function () {
       const { code } = await child.ended;
       return { code, value: child.stdout.trim() };
     };
-    // With the API key that the launcher has made: its owner is one of the restored cluster.
+    // With the API key that the launcher has made: its owner belongs to the restored cluster.
     expect(await get("key-9")).to.deep.equal({ code: 0, value: "value 9" });
     expect((await get("key-10")).code).to.not.equal(0);
     launcher.signal("SIGTERM");

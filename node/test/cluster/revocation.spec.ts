@@ -1,7 +1,7 @@
 /**
- * Revocation on three real members under concurrent load: once one of them has answered it, not one request that begins
- * later succeeds, whatever it is and whichever member it comes to, also if that does not know of it yet. What reads
- * without a quorum, and what is being told already, has one second.
+ * Revocation on three real members under concurrent load. Once one member has answered the revocation, no request that
+ * begins later succeeds, of any kind and at any member, even at one that does not know of it yet. Reads without a
+ * quorum and open streams have one second.
  */
 
 import { randomUUID } from "node:crypto";
@@ -19,23 +19,23 @@ import { type Answer, ClusterUnderTest, GrpcCaller, type GrpcStream, pause, unti
 const { putKey, getKey } = serviceDefinitions.KeyValueService;
 const { watchKeys } = serviceDefinitions.WatchService;
 
-/** Nobody is limited here: the load is one user's. */
+/** No rate limits here: the load comes from one user. */
 const FLAGS = [
   "--mail-to-log",
   ...["http", "grpc", "token-requests", "token-failures"].flatMap((name) => ["--rate-limit", `${name}=0`]),
 ];
 const NAMESPACE = "default";
 const PASSWORD = "correct horse battery";
-/** Of serializable reads and of what is being told. */
+/** Bound for serializable reads and open streams. */
 const LATEST_MS = 1_000;
 /** Requests of each kind to each member, before and after. */
 const REQUESTS = 8;
 const REST_MS = 5;
-/** Within so long requests are on their way, and a member that stands still so long is not missed. */
+/** Requests are on their way within this time; a member may pause for this long without being missed. */
 const SENT_MS = 100;
-/** Tokens that are in use at a time, the newest ones. */
+/** Number of tokens in use at a time, the newest ones. */
 const TOKENS = 4;
-/** What becomes of a request while members elect a leader, which nobody wants here and a slow machine may bring. */
+/** Outcomes during an election, which the test does not want but a slow machine may cause. */
 const PASSING: ReadonlySet<string> = new Set(["NO_LEADER", "LEADER_CHANGED", "DEADLINE", "unavailable", "timeout"]);
 
 type Kind = "mutation" | "linearizable read" | "serializable read" | "append" | "read by HTTP" | "token exchange";
@@ -113,7 +113,7 @@ describe("revocation", function () {
     return body;
   }
 
-  /** A new user with the role member, in the one namespace, and an API key. */
+  /** A new user with the role member, in the one namespace, with an API key. */
   async function newCredentials(): Promise<Credentials> {
     const email = `${randomUUID()}@example.com`;
     const fields = { email, role: "member", namespaces: [NAMESPACE] };
@@ -178,7 +178,7 @@ describe("revocation", function () {
     }
   }
 
-  /** Everything that the watch is told from now on, at each member. */
+  /** Opens the watch at each member; collects everything that it sends from now on. */
   async function watchEverywhere(token: string): Promise<GrpcStream<WatchKeysResponse, Answer<never>>[]> {
     const request = WatchKeysRequest.fromPartial({ namespace: NAMESPACE, prefix: "" });
     const watches = callers.map((caller) => caller.stream(watchKeys, request, { metadata: bearer(token).metadata }));
@@ -189,7 +189,7 @@ describe("revocation", function () {
     return watches;
   }
 
-  /** The tail of the log at each member: what came of it, and whether it is over. */
+  /** Tails the log at each member: the text so far, and whether it is over. */
   async function tailEverywhere(token: string): Promise<{ text: string; isOver: boolean }[]> {
     const headers = { Authorization: `Bearer ${token}`, Accept: "text/event-stream" };
     return Promise.all(
@@ -207,11 +207,11 @@ describe("revocation", function () {
   }
 
   /**
-   * Loads all members, has something revoked at one of them, and requires that what begins later is refused.
+   * Loads all members, revokes something at one of them, and requires that requests which begin later are refused.
    *
-   * @param refusals what each kind of request is refused with afterwards; kinds that are not named go on.
+   * @param refusals the refusal of each kind of request afterwards; other kinds go on.
    * @param ends how watches end.
-   * @param tokensOf the tokens that the load uses: those of the API key by default.
+   * @param tokensOf the tokens of the load: those of the API key by default.
    */
   async function check(
     at: number,
@@ -283,7 +283,7 @@ describe("revocation", function () {
     }
   }
 
-  /** Writes a key and an event, of which everybody is told who watches. */
+  /** Writes a key and an event, which all watchers and tails get. */
   async function tell(at: number, what: string): Promise<void> {
     expect(await put(at, owner, what)).to.equal("OK");
     await succeeds(at, "POST", `${logPath}/append`, owner, what);
@@ -308,7 +308,7 @@ describe("revocation", function () {
     const follower = await cluster.follower();
     const late = cluster.members.indexOf(follower);
     const kinds = (Object.keys(REVOKED) as Kind[]).filter((kind) => kind !== "serializable read");
-    // It knows the token then, and there are connections to it.
+    // It then knows the token, and there are connections to it.
     for (const kind of kinds) {
       expect(await ask(kind, late, credentials), `a ${kind} before`).to.equal("OK");
     }
@@ -321,7 +321,7 @@ describe("revocation", function () {
       }
       await pause(SENT_MS);
     } finally {
-      // It finds the requests before it has applied anything of what the others have done.
+      // It sees the requests before it has applied any entry of the others.
       follower.resume();
     }
     const definite = (await Promise.all(asked)).filter(({ result }) => !PASSING.has(result));
@@ -426,7 +426,7 @@ async function follow(response: Response, tail: { text: string; isOver: boolean 
       tail.text += decoder.decode(chunk, { stream: true });
     }
   } catch {
-    // The test has closed it, or the member has: it is over in either case.
+    // Either the test or the member has closed it: it is over.
   }
   tail.isOver = true;
 }

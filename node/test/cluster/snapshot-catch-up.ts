@@ -1,6 +1,6 @@
 /**
- * `node node/test/cluster/snapshot-catch-up.ts --mebibytes 1024`: a follower is down while so much is written, and comes
- * back. Prints how long it takes to catch up, and what that does to the latency of the others.
+ * `node node/test/cluster/snapshot-catch-up.ts --mebibytes 1024`: this much is written while a follower is down; then
+ * it comes back. Prints how long it takes to catch up, and the latency of the others meanwhile.
  */
 
 import { parseArgs } from "node:util";
@@ -8,7 +8,7 @@ import { ClusterUnderTest } from "../harness/index.ts";
 import { writeMebibytes, wrongKeys } from "./bulk.ts";
 import { requireCorrect } from "./correctness.ts";
 
-/** Enough for a p99 that means something. */
+/** Enough for a meaningful p99. */
 const WRITES_MEASURED = 5_000;
 const WRITES_WARM = 500;
 
@@ -23,7 +23,7 @@ await ClusterUnderTest.with(3, async (cluster) => {
   const before = await follower.status();
   await follower.kill();
   const client = cluster.client(endpoints);
-  // Every value stays: the snapshot is as large as what was written.
+  // Every value stays, so the snapshot is as large as the written data.
   const written = await writeMebibytes(client, mebibytes, (writes) => writes >= mebibytes);
   const leader = await cluster.leader();
   console.log(

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { type ClusterMember, ClusterUnderTest } from "../harness/index.ts";
 import { writeMebibytes, wrongKeys } from "./bulk.ts";
 
-/** Few enough that the state stays small while the log grows. */
+/** Few keys, so that the state stays small while the log grows. */
 const KEYS = 16;
 /** The largest batches: of one event, and of very many. */
 const WHOLE = Buffer.alloc(10 * 1024 * 1024, "whole ");
@@ -11,7 +11,7 @@ const MANY = 1_000_000;
 /** Writes after which the log must have been compacted. */
 const WRITES_MAX = 600;
 
-/** The event of 10 MiB as a page and as a stream have it, and the last event of all, at one member. */
+/** The event of 10 MiB from a page and from a stream, and the last event of all, at one member. */
 async function readLargeBatches(member: ClusterMember, cluster: ClusterUnderTest, logId: string): Promise<string[]> {
   const told = ({ sequence, payload }: LogEvent): string => {
     return `${sequence} ${WHOLE.equals(payload) ? "whole" : Buffer.from(payload).toString()}`;

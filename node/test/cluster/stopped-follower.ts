@@ -1,6 +1,6 @@
 /**
- * `node node/test/cluster/stopped-follower.ts --minutes 3`: memory of all members while one follower is stopped by a
- * signal, with its connections open, under a load of large writes by the others. Prints it over time.
+ * `node node/test/cluster/stopped-follower.ts --minutes 3`: a signal stops one follower, with its connections open,
+ * under a load of large writes at the others. Prints the memory of all members over time.
  */
 
 import { parseArgs } from "node:util";
@@ -9,7 +9,7 @@ import { writeMebibytes } from "./bulk.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const INTERVAL_MS = 10_000;
-/** Few enough that the state stays small: what grows is not data. */
+/** Few keys, so that the state stays small: the growth is not data. */
 const KEYS = 64;
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "3" } } });

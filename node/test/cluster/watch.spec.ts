@@ -34,7 +34,7 @@ const REASONS = new Map<LockEvent_Reason, string>([
   [LockEvent_Reason.EXPIRED, "EXPIRED"],
 ]);
 
-/** What the messages of both kinds of watches have. */
+/** The common part of messages of both kinds of watches. */
 interface Message<Event> {
   readonly events: readonly Event[];
   readonly revision: bigint;
@@ -59,7 +59,7 @@ async function callerAt(cluster: ClusterUnderTest, member: ClusterMember): Promi
   return new GrpcCaller(member.ports.grpc, headers);
 }
 
-/** A client that watches "w…" at one member, and at another from where it was if the stream ends. */
+/** A client that watches "w…" at one member, and resumes at another if the stream ends. */
 class WatchingClient<Event> {
   readonly #cluster: ClusterUnderTest;
   readonly #open: Open<Event>;
@@ -86,7 +86,7 @@ class WatchingClient<Event> {
     await this.#watch?.until("the watch is in place", ([first]) => first);
   }
 
-  /** Takes in what has come, until there are so many changes in all. */
+  /** Collects changes until there are this many in all. */
   async untilTold(count: number): Promise<void> {
     await until(`${count} changes`, async () => {
       this.#take();
@@ -123,7 +123,7 @@ class WatchingClient<Event> {
 }
 
 describe("watches at three members", () => {
-  it("tell every change once, when the leader is killed and a member is stopped in order (S37, S47)", async () => {
+  it("report every change once, when the leader is killed and a member is stopped in order (S37, S47)", async () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       const watching = cluster.members.map(() => new WatchingClient(cluster, keysOf));
       const writer = cluster.client();
@@ -173,14 +173,14 @@ describe("watches at three members", () => {
     });
   });
 
-  it("tell every grant and end of a lock once, also of one that expires under another leader (S22, S37)", async () => {
+  it("report every grant and end of a lock once, also of one that expires under another leader (S22, S37)", async () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       const watching = cluster.members.map(() => new WatchingClient(cluster, locksOf));
       const leader = await cluster.leader();
       const others = cluster.members.filter((member) => member !== leader);
       const callers = await Promise.all(others.map((member) => callerAt(cluster, member)));
       const wanted: string[] = [];
-      /** Calls the member that has the turn, again and under the same id until there is a leader. */
+      /** Calls the member whose turn it is, repeatedly under the same id until there is a leader. */
       const call: GrpcCaller["call"] = (method, request) => {
         const caller = callers[wanted.length % callers.length] as GrpcCaller;
         const metadata = new Map([["request-id", randomUUID()]]);
@@ -239,7 +239,7 @@ describe("watches at three members", () => {
     });
   });
 
-  it("begin above what was compacted, at every member, whichever was asked, and after a restart", async () => {
+  it("begin above the compacted revisions, at every member, and after a restart", async () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       const writer = cluster.client();
       let last = 0;

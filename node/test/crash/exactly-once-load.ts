@@ -1,7 +1,7 @@
 /**
- * A load whose every operation is accounted for: puts of distinct values by concurrent clients, each with a request id
- * of its own. A put whose outcome stays unknown is sent again with the same id until it is answered, so in the end
- * every put was executed exactly once, and the state says so.
+ * A load that accounts for each operation. Concurrent clients put distinct values, each with a request id of its own. A
+ * put of unknown outcome is sent again with the same id until it is answered. So in the end every put was executed
+ * exactly once, and the state shows that.
  */
 
 import { randomUUID } from "node:crypto";
@@ -30,7 +30,7 @@ export class ExactlyOnceLoad {
   readonly #random: (bound: number) => number;
   readonly #keys: number;
   readonly #byKey = new Map<string, Acknowledged[]>();
-  /** Puts that were sent and not answered. */
+  /** Puts without an answer. */
   readonly #open = new Map<string, Put>();
   #count = 0;
   #acknowledged = 0;
@@ -46,12 +46,14 @@ export class ExactlyOnceLoad {
     return this.#acknowledged;
   }
 
-  /** Puts that were answered from a stored answer: they had been executed, and the acknowledgement was lost. */
+  /** Puts with a replayed answer: they had been executed, and the acknowledgement was lost. */
   get replayed(): number {
     return this.#replayed;
   }
 
-  /** Keeps `clients` puts in flight until the member stops answering; `onAcknowledged` is told the count so far. */
+  /**
+   * Keeps `clients` puts in flight until the member stops answering; calls `onAcknowledged` after each acknowledgement.
+   */
   async run(endpoint: string, token: string, clients: number, onAcknowledged: () => void): Promise<void> {
     const client = connect(endpoint);
     const work = async (): Promise<void> => {
@@ -68,7 +70,7 @@ export class ExactlyOnceLoad {
     client.close();
   }
 
-  /** Sends every put that is still open again, with the same request ids. Rejects if one is not answered now. */
+  /** Sends every open put again, with the same request id. Rejects if one is not answered now. */
   async settle(endpoint: string, token: string): Promise<void> {
     const client = connect(endpoint);
     try {
@@ -83,8 +85,8 @@ export class ExactlyOnceLoad {
   }
 
   /**
-   * Rejects unless the state is exactly that of all acknowledged puts, each once: the value of the last one by revision,
-   * one version per put, and no revision that nobody took.
+   * Rejects unless the state is exactly that of all acknowledged puts, each once. Each key must have the last value by
+   * revision and one version per put, and every revision must belong to a put.
    */
   async verify(endpoint: string, token: string): Promise<void> {
     const client = connect(endpoint);
@@ -188,7 +190,7 @@ function metadataOf(token: string, requestId: string): Metadata {
   return metadata;
 }
 
-/** The connection broke, or the member is stopping: the outcome is open. */
+/** The connection broke, or the member is stopping: the outcome is unknown. */
 function isGone(error: ServiceError): boolean {
   return [status.UNAVAILABLE, status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNKNOWN].includes(error.code);
 }

@@ -1,6 +1,6 @@
 /**
- * Rounds of kill -9: a member under load is ended at a random moment and started again; nothing acknowledged may be
- * lost, nothing applied twice.
+ * Rounds of kill -9: a member under load is ended at a random moment and started again. No acknowledged write may be
+ * lost, and none applied twice.
  */
 
 import { seededRandom } from "../../src/replica/index.ts";
@@ -11,7 +11,7 @@ export interface KillRoundsOptions {
   readonly directory: string;
   readonly rounds: number;
   readonly seed: number;
-  /** Told after each round. */
+  /** Called after each round. */
   readonly onRound?: (round: number, load: ExactlyOnceLoad) => void;
 }
 
@@ -26,10 +26,10 @@ export interface KillRoundsSummary {
 
 const CLIENTS = 16;
 const KEYS = 20;
-/** A round is killed after up to so many acknowledgements, and then up to so many milliseconds. */
+/** A round is killed after at most this many acknowledgements, and then at most this many milliseconds. */
 const ACKNOWLEDGEMENTS_MAX = 400;
 const PAUSE_MS_MAX = 20;
-/** One round in so many is killed while the member starts, within this time. */
+/** One round in this many is killed during the member's start, within this time. */
 const START_KILL_SHARE = 5;
 const START_PAUSE_MS_MAX = 900;
 
@@ -41,7 +41,7 @@ export async function runKillRounds(options: KillRoundsOptions): Promise<KillRou
   let killedAtStart = 0;
   try {
     await member.compile();
-    // Founding is one of the things that may be cut short, so the first start is not spared.
+    // The first start may be interrupted too, because it includes the founding.
     for (let round = 1; round <= options.rounds; round++) {
       if (random(START_KILL_SHARE) === 0) {
         killedAtStart++;

@@ -3,7 +3,10 @@ import { ClusterUnderTest, until } from "../harness/index.ts";
 
 const ROUNDS = 8;
 const EVENTS = 400_000;
-/** Each second round the kill comes after some looks at the member, more of them each time: before the entry or behind it. */
+/**
+ * In every second round, the kill comes after some looks at the member, more in each such round: before the entry or
+ * behind it.
+ */
 const LOOKS_PER_ROUND = 12;
 const TIMEOUT_MS = 60_000;
 
@@ -37,7 +40,7 @@ describe("a member that is killed while it takes a large batch", function () {
         await member.untilReady();
         const stored = await client.logs.describe(logId, { timeoutMs: TIMEOUT_MS });
         const what = `round ${round}`;
-        // The SDK sends the batch again by itself, so it may be there by now, but never in part.
+        // The SDK may send the batch again by itself, so it may be there by now, but never in part.
         expect(stored.eventCount % EVENTS, what).to.equal(0);
         kept.push(stored.eventCount === (round + 1) * EVENTS);
         await appended;

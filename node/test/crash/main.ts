@@ -1,4 +1,4 @@
-/** `node node/test/crash/main.ts --rounds 500 --seed 1`: rounds of kill -9 until something is wrong or all are done. */
+/** `node node/test/crash/main.ts --rounds 500 --seed 1`: rounds of kill -9 until one fails or all are done. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +23,6 @@ const summary = await runKillRounds({
     }
   },
 });
-// After a failure the directory stays, for a look at it.
+// After a failure the directory stays for inspection.
 rmSync(directory, { recursive: true, force: true });
 console.log(JSON.stringify(summary));

@@ -1,4 +1,4 @@
-/** An answer of HTTP/1.1 as it came over the wire, taken apart without any leniency. */
+/** An answer of HTTP/1.1 as it came over the wire, parsed strictly. */
 
 import { RawConnection } from "../index.ts";
 
@@ -12,10 +12,10 @@ export interface RawAnswer {
 const INTERIM = /^HTTP\/1\.1 100 Continue\r\n\r\n/;
 const HEAD = /^HTTP\/1\.1 ([1-5][0-9][0-9]) [^\r\n]*\r\n((?:[!-9;-~]+: [^\r\n]*\r\n)*)\r\n/;
 
-/** The end of the body of every refusal, whether or not the connection is closed behind it. */
+/** The end of the body of every refusal, whether or not the server then closes the connection. */
 const END_OF_REFUSAL = /\}$/;
 
-/** Writes the pieces and reads what is answered, until the server closes the connection or has refused; null = nothing. */
+/** Writes the pieces and reads the answer, until the server closes the connection or has refused; null = no answer. */
 export async function ask(port: number, pieces: readonly string[]): Promise<RawAnswer | null> {
   return exchange(port, pieces, async (connection) => {
     const isToBeClosed = /\r\nconnection: *close/i.test(pieces.join(""));
@@ -23,7 +23,7 @@ export async function ask(port: number, pieces: readonly string[]): Promise<RawA
   });
 }
 
-/** Writes the pieces, says that nothing more will come, and reads what is answered all the same. */
+/** Writes the pieces, ends its side of the connection, and still reads the answer. */
 export async function abandon(port: number, pieces: readonly string[]): Promise<RawAnswer | null> {
   return exchange(port, pieces, (connection) => {
     connection.end();

@@ -1,4 +1,4 @@
-/** What /openapi.json says, as far as requests are made of it and answers are judged by it. */
+/** The parts of /openapi.json that requests and the checks of answers need. */
 
 export interface JsonSchema {
   readonly type?: string;
@@ -28,7 +28,7 @@ interface DocumentedOperation {
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
 }
 
-/** One operation, with the method and the path under which the document has it. */
+/** One operation, with its method and path in the document. */
 export interface Operation extends DocumentedOperation {
   readonly method: string;
   readonly path: string;
@@ -49,12 +49,12 @@ export async function fetchOperations(url: string): Promise<readonly Operation[]
   );
 }
 
-/** The status of an operation that does what it was asked for. */
+/** The status of a successful answer. */
 export function successOf({ responses }: Operation): number {
   return Number(Object.keys(responses).find((status) => Number(status) < FIRST_ERROR_STATUS));
 }
 
-/** How the operation may refuse: the document lists the codes of each status. */
+/** The documented refusals: the document lists the codes of each status. */
 export function refusalsOf({ responses }: Operation): readonly Refusal[] {
   return Object.entries(responses)
     .filter(([status]) => Number(status) >= FIRST_ERROR_STATUS)

@@ -1,18 +1,20 @@
-/** What requests are about: things that are there, made over HTTP, and all that they could change, to be compared. */
+/**
+ * The objects that requests are about, created over HTTP, and everything that requests could change, for comparison.
+ */
 
 import { randomUUID } from "node:crypto";
 
-/** Things to ask for, each by its parameter of a path. */
+/** How to create an object for each parameter of a path. */
 const MAKERS: Readonly<Record<string, { readonly path: string; readonly body: () => object; readonly id: string }>> = {
   log_id: { path: "/logs", body: () => ({ name: randomUUID() }), id: "log_id" },
   api_key_id: { path: "/keys", body: () => ({ name: "made for a request" }), id: "api_key_id" },
   user_id: { path: "/users", body: () => ({ ...newUser(), role: "member", namespaces: ["default"] }), id: "user_id" },
 };
-/** With one of them a log removes events some time after the request. */
+/** With one of these settings, a log removes events some time after the request. */
 const RETENTION = ["retention.max_age_secs", "retention.max_bytes"];
-/** A page holds all that a run makes. */
+/** A page holds all objects of a run. */
 const LISTINGS = ["/logs?limit=1000", "/keys?all=true&include_revoked=true&limit=1000", "/users?limit=1000"];
-/** The use of a key is noted some time after it, also that of one which was allowed nothing. */
+/** The use of a key is recorded some time after it, also the use of a key without permission. */
 const NOTED_LATER = /"last_used_at":[^,}]*/g;
 
 export class Fixtures {
@@ -25,7 +27,7 @@ export class Fixtures {
     this.token = token;
   }
 
-  /** The id of something that has this parameter of a path: always the same, or a new one. */
+  /** The id of an object for this parameter of a path: always the same, or a new one. */
   async idFor(parameter: string, isNew: boolean): Promise<string> {
     const kept = this.#kept.get(parameter);
     if (kept !== undefined && !isNew) {
@@ -43,12 +45,12 @@ export class Fixtures {
     return id;
   }
 
-  /** Makes everything anew that is asked for from now on: what was made may be gone. */
+  /** Creates all objects again from now on, because the old ones may be gone. */
   forget(): void {
     this.#kept.clear();
   }
 
-  /** Logs with their last sequences, keys and users, all of them. */
+  /** All logs with their last sequences, all keys and all users. */
   async state(): Promise<string> {
     const listings = await Promise.all(LISTINGS.map((path) => this.#ask(path)));
     return JSON.stringify(listings, withoutRemoved).replaceAll(NOTED_LATER, "");
@@ -65,7 +67,7 @@ export class Fixtures {
   }
 }
 
-/** A log whose events are not kept for ever, as a request may have asked for, loses them by itself: only its end is compared. */
+/** A request may have set a retention, so that a log loses events by itself: only its end is compared. */
 function withoutRemoved(_key: string, value: unknown): unknown {
   const { settings } = (value ?? {}) as { readonly settings?: Readonly<Record<string, unknown>> };
   const isKept = RETENTION.every((setting) => settings?.[setting] == null);

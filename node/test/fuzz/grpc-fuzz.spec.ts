@@ -1,11 +1,10 @@
 /**
- * The gRPC port of a member, written to frame by frame: a put that would be done, with everything around its message
- * changed in one way, and every unary method with messages of random bytes and of random fields.
+ * Writes to the gRPC port of a member frame by frame: a valid put with one change around its message, and every unary
+ * method with messages of random bytes and of random fields.
  *
- * Every call ends with a status that is no error of the member, what was refused was not done, and the member serves on.
- * Of a call that ran out of time nobody knows whether it was done: the library reads a few milliseconds out of a deadline
- * that is none.
- * The seed follows from the commit and is printed.
+ * Every call ends with a status that is no internal error, a refused call has no effect, and the member goes on
+ * serving. The effect of a call that ran out of time is unknown: the library reads a malformed deadline as a few
+ * milliseconds. The seed follows from the commit and is printed.
  */
 
 import { randomUUID } from "node:crypto";
@@ -17,7 +16,7 @@ import { ClusterUnderTest, GrpcCaller, grpcFrame, rawGrpcCall } from "../harness
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** What is sent in place of the frame of a put, and headers beside or in place of those of every call. */
+/** The body instead of the frame of a put, and headers in addition to or instead of the usual ones. */
 interface Changed {
   readonly body: Buffer;
   readonly headers?: Headers;
@@ -31,7 +30,7 @@ const UNARY = [
   serviceDefinitions.ClusterService,
 ].flatMap((service) => Object.values(service));
 const PREFIX_BYTES = 5;
-/** Of random messages, for each method. */
+/** Number of random messages for each method. */
 const ROUNDS = 4;
 const FIELDS_MAX = 8;
 const FIELD_NUMBERS = 16;
@@ -40,14 +39,14 @@ const RANDOM_BYTES_MAX = 64;
 /** A field that no request has: number 2,000, a varint. */
 const UNKNOWN_FIELD = [0x80, 0x7d, 0x01];
 const LARGE_HEADER = "x".repeat(100_000);
-/** Says that nobody knows what happened, which only a bug can do. */
+/** Codes that say that the outcome is unknown, which only a bug can cause. */
 const BUGS = [status.UNKNOWN, status.DATA_LOSS].map(String);
-/** What the transport says itself of frames that are none; of messages it would be a bug. */
+/** The status of the transport for malformed frames; for messages it would be a bug. */
 const INTERNAL = String(status.INTERNAL);
 const OK = String(status.OK);
 const DEADLINE_EXCEEDED = String(status.DEADLINE_EXCEEDED);
 
-/** By name: what is refused, however it is told. */
+/** By name: changes that must be refused, with any status. */
 const REFUSED: Readonly<Record<string, (frame: Buffer, random: RandomStream) => Changed>> = {
   "cut in the prefix": (frame, random) => ({ body: frame.subarray(0, random.whole(1, PREFIX_BYTES - 1)) }),
   "cut in the message": (frame, random) => ({ body: frame.subarray(0, random.whole(PREFIX_BYTES, frame.length - 1)) }),
@@ -66,7 +65,7 @@ const REFUSED: Readonly<Record<string, (frame: Buffer, random: RandomStream) => 
   "too large a header": (frame) => ({ body: frame, headers: { "x-large": LARGE_HEADER } }),
 };
 
-/** By name: what is done, or refused as the transport likes. */
+/** By name: changes after which the call may be done or refused. */
 const ANY: Readonly<Record<string, (frame: Buffer, random: RandomStream) => Changed>> = {
   "bytes behind the message": (frame, random) => ({ body: Buffer.concat([frame, random.bytes(random.whole(1, 4))]) }),
   "compressed without a coding": (frame) => ({ body: withFlag(frame, 1) }),
@@ -111,7 +110,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
     return { authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() };
   }
 
-  /** The status with which a call ends; "reset" where only its stream does. */
+  /** The status with which a call ends; "reset" if only its stream was reset. */
   async function statusOf(path: string, { body, headers: more = {} }: Changed): Promise<string> {
     try {
       return (await rawGrpcCall(port, path, { ...headers(), ...more }, body)).grpcStatus;
@@ -131,7 +130,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
     return grpcFrame(PutKeyRequest.encode(request).finish());
   }
 
-  it("does what is asked for as it should be, and what it need not know is ignored", async () => {
+  it("executes a valid call, and ignores unknown additions", async () => {
     const key = randomUUID();
     expect(await statusOf(putKey.path, { body: put(key) })).to.equal(OK);
     expect(await isThere(key)).to.equal(true);
@@ -140,7 +139,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
   });
 
   for (const [name, change] of Object.entries(REFUSED)) {
-    it(`refuses, and does nothing: ${name}`, async () => {
+    it(`refuses without an effect: ${name}`, async () => {
       const key = randomUUID();
       const answered = await statusOf(putKey.path, change(put(key), streamOf(firstSeedOf(String(seed), name, 1))));
       expect([OK, ...BUGS]).not.to.include(answered);
@@ -149,7 +148,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
   }
 
   for (const [name, change] of Object.entries(ANY)) {
-    it(`does it or does not: ${name}`, async () => {
+    it(`executes or refuses: ${name}`, async () => {
       const random = streamOf(firstSeedOf(String(seed), name, 1));
       for (let round = 0; round < ROUNDS; round++) {
         const key = randomUUID();
@@ -162,7 +161,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
     });
   }
 
-  it("knows what to say of messages of random bytes and fields, whatever the method", async () => {
+  it("answers messages of random bytes and fields properly, for every method", async () => {
     const random = streamOf(firstSeedOf(String(seed), "messages", 1));
     for (const { path } of UNARY) {
       for (let round = 0; round < ROUNDS; round++) {

@@ -1,9 +1,9 @@
 /**
- * The HTTP port of a member, written to byte by byte: valid requests of every operation that /openapi.json has, each
- * changed in one way, and what came of it compared with what the document allows.
+ * Writes to the HTTP port of a member byte by byte: valid requests of every operation in /openapi.json, each with one
+ * change. The answers are compared with what the document allows.
  *
- * Nothing hangs, nothing is an internal error, every refusal has the form and one of the codes that the operation has,
- * and what was refused has changed nothing. The seed follows from the commit and is printed.
+ * No request hangs and none is an internal error. Every refusal has the common form and a code of the operation, and a
+ * refused request has changed nothing. The seed follows from the commit and is printed.
  */
 
 import { execFileSync } from "node:child_process";
@@ -17,23 +17,23 @@ import { Fixtures } from "./fixtures.ts";
 import { asItIs, BODY_MUTATIONS, MUTATIONS, type Mutated } from "./mutations.ts";
 import { type RightValues, validRequest } from "./valid-request.ts";
 
-/** Nobody has the token of a mail that was never sent. */
+/** The token is in a mail that was never sent, so no request can succeed. */
 const NEVER_ACCEPTED = "verifyEmail";
-/** What any path and method may be refused with before an operation is known. */
+/** Refusals of any path and method before an operation is known. */
 const NO_OPERATION = ["400 invalid_request", "404 not_found", "405 method_not_allowed"];
-/** A request that has not ended when the connection is, or a bad head, is refused before its operation is known. */
+/** The refusal of an incomplete request or a bad head, before its operation is known. */
 const NO_REQUEST = ["400 invalid_request"];
-/** An election is no failure, as long as there are not many of them. */
+/** An election is no failure, as long as there are few. */
 const PASSING = ["503 unavailable", "504 timeout"];
 const PASSING_MAX = 20;
-/** Far above the ten seconds that a member gives to a request that goes on nowhere. */
+/** Far longer than the ten seconds that a member gives to a stalled request. */
 const HANG_MS = 30_000;
 const MIB = 1024 * 1024;
-/** What a member may grow by while it is sent far more; garbage that nobody has collected yet is in it. */
+/** Limit for the growth of a member that is sent far more data; it includes uncollected garbage. */
 const GROWTH_BYTES_MAX = 128 * MIB;
 const FIRST_ERROR_STATUS = 400;
 const INTERNAL_ERROR = "500 internal_error";
-/** Of a request in a message. */
+/** Length of a request in a message. */
 const TOLD_CHARACTERS = 400;
 const LIMITS = ["token-requests", "token-failures", "login-requests", "login-failures"];
 const UNLIMITED = LIMITS.flatMap((name) => ["--rate-limit", `${name}=0`]);
@@ -58,7 +58,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
     fixtures = new Fixtures(url, await cluster.tokens.token());
     operations = await fetchOperations(url);
     allRefusals = [...new Set([...NO_OPERATION, ...operations.flatMap(refusalsOf)])];
-    // What is loaded and compiled at the first use is no growth.
+    // Loading and compiling at the first use does not count as growth.
     await askAll();
     memoryBefore = new Map(cluster.members.map(({ pid }) => [pid, memoryBytes(pid)]));
   });
@@ -93,7 +93,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
     expect(passing, "requests refused during elections").to.be.at.most(PASSING_MAX);
   });
 
-  /** Asks for each operation once, as it should be asked for. */
+  /** Sends a valid request for each operation once. */
   async function askAll(): Promise<void> {
     for (const operation of operations) {
       const request = await validRequest(operation, streamOf(seed), fixtures, rightValues());
@@ -110,7 +110,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
     return { logIn: { email, password }, other: { ...common, ...isNew } };
   }
 
-  /** Whether it was done, or may have been. Fails unless it was answered as it must be. */
+  /** Returns whether it was executed, or may have been. Fails unless the answer is as it must be. */
   async function judge(operation: Operation, mutated: Mutated): Promise<boolean> {
     const { fate, pieces, isElsewhere = false } = mutated;
     const about = told(operation, mutated);
@@ -128,7 +128,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
       expect(status, about).to.be.oneOf(isElsewhere ? [200, 201] : [successOf(operation)]);
       return true;
     }
-    // An answer to HEAD has no body that could say more.
+    // An answer to HEAD has no body with a code.
     const code = pieces[0]?.startsWith("HEAD ") ? null : codeOf(answer, about);
     const refusal = code === null ? String(status) : `${status} ${code}`;
     const documented = isElsewhere ? allRefusals : [...refusalsOf(operation), ...NO_REQUEST];
@@ -144,7 +144,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
   }
 });
 
-/** The code of a refusal that has the form of all refusals. */
+/** The code of a refusal, which must have the common form. */
 function codeOf({ headers, body }: RawAnswer, about: string): string {
   expect(headers.get("content-type"), about).to.equal("application/json; charset=utf-8");
   expect(headers.get("content-length"), about).to.equal(String(body.length));
@@ -154,13 +154,13 @@ function codeOf({ headers, body }: RawAnswer, about: string): string {
   return refusal.code;
 }
 
-/** The request, as people find it again; without what is secret of it. */
+/** The request in a form that people can search for, without its secrets. */
 function told({ operationId }: Operation, { pieces }: Mutated): string {
   const start = pieces.join("").slice(0, TOLD_CHARACTERS);
   return `${operationId} as ${JSON.stringify(start.replace(/Bearer [^\r\n]*/gi, "Bearer ..."))}`;
 }
 
-/** Bytes of memory that the process has. */
+/** Memory of the process in bytes. */
 function memoryBytes(pid: number): number {
   return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) * 1024;
 }

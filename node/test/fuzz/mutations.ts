@@ -1,28 +1,28 @@
 /**
- * What may become of a valid request on its way to the wire, each with what must come of it. All of it is below what
- * Schemathesis can send: heads, framing, escapes, bytes.
+ * Changes to a valid request on the wire, each with the required outcome. All of them are below the level of
+ * Schemathesis: heads, framing, escapes, bytes.
  */
 
 import type { RandomStream } from "../../sim/index.ts";
 import type { WrittenRequest } from "./valid-request.ts";
 
 /**
- * What must come of a request: `accepted` = it is answered as if nothing had been done to it; `refused`; `broken` = the
- * connection is given up, and nothing is done; `any` = whatever the document allows.
+ * The required outcome of a request. `accepted` = it is answered as if unchanged; `refused`; `broken` = the connection
+ * is given up, and the request has no effect; `any` = anything that the document allows.
  */
 export type Fate = "accepted" | "refused" | "broken" | "any";
 
 export interface Mutated {
   readonly fate: Fate;
-  /** What is written, one character for each byte. */
+  /** The bytes to write, one character for each. */
   readonly pieces: readonly string[];
-  /** Whether it may be another operation's by now, or nobody's. */
+  /** Whether it may now be a request of another operation, or of none. */
   readonly isElsewhere?: boolean;
 }
 
 export type Mutation = (request: WrittenRequest, random: RandomStream) => Mutated;
 
-/** Above what a batch takes, and above what anything else does. */
+/** Larger than a batch may be, and larger than any other body may be. */
 const BATCH_BYTES_ABOVE = 11 * 1024 * 1024;
 const BODY_BYTES_ABOVE = 2 * 1024 * 1024;
 const HEAD_BYTES_ABOVE = 20_000;
@@ -78,7 +78,7 @@ const BAD_CHUNKS = [
 const OVERRIDES = ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"];
 const EXPECTATIONS = ["100-continue", "200-ok"];
 
-/** By name. Those of a body are for requests that have one. */
+/** By name; changes of the body are in `BODY_MUTATIONS`. */
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "as it is": asItIs,
   "in pieces": (request, random) => ({ fate: "accepted", pieces: cutUp(written(request), random) }),
@@ -107,7 +107,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     pieces: [written({ ...request, headers: request.headers.filter(([name]) => name !== "Host") })],
   }),
   "another length beside the right one": (request) => ({
-    // The body of an operation that takes none is not looked at.
+    // An operation without a body does not read it.
     ...refused(request, ["Content-Length", String(request.body.length + 1)]),
     fate: request.headers.some(([name]) => name === "Content-Length") ? "refused" : "any",
   }),
@@ -151,7 +151,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "an absolute target": (request) => elsewhere({ ...request, target: `http://elsewhere${request.target}` }),
   "random bytes in the head": (request, random) => {
     const text = written(without(request, "Authorization"));
-    // Whoever waits for the end of the connection must have said so.
+    // A client that waits for the end of the connection must have requested it.
     const end = text.indexOf("\r\nConnection: ");
     return { fate: "any", pieces: [`${flipped(text.slice(0, end), random)}${text.slice(end)}`], isElsewhere: true };
   },
@@ -161,7 +161,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
 };
 
-/** Of requests with a body. */
+/** Changes for requests with a body. */
 export const BODY_MUTATIONS: Readonly<Record<string, Mutation>> = {
   "chunks without a length": (request, random) => ({
     fate: "accepted",
@@ -208,7 +208,7 @@ export const BODY_MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
 };
 
-/** Nothing was done to it. */
+/** Without a change. */
 export function asItIs(request: WrittenRequest): Mutated {
   return { fate: "accepted", pieces: [written(request)] };
 }

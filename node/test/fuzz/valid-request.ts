@@ -1,4 +1,4 @@
-/** Requests that an operation must do what they ask for, made of what the document says about it. */
+/** Requests that an operation must accept, made from the document's description of it. */
 
 import type { RandomStream } from "../../sim/index.ts";
 import type { DocumentedParameter, JsonSchema, Operation } from "./document.ts";
@@ -12,18 +12,18 @@ export interface WrittenRequest {
   readonly body: string;
 }
 
-/** Fields of bodies whose right values no schema tells, by their names: of a login, and of all other operations. */
+/** Valid values of fields that no schema describes, by name: for a login, and for all other operations. */
 export interface RightValues {
   readonly logIn: Readonly<Record<string, unknown>>;
   readonly other: Readonly<Record<string, unknown>>;
 }
 
-/** Left out of requests: a page to begin with, a user who has not verified anything, somebody else's keys, waiting. */
+/** Parameters that requests leave out: a cursor, the status of a user, another user's keys, waiting. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["cursor", "status", "user_id", "wait_secs"]);
 const INTEGERS_MAX = 1_000;
 const DIGITS = 36;
 
-/** A request that the operation answers with success. What it deletes is made before. */
+/** A request that the operation answers with success. Objects that it deletes are created first. */
 export async function validRequest(
   operation: Operation,
   random: RandomStream,
@@ -59,7 +59,7 @@ async function targetOf({ method, path, parameters = [] }: Operation, random: Ra
   return query.length === 0 ? target : `${target}?${query.join("&")}`;
 }
 
-/** Texts without a rule of their own mean something that is not there. */
+/** Whether to send the parameter. A text without a described value would name an object that does not exist. */
 function isAsked({ name, required, schema }: DocumentedParameter, random: RandomStream): boolean {
   const isText = schema.type === "string" && schema.enum === undefined;
   return required || (!LEFT_OUT.has(name) && !isText && random.chance(1 / 2));

@@ -1,4 +1,4 @@
-/** Users of a SingleReplica with real tokens, and commands of theirs and of the owner: for specs of who may do what. */
+/** Users of a SingleReplica with real tokens, and their commands and the owner's: for specs of permissions. */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Access, createApiKeyMaterial } from "../../src/access/index.ts";
@@ -33,7 +33,7 @@ export class Actors {
     this.#owner = { subject: cluster.ownerId, apiKeyId: "" };
   }
 
-  /** A verified user of this role, with an API key and a token that was exchanged for it. */
+  /** A verified user of this role, with an API key and an exchanged token. */
   async add(role: Role, namespaces: readonly string[], userId: string = randomUUID()): Promise<Actor> {
     this.ask(createUser(userId, { role: "member" }));
     this.#replica.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" });
@@ -48,7 +48,7 @@ export class Actors {
     return { subject: userId, apiKeyId, role, namespaces, token: issued.accessToken };
   }
 
-  /** Lets the actor do something as an owner, of whatever role the actor is before and after. */
+  /** Lets the actor act as an owner for a moment, whatever its role is before and after. */
   asOwner<Done>({ subject, role, namespaces }: Actor, act: () => Done): Done {
     this.ask(updateUser(subject, { role: "owner", namespaces: ["*"] }));
     const done = act();
@@ -56,7 +56,7 @@ export class Actors {
     return done;
   }
 
-  /** Executes what comes by HTTP, for the owner unless it is said for whom; throws the refusal. */
+  /** Executes a request by HTTP, by default for the owner; throws the refusal. */
   ask<Kind extends HttpOperation["kind"]>(
     operation: HttpOperation & { readonly kind: Kind },
     principal: Principal = this.#owner,
@@ -64,7 +64,7 @@ export class Actors {
     return this.#executed({ principal: withoutKey(principal), request: null, operation });
   }
 
-  /** Executes what comes by gRPC, for the owner unless it is said for whom; throws the refusal. */
+  /** Executes a request by gRPC, by default for the owner; throws the refusal. */
   do<Kind extends ClientOperation["kind"]>(
     operation: ClientOperation & { readonly kind: Kind },
     principal: Principal = this.#owner,
@@ -82,7 +82,7 @@ export class Actors {
   }
 }
 
-/** The user alone. */
+/** The principal of the user without an API key. */
 function withoutKey({ subject }: Principal): Principal {
   return { subject, apiKeyId: "" };
 }

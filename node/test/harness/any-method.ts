@@ -1,8 +1,8 @@
-/** Methods of services as values, for tests that go over all of them. */
+/** Methods of services as values, for tests that cover all of them. */
 
 import type { ServiceDefinition } from "@grpc/grpc-js";
 
-/** A method of the contract, whatever its messages are. Requests are fields by their names in TypeScript. */
+/** A method of the contract with any messages. Requests are fields by their TypeScript names. */
 export interface AnyMethod {
   readonly path: string;
   readonly requestStream: boolean;

@@ -1,6 +1,6 @@
 /**
- * As much of the API server of Kubernetes as pods and their labels need, by HTTPS on the loopback interface: it checks
- * tokens and versions, applies merge patches, and remembers every state in which the pods have been.
+ * The parts of the Kubernetes API server that pods and their labels need, by HTTPS on the loopback interface. It checks
+ * tokens and versions, applies merge patches, and remembers every state of the pods.
  */
 
 import { once } from "node:events";
@@ -26,9 +26,9 @@ type MergePatch = Pick<Partial<Pod>, "labels" | "annotations"> & { readonly reso
 
 export class ApiServer {
   readonly calls: ApiCall[] = [];
-  /** Names of the pods that were labelled as the leader's, after each write. */
+  /** After each write, the names of the pods with the leader's label. */
   readonly leaders: string[][] = [];
-  /** Called before a call is answered: what it returns is answered instead, and it is awaited. */
+  /** Called and awaited before each answer; a status that it returns replaces the answer. */
   before: (call: ApiCall) => Promise<number | null> = async () => null;
   tokens: readonly string[] = ["token"];
   readonly #pods = new Map<string, Pod>();
@@ -55,7 +55,7 @@ export class ApiServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Puts a pod there, or changes it as somebody else would. */
+  /** Creates a pod, or changes it as another client would. */
   put(name: string, role: string | null, term: number | null): void {
     const last = this.#pods.get(name);
     this.#pods.set(name, {

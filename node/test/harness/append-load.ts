@@ -1,10 +1,10 @@
 /**
- * Clients that append to a few event logs at the same time and read them, and write down what they did and were told.
+ * Clients that append to a few event logs at the same time and read them, and record their operations and answers.
  *
  * Most use the SDK as an application would: its attempts share one idempotency key and are one recorded operation. Some
- * appends repeat a key that somebody used, under a payload of their own; some expect the last sequence that their client
- * knows, as others do; some have no key, and are sent once; some batches are cut off by their client in the middle of the
- * body, and must never be seen.
+ * appends repeat a used key with a payload of their own. Some expect the last sequence that their client knows, as
+ * others do. Some have no key, and are sent once. Some clients cut a batch off in the middle of the body; it must never
+ * be seen.
  */
 
 import { type Client, createClient, QuoinError } from "@quoin/client";
@@ -15,27 +15,27 @@ import { type AppendTarget, appendOnce, cutOffBatch } from "./raw-appends.ts";
 import { pause, until } from "./until.ts";
 
 interface AppendLoadOptions {
-  /** The members that are there at the time; clients follow them. */
+  /** The present members; clients follow them. */
   readonly cluster: Pick<ClusterUnderTest, "tokens" | "endpoints" | "httpEndpoints">;
   readonly clients: number;
-  /** Event logs that are appended to at a time. */
+  /** Number of event logs in use at a time. */
   readonly logs: number;
   /** Operations on a log before another one takes its place. By default it stays. */
   readonly operationsMax?: number;
   readonly seed: number;
-  /** Begins the names of the logs. */
+  /** Prefix of the names of the logs. */
   readonly name: string;
   /** Deadline of each operation, over all attempts. */
   readonly timeoutMs: number;
   /** How long each client rests between two operations. */
   readonly restMs?: number;
-  /** Codes that are to be expected here, beside those of a lost member. */
+  /** Codes to expect here, in addition to those of a lost member. */
   readonly alsoExpected?: readonly string[];
 }
 
 type Append = Extract<EventLogOperation, { readonly kind: "append" }>;
 
-/** How much was appended, by what became of it. */
+/** Numbers of appends, by outcome. */
 interface AppendCounts {
   readonly stored: number;
   readonly conflicts: number;
@@ -46,38 +46,41 @@ interface AppendCounts {
 interface LogInUse {
   readonly id: string;
   operations: number;
-  /** Those that were used last. */
+  /** The keys that were used last. */
   readonly keys: string[];
 }
 
-/** An append that is to be made. Null = without a key, which is sent once. */
+/** The next append. A null key = without a key, so it is sent once. */
 interface NextAppend {
   readonly base: string | null;
   readonly operation: Append;
 }
 
 const BATCH_EVENTS_MAX = 10;
-/** Keys that are repeated are among so many that were used last in a log. */
+/** Repeated keys come from this many keys that were used last in a log. */
 const KEYS_KEPT = 50;
-/** One in so many is repeated in another log, where it is another key. */
+/** One repeated key in this many is used in another log, where it is another key. */
 const KEYS_OF_ANOTHER_LOG = 4;
 const PAGE = 1_000;
-/** In percent of all turns. */
+/** Percentage of all turns. */
 const READS = 15;
 const CUT_OFF = 5;
-/** In percent of all appends. */
+/** Percentage of all appends. */
 const BATCHES = 20;
 const KEYLESS = 15;
-/** In percent of those with a key. */
+/** Percentage of the appends with a key. */
 const DUPLICATES = 20;
-/** In percent of those with a new key, and of those that repeat one: they are answered before the sequence is compared. */
+/**
+ * Percentage of the appends with a new key, and of those with a repeated one, which are answered before the sequence is
+ * compared.
+ */
 const EXPECTATIONS = 15;
 const EXPECTATIONS_OF_DUPLICATES = 50;
-/** Most pages are of the newest events that a client knows of, and of some before them. */
+/** Most pages contain the newest events that a client knows, and some before them. */
 const EVENTS_READ_AGAIN = 20;
 const EVENTS_READ = 50;
 const READ_TIMEOUT_MS = 30_000;
-/** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
+/** A member or the way to it was lost; any other code would be a bug of the service or of this load. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
 
 export class AppendLoad {
@@ -85,7 +88,7 @@ export class AppendLoad {
   readonly #options: AppendLoadOptions;
   readonly #random: (bound: number) => number;
   readonly #expected: ReadonlySet<string>;
-  /** Ids of all that were ever made. */
+  /** Ids of all logs that were ever created. */
   readonly #logIds: string[] = [];
   readonly #inUse = new Map<number, LogInUse>();
   #making: Promise<void> | null = null;
@@ -103,7 +106,7 @@ export class AppendLoad {
     this.#expected = new Set([...EXPECTED_CODES, ...(options.alsoExpected ?? [])]);
   }
 
-  /** Lets the clients begin, which make the logs that they need. They go on until `stop`. */
+  /** Starts the clients, which create their logs. They go on until `stop`. */
   start(): void {
     const work = async (position: number): Promise<void> => {
       try {
@@ -130,12 +133,12 @@ export class AppendLoad {
     this.#isStopping = true;
   }
 
-  /** Fulfilled when all clients have ended. */
+  /** Resolves when all clients have ended. */
   get ended(): Promise<unknown> {
     return this.#workers;
   }
 
-  /** The error that ended the load, which no fault explains; undefined if there is none. */
+  /** The unexplained error that ended the load; undefined if there is none. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -153,14 +156,14 @@ export class AppendLoad {
     };
   }
 
-  /** What it has come to, in words. */
+  /** Its results, in words. */
   describe(): readonly string[] {
     const { stored, conflicts } = this.counts;
     const kinds = `acknowledged ${stored}  of which stored before ${this.#replayed}  conflicts ${conflicts}`;
     return [`event logs ${this.#logIds.length}: ${kinds}`];
   }
 
-  /** Waits until so many more appends were acknowledged. Rejects if the load has ended. */
+  /** Waits until this many more appends were acknowledged. Rejects if the load has ended. */
   async untilAcknowledged(more: number): Promise<void> {
     const enough = this.#acknowledged + more;
     await until(`${more} more acknowledged appends`, () => {
@@ -171,12 +174,12 @@ export class AppendLoad {
     });
   }
 
-  /** Reads all of every log, to be called after `stop`: the history then shows what has become of every append. */
+  /** Reads every log completely. Call it after `stop`: the history then shows the outcome of every append. */
   async readAll(): Promise<void> {
     const client = this.#connect(READ_TIMEOUT_MS);
     try {
       for (const log of this.#logIds) {
-        // What is short of the last sequence is read again from there: whatever a log lacks is then seen to be lacking.
+        // A read that ends before the last sequence is repeated from there, so that missing events show.
         for (let fromSequence = 1, isMore = true; isMore; ) {
           const { events, lastSequence } = await this.#readPage("last-reader", client, log, fromSequence, PAGE);
           fromSequence += events.length;
@@ -195,7 +198,7 @@ export class AppendLoad {
 
   async #work(name: string): Promise<void> {
     const { cluster, timeoutMs, restMs = 0 } = this.#options;
-    /** The last sequence that this client knows of each log. */
+    /** By log, the last sequence that this client knows. */
     const known = new Map<string, number>();
     let connectedTo = "";
     let client: Client | null = null;
@@ -236,7 +239,7 @@ export class AppendLoad {
     }
   }
 
-  /** One of the logs in use; null while there is none in its place and none can be made. */
+  /** One of the logs in use; null while its replacement cannot be created. */
   async #anyLog(client: Client): Promise<LogInUse | null> {
     const { logs, operationsMax = Number.POSITIVE_INFINITY } = this.#options;
     const at = this.#random(logs);
@@ -253,7 +256,7 @@ export class AppendLoad {
 
   async #makeLog(client: Client, at: number): Promise<void> {
     try {
-      // A name is used once: nobody knows the id of the log if the answer is lost.
+      // A name is used once: if the answer is lost, the id of the log is unknown.
       const { logId: id } = await client.logs.create(`${this.#options.name}-${this.#names++}`);
       this.#logIds.push(id);
       this.#inUse.set(at, { id, operations: 0, keys: [] });
@@ -274,7 +277,7 @@ export class AppendLoad {
     }
   }
 
-  /** Reads a page and records it. Rejects, after that, if it could not be read. */
+  /** Reads a page and records it. Rejects afterwards if it could not be read. */
   async #readPage(name: string, client: Client, log: string, fromSequence: number, limit: number) {
     const open = this.history.begin(name, { log, kind: "read", fromSequence });
     try {
@@ -285,7 +288,7 @@ export class AppendLoad {
       open.end({ kind: "ok", answer: { kind: "events", events, lastSequence: page.lastSequence } });
       return page;
     } catch (error) {
-      // A read has no effect, whatever became of it.
+      // A failed read has no effect.
       open.end({ kind: "not-executed" });
       throw error;
     }
@@ -316,7 +319,7 @@ export class AppendLoad {
               events.map(({ payload }) => payload),
               options,
             );
-      // The attempt that stored it need not be the one that was answered: whether it was new is seen by its payload.
+      // An earlier attempt may have stored it, so the answer does not say whether it was new: its payload shows that.
       open.end({ kind: "ok", answer: { kind: "appended", sequences, replayed: false } });
       known.set(log, Math.max(known.get(log) ?? 0, ...sequences));
       this.#replayed += Number(replayed);
@@ -363,7 +366,7 @@ export class AppendLoad {
     }
   }
 
-  /** Begins a batch and breaks it off. */
+  /** Begins a batch and cuts it off. */
   async #cutOff(name: string, log: LogInUse): Promise<void> {
     const { base, operation } = this.#nextBatch(log);
     const target = await this.#target(log.id);
@@ -407,7 +410,7 @@ export class AppendLoad {
     return { log: id, kind: "append", events: [{ key, payload: this.#newPayload() }] };
   }
 
-  /** Now and then it expects the sequence that its client knows. */
+  /** Sometimes adds the sequence that its client knows as the expected one. */
   #expecting(operation: Append, percent: number, lastKnown: number | undefined): Append {
     const expects = this.#random(100) < percent && lastKnown !== undefined;
     return expects ? { ...operation, expectedSequence: String(lastKnown) } : operation;
@@ -429,7 +432,7 @@ export class AppendLoad {
     return `event ${this.#payloads++}`;
   }
 
-  /** At any member; null if none gives a token now. */
+  /** A random member; null if none issues a token now. */
   async #target(log: string): Promise<AppendTarget | null> {
     const { cluster, timeoutMs } = this.#options;
     try {

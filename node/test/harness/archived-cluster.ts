@@ -1,6 +1,6 @@
 /**
- * Three replicas over a fake clock, with one archive in memory: by the archiver of production, so that each step of it can be
- * held, or fail, at a time that the spec chooses.
+ * Three replicas over a fake clock, with one archive in memory. They use the archiver of production, so that a spec can
+ * hold each of its steps, or let it fail, at a chosen time.
  */
 
 import { createHash } from "node:crypto";
@@ -13,9 +13,9 @@ import { FOUNDING } from "../index.ts";
 import { MemoryBackupStore, MemoryBucket } from "./memory-backup-store.ts";
 import { ReplicaCluster } from "./replica-cluster.ts";
 
-/** Time that passes in the cluster for each look at it. */
+/** Time that passes in the cluster for each check. */
 const STEP_MS = 500;
-/** Compression takes real time, so a little of that passes between two looks. */
+/** Compression takes real time, so some of it passes between two checks. */
 const PATIENCE = { limitMs: 25_000, pollMs: 3 };
 const HOUR_MS = 3_600_000;
 const LOCATION = { kind: "directory", directory: "/memory" } as const;
@@ -29,7 +29,7 @@ export class ArchivedCluster {
   readonly errors: string[] = [];
   readonly #intervalMs: number;
 
-  /** @param archiving the members that are started to archive */
+  /** @param archiving the members that are started with an archiver. */
   constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS, archiving: readonly number[] = [1, 2, 3]) {
     this.#intervalMs = intervalMs;
     this.cluster = ReplicaCluster.ledBy(1, limits);
@@ -40,7 +40,7 @@ export class ArchivedCluster {
     }
   }
 
-  /** The process of the member archives. */
+  /** Starts the archiver of the member's process. */
   archive(id: number): void {
     const { cluster } = this;
     const error = (fields: object, message: string) => void this.errors.push(`${message} ${JSON.stringify(fields)}`);
@@ -75,7 +75,7 @@ export class ArchivedCluster {
     this.bucket.put(name, bytes.with(-1, (bytes.at(-1) as number) ^ 1));
   }
 
-  /** Somebody has put a segment behind the last one, whose one entry is of this term. */
+  /** Another writer puts a segment behind the last one; its one entry is of this term. */
   async addSegment({ term }: { readonly term: number }): Promise<void> {
     const { name, id, lastIndex, lastRevision, lastWallMs } = this.catalog.segments.at(-1) ?? expect.fail("no segment");
     const index = lastIndex + 1;
@@ -109,7 +109,7 @@ export class ArchivedCluster {
     return this.cluster.replica(1).status().appliedIndex;
   }
 
-  /** Lets time pass until it is so. */
+  /** Lets time pass until the condition holds. */
   until(what: string, isSo: () => boolean): Promise<true> {
     const attempt = () => {
       this.cluster.advance(STEP_MS);
@@ -118,7 +118,7 @@ export class ArchivedCluster {
     return until(what, attempt, PATIENCE);
   }
 
-  /** Lets so many seconds of the cluster pass, and the archivers do what they can meanwhile. */
+  /** Lets this many seconds of the cluster pass, while the archivers work. */
   async pass(seconds: number): Promise<void> {
     const endMs = this.cluster.time.monotonicMs() + seconds * 1_000;
     await this.until(`${seconds} s to pass`, () => this.cluster.time.monotonicMs() >= endMs);

@@ -8,21 +8,21 @@ import { MEMBER_PROGRAM } from "./member-process.ts";
 import { type Ended, TestProcess } from "./process.ts";
 import { until } from "./until.ts";
 
-/** Where a member runs. Nothing given: on this machine's loopback, like everybody else. */
+/** Where a member runs. By default on this machine's loopback, like all members. */
 export interface MemberPlace {
   /** Address at which it listens and is dialed. */
   readonly host?: string;
-  /** A command that puts the program there, see ProcessOptions. */
+  /** A command that starts the program there, see ProcessOptions. */
   readonly through?: readonly string[];
-  /** Holds the data directory, instead of the one that the cluster has for all. */
+  /** The parent of the data directory, instead of that of the cluster. */
   readonly directory?: string;
-  /** Gets a copy of what its processes print. */
+  /** Gets a copy of its processes' output. */
   readonly logFile?: string;
   /** Added to the environment. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Flags beside those that every member has. */
+  /** Additional flags. */
   readonly flags?: readonly string[];
-  /** Files with which it meets other members; without them it does so in plain TCP. */
+  /** TLS files for the peer port; without them, peers connect in plain TCP. */
   readonly peerTls?: PeerTlsPlace;
 }
 
@@ -36,25 +36,25 @@ export interface PeerTlsPlace {
 
 export interface ClusterMemberOptions {
   readonly name: string;
-  /** Holds the data directory. */
+  /** The parent of the data directory. */
   readonly directory: string;
   readonly place?: MemberPlace;
   readonly ports: MemberPorts;
   readonly adminToken: string;
   readonly adminTokenFile: string;
   readonly joinTokenFile: string;
-  /** Peer endpoints of the other members, asked for at each start. */
+  /** Peer endpoints of the other members, called at each start. */
   readonly seeds: () => readonly string[];
 }
 
 /** How a process of a member has ended. */
 export interface ProcessEnd extends Ended {
   readonly pid: number;
-  /** By this test; otherwise by itself, or by somebody else. */
+  /** Whether this test killed it; otherwise it ended by itself or by another cause. */
   readonly isKilled: boolean;
   /** Time of `performance.now()`. */
   readonly atMs: number;
-  /** What it printed. */
+  /** Its output. */
   readonly output: string;
 }
 
@@ -67,13 +67,13 @@ export class ClusterMember {
   #host: string;
   #ports: MemberPorts;
   #admin: AdminClient;
-  /** How its processes have ended so far, in their order. */
+  /** The ends of its processes so far, in order. */
   readonly ends: ProcessEnd[] = [];
   readonly #options: ClusterMemberOptions;
   #process: TestProcess | null = null;
   #isPaused = false;
   #isKilled = false;
-  /** What earlier processes of this member logged last. */
+  /** The last log lines of its earlier processes. */
   #earlier = "";
 
   constructor(options: ClusterMemberOptions) {
@@ -118,12 +118,12 @@ export class ClusterMember {
     return this.#running.pid;
   }
 
-  /** How the present process ends. */
+  /** The end of the present process. */
   get ended(): Promise<Ended> {
     return this.#running.ended;
   }
 
-  /** Starts a process on the data directory as it is, without waiting for anything. */
+  /** Starts a process on the data directory as it is, without waiting. */
   start(): void {
     if (this.isAlive) {
       throw new Error(`${this.name} runs already`);
@@ -154,7 +154,7 @@ export class ClusterMember {
     this.#noteEnd(this.#process);
   }
 
-  /** Lets a member that does not run listen elsewhere from its next start on. */
+  /** Lets a stopped member listen elsewhere from its next start on. */
   moveTo(host: string, ports: MemberPorts): void {
     if (this.isAlive) {
       throw new Error(`${this.name} runs: its address stays`);
@@ -171,13 +171,13 @@ export class ClusterMember {
     await this.#process?.dispose();
   }
 
-  /** Asks the process to end in order, and waits for that. */
+  /** Sends the process a signal to end in order, and waits for the end. */
   async stop(): Promise<Ended> {
     this.#running.signal("SIGTERM");
     return this.#running.ended;
   }
 
-  /** Stops the process where it is, with all its connections open. */
+  /** Pauses the process by a signal, with all its connections open. */
   pause(): void {
     this.#running.signal("SIGSTOP");
     this.#isPaused = true;
@@ -189,13 +189,13 @@ export class ClusterMember {
     this.#isPaused = false;
   }
 
-  /** Kills the process if it runs, and starts another. */
+  /** Kills the process if it runs, and starts another one. */
   async restart(): Promise<void> {
     await this.kill();
     this.start();
   }
 
-  /** Removes all data of a member that does not run. */
+  /** Removes all data of a stopped member. */
   wipe(): void {
     if (this.isAlive) {
       throw new Error(`${this.name} runs: its data is not removed`);
@@ -203,12 +203,12 @@ export class ClusterMember {
     rmSync(this.dataDirectory, { recursive: true, force: true });
   }
 
-  /** What the member says about itself; null if nothing answers. */
+  /** The member's status of itself; null if it does not answer. */
   async status(): Promise<MemberStatus | null> {
     return (await this.report())?.status ?? null;
   }
 
-  /** What the member says about itself and the cluster; null if nothing answers. */
+  /** The member's status of itself and the cluster; null if it does not answer. */
   async report(): Promise<StatusResult | null> {
     if (!this.isAlive || this.#isPaused) {
       return null;
@@ -219,7 +219,7 @@ export class ClusterMember {
     } catch (error) {
       const isSilence =
         error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED");
-      // Its connection is closed when its process is gone or moves, also under a question that waits.
+      // The connection is closed when the process ends or moves, even while a call waits.
       if (isSilence || !this.isAlive || this.#admin !== asked) {
         return null;
       }
@@ -227,7 +227,7 @@ export class ClusterMember {
     }
   }
 
-  /** Waits until the member is in a state, and returns its status. Rejects if its process ends before. */
+  /** Waits until the member is in a state, and returns its status. Rejects if its process ends first. */
   async untilState(state: string, limitMs?: number): Promise<MemberStatus> {
     return until(
       `${this.name} to be ${state}`,
@@ -240,7 +240,7 @@ export class ClusterMember {
     );
   }
 
-  /** Whether the member says that it can serve clients. */
+  /** Whether the member reports that it can serve clients. */
   async isReady(): Promise<boolean> {
     if (!this.isAlive || this.#isPaused) {
       return false;
@@ -249,7 +249,7 @@ export class ClusterMember {
       return (await fetch(`http://${this.host}:${this.ports.health}/readyz`)).ok;
     } catch (error) {
       if (error instanceof TypeError) {
-        // Nothing listens there yet.
+        // The port does not listen yet.
         return false;
       }
       throw error;
@@ -257,8 +257,8 @@ export class ClusterMember {
   }
 
   /**
-   * Waits until the member can serve clients, and `status` gets an answer: after a time in which the address refused
-   * connections, the channel waits before it connects again. Rejects if its process ends before.
+   * Waits until the member can serve clients, and `status` gets an answer: after refused connections, the channel waits
+   * before it connects again. Rejects if its process ends first.
    */
   async untilReady(): Promise<void> {
     await until(`${this.name} to be ready`, async () => {
@@ -273,7 +273,7 @@ export class ClusterMember {
     return Number(line?.[1] ?? 0) * 1024;
   }
 
-  /** The last lines that the member's processes printed. */
+  /** The last lines of the member's processes. */
   logTail(): string {
     if (this.#process === null) {
       return this.#earlier;
@@ -283,7 +283,7 @@ export class ClusterMember {
     return `${this.#earlier}\n${lines.slice(-LOG_TAIL_LINES).join("\n")}`.trimStart();
   }
 
-  /** What the present process logged, line by line. Raises an error if a line is not JSON. */
+  /** The log of the present process, line by line. Throws an error if a line is not JSON. */
   get logLines(): Record<string, unknown>[] {
     const { stdout } = this.#running;
     return stdout
@@ -293,7 +293,7 @@ export class ClusterMember {
       .map((line) => JSON.parse(line));
   }
 
-  /** Everything that the present process printed. */
+  /** The output of the present process. */
   get output(): string {
     return this.#process === null ? "" : `${this.#process.stdout}${this.#process.stderr}`;
   }

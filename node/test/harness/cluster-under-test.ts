@@ -1,7 +1,7 @@
 /**
- * A cluster of real processes on this machine: founded, grown, hurt and healed as a test wishes, and gone afterwards.
+ * A cluster of real processes on this machine. A test founds, grows, damages and heals it, and removes it afterwards.
  *
- * Members are named q-0, q-1 and so on; q-0 founds. Administration goes through the SDK, as an operator's would.
+ * Members are named q-0, q-1 and so on; q-0 founds. Administration goes through the SDK, like an operator's.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ import { stablePorts } from "./stable-ports.ts";
 import { TemporaryDirectories } from "./temporary-directories.ts";
 import { until } from "./until.ts";
 
-/** Reasons for which a change of the membership is tried again until it is possible. */
+/** Reasons for which a change of the membership is retried until it is possible. */
 const PASSING_REASONS: ReadonlySet<string> = new Set([
   "CONFIG_CHANGE_IN_PROGRESS",
   "LEARNER_NOT_READY",
@@ -35,9 +35,9 @@ const CHANGE_TIMEOUT_MS = 10_000;
 const OWNER_EMAIL = "owner@quoin.test";
 
 export interface ClusterOptions {
-  /** Where a member of this name is to run; asked for once, before its first start. By default on loopback. */
+  /** The place of a member of this name; called once, before its first start. By default on loopback. */
   readonly placeOf?: (name: string) => Promise<MemberPlace>;
-  /** An empty directory for all files, which stays. By default there is a new one, removed with the cluster. */
+  /** An empty directory for all files, which stays. By default a new one, which is removed with the cluster. */
   readonly directory?: string;
 }
 
@@ -61,7 +61,7 @@ export class ClusterUnderTest {
     writeFileSync(this.#joinTokenFile, `${this.#joinToken}\n`, { mode: 0o600 });
   }
 
-  /** A cluster of so many voters, ready for clients. Nothing is left behind if that fails. */
+  /** A cluster of this many voters, ready for clients. If that fails, all of it is removed. */
   static async start(members: number, options: ClusterOptions = {}): Promise<ClusterUnderTest> {
     const cluster = new ClusterUnderTest(options);
     try {
@@ -78,14 +78,14 @@ export class ClusterUnderTest {
     }
   }
 
-  /** Runs a test on a new cluster of so many voters, and removes it afterwards; a failure comes with the logs. */
+  /** Runs a test on a new cluster of this many voters, and removes it afterwards; a failure includes the logs. */
   static async with(
     members: number,
     test: (cluster: ClusterUnderTest) => Promise<void>,
     options: ClusterOptions = {},
   ): Promise<void> {
     const cluster = await ClusterUnderTest.start(members, options);
-    // Members are in groups of their own, which a signal to this process does not reach.
+    // Members are in process groups of their own, which a signal to this process does not reach.
     const interrupt = (signal: NodeJS.Signals): void => {
       void cluster.dispose().finally(() => process.kill(process.pid, signal));
     };
@@ -104,7 +104,7 @@ export class ClusterUnderTest {
     }
   }
 
-  /** All members that were started and not forgotten, in the order of their names. */
+  /** All members that were started and not forgotten, ordered by name. */
   get members(): ClusterMember[] {
     return [...this.#members.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -117,13 +117,13 @@ export class ClusterUnderTest {
     return member;
   }
 
-  /** What nobody but its holders may ever see. */
+  /** Secrets that only their holders may see. */
   get secrets() {
     const [apiKey, password] = [this.#apiKey, this.#password];
     return { apiKey, password, adminToken: this.#adminToken, joinToken: this.#joinToken };
   }
 
-  /** What the owner logs in with. */
+  /** The owner's login. */
   get owner() {
     return { email: OWNER_EMAIL, password: this.#password };
   }
@@ -138,7 +138,7 @@ export class ClusterUnderTest {
     return this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
   }
 
-  /** A source of access tokens of the owner, to be shared by clients; it outlives all members that are there now. */
+  /** A source of access tokens of the owner that clients can share; it survives all present members. */
   get tokens(): TokenSource {
     return {
       token: () => this.#tokensOfPresent().token(),
@@ -146,14 +146,14 @@ export class ClusterUnderTest {
     };
   }
 
-  /** A client of these endpoints, or of all; closed with the cluster. */
+  /** A client of these endpoints, or of all; the cluster closes it. */
   client(endpoints: readonly string[] = this.endpoints): Client {
     const client = createClient({ endpoints, httpEndpoints: this.httpEndpoints, credentials: this.tokens });
     this.#clients.push(client);
     return client;
   }
 
-  /** A load on all members, or on these endpoints; it has to be started, and ends with the cluster. */
+  /** A load on all members, or on these endpoints. The caller must start it; it ends with the cluster. */
   load(
     options: Omit<LoadOptions, "tokens" | "endpoints"> & { readonly endpoints?: readonly string[] },
   ): ConcurrentLoad {
@@ -162,7 +162,7 @@ export class ClusterUnderTest {
     return load;
   }
 
-  /** The member that leads, once all members that answer agree on it. */
+  /** The leader, once all members that answer agree on it. */
   async leader(): Promise<ClusterMember> {
     return until("a leader that all members know", async () => {
       const reports = await Promise.all(
@@ -189,7 +189,7 @@ export class ClusterUnderTest {
     return follower;
   }
 
-  /** Starts q-0 on its empty directory, and founds a cluster with it, with the same owner each time. */
+  /** Starts q-0 on its empty directory, and founds a cluster with it; the owner is always the same. */
   async found(): Promise<void> {
     const founder = await this.prepare("q-0");
     founder.start();
@@ -199,7 +199,7 @@ export class ClusterUnderTest {
     await founder.untilReady();
   }
 
-  /** Adds slots of these names and starts processes for those that have none; waits until all have joined. */
+  /** Adds slots of these names and starts their processes; waits until all have joined. */
   async add(...names: readonly string[]): Promise<void> {
     const members: ClusterMember[] = [];
     for (const name of names) {
@@ -217,7 +217,7 @@ export class ClusterUnderTest {
     });
   }
 
-  /** The member of this name, which need not be in the cluster; a new one does not run yet. */
+  /** The member of this name, which may be outside the cluster; a new one does not run yet. */
   async prepare(name: string): Promise<ClusterMember> {
     return this.#members.get(name) ?? (await this.#make(name));
   }
@@ -234,7 +234,7 @@ export class ClusterUnderTest {
     await this.change((admin) => admin.removeMembers(ids, { timeoutMs: CHANGE_TIMEOUT_MS }));
   }
 
-  /** Forgets a member: its process is ended, its endpoints are no longer given to clients. */
+  /** Forgets a member: ends its process, and gives clients its endpoints no more. */
   async forget(name: string): Promise<void> {
     await this.member(name).dispose();
     this.#members.delete(name);
@@ -258,7 +258,7 @@ export class ClusterUnderTest {
     });
   }
 
-  /** Does something through the admin port of the leader; again while the cluster says that it cannot yet. */
+  /** Does something through the admin port of the leader, with retries while the cluster cannot do it yet. */
   async change<T>(attempt: (admin: AdminClient) => Promise<T>): Promise<T> {
     let last = "nothing was tried";
     const result = until("a change to be made", async () => {
@@ -288,7 +288,7 @@ export class ClusterUnderTest {
     await Promise.all(this.members.filter(({ isAlive }) => isAlive).map((member) => member.untilReady()));
   }
 
-  /** Waits until a member has applied what was committed when this was called. */
+  /** Waits until a member has applied everything that was committed at the call. */
   async untilCaughtUp(name: string): Promise<void> {
     const commitIndex = (await (await this.leader()).status())?.commitIndex ?? 0;
     const member = this.member(name);
@@ -297,7 +297,10 @@ export class ClusterUnderTest {
     });
   }
 
-  /** Waits until one leads, no change of the membership is under way, and all that run have applied the same. */
+  /**
+   * Waits until there is one leader, no change of the membership is in progress, and all running members have applied
+   * the same.
+   */
   async untilSettled(): Promise<void> {
     await this.leader();
     await until("all members to be equal", async () => {
@@ -307,7 +310,7 @@ export class ClusterUnderTest {
     });
   }
 
-  /** States and last log lines of all members, for people who wonder why a test failed. */
+  /** States and last log lines of all members, to explain a failure. */
   async describe(): Promise<string> {
     const states = await Promise.all(
       this.members.map(async (member) => {
@@ -331,7 +334,7 @@ export class ClusterUnderTest {
     this.#directories.removeAll();
   }
 
-  /** Asks members of which most are still there. */
+  /** A source of tokens from members that are mostly still there. */
   #tokensOfPresent(): TokenSource {
     const present = this.httpEndpoints;
     const left = this.#tokens?.httpEndpoints.filter((endpoint) => present.includes(endpoint)) ?? [];

@@ -1,9 +1,9 @@
 /**
- * Clients that put, get, delete, swap and list a few keys at the same time, and write down what they did and were told.
+ * Clients that put, get, delete, swap and list a few keys at the same time, and record their operations and answers.
  *
  * They use the SDK as an application would. Its attempts share one request id and one recorded operation, which spans
- * all of them, so the history is true whatever happened in between; and its outcome is that of all attempts together.
- * Every value is written once.
+ * all of them, so the history is true whatever happened in between. The outcome is that of all attempts together. Every
+ * value is written once.
  */
 
 import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
@@ -23,18 +23,20 @@ export interface LoadOptions {
   readonly tokens: TokenSource;
   readonly endpoints: readonly string[];
   readonly clients: number;
-  /** Keys that are used at a time. */
+  /** Number of keys in use at a time. */
   readonly keys: number;
   readonly seed: number;
-  /** So many of the clients stay with one endpoint each, in turn. By default none: any of them may use any. */
+  /**
+   * This many of the clients stay with one endpoint each, in turn. By default none: each client may use any endpoint.
+   */
   readonly pinned?: number;
-  /** Clients besides, which only read and list, each from one endpoint, in turn. By default none. */
+  /** Additional clients that only read and list, each at one endpoint, in turn. By default none. */
   readonly readers?: number;
-  /** Deadline of each operation. A short one makes unknown outcomes of what a longer one would see through. */
+  /** Deadline of each operation. A short one leads to more unknown outcomes. */
   readonly timeoutMs?: number;
   /** How long each client rests between two operations. */
   readonly restMs?: number;
-  /** Codes of failures that a fault of this test explains, besides those of a member that is lost. */
+  /** Codes of failures that a fault of this test explains, in addition to those of a lost member. */
   readonly alsoExpected?: readonly string[];
 }
 
@@ -42,12 +44,12 @@ export interface LoadOptions {
 export interface LoadStatistics {
   /** Writes that were acknowledged. */
   readonly acknowledgedWrites: number;
-  /** Operations that were certainly not executed, or reads that failed. */
+  /** Operations that were certainly not executed, and failed reads. */
   readonly failed: number;
   readonly unknown: number;
   /** Longest time without an acknowledged write, the ends of the span included. */
   readonly writeGapMs: number;
-  /** Of all operations that were answered. */
+  /** Over all answered operations. */
   readonly latencyMsP50: number;
   readonly latencyMsP99: number;
   /** How often operations failed, by code and reason. */
@@ -65,10 +67,10 @@ interface Finished {
 
 const TIMEOUT_MS_DEFAULT = 5_000;
 const TIMEOUT_MS_LAST_READ = 30_000;
-/** One turn of a reader in so many lists all keys in use, by small pages, so that keys change between two of them. */
+/** One turn of a reader in this many lists all keys in use, by small pages, so that keys change between two of them. */
 const LISTING_SHARE = 20;
 const PAGE_SIZE_MAX = 4;
-/** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
+/** A member or the way to it was lost; any other code would be a bug of the service or of this load. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
 
 export class ConcurrentLoad {
@@ -92,7 +94,7 @@ export class ConcurrentLoad {
     this.#endpoints = options.endpoints;
   }
 
-  /** Lets the clients begin. They go on until `stop`. */
+  /** Starts the clients. They go on until `stop`. */
   start(): void {
     const work = async (client: number): Promise<void> => {
       try {
@@ -120,24 +122,24 @@ export class ConcurrentLoad {
     this.#isStopping = true;
   }
 
-  /** Fulfilled when all clients have ended. */
+  /** Resolves when all clients have ended. */
   get ended(): Promise<unknown> {
     return this.#workers;
   }
 
-  /** From its next operation on, each client uses these endpoints, by new connections. */
+  /** From its next operation on, each client uses these endpoints over new connections. */
   connectTo(endpoints: readonly string[]): void {
     this.#endpoints = endpoints;
   }
 
-  /** From their next operations on, the clients use new keys: a long history stays easy to judge. */
+  /** From their next operations on, the clients use new keys, so that a long history stays easy to judge. */
   renewKeys(): void {
     this.#generation++;
   }
 
   /**
-   * Reads each key that was ever used once more, to be called after `stop`: the history then shows what has become of
-   * every write. Rejects if a key cannot be read.
+   * Reads each used key once more. Call it after `stop`: the history then shows the outcome of every write. Rejects if
+   * a key cannot be read.
    */
   async readAll(): Promise<void> {
     const keys = new Set(this.history.operations.map(({ operation }) => operation.key));
@@ -155,22 +157,22 @@ export class ConcurrentLoad {
     }
   }
 
-  /** Pages of keys that were answered. They are no operations of the history; `withPages` adds them. */
+  /** Answered pages of keys. They are not operations of the history; `withPages` adds them. */
   get pages(): readonly RecordedPage[] {
     return this.#pages;
   }
 
-  /** Listings of which a page was not answered. */
+  /** Listings with a page that was not answered. */
   get failedListings(): number {
     return this.#failedListings;
   }
 
-  /** What has ended so far: all operations, and those of unknown outcome. */
+  /** Number of ended operations, and of those of unknown outcome. */
   get progress(): { readonly operations: number; readonly unknown: number } {
     return { operations: this.#finished.length, unknown: this.#unknown };
   }
 
-  /** The error that ended the load, which no fault explains; undefined if there is none. */
+  /** The unexplained error that ended the load; undefined if there is none. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -185,7 +187,7 @@ export class ConcurrentLoad {
     return this.#finished.filter(isAcknowledgedWrite).map(({ endMs }) => endMs);
   }
 
-  /** Waits until so many more writes were acknowledged. Rejects if the load has ended. */
+  /** Waits until this many more writes were acknowledged. Rejects if the load has ended. */
   async untilAcknowledged(more: number): Promise<void> {
     const enough = this.acknowledgedWrites + more;
     await until(`${more} more acknowledged writes`, () => {
@@ -253,7 +255,7 @@ export class ConcurrentLoad {
   #connect(position: number): Client {
     const { clients, pinned = 0, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
     const all = this.#endpoints;
-    // Readers count anew, so that there is one for each member.
+    // Readers have a count of their own, so that there is one for each member.
     const own = position < clients ? position : position - clients;
     const endpoints = position < pinned || position >= clients ? [all[own % all.length] as string] : all;
     return createClient({ endpoints, credentials: tokens, timeoutMs });
@@ -274,7 +276,7 @@ export class ConcurrentLoad {
       learn(known, operation, outcome.answer);
     } catch (thrown) {
       const error = this.#explained(thrown);
-      // A read has no effect, whatever became of it.
+      // A failed read has no effect.
       outcome = { kind: operation.kind === "get" ? "not-executed" : error.outcome };
       failure = `${error.code} ${error.reason} ${error.message}`;
     }
@@ -298,7 +300,7 @@ export class ConcurrentLoad {
     }
   }
 
-  /** What was thrown, if a fault explains it. Raises it otherwise: whatever was under way stays of unknown outcome. */
+  /** The error, if a fault explains it. Otherwise throws it: the open operation stays of unknown outcome. */
   #explained(thrown: unknown): QuoinError {
     const error = QuoinError.from(thrown);
     if (!EXPECTED_CODES.has(error.code) && !this.#options.alsoExpected?.includes(error.code)) {
@@ -307,7 +309,7 @@ export class ConcurrentLoad {
     return error;
   }
 
-  /** Begins all keys in use. */
+  /** Prefix of all keys in use. */
   get #prefix(): string {
     return `key-${this.#generation}-`;
   }
@@ -348,7 +350,7 @@ export class ConcurrentLoad {
   }
 }
 
-/** What a client last saw under a key. */
+/** The content that a client last saw under a key. */
 interface Content {
   readonly value: string;
   readonly modRevision: number;

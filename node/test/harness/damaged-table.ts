@@ -1,18 +1,21 @@
-/** Bits that flip under a store, and a store that RocksDB finds damaged by itself, in the background. */
+/** Flips bits under a store, and makes a store that RocksDB finds damaged by itself, in the background. */
 
 import { closeSync, openSync, readdirSync, readSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Change } from "../../src/state/index.ts";
 import { until } from "./until.ts";
 
-/** What is needed of a store to damage it. */
+/** The parts of a store that are needed to damage it. */
 interface OpenStore {
   property(name: string): number | null;
   write(changes: readonly Change[], sync: boolean): void;
   close(): Promise<void>;
 }
 
-/** Flips a bit where it stands, as a disk does: the file is neither cut nor replaced, also for processes that have it open. */
+/**
+ * Flips a bit in place, as a disk does: the file is neither truncated nor replaced, so processes that have it open see
+ * the change.
+ */
 export function flipInPlace(path: string, bit: number): void {
   const file = openSync(path, "r+");
   try {
@@ -34,8 +37,8 @@ export function tablesOf(directory: string): string[] {
 }
 
 /**
- * Gives the closed store in this directory two large rows, under this key and one right behind it, in a table of their
- * own that is damaged. The next opening makes a second table of them, merges the two in the background, and fails.
+ * Gives the closed store in this directory two large rows, under this key and the one right behind it, in a damaged
+ * table of their own. The next opening makes a second table of them, merges the two in the background, and fails.
  */
 export async function damageTable(directory: string, key: Uint8Array, open: () => Promise<OpenStore>): Promise<void> {
   for (let opening = 0; ; opening++) {
@@ -45,9 +48,9 @@ export async function damageTable(directory: string, key: Uint8Array, open: () =
         rocks.property("rocksdb.compaction-pending") === 0 && rocks.property("rocksdb.num-running-compactions") === 0
       );
     });
-    // Each opening writes what is in the log to a table, and a second one makes RocksDB merge both.
+    // Each opening writes the log to a table, and a second table makes RocksDB merge both.
     const isAlone = opening > 0 && rocks.property("rocksdb.num-files-at-level0") === 1;
-    // Tables of a single key each would be moved and not merged.
+    // RocksDB would move tables of a single key instead of merging them.
     const value = Buffer.alloc(64_000, opening);
     rocks.write(
       [key, Buffer.concat([key, Buffer.of(0)])].map((row) => ({ key: row, value })),

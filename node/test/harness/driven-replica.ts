@@ -1,8 +1,8 @@
 /**
- * A real replica of a cluster of one, over a fake clock and stores in memory: deterministic, and in no time.
+ * A real replica of a cluster of one, over a fake clock and stores in memory: deterministic, and without real waits.
  *
- * It begins as a founding leaves it: entry 1 in the log and nothing applied. Calls record their answers, so that a spec
- * sees who was answered, with what, and in which order.
+ * It begins in the state after a founding: entry 1 in the log and nothing applied. Calls record their answers, so that
+ * a spec sees which callers got which answers, and in which order.
  */
 
 import { crc32 } from "node:zlib";
@@ -25,7 +25,7 @@ import { FakeTime } from "./fake-time.ts";
 import { MemoryDriverState } from "./memory-driver-state.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
 
-/** A call, and what became of it. */
+/** A call and its outcome. */
 export interface DrivenCall {
   readonly name: string;
   error: CoordinationError | null;
@@ -34,7 +34,7 @@ export interface DrivenCall {
   answered: number;
 }
 
-/** What became of a call, in a word: `open`, `done`, the reason of a refusal, or an error's reason and outcome. */
+/** The outcome of a call, in a word: `open`, `done`, the reason of a refusal, or an error's reason and outcome. */
 export function resultOf({ answered, error, outcome }: DrivenCall): string {
   if (answered === 0) {
     return "open";
@@ -46,15 +46,15 @@ export function resultOf({ answered, error, outcome }: DrivenCall): string {
   return answer instanceof CoordinationError ? answer.reason : "done";
 }
 
-/** Far enough for everything that is to be answered. */
+/** Far enough for all answers. */
 const DEADLINE_MS = 30_000;
 
 /** The connections of a member that has no peers. */
 const NOBODY_ELSE: Transport = {
   isConnected: () => false,
-  send: () => invariant(false, "the only member has nobody to talk to") as never,
+  send: () => invariant(false, "the only member has no peers") as never,
   flush: () => undefined,
-  openSnapshot: () => invariant(false, "the only member has nobody to send its state to") as never,
+  openSnapshot: () => invariant(false, "the only member has no peer for its state") as never,
 };
 
 export class DrivenReplica {
@@ -66,7 +66,7 @@ export class DrivenReplica {
   readonly roles: string[] = [];
   /** All calls that were answered, in that order. */
   readonly answered: DrivenCall[] = [];
-  /** How often the replica said that the process must end because a write does not. */
+  /** How often the replica reported that the process must end because a write does not. */
   diskStuck = 0;
   replica: Replica;
   #boot = 0;
@@ -96,7 +96,7 @@ export class DrivenReplica {
     return driven;
   }
 
-  /** The process is killed and started again: what is durable in the log and all of the state is still there. */
+  /** Kills the process and starts another: the durable log and the whole state remain. */
   restart(): void {
     this.replica.stop();
     this.log.crash();
@@ -104,7 +104,7 @@ export class DrivenReplica {
     this.replica = this.#start();
   }
 
-  /** Puts a value, by default under a request id of its own and with time enough. */
+  /** Puts a value, by default under a request id of its own and with enough time. */
   put(
     key: string,
     value: string,
@@ -140,7 +140,7 @@ export class DrivenReplica {
     return call;
   }
 
-  /** Asks for a read barrier; `onRead` reads in the turn in which it is through. */
+  /** Requests a read barrier; `onRead` reads in the turn in which it passes. */
   read(options: { readonly deadlineMs?: number; readonly onRead?: () => void } = {}): DrivenCall {
     const call: DrivenCall = { name: "read", error: null, outcome: null, answered: 0 };
     this.replica.readBarrier(this.deadline(options.deadlineMs), (error) => {
@@ -152,7 +152,7 @@ export class DrivenReplica {
     return call;
   }
 
-  /** The key as the state has it now; undefined if it is not there. */
+  /** The key as the state has it now; undefined if there is none. */
   stored(key: string): StoredKey | undefined {
     try {
       return getKey(this.replica.state, "default", Buffer.from(key));
@@ -164,7 +164,7 @@ export class DrivenReplica {
     }
   }
 
-  /** A time of the clock, so many milliseconds from now. */
+  /** A time of the clock, this many milliseconds from now. */
   deadline(milliseconds: number = DEADLINE_MS): number {
     return this.time.monotonicMs() + milliseconds;
   }
@@ -180,7 +180,7 @@ export class DrivenReplica {
     const { commit } = this.log.durable;
     return new Replica({
       ...this.log.durable,
-      // What is applied was committed, also if the log was not told before the end.
+      // Applied entries were committed, even if the log did not learn that before the end.
       commit: Math.max(commit, readProgress(this.state).appliedIndex),
       memberId: 1,
       boot: this.#boot,

@@ -1,8 +1,8 @@
 /**
  * A clock that stands still until the spec moves it, and an event loop that turns when the spec says so.
  *
- * As in Node, what asks for a turn of its own gets one after the timers that are due, and a timer that was late fires
- * once, however many intervals have passed.
+ * As in Node, a callback that has requested a turn gets it after the due timers. A late timer fires once, however many
+ * intervals have passed.
  */
 
 import type { Clock, Scheduler } from "../../src/replica/index.ts";
@@ -13,7 +13,7 @@ interface Timer {
   dueMs: number;
 }
 
-/** More turns than this without coming to rest: something arms itself for ever. */
+/** With more turns than this without coming to rest, something requests turns for ever. */
 const TURNS_MAX = 100_000;
 
 export class FakeTime implements Clock, Scheduler {
@@ -41,7 +41,7 @@ export class FakeTime implements Clock, Scheduler {
     return () => this.#timers.delete(timer);
   }
 
-  /** Whether something asked for a turn. */
+  /** Whether a turn was requested. */
   get isArmed(): boolean {
     return this.#immediates.length > 0;
   }
@@ -51,7 +51,7 @@ export class FakeTime implements Clock, Scheduler {
     return this.#timers.size;
   }
 
-  /** One turn of the event loop: timers that are due, then what had asked for a turn when it began. */
+  /** One turn of the event loop: due timers, then the callbacks that had requested a turn when it began. */
   turn(): void {
     for (const timer of this.#timers) {
       if (timer.dueMs <= this.#monotonicMs) {
@@ -64,7 +64,7 @@ export class FakeTime implements Clock, Scheduler {
     }
   }
 
-  /** Turns until no timer is due and nothing asks for a turn any more. */
+  /** Turns until no timer is due and no callback requests a turn. */
   settle(): void {
     for (let turns = 0; this.isArmed || this.#nextTimerMs <= this.#monotonicMs; turns++) {
       if (turns > TURNS_MAX) {
@@ -74,7 +74,7 @@ export class FakeTime implements Clock, Scheduler {
     }
   }
 
-  /** Lets time pass, with every timer at its time and all turns that follow from it. */
+  /** Lets time pass, with every timer at its time and all turns that follow. */
   advance(milliseconds: number): void {
     this.settle();
     const endMs = this.#monotonicMs + milliseconds;

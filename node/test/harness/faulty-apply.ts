@@ -1,8 +1,8 @@
 /**
- * Makes a member store another value than it was told, as a fault of its program or memory would: a bit of the last byte
- * of each value of the keys that begin with "faulty" is flipped as it is put.
+ * Makes a member store wrong values, as a fault of its program or memory would. It flips a bit of the last byte of each
+ * value that is put to a key that begins with "faulty".
  *
- * Loaded with `--import` before the program, in each of its processes and threads.
+ * `--import` loads it before the program, in each of its processes and threads.
  */
 
 import { registerHooks } from "node:module";

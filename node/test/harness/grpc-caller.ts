@@ -1,6 +1,6 @@
 /**
  * Calls a gRPC server as a client does, and shows everything that came back: the response, the status, its details, the
- * headers and the trailers. Requests may be given as bytes, to send what no client would.
+ * headers and the trailers. A request may also be bytes, which no real client would send.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ export interface Answer<Response> {
 }
 
 export interface CallOptions {
-  /** Replaces the metadata of the caller for this call; null takes one away, a list repeats it. */
+  /** Replaces the metadata of the caller for this call; null removes one, a list repeats it. */
   readonly metadata?: ReadonlyMap<string, string | readonly string[] | null>;
   /** Milliseconds until the call's deadline. */
   readonly timeoutMs?: number;
@@ -38,7 +38,7 @@ export class GrpcCaller {
   constructor(at: number | string, metadata: ReadonlyMap<string, string>) {
     const endpoint = typeof at === "number" ? `127.0.0.1:${at}` : at;
     this.#client = new Client(endpoint, credentials.createInsecure(), {
-      // Callers of one process would share a connection, and a spec could not close its own.
+      // Callers of one process would share a connection otherwise, and a spec could not close its own.
       "grpc.use_local_subchannel_pool": 1,
     });
     this.#metadata = metadata;

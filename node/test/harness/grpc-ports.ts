@@ -1,6 +1,6 @@
 /**
- * The gRPC ports of a SingleMember on 127.0.0.1, with callers that hold the right credentials; everything is stopped and
- * removed by `close`.
+ * The gRPC ports of a SingleMember on 127.0.0.1, with callers that hold the right credentials. `close` stops and
+ * removes everything.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,18 +32,18 @@ const GRACE_MS = 1_000;
 export class GrpcPorts {
   readonly member: SingleMember;
   readonly reported: ReportedError[];
-  /** What the public port logged of its clients. */
+  /** The log lines of the public port about its clients. */
   readonly warned: ReportedError[];
   /** File with the admin token, which the spec may change. */
   readonly adminTokenFile: string;
   readonly publicServer: PublicServer;
   /** Counts the streams of each namespace; other ports of the member share it. */
   readonly namespaceStreams: NamespaceStreams;
-  /** Sees the calls of both ports. */
+  /** Observes the calls of both ports. */
   readonly observer: CallObserver;
-  /** What is logged of them, at level debug. */
+  /** The log lines about calls, at level debug. */
   readonly requestLines: Readonly<Record<string, unknown>>[];
-  /** What administrators did, as the admin port puts it on record. */
+  /** The audit log of the admin port. */
   readonly audited: Readonly<Record<string, unknown>>[];
   readonly publicPort: number;
   readonly adminPort: number;
@@ -126,7 +126,7 @@ export class GrpcPorts {
       ...{ gate: gateOf("grpc", clock.monotonicMs), clientLimits },
       namespaceStreams,
     });
-    // A member of a spec has no log and no store that could be read: it refuses what needs them.
+    // A member of a spec has no log and no store to read: it refuses calls that need them.
     const { name, clusterName, clusterId, memberId, version } = member;
     const backups = new MemberBackups({
       host: { name, clusterName, clusterId, memberId, version, replica: null },
@@ -176,9 +176,9 @@ export class GrpcPorts {
   }
 
   /**
-   * A token of the owner. `claims` limit what the token says, and leave the owner's record as it is.
+   * A token of the owner. `claims` limit the token, and leave the owner's record as it is.
    *
-   * @param claims role and namespaces that the owner has while the token is issued.
+   * @param claims role and namespaces of the owner while the token is issued.
    */
   async token({ apiKey }: FoundingSecrets, claims: Partial<Pick<User, "role" | "namespaces">> = {}): Promise<string> {
     const { cluster } = this.member;
@@ -196,7 +196,7 @@ export class GrpcPorts {
     return this.#caller(this.publicPort, token);
   }
 
-  /** Lets so many milliseconds pass on the clock of the ports, beside those that pass. */
+  /** Advances the clock of the ports by this many milliseconds, in addition to real time. */
   elapse(ms: number): void {
     this.#clock.elapsedMs += ms;
   }
@@ -221,7 +221,7 @@ export class GrpcPorts {
   }
 }
 
-/** What serves gRPC where a spec does not say it. */
+/** The default gRPC host of specs. */
 function hostOfEnvironment(): GrpcHostName {
   const name = process.env.QUOIN_GRPC_HOST ?? DEFAULT_GRPC_HOST;
   const host = GRPC_HOSTS.find((each) => each === name);

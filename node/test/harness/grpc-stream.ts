@@ -1,4 +1,4 @@
-/** A call that is answered with a stream, as a client sees it: what has come so far, and how it ended. */
+/** A call with a streamed answer, as a client sees it: the messages so far, and how it ended. */
 
 import type { ClientReadableStream, StatusObject } from "@grpc/grpc-js";
 import { until } from "./until.ts";
@@ -10,7 +10,7 @@ export class GrpcStream<Response, End extends object> {
   readonly #call: ClientReadableStream<Response>;
   readonly #begun: Promise<void>;
 
-  /** @param endOf makes of the status, with its trailers, how the stream ended. */
+  /** @param endOf returns how the stream ended, from the status with its trailers. */
   constructor(call: ClientReadableStream<Response>, endOf: (status: StatusObject) => End) {
     this.#call = call;
     const begun = Promise.withResolvers<void>();
@@ -19,7 +19,7 @@ export class GrpcStream<Response, End extends object> {
       this.messages.push(message);
       begun.resolve();
     });
-    // Every failed stream has one, and says no more than its status.
+    // Every failed stream emits one, with no more information than its status.
     call.on("error", () => undefined);
     call.on("status", (status) => {
       this.end = endOf(status);
@@ -27,12 +27,12 @@ export class GrpcStream<Response, End extends object> {
     });
   }
 
-  /** Waits for the first message, or for the end of a stream that has none. */
+  /** Waits for the first message, or for the end of an empty stream. */
   begun(): Promise<void> {
     return this.#begun;
   }
 
-  /** Waits until the messages so far are enough, and returns what `enough` makes of them. */
+  /** Waits until `enough` accepts the messages so far, and returns its result. */
   until<Enough>(what: string, enough: (messages: readonly Response[]) => Enough | null | undefined | false) {
     return until(what, () => {
       const found = enough(this.messages);
@@ -47,7 +47,7 @@ export class GrpcStream<Response, End extends object> {
     return until("the end of the stream", () => this.end);
   }
 
-  /** Reads no more, so that what is sent comes to a stop on its way. */
+  /** Stops reading, so that sent data stops on its way. */
   pause(): void {
     this.#call.pause();
   }

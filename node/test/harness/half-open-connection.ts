@@ -1,8 +1,8 @@
 /**
- * A connection that opens calls of gRPC and never sends their messages, made of bytes: a client library would take many
+ * A connection that opens gRPC calls and never sends their messages. It writes bytes: a client library would need many
  * times the memory for each call, and would not misbehave.
  *
- * It counts which calls the server ended, and whether the server ended the connection.
+ * It counts the calls that the server ended, and records whether the server ended the connection.
  */
 
 import { once } from "node:events";
@@ -68,7 +68,7 @@ export class HalfOpenConnection {
     return this.#isClosed;
   }
 
-  /** Opens so many calls. Resolves to the number of the last one when the bytes are with the system, or are lost. */
+  /** Opens this many calls. Resolves to the number of the last one when the system has the bytes, or they are lost. */
   async openCalls(count: number): Promise<number> {
     const frames: Buffer[] = [];
     for (let opened = 0; opened < count; opened++) {
@@ -84,7 +84,7 @@ export class HalfOpenConnection {
     return this.#write(frame(FrameType.Data, 0, call, bytes));
   }
 
-  /** Reads nothing more: what the server answers stays with it. */
+  /** Stops reading: the server keeps its answers. */
   pause(): void {
     this.#socket.pause();
   }

@@ -1,5 +1,5 @@
 /**
- * The data directory of one member of several, as it is while its process is down: it joined as member 7, holds twenty
+ * The data directory of one member of several while its process is down. The member joined as member 7, holds twenty
  * entries of two terms, has applied them all, and has voted since.
  */
 
@@ -18,11 +18,11 @@ export const JOINED_MEMBER = {
   appliedTerm: 2,
 } as const;
 
-/** From here on entries are of the second term. */
+/** The first entry of the second term. */
 const SECOND_TERM_FROM = 11;
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
 
-/** A sealed entry of the log: the founding, or one that changes nothing but how far log and state have come. */
+/** A sealed entry of the log: the founding, or one that only advances the positions of log and state. */
 export function joinedEntry(index: number, term: number): Uint8Array {
   const row =
     index === 1
@@ -51,7 +51,7 @@ export async function openJoinedMember(directory: string, onFatal: OnFatal = rai
   return opened.data;
 }
 
-/** Appends entries up to this one, all of this term, and applies everything that the log holds. */
+/** Appends entries up to this one, all of this term, and applies the whole log. */
 export async function appendTo(data: MemberData, to: number, term: number): Promise<void> {
   const { last } = data.log.bounds;
   const rows = Array.from({ length: to - last }, (_, at) => joinedEntry(last + 1 + at, term));

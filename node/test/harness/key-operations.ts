@@ -1,4 +1,6 @@
-/** Operations of a history, performed by the SDK as an application would, and their answers in the words of a history. */
+/**
+ * Operations of a history, performed with the SDK as an application would, and their answers in the form of a history.
+ */
 
 import { type CallOptions, type Client, QuoinError } from "@quoin/client";
 import type { KeyAnswer, KeyOperation } from "../../history/index.ts";
@@ -6,7 +8,7 @@ import type { KeyAnswer, KeyOperation } from "../../history/index.ts";
 const NAMESPACE = "default";
 const MS_PER_SECOND = 1_000;
 
-/** What the service answers; that there is no key is an answer too. Rejects with a QuoinError if there is none. */
+/** The answer of the service; a missing key is an answer too. Rejects with a QuoinError if there is none. */
 export async function performKeyOperation(
   { keyValue }: Client,
   operation: KeyOperation,

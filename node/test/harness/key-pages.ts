@@ -1,15 +1,15 @@
-/** Lists keys by the SDK as an application would, and writes down every page. */
+/** Lists keys with the SDK as an application would, and records every page. */
 
 import type { Client } from "@quoin/client";
 import type { RecordedPage } from "../../history/index.ts";
 
 const NAMESPACE = "default";
 
-/** What to list, and who does. */
+/** What to list, and which client does it. */
 export interface Listing {
   readonly client: string;
   readonly prefix: string;
-  /** Keys of a page at most, from 1. */
+  /** Largest number of keys in a page, from 1. */
   readonly sizeMax: number;
 }
 

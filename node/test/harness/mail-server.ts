@@ -1,6 +1,6 @@
 /**
- * A mail server on the loopback interface: it speaks as much of SMTP (RFC 5321) as a client needs to hand a mail over,
- * keeps what it takes, and refuses as many as the spec wants.
+ * A mail server on the loopback interface. It speaks as much of SMTP (RFC 5321) as a client needs to deliver a mail,
+ * keeps the mails, and refuses as many as the spec wants.
  */
 
 import { once } from "node:events";
@@ -15,7 +15,7 @@ export interface ReceivedMail {
 
 export class MailServer {
   readonly received: ReceivedMail[] = [];
-  /** Mails that are refused from now on. */
+  /** Number of mails to refuse from now on. */
   refusals = 0;
   refused = 0;
   readonly #sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** A member as a process of its own, on ports that it chose, founded and ready for clients. */
+/** A member in a process of its own, on ports that it chose, founded and ready for clients. */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { generateApiKey } from "../../src/access/index.ts";
 import { type ProcessOptions, TestProcess } from "./process.ts";
 import { until } from "./until.ts";
 
-/** The program that is a member. */
+/** The program of a member. */
 export const MEMBER_PROGRAM = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Where the running process listens, as host:port. */
@@ -23,9 +23,9 @@ export interface Listening {
 export interface MemberUnderTestOptions {
   /** More flags of the member. */
   readonly flags?: readonly string[];
-  /** How to speak to the member, if its flags say TLS. */
+  /** TLS options of clients, if the member's flags enable TLS. */
   readonly tls?: TlsOptions;
-  /** A command that turns into the member, such as `prlimit --nofile=256`. */
+  /** A command that replaces itself with the member, such as `prlimit --nofile=256`. */
   readonly through?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export class MemberUnderTest {
   readonly #clusterId = randomUUID();
   #process: TestProcess | null = null;
 
-  /** The directory holds the member's data directory and what belongs to it. */
+  /** The directory contains the member's data directory and related files. */
   constructor(directory: string, { flags = [], tls, through = [] }: MemberUnderTestOptions = {}) {
     this.#through = through;
     this.#directory = directory;
@@ -61,7 +61,9 @@ export class MemberUnderTest {
     return this.#process;
   }
 
-  /** Lets a process that ends in order keep what it compiled, so that later starts, which are killed, take less time. */
+  /**
+   * Lets a process that ends in order keep its compiled code, so that later starts, which are killed, take less time.
+   */
   async compile(): Promise<void> {
     this.#process = new TestProcess(MEMBER_PROGRAM, ["--version"], this.#processOptions);
     await this.#process.ended;
@@ -88,7 +90,7 @@ export class MemberUnderTest {
     this.#process = new TestProcess(MEMBER_PROGRAM, args, this.#processOptions);
   }
 
-  /** Starts the process, founds the cluster if it is new, and returns where it serves once it is ready. */
+  /** Starts the process, founds the cluster if it is new, and returns its addresses once it is ready. */
   async start(): Promise<Listening> {
     this.spawn();
     const listening = await this.untilListening();
@@ -113,7 +115,7 @@ export class MemberUnderTest {
     return listening;
   }
 
-  /** Waits for the line in which the process says where it listens. */
+  /** Waits for the line in which the process prints its addresses. */
   async untilListening(): Promise<Listening> {
     await this.process.untilPrinted('"msg":"listening"');
     const line = this.process.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";

@@ -1,5 +1,5 @@
 /**
- * A member in this process, with a real data directory and real connections, which can be stopped and started again on
+ * A member in this process, with a real data directory and real connections. A spec can stop it and start it again on
  * the same directory, at the same port.
  */
 
@@ -101,7 +101,7 @@ export class MemberSite {
     await until(`${this.name} to be ${state}, which is ${this.member.state}`, () => this.member.state === state);
   }
 
-  /** What founds a cluster with this member. */
+  /** The content of a founding with this member. */
   founding(changes: Partial<Founding> = {}): Founding {
     return {
       ...FOUNDING,

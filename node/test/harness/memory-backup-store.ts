@@ -1,6 +1,6 @@
 /**
- * A store of backups in memory that keeps the contract of BackupStore. A spec may let requests wait, or fail, by the kind of
- * request and the name of the object.
+ * A store of backups in memory that keeps the contract of BackupStore. A spec may let requests wait or fail, by the
+ * kind of request and the name of the object.
  */
 
 import { type BackupStore, type ByteRange, type StoredObject, StoreFailure } from "@quoin/backup";
@@ -12,7 +12,7 @@ type Choice = (operation: Operation, name: string) => boolean;
 export class MemoryBucket {
   readonly objects = new Map<string, { readonly bytes: Uint8Array; readonly modifiedMs: number }>();
   readonly #wallMs: () => number;
-  /** Puts that wait until nothing is held any more. */
+  /** Puts that wait until `release`. */
   #held: (() => void)[] = [];
   #isHeld: Choice = () => false;
 
@@ -25,19 +25,19 @@ export class MemoryBucket {
     this.objects.set(name, { bytes, modifiedMs: this.#wallMs() });
   }
 
-  /** All objects, in the order of their names. */
+  /** All objects, ordered by name. */
   get listing(): StoredObject[] {
     return [...this.objects]
       .map(([name, { bytes, modifiedMs }]) => ({ name, size: bytes.length, modifiedMs }))
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** Requests like this wait, before they have changed anything, until `release`. */
+  /** Requests like this wait, without an effect, until `release`. */
   hold(isHeld: Choice): void {
     this.#isHeld = isHeld;
   }
 
-  /** How many wait. */
+  /** Number of waiting requests. */
   get held(): number {
     return this.#held.length;
   }

@@ -18,7 +18,7 @@ describe("MemoryDriverState", () => {
     itIsAMemberStateStore(async () => ({ store: state, settle: () => time.settle() }));
   });
 
-  /** Goes so far with a replacement that holds a founding: entry 1 of term 1. */
+  /** Takes these steps with a replacement that holds a founding: entry 1 of term 1. */
   function replace(steps: "write" | "finish" | "place"): StateReplacement {
     const founding = new AppliedLog().store.get(PROGRESS_ROW) as Uint8Array;
     const begun: StateReplacement[] = [];
@@ -38,7 +38,7 @@ describe("MemoryDriverState", () => {
     return replacement;
   }
 
-  it("holds syncs and steps of a replacement until it is told", () => {
+  it("holds syncs and steps of a replacement until the spec releases them", () => {
     const called: string[] = [];
     state.isHeld = true;
     state.isReplacementHeld = true;

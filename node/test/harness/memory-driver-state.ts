@@ -1,10 +1,9 @@
 /**
- * The state store of a driver, in memory: its syncs and the steps of a replacement can be held, and it can say that it
- * is stalled.
+ * The state store of a driver, in memory. A spec can hold its syncs and the steps of a replacement, and can let it
+ * report that it is stalled.
  *
- * Like the one on a disk it refuses batches during a sync. A process crash takes nothing away from it but a replacement
- * that was not placed; one that was placed is what the next start finds. A power cut would take what was written since
- * the last sync, which it counts.
+ * Like the store on a disk, it refuses batches during a sync. A process crash loses only a replacement that was not
+ * placed; the next start finds a placed one. A power cut would lose the writes since the last sync, which it counts.
  */
 
 import { invariant } from "../../src/raft/index.ts";
@@ -16,13 +15,13 @@ import { MemoryStateReplacement } from "./memory-state-replacement.ts";
 
 export class MemoryDriverState extends MemoryStateStore implements MemberStateStore {
   readonly #scheduler: Scheduler;
-  /** Whether a batch now would block. */
+  /** Whether a batch would block now. */
   isStalled = false;
   /** Whether syncs wait for `finishSync`. */
   isHeld = false;
   /** Whether the beginning and the steps of a replacement wait for `finishStep`. */
   isReplacementHeld = false;
-  /** Batches written, and syncs asked for, so far. */
+  /** Numbers of batches and of requested syncs so far. */
   batches = 0;
   syncs = 0;
   #synced: (() => void) | null = null;
@@ -54,7 +53,7 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
     return this.#openViews;
   }
 
-  /** The snapshot that the state began as; null if it was never one. */
+  /** The snapshot that the state began as; null if it was none. */
   get installed(): { readonly index: number; readonly term: number } | null {
     return this.#installed;
   }
@@ -100,7 +99,7 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
 
   beginReplacement(done: (replacement: StateReplacement) => void): void {
     this.#replacement?.abandon();
-    // One that is not begun yet gives way too.
+    // A replacement that has not begun yet is abandoned too.
     this.#step = null;
     const replacement = new MemoryStateReplacement(
       (action, stepDone) => this.#startStep(action, stepDone),
@@ -132,7 +131,7 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
     step?.done();
   }
 
-  /** The process is no more. */
+  /** The process has ended. */
   crash(): void {
     this.#synced = null;
     this.#step = null;
@@ -166,7 +165,7 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
   }
 }
 
-/** Takes rows off the end: of `maxBytes` together, or one that is larger. */
+/** Takes rows off the end: up to `maxBytes` together, or a single larger one. */
 function takeRows(rows: Row[], maxBytes: number): Row[] {
   const taken: Row[] = [];
   let bytes = 0;

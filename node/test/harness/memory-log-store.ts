@@ -1,15 +1,15 @@
 /**
- * A Raft log in memory that keeps the contract of LogStore: one write at a time, durable when it says so.
+ * A Raft log in memory that keeps the contract of LogStore: one write at a time, durable when it is acknowledged.
  *
- * By default a write becomes durable in the turn after it was handed over; held, it waits for the spec. What is durable
- * is what the next start finds.
+ * By default a write becomes durable in the turn after its hand-over; a held one waits for the spec. The next start
+ * finds the durable log.
  */
 
 import { type AppendEffect, entryIndex, entryTerm, invariant, type LogBounds } from "../../src/raft/index.ts";
 import type { Scheduler } from "../../src/replica/index.ts";
 import type { LogStore } from "../../src/storage/index.ts";
 
-/** What a start finds. */
+/** The log that a start finds. */
 export interface DurableLog {
   readonly term: number;
   readonly vote: number;
@@ -24,7 +24,7 @@ interface Writing {
   readonly done: (writeSeq: number, durationMs: number) => void;
 }
 
-/** What a write takes, as far as anybody is told. */
+/** The duration of a write that is reported. */
 const WRITE_MS = 0.3;
 
 export class MemoryLogStore implements LogStore {
@@ -69,7 +69,7 @@ export class MemoryLogStore implements LogStore {
     if (append.resetTo !== null) {
       this.#first = append.resetTo.index + 1;
       this.#prevTerm = append.resetTo.term;
-      invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
+      invariant(append.from === this.#first, "a log that is reset starts right after the reset index");
     }
     invariant(append.rows.length === 0 || append.from >= this.#first, "entries are written within the log");
     invariant(append.resetTo !== null || append.from <= last + 1, "the log is written densely");
@@ -90,7 +90,7 @@ export class MemoryLogStore implements LogStore {
 
   /** Whether this member was damaged and is not any more. */
   isHealed = false;
-  /** What the driver last said about who has this member's data. */
+  /** The driver's last report about which members have this member's data. */
   isSole = false;
 
   heal(done: () => void): void {
@@ -105,7 +105,7 @@ export class MemoryLogStore implements LogStore {
     this.isSole = isSole;
   }
 
-  /** Makes durable what is in flight, a write before the healing; if there is anything. */
+  /** Makes the write in flight and then the healing durable, if there are any. */
   flush(): void {
     const [writing, healed] = [this.#writing, this.#healed];
     this.#writing = null;
@@ -133,7 +133,7 @@ export class MemoryLogStore implements LogStore {
     done(writeSeq, WRITE_MS);
   }
 
-  /** The process that was writing is no more; what it had not heard of did not happen. */
+  /** The writing process has ended; writes without an acknowledgement did not happen. */
   crash(): void {
     this.#writing = null;
     this.#healed = null;

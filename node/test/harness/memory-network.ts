@@ -1,9 +1,9 @@
 /**
  * Connections between replicas in memory, over a fake clock: a frame arrives in the turn after it left.
  *
- * The spec decides what goes wrong: a connection is cut, held (frames are on the wire and do not arrive), or clogged
- * (frames are taken and do not leave). As with the real ones a verified connection is told before its first frame, and
- * one that ends says which frames certainly never left.
+ * The spec decides the faults: a connection is cut, held (frames leave and do not arrive), or clogged (frames are taken
+ * and do not leave). As with real connections, the replica learns of a verified connection before its first frame. A
+ * connection that ends reports the frames that certainly never left.
  */
 
 import type { Frame, LinkKind, VersionRange } from "../../src/peers/index.ts";
@@ -44,7 +44,7 @@ interface Link {
   isConnected: boolean;
   isHeld: boolean;
   isClogged: boolean;
-  /** Frames that were taken and have not left. */
+  /** Taken frames that have not left. */
   queue: Frame[];
   /** Frames that have left and not arrived. */
   wire: Frame[];
@@ -60,14 +60,14 @@ export class MemoryNetwork {
   readonly frames: { readonly from: number; readonly to: number; readonly frame: Frame }[] = [];
   /** Every snapshot that has reached its member, oldest first. */
   readonly snapshots: MemorySnapshot[] = [];
-  /** Whether the frames of new snapshots wait until the spec lets them go. */
+  /** Whether the frames of new snapshots wait for the spec. */
   areSnapshotsHeld = false;
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
   }
 
-  /** What the process of this member sends by. */
+  /** The transport of this member's process. */
   transportOf(id: number): Transport {
     return {
       isConnected: (peer, kind) => this.#link(id, peer, kind).isConnected,
@@ -77,7 +77,7 @@ export class MemoryNetwork {
     };
   }
 
-  /** The process is there, and connected with all others that are. */
+  /** The process is running, and is connected with all other running ones. */
   attach(id: number, user: NetworkUser, boot: number, damaged: boolean): void {
     this.#processes.set(id, { user, boot, damaged, boots: new Map() });
     for (const peer of this.#processes.keys()) {
@@ -87,7 +87,7 @@ export class MemoryNetwork {
     }
   }
 
-  /** The process is no more. */
+  /** The process has ended. */
   detach(id: number): void {
     for (const peer of this.#processes.keys()) {
       if (peer !== id) {
@@ -97,7 +97,7 @@ export class MemoryNetwork {
     this.#processes.delete(id);
   }
 
-  /** The process says from its next connections on that it is not damaged, and makes all of them anew. */
+  /** From its next connections on, the process reports that it is not damaged; all its connections are made again. */
   heal(id: number): void {
     const process = this.#process(id);
     process.damaged = false;
@@ -158,7 +158,7 @@ export class MemoryNetwork {
     }
   }
 
-  /** Ends one connection alone, with all that is under way on it. */
+  /** Ends a single connection, with all frames on it. */
   cutLink(from: number, to: number, kind: LinkKind): void {
     this.#end(this.#link(from, to, kind));
   }
@@ -200,7 +200,7 @@ export class MemoryNetwork {
     return link;
   }
 
-  /** A connection with `peer` is verified: the process of `id` hears so. */
+  /** A connection with `peer` is verified: the process of `id` learns that. */
   #tell(id: number, peer: number): void {
     const { user, boots } = this.#process(id);
     const { boot, damaged } = this.#process(peer);

@@ -1,5 +1,5 @@
 /**
- * A snapshot between two members in memory: a frame is written when the other side has read it.
+ * A snapshot between two members in memory: the write of a frame is complete when the other side has read it.
  *
  * The spec may hold it, break it, or change what is read.
  */
@@ -15,7 +15,7 @@ export class MemorySnapshot {
   readonly from: number;
   readonly to: number;
   readonly #scheduler: Scheduler;
-  /** What is offered to the reader: a frame, or the end. */
+  /** The offer to the reader: a frame, or the end. */
   #written: { readonly frame: Frame | null; readonly done: WriteDone } | null = null;
   #reading: ReadDone | null = null;
   #broken: Error | null = null;
@@ -26,7 +26,7 @@ export class MemorySnapshot {
   #isHeld: boolean;
   /** Frames that were read, the oldest first. */
   readonly read: Frame[] = [];
-  /** Puts another frame in the place of the one that is about to be read. */
+  /** Replaces the frame that is about to be read. */
   onRead: (frame: Frame) => Frame = (frame) => frame;
 
   constructor(scheduler: Scheduler, from = 1, to = 2, isHeld = false) {
@@ -63,12 +63,12 @@ export class MemorySnapshot {
     this.#pass();
   }
 
-  /** Frames wait from now on. */
+  /** Lets frames wait from now on. */
   hold(): void {
     this.#isHeld = true;
   }
 
-  /** Whatever is asked of either side from now on fails, unless that side has let go of it. */
+  /** Every later call of either side fails, unless that side has finished with it. */
   break(error: Error): void {
     this.#broken ??= error;
     this.#pass();

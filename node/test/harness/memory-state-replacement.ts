@@ -1,6 +1,6 @@
 /**
- * A state that is received beside the live one, in memory. It keeps the contract of StateReplacement; a step is done when
- * its store says so.
+ * A state that is received beside the live one, in memory. It keeps the contract of StateReplacement; its store decides
+ * when a step is done.
  */
 
 import { compareBytes } from "../../src/bytes/index.ts";
@@ -10,14 +10,14 @@ import type { StateReplacement } from "../../src/storage/index.ts";
 import { MemoryStateStore, REPLICATED_ROWS_END } from "../index.ts";
 
 export class MemoryStateReplacement implements StateReplacement {
-  /** What was received so far. */
+  /** The rows so far. */
   readonly rows = new MemoryStateStore();
   readonly #step: (action: () => void, done: () => void) => void;
   readonly #onAbandoned: () => void;
   #phase: "receiving" | "finished" | "placing" | "placed" | "abandoned" = "receiving";
   #installed: { readonly index: number; readonly term: number } | null = null;
 
-  /** `step` does the action and calls `done` later, in a turn of its own. */
+  /** `step` performs the action and calls `done` later, in a turn of its own. */
   constructor(step: (action: () => void, done: () => void) => void, onAbandoned: () => void) {
     this.#step = step;
     this.#onAbandoned = onAbandoned;

@@ -1,4 +1,4 @@
-/** A process of a test: its output collected, its whole group ended when the test is over. */
+/** A process of a test: its output is collected, and its whole group ends with the test. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -12,11 +12,11 @@ export interface Ended {
 export interface ProcessOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Written to standard input, which is then closed; without it standard input is empty. */
+  /** Written to standard input, which is then closed; by default standard input is empty. */
   readonly input?: string | Uint8Array;
-  /** A command that turns into the program which it is given, such as `ip netns exec name`; it must not fork. */
+  /** A command that replaces itself with the given program, such as `ip netns exec name`; it must not fork. */
   readonly through?: readonly string[];
-  /** Gets a copy of everything that the process prints. */
+  /** Gets a copy of all output of the process. */
   readonly logFile?: string;
 }
 
@@ -74,7 +74,7 @@ export class TestProcess {
     return this.#hasEnded;
   }
 
-  /** Waits until standard output holds the text. Rejects, with all output, if the process ends before. */
+  /** Waits until standard output contains the text. Rejects, with all output, if the process ends first. */
   async untilPrinted(text: string): Promise<void> {
     await until(`"${text}" of ${this.#child.spawnargs.join(" ")}`, () => {
       if (this.#stdout.includes(text)) {
@@ -91,7 +91,7 @@ export class TestProcess {
     this.#child.kill(signal);
   }
 
-  /** Ends the process and everything that it started in its group. */
+  /** Ends the process and all processes of its group. */
   async dispose(): Promise<void> {
     if (!this.#hasEnded) {
       try {

@@ -1,8 +1,11 @@
-/** Appends as the SDK sends none: without an idempotency key, and so only once, and broken off in the middle of the body. */
+/**
+ * Appends that the SDK does not send: without an idempotency key, and so only once, or cut off in the middle of the
+ * body.
+ */
 
 import { request } from "node:http";
 
-/** Where an append goes, by whom, and how long it may take. */
+/** The target of an append, its token, and its timeout. */
 export interface AppendTarget {
   /** URL of a member. */
   readonly endpoint: string;
@@ -11,26 +14,26 @@ export interface AppendTarget {
   readonly timeoutMs: number;
 }
 
-/** What became of an append that was sent once. */
+/** The outcome of an append that was sent once. */
 type SentOnce =
   | { readonly kind: "appended"; readonly sequence: number }
   | { readonly kind: "conflict"; readonly lastSequence: number }
-  /** Nobody knows. */
+  /** The outcome is unknown. */
   | { readonly kind: "unknown" }
   /** Nothing was stored. `code` and `message` are those of the refusal. */
   | { readonly kind: "refused"; readonly code: string; readonly message: string };
 
-/** The fields of an acceptance, or of a refusal. */
+/** The fields of a success or of a refusal. */
 interface Answer {
   readonly sequence?: number;
   readonly code?: string;
   readonly message?: string;
 }
 
-/** What is announced of a body that is cut off, and never comes. */
+/** Announced bytes of a body that never come. */
 const MISSING_BYTES = 100;
 
-/** Appends an event that has no key. Never rejects for a member that is lost. */
+/** Appends an event without a key. Never rejects because of a lost member. */
 export async function appendOnce(
   { endpoint, log, token, timeoutMs }: AppendTarget,
   payload: string,
@@ -59,7 +62,7 @@ export async function appendOnce(
   }
 }
 
-/** Sends the beginning of a batch and breaks the connection: what is not whole is nothing. */
+/** Sends the beginning of a batch and breaks the connection: an incomplete batch has no effect. */
 export async function cutOffBatch(
   { endpoint, log, token, timeoutMs }: AppendTarget,
   key: string,
@@ -76,7 +79,7 @@ export async function cutOffBatch(
     },
     signal: AbortSignal.timeout(timeoutMs),
   });
-  // A member that is gone, or answers before it has all, changes nothing of it.
+  // A lost member or an early answer does not change that.
   client.on("error", () => undefined).on("response", (response) => response.resume());
   const closed = new Promise((resolve) => client.once("close", resolve));
   client.write(body, () => client.destroy());

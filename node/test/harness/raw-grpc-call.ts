@@ -1,11 +1,11 @@
 /**
- * One gRPC call made of HTTP/2 headers and bytes, for what a gRPC library would not send: repeated single headers, bytes
- * that are no ASCII, a grpc-timeout of nothing, broken frames.
+ * One gRPC call made of HTTP/2 headers and bytes, which a gRPC library would not send: repeated single headers, bytes
+ * outside ASCII, an empty grpc-timeout, broken frames.
  */
 
 import { type ClientSessionOptions, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 
-/** Lets headers be repeated that HTTP allows only once. */
+/** Allows repeated headers that HTTP allows only once. */
 const SESSION_OPTIONS: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = {
   strictSingleValueFields: false,
 };
@@ -16,7 +16,7 @@ export interface RawAnswer {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The message with the five bytes that gRPC puts before it. */
+/** The message with gRPC's five-byte prefix. */
 export function grpcFrame(message: Uint8Array): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
@@ -24,10 +24,10 @@ export function grpcFrame(message: Uint8Array): Buffer {
 }
 
 /**
- * Sends one request on a connection of its own and resolves to what came back.
+ * Sends one request on a connection of its own and resolves to the answer.
  *
  * @param body everything after the headers, see grpcFrame.
- * @param endStream whether the request ends there; otherwise more seems to come until the server has answered.
+ * @param endStream whether the request ends there; otherwise it stays open until the server has answered.
  */
 export function rawGrpcCall(
   port: number,

@@ -1,8 +1,8 @@
 /**
- * Several real replicas over one fake clock, stores and connections in memory: deterministic, and in no time.
+ * Several real replicas over one fake clock, stores and connections in memory: deterministic, and without real waits.
  *
- * It begins as three members that were founded and promoted earlier and start anew: the same log, nothing applied. Calls
- * record their answers. A violation of a rule in any of the replicas ends the spec.
+ * It begins with three members that were founded and promoted earlier and start again: the same log, nothing applied.
+ * Calls record their answers. A violation of a rule in any of the replicas ends the spec.
  */
 
 import { crc32 } from "node:zlib";
@@ -45,31 +45,31 @@ import { MemoryDriverState } from "./memory-driver-state.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
 import { MemoryNetwork } from "./memory-network.ts";
 
-/** What outlives the processes of a member. */
+/** The data of a member that survives its processes. */
 interface Directory {
   readonly log: MemoryLogStore;
   readonly state: MemoryDriverState;
   boots: number;
 }
 
-/** A process of a member, which runs or has run last. */
+/** The running or last process of a member. */
 interface ClusterNode {
   readonly id: number;
   readonly log: MemoryLogStore;
   readonly state: MemoryDriverState;
   readonly replica: Replica;
   isRunning: boolean;
-  /** What the replica has said of itself: `members`, `healed`, `disk critical`, `disk stuck`, `loss`. */
+  /** Reports of the replica: `members`, `healed`, `disk critical`, `disk stuck`, `loss`. */
   readonly said: string[];
 }
 
-/** A question for the members, and what became of it. */
+/** A query for the members, and its outcome. */
 interface ViewCall {
   error: CoordinationError | null;
   view: MembershipView | null;
 }
 
-/** A transfer that was asked for, and what became of it. */
+/** A requested transfer, and its outcome. */
 interface TransferCall {
   error: CoordinationError | null;
   leader: { readonly id: number; readonly term: number } | null;
@@ -79,7 +79,7 @@ const DEADLINE_MS = 30_000;
 const STEP_MS = 10;
 const ADDRESS: MemberAddress = { peerEndpoint: "h:1", grpcEndpoint: "h:2", httpEndpoint: "h:3" };
 
-/** The log of a cluster whose members 1, 2 and 3 vote. */
+/** The log of a cluster whose voters are the members 1, 2 and 3. */
 function foundedRows(): Uint8Array[] {
   const reconfigure = (operation: MembershipOperation): Uint8Array =>
     encodeMembershipEntry({ subject: "spec", request: null, expectIndex: 0, operation });
@@ -141,7 +141,7 @@ export class ReplicaCluster {
     return this.node(id).replica;
   }
 
-  /** Who leads, by its own word; the one of the newest term. */
+  /** The member that reports that it leads; of several, the one of the newest term. */
   get leader(): number {
     const leaders = [...this.nodes.values()]
       .filter(({ isRunning, replica }) => isRunning && replica.status().role === "leader")
@@ -149,7 +149,7 @@ export class ReplicaCluster {
     return leaders[0]?.id ?? 0;
   }
 
-  /** Lets the member be elected, by a transfer if another was. */
+  /** Makes the member leader, by a transfer if another one leads. */
   leadBy(id: number): void {
     this.until("a leader", () => this.leader !== 0 && this.replica(this.leader).status().isServing);
     if (this.leader !== id) {
@@ -161,7 +161,7 @@ export class ReplicaCluster {
     );
   }
 
-  /** The process is killed: its calls are over, what is durable stays. */
+  /** Kills the process: its calls are over, durable data stays. */
   kill(id: number): void {
     const node = this.node(id);
     node.isRunning = false;
@@ -184,14 +184,14 @@ export class ReplicaCluster {
     this.network.attach(id, replica, boots, damaged);
   }
 
-  /** The member, which does not run, loses its log and state; what it has voted is still known. */
+  /** The stopped member loses its log and state, but its vote is still known. */
   loseData(id: number): void {
     const boots = this.#directories.get(id)?.boots ?? 0;
     const { term, vote, writeSeq } = this.node(id).log.durable;
     this.#write(id, boots, { writeSeq: writeSeq + 1, term, vote, commit: 0, from: 1, rows: [], resetTo: null });
   }
 
-  /** The number of the start that runs, or ran last. */
+  /** The number of the running or last start. */
   boot(id: number): number {
     return this.#directories.get(id)?.boots ?? 0;
   }
@@ -269,7 +269,7 @@ export class ReplicaCluster {
 
   // ---- Time ----
 
-  /** Lets time pass until it is so. */
+  /** Lets time pass until the condition holds. */
   until(what: string, isSo: () => boolean, limitMs = 20_000): void {
     for (let passedMs = 0; !isSo(); passedMs += STEP_MS) {
       invariant(passedMs < limitMs, "what is waited for happens", () => what);
@@ -278,7 +278,7 @@ export class ReplicaCluster {
     }
   }
 
-  /** Waits for the answer of the call, and says what it is. */
+  /** Waits for the answer of the call, and returns it. */
   resultAfter(call: DrivenCall): string {
     this.until(`an answer to ${call.name}`, () => call.answered > 0);
     return resultOf(call);
@@ -307,7 +307,7 @@ export class ReplicaCluster {
     }
   }
 
-  /** Every attempt of the member in the durable log of another, with where it stands. */
+  /** Every attempt of the member in the durable log of another one, with its position. */
   attempts(of: number, at: number): { readonly seq: number; readonly index: number; readonly term: number }[] {
     const { log } = this.node(at);
     const { first, last } = log.durable.bounds;
@@ -318,7 +318,7 @@ export class ReplicaCluster {
       .map(({ origin, index, term }) => ({ seq: origin.seq, index, term }));
   }
 
-  /** A new directory with this in its log. */
+  /** A new directory whose log has this content. */
   #write(id: number, boots: number, append: AppendEffect): void {
     const log = new MemoryLogStore(this.time);
     this.#directories.set(id, { log, state: new MemoryDriverState(this.time), boots });
@@ -329,7 +329,7 @@ export class ReplicaCluster {
   #optionsOf(id: number, { log, state, boots }: Directory, damaged: boolean, said: string[]): ReplicaOptions {
     return {
       ...log.durable,
-      // What is applied was committed, also if the log was not told before the end.
+      // Applied entries were committed, even if the log did not learn that before the end.
       commit: Math.max(log.durable.commit, readProgress(state).appliedIndex),
       memberId: id,
       boot: boots,

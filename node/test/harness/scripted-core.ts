@@ -1,6 +1,6 @@
 /**
- * A real consensus core in a role that a spec needs, without a driver: its writes are durable at once and its messages
- * go nowhere.
+ * A real consensus core in a chosen role, without a driver: its writes are durable at once, and its messages go
+ * nowhere.
  */
 
 import { crc32 } from "node:zlib";
@@ -8,7 +8,7 @@ import { DEFAULT_CORE_LIMITS, invariant, type LogReader, NO_CONFIGURATION, RaftC
 import type { MemoryLogStore } from "./memory-log-store.ts";
 
 const FIT = { mayVote: true, mayLead: true, damaged: false, diskFull: false };
-/** Nothing is read back that was written: everything stays in the memory of the core. */
+/** The core never reads back: all entries stay in its memory. */
 const UNREAD: LogReader = {
   term: (index) => invariant(false, "the log stays in memory", () => String(index)) as never,
   entries: (from) => invariant(false, "the log stays in memory", () => String(from)) as never,
@@ -35,8 +35,8 @@ function newCore(id: number, voters: readonly number[]): RaftCore {
 }
 
 /**
- * Lets the core do what follows from what it was told, its writes being durable, in the log if there is one; returns
- * what may be applied, or 0.
+ * Lets the core process all its input, with durable writes, in the log if there is one. Returns the index up to which
+ * entries may be applied, or 0.
  */
 export function settleCore(core: RaftCore, log: MemoryLogStore | null = null): number {
   let applyTo = 0;
@@ -53,7 +53,7 @@ export function settleCore(core: RaftCore, log: MemoryLogStore | null = null): n
   return applyTo;
 }
 
-/** Member 2 of three in term 5, that follows member 1; or nobody, with leader 0. */
+/** Member 2 of three in term 5, which follows member 1; with leader 0 it follows none. */
 export function followingCore(leader = 1): RaftCore {
   const core = newCore(2, [1, 2, 3]);
   follow(core, leader === 0 ? 3 : leader, 5);
@@ -70,7 +70,9 @@ export function follow(core: RaftCore, leader: number, term: number): void {
   settleCore(core);
 }
 
-/** Member 1, the sole voter or elected by all others, that leads term 5; alone it has committed its first entry. */
+/**
+ * Member 1, the leader of term 5: the sole voter, or elected by all others. Alone, it has committed its first entry.
+ */
 export function leadingCore(log: MemoryLogStore | null = null, voters: readonly number[] = [1]): RaftCore {
   const core = newCore(1, voters);
   const answer = { to: 1, term: 5, granted: true, commit: 0, commitTerm: 0 };
@@ -82,6 +84,6 @@ export function leadingCore(log: MemoryLogStore | null = null, voters: readonly 
     }
   }
   settleCore(core, log);
-  invariant(core.role === "leader" && core.term === 5, "whom all vote for is elected");
+  invariant(core.role === "leader" && core.term === 5, "a candidate with all votes is elected");
   return core;
 }

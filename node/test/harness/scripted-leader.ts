@@ -1,7 +1,7 @@
 /**
- * A leader that says to one real replica what the spec wants it to say: heartbeats, entries, snapshots.
+ * A leader that sends one real replica what the spec wants: heartbeats, entries, snapshots.
  *
- * What the replica answers is not looked at; it is as if all its answers were lost.
+ * It ignores the answers of the replica, as if they were all lost.
  */
 
 import { createHash } from "node:crypto";
@@ -48,7 +48,7 @@ export class ScriptedLeader {
     this.say({ type: "heartbeat", from: this.id, to: this.#to, term: this.term, commit, readPosition: 0 });
   }
 
-  /** One entry without payload behind the entry (prevIndex, prevTerm), which is committed at once. */
+  /** One entry without a payload after the entry (prevIndex, prevTerm), which is committed at once. */
   append(type: EntryType, prevIndex: number, prevTerm: number): void {
     const row = encodeEntry(type, NO_ENVELOPE, new Uint8Array(0));
     sealEntry(row, this.term, prevIndex + 1, crc32);
@@ -87,7 +87,7 @@ export class ScriptedLeader {
     ];
   }
 
-  /** Sends these frames as a snapshot, one after the other as they are read, and its end if `isWhole`. */
+  /** Sends these frames as a snapshot, one after the other as they are read; sends its end if `isWhole`. */
   send(frames: readonly Frame[], isWhole = true): MemorySnapshot {
     const snapshot = new MemorySnapshot(this.#scheduler, this.id, this.#to);
     const rest = [...frames];

@@ -1,6 +1,4 @@
-/**
- * The connections of one part of a driver under test: notes what is sent, and refuses what the spec says.
- */
+/** The connections of one part of a driver under test: records sent frames, and refuses some as the spec says. */
 
 import type { Frame, FrameType, LinkKind } from "../../src/peers/index.ts";
 import type { OutgoingSnapshot, Scheduler, Transport } from "../../src/replica/index.ts";
@@ -8,13 +6,13 @@ import { MemorySnapshot } from "./memory-snapshot.ts";
 
 export class ScriptedTransport implements Transport {
   readonly #scheduler: Scheduler;
-  /** Frames that were taken, oldest first. */
+  /** Taken frames, oldest first. */
   readonly sent: { readonly peer: number; readonly kind: LinkKind; readonly frame: Frame }[] = [];
   /** Snapshots that were opened, oldest first. */
   readonly snapshots: MemorySnapshot[] = [];
   /** Peers that are not connected. */
   readonly away = new Set<number>();
-  /** Whether frames are refused though the peer is connected, as by a full queue. */
+  /** Whether frames are refused although the peer is connected, as by a full queue. */
   isFull = false;
 
   constructor(scheduler: Scheduler) {
@@ -34,7 +32,7 @@ export class ScriptedTransport implements Transport {
   }
 
   flush(): void {
-    // Everything has left already.
+    // All frames have left already.
   }
 
   openSnapshot(peer: number): OutgoingSnapshot {
@@ -43,7 +41,7 @@ export class ScriptedTransport implements Transport {
     return snapshot.outgoing;
   }
 
-  /** Bodies of the frames of this type, oldest first, taken out. */
+  /** Removes and returns the bodies of the frames of this type, oldest first. */
   take(type: (typeof FrameType)[keyof typeof FrameType]): Uint8Array[] {
     const taken = this.sent.filter(({ frame }) => frame.type === type);
     for (const one of taken) {

@@ -10,10 +10,10 @@ export class SingleMember implements HostMember {
   readonly name = "member-0";
   readonly clusterName = "spec";
   readonly version = "0.0.0-spec";
-  /** What is wrong with its data. */
+  /** The problem of its data. */
   reason = "";
   readonly foundedFrom = "";
-  /** What is wrong between it and others. */
+  /** Problems between it and other members. */
   alarms: readonly string[] = [];
   readonly stateForMs = 2_000;
   readonly uptimeMs = 3_000;
@@ -44,12 +44,12 @@ export class SingleMember implements HostMember {
     return this.#cluster;
   }
 
-  /** Takes the replica away, as from a member that stops serving. */
+  /** Removes the replica, as from a member that stops serving. */
   stopServing(): void {
     this.#replica = null;
   }
 
-  /** Access control on the state of this member, as long as it serves. */
+  /** Access control on the state of this member, while it serves. */
   access(): Access {
     const member = this;
     const replicated = {

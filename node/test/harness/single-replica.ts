@@ -1,7 +1,7 @@
 /**
- * A replica of a founded cluster without a log, a disk or peers, for specs of what stands above it: each entry goes
- * through the real encoding, the real state machine and the real rules of configurations at once, and read barriers do
- * what the spec tells them. What only a leader with peers can know or do, the spec says.
+ * A replica of a founded cluster without a log, a disk or peers, for specs of the layers above. Each entry goes at once
+ * through the real encoding, the real state machine and the real rules of configurations. Read barriers do what the
+ * spec says. The spec also provides what only a leader with peers can know or do.
  */
 
 import { hash } from "node:crypto";
@@ -51,7 +51,7 @@ export class SingleReplica implements HostReplica {
   readonly #machine: StateMachine;
   readonly #observers = new Set<ApplyObserver>();
   readonly memberId: number;
-  /** Number of the last attempt, and those that wait for a lock by their numbers. */
+  /** Number of the last attempt, and the attempts that wait for a lock by number. */
   #seq = 0;
   readonly #queued = new Map<number, ProposalDone>();
   /** The cluster tick, which the spec moves. */
@@ -59,42 +59,42 @@ export class SingleReplica implements HostReplica {
   /** 0 = this member hears no leader. */
   leaderId: number;
   term = 1;
-  /** How far it is behind in applying, in milliseconds. */
+  /** Its lag in applying, in milliseconds. */
   lagMs = 0;
   /** Whether this member has no vote. */
   isLearner = false;
-  /** What is wrong with this member. */
+  /** Problems of this member. */
   alarms: readonly string[] = [];
-  /** What the leader knows of the members. */
+  /** The leader's knowledge of the members. */
   health: readonly MemberHealth[] = [];
   /** Commands that were proposed, oldest first. */
   readonly proposed: (ClientRequest | HttpCommand)[] = [];
   /** Changes of the membership that were proposed, oldest first. */
   readonly changes: MembershipEntry[] = [];
-  /** Transfers that were asked for, oldest first. */
+  /** Requested transfers, oldest first. */
   readonly transfers: { readonly targetId: number; readonly ifTerm: number }[] = [];
-  /** What becomes of a command, besides being noted: by default it is executed. */
+  /** Called for a command after it was recorded; by default it is executed. */
   onPropose: (command: ClientRequest | HttpCommand, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
     if (outcome.answer instanceof CoordinationError || outcome.answer.kind !== "queued-lock") {
       queueMicrotask(() => done(null, outcome));
       return;
     }
-    // It waits for a lock: another entry has its answer.
+    // It waits for a lock: the answer comes with another entry.
     this.#queued.set(this.#seq, done);
   };
-  /** What becomes of a change of the membership, besides being noted: by default it is carried out. */
+  /** Called for a change of the membership after it was recorded; by default it is carried out. */
   onProposeMembership: (entry: MembershipEntry, done: ProposalDone) => void = (entry, done) => {
     const outcome = this.change(entry);
     queueMicrotask(() => done(null, outcome));
   };
-  /** How the question for the membership ends: by default with what is known. */
+  /** Called for a query of the membership; by default the answer is the known one. */
   onMembershipView: (done: MembershipViewDone) => void = (done) => {
     const { leaderId, term, commitIndex } = this.status();
     const view = { leaderId, term, commitIndex, changing: isJoint(this.#configuration()), health: this.health };
     queueMicrotask(() => done(null, view));
   };
-  /** How a transfer ends, besides being noted: by default the target leads the next term. */
+  /** Called for a transfer after it was recorded; by default the target leads the next term. */
   onTransfer: (targetId: number, done: TransferDone) => void = (targetId, done) => {
     this.leaderId = targetId;
     this.term++;
@@ -113,7 +113,7 @@ export class SingleReplica implements HostReplica {
     return this.#cluster.state;
   }
 
-  /** How many are told of what is applied. */
+  /** Number of observers of applied entries. */
   get observers(): number {
     return this.#observers.size;
   }
@@ -172,7 +172,7 @@ export class SingleReplica implements HostReplica {
     return outcome;
   }
 
-  /** Applies what the cluster proposes by itself. */
+  /** Applies an operation that the cluster proposes itself. */
   lead(operation: ClusterOperation): Outcome | null {
     return this.#apply(EntryType.Command, encodeCommand({ principal: null, request: null, operation }));
   }

@@ -1,8 +1,8 @@
 /**
  * Ports that a member keeps over its restarts, because the others know it by them.
  *
- * They lie below the range from which systems take ports for outgoing connections: a port of that range could belong to
- * somebody's connection when the member comes back for it.
+ * They are below the range from which systems take ports for outgoing connections. A port of that range could belong to
+ * another connection when the member needs it again.
  */
 
 import { randomInt } from "node:crypto";
@@ -11,10 +11,10 @@ import { isFree, type MemberPorts, portsOf, STABLE_PORT_MAX, STABLE_PORT_MIN } f
 const ROW = 5;
 const TRIES_MAX = 200;
 
-/** Rows that this process has given out. */
+/** Port ranges that this process has given out. */
 const taken = new Set<number>();
 
-/** A row of ports where nothing listens now, and which this process gives to nobody else. */
+/** Consecutive ports that are free now, and that this process gives to no other member. */
 export async function stablePorts(): Promise<MemberPorts> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const first = STABLE_PORT_MIN + ROW * randomInt((STABLE_PORT_MAX - STABLE_PORT_MIN) / ROW);

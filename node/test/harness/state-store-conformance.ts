@@ -1,6 +1,6 @@
 /**
- * What every implementation of MemberStateStore does, as one suite of cases: those on a disk and in memory must not
- * differ in anything that the driver can see.
+ * The behaviour of every implementation of MemberStateStore, as one suite of cases. Stores on a disk and in memory must
+ * not differ in anything that the driver can see.
  */
 
 import { expect } from "chai";
@@ -13,18 +13,18 @@ import { AppliedLog, putOf, rowsOf } from "../index.ts";
 /** A store to try, empty. */
 export interface StateUnderTest {
   readonly store: MemberStateStore;
-  /** Lets everything happen that has been asked for, where that does not happen by itself. */
+  /** Lets all requested work happen, where it does not happen by itself. */
   settle(): void;
 }
 
-/** A whole state, and the entry whose effects are its last. */
+/** A whole state, and the last entry in it. */
 interface Snapshot {
   readonly rows: readonly Row[];
   readonly index: number;
   readonly term: number;
 }
 
-/** Of a table that is kept in memory: namespaces. */
+/** A row of a table that is kept in memory: namespaces. */
 const HOT_ROW = Buffer.from("n-hot");
 const PIECE_BYTES = 300;
 
@@ -33,7 +33,7 @@ const row = (key: string, value: string): Row => ({ key: Buffer.from(key), value
 const textOf = (rows: readonly Row[]): string[] =>
   rows.map(({ key, value }) => `${Buffer.from(key).toString("hex")}=${Buffer.from(value).toString("hex")}`);
 
-/** A founded cluster with so many keys. */
+/** A founded cluster with this many keys. */
 function snapshotOf(keys: number): Snapshot {
   const log = new AppliedLog();
   for (let number = 0; number < keys; number++) {
@@ -67,7 +67,7 @@ export function itIsAMemberStateStore(open: () => Promise<StateUnderTest>): void
     settle = () => opened.settle();
   });
 
-  /** Resolves when the callback that `start` is given was called. It must not be called at once. */
+  /** Resolves when `start` calls its callback, which it must not do at once. */
   function done<T = void>(start: (callback: (result: T) => void) => void): Promise<T> {
     const called = new Promise<T>((resolve) => {
       let isLater = false;
@@ -240,7 +240,7 @@ export function itIsAMemberStateStore(open: () => Promise<StateUnderTest>): void
     expect(textOf(rowsOf(store))).to.deep.equal(textOf(snapshot.rows));
   });
 
-  it("begins anew in place of a replacement that was not placed, and calls back no more for that one", async () => {
+  it("abandons an unplaced replacement for a new one, and calls back no more for the old one", async () => {
     const called: string[] = [];
     store.beginReplacement(() => called.push("begun"));
     const first = await begin();
@@ -255,7 +255,7 @@ export function itIsAMemberStateStore(open: () => Promise<StateUnderTest>): void
     expect(textOf(rowsOf(store))).to.deep.equal(textOf(snapshot.rows));
   });
 
-  it("holds everyone to the order of the steps", async () => {
+  it("enforces the order of the steps", async () => {
     const snapshot = snapshotOf(2);
     const refuses = (rule: string, action: () => void) => expect(action).to.throw(InvariantViolation, rule);
     const nothing = () => undefined;

@@ -1,12 +1,12 @@
-/** Directories of one spec, which removes them when it is over. */
+/** Directories of one spec, which it removes at its end. */
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Node stops removing, and says nothing, at a file that somebody else has just removed: a store that is closing has
- * threads of its own that delete what it needs no more.
+ * Node stops removing, without an error, at a file that another thread has just removed: a closing store has threads of
+ * its own that delete its old files.
  */
 const ROUNDS_MAX = 1_000;
 
@@ -20,7 +20,7 @@ export class TemporaryDirectories {
     return directory;
   }
 
-  /** Removes everything that was made, with what is in it. Raises an error if something goes on filling it. */
+  /** Removes all of its directories with their contents. Throws an error if something goes on filling one. */
   removeAll(): void {
     for (const directory of this.#made.splice(0)) {
       for (let round = 0; existsSync(directory); round++) {

@@ -1,4 +1,4 @@
-/** Counts turns of the event loop, for specs of work that leaves turns to others. */
+/** Counts turns of the event loop, for specs of work that yields turns to other work. */
 
 /** Does the work; returns its result, and how many turns of the event loop began meanwhile. */
 export async function countTurns<Result>(

@@ -1,6 +1,6 @@
 /**
- * Watches a log in memory through a real hub, under a fake clock: the log is applied by the spec, and each reader takes
- * its messages when the spec says so.
+ * Watches a log in memory through a real hub, under a fake clock. The spec applies the log, and decides when each
+ * reader takes its messages.
  */
 
 import { type CoordinationError, DEFAULT_STATE_LIMITS, type HistoryLimits } from "../../src/state/index.ts";
@@ -18,9 +18,9 @@ import { FakeTime } from "./fake-time.ts";
 
 export class WatchReader implements Subscriber {
   readonly messages: WatchMessage[] = [];
-  /** Why it is over; null while it is not. */
+  /** The reason of its end; null before that. */
   ended: CoordinationError | null = null;
-  /** What `recheck` raises. */
+  /** The error that `recheck` throws. */
   refusal: CoordinationError | null = null;
   /** Whether messages are taken as they come. */
   isQuick = true;
@@ -30,7 +30,7 @@ export class WatchReader implements Subscriber {
 
   send(message: WatchMessage, taken: () => void): void {
     if (this.ended !== null) {
-      throw new Error("nothing is sent to who was told that it is over");
+      throw new Error("nothing is sent after the end of a watch");
     }
     this.messages.push(message);
     if (this.isQuick) {
@@ -65,7 +65,7 @@ export class WatchReader implements Subscriber {
     }
   }
 
-  /** What was told, in a line for each message: kind, revision of the message, and revisions of the changes. */
+  /** The messages, one line each: kind, revision of the message, and revisions of the changes. */
   get lines(): string[] {
     return this.messages.map(({ kind, revision, changes }) =>
       [`${kind} ${revision}:`, ...changes.map((change) => change.revision)].join(" "),
@@ -117,7 +117,7 @@ export class WatchedLog {
     return modRevision;
   }
 
-  /** Tells the hub that something was applied. */
+  /** Reports to the hub that something was applied. */
   tell(): void {
     for (const observer of this.observers) {
       observer();
@@ -131,8 +131,8 @@ export class WatchedLog {
   }
 
   /**
-   * A reader of the keys, unless the request says otherwise, with this prefix that has been told that it watches;
-   * `isQuick` for what follows.
+   * A reader of the keys with this prefix, by default, after it got the message that it is created; `isQuick` for what
+   * follows.
    */
   watch(prefix: string, request: Partial<WatchRequest> = {}, isQuick = true): WatchReader {
     const reader = new WatchReader();

@@ -1,4 +1,4 @@
-/** Numbers that look random and follow from a seed. */
+/** Pseudo-random numbers that follow from a seed. */
 
 export class Dice {
   #state: number;
@@ -7,7 +7,7 @@ export class Dice {
     this.#state = seed | 0;
   }
 
-  /** 32 bits: the generator that is known as mulberry32. */
+  /** 32 bits, by the generator mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b_79f5) | 0;
     let mixed = this.#state;
@@ -21,7 +21,7 @@ export class Dice {
     return Math.floor((this.next() / 2 ** 32) * count);
   }
 
-  /** Whether something happens that does once in so many times. */
+  /** Returns true once in this many times on average. */
   once(inTimes: number): boolean {
     return this.below(inTimes) === 0;
   }

@@ -1,6 +1,6 @@
 /**
- * A server whose answers are what the requests were: the messages of gRPC, or the body of any other request. It is the
- * least that is of use above the HTTP/2 room, and so what clients and benchmarks are pointed at.
+ * A server that sends each request back: the messages of gRPC, or the body of any other request. It is the smallest
+ * useful layer above the HTTP/2 server, for clients and benchmarks.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -69,7 +69,7 @@ export class EchoServer {
     return this.#held.length;
   }
 
-  /** Sends the answers that wait. */
+  /** Sends the held answers. */
   release(): void {
     for (const answer of this.#held.splice(0)) {
       answer();
@@ -88,7 +88,7 @@ export class EchoServer {
     };
   }
 
-  /** Does what answers a request, now or later. */
+  /** Performs an answer, now or later. */
   answer(perform: () => void): void {
     if (this.#holds) {
       this.#held.push(perform);
@@ -102,7 +102,7 @@ class EchoCall implements StreamHandler {
   readonly #connection: ServerConnection;
   readonly #isGrpc: boolean;
   readonly #server: EchoServer;
-  /** The bytes so far; most requests come in one part. */
+  /** The bytes so far; most requests come in one piece. */
   #body: Uint8Array = NOTHING;
   #parts: Uint8Array[] = [];
 
@@ -134,7 +134,7 @@ class EchoCall implements StreamHandler {
   }
 
   onWritable(): void {
-    // A whole answer is always taken.
+    // The connection always takes a whole answer.
   }
 
   #answer(stream: ServerStream): void {

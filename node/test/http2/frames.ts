@@ -1,6 +1,6 @@
 /**
- * Frames of HTTP/2 as a client writes them, and as many more as it must not write: nothing here keeps a rule. The numbers
- * are those of RFC 9113, written down once more, so that a mistake in the server's is noticed.
+ * Frames of HTTP/2 as a client writes them, and frames that it must not write: this file enforces no rule. The numbers
+ * come from RFC 9113 independently of the server's code, so that a mistake there is noticed.
  */
 
 export const FrameType = {
@@ -63,7 +63,7 @@ export function data(streamId: number, bytes: Uint8Array | string, flags = 0): B
   return frame(FrameType.Data, flags, streamId, Buffer.from(bytes as Uint8Array));
 }
 
-/** DATA with so many bytes of padding. */
+/** DATA with this many bytes of padding. */
 export function paddedData(streamId: number, bytes: Uint8Array | string, padding: number, flags = 0): Buffer {
   const payload = Buffer.concat([Buffer.of(padding), Buffer.from(bytes as Uint8Array), Buffer.alloc(padding)]);
   return frame(FrameType.Data, flags | Flag.Padded, streamId, payload);

@@ -1,9 +1,9 @@
 /**
- * One connection of a fuzz test: a script on one side, and on the other side a user that does all that a user can do, now
- * or later. Checks what must hold whatever the client sends, and raises an error where it does not.
+ * One connection of a fuzz test: a script as the client, and a user of the server that does everything that a user can
+ * do, now or later. It checks the rules that hold for any client, and throws an error where one is broken.
  *
- * What the user does follows from the streams and from the seed alone, so that the same bytes lead to the same end however
- * they are cut.
+ * The actions of the user follow from the streams and from the seed alone, so that the same bytes lead to the same end
+ * however they are cut.
  */
 import { DEFAULT_HTTP2_LIMITS, ErrorCode, type Http2Limits, type ServerStream } from "../../src/http2/index.ts";
 import { Dice } from "./dice.ts";
@@ -15,10 +15,10 @@ const FIELDS = Object.freeze([":status", "200", "content-type", "application/grp
 const TRAILERS = Object.freeze(["grpc-status", "0"]);
 const HEAD = Buffer.from("12345");
 const ANSWER_BYTES = [0, 1, 100, 5_000, 40_000];
-/** What a connection may hold above a bound: one answer for each stream, and what one call of the socket brings. */
+/** How much a connection may hold above a bound: one answer for each stream, and the data of one call of the socket. */
 const FRAME_BYTES_MAX = 9 + 16_384;
 
-/** Small bounds, so that they are reached. */
+/** Bounds that are small enough to be reached. */
 export const SMALL_LIMITS: Partial<Http2Limits> = {
   concurrentStreams: 10,
   headerListBytes: 1_000,
@@ -30,7 +30,7 @@ export const SMALL_LIMITS: Partial<Http2Limits> = {
   unwrittenBytes: 30_000,
   floods: { ...DEFAULT_HTTP2_LIMITS.floods, resets: { burst: 3, perSecond: 0 }, settings: { burst: 5, perSecond: 1 } },
 };
-/** Windows that are never returned: when that is done depends on how the bytes are cut. */
+/** Windows that are never refilled: the time of that depends on how the bytes are cut. */
 export const WIDE_LIMITS: Partial<Http2Limits> = {
   streamUnreadBytes: 0x7fff_ffff,
   unreadBytes: 0x7fff_ffff,
@@ -42,16 +42,16 @@ export class FuzzConnection {
   readonly #limits: Http2Limits;
   readonly #seed: number;
   readonly #actsOnData: boolean;
-  /** What the user does after the present frame. */
+  /** Actions of the user after the present frame. */
   #later: (() => void)[] = [];
-  /** What was called last for each stream. */
+  /** The last call for each stream. */
   readonly #lastCalls = new Map<number, HandlerCall["call"]>();
   #isClosed = false;
   #checkedFrames = 0;
-  /** How the server's side of each stream stands. */
+  /** The state of the server's side of each stream. */
   readonly #answers = new Map<number, "begun" | "ended" | "reset">();
 
-  /** @param actsOnData whether the user does something in calls whose number depends on how the bytes are cut */
+  /** @param actsOnData whether the user acts in calls whose number depends on how the bytes are cut. */
   constructor(seed: number, limits: Partial<Http2Limits>, cutBytes: number, actsOnData = true) {
     this.#seed = seed;
     this.#actsOnData = actsOnData;
@@ -65,7 +65,7 @@ export class FuzzConnection {
     this.link.send(CLIENT_PREFACE, settings());
   }
 
-  /** The client sends bytes, and the user does what it put off. */
+  /** The client sends bytes, and the user performs its delayed actions. */
   send(bytes: Uint8Array): void {
     this.link.send(bytes);
     for (const act of this.#later.splice(0)) {
@@ -73,20 +73,20 @@ export class FuzzConnection {
     }
   }
 
-  /** The socket writes all that there is. */
+  /** The socket writes everything that is there. */
   take(): void {
     this.link.take();
     this.check();
   }
 
-  /** Raises an error if the connection holds more than it may, or has sent what it must not. */
+  /** Throws an error if the connection holds too much, or has sent a wrong frame. */
   check(): void {
     const { unread, incomplete, queued, unwritten } = this.link.connection.heldBytes;
     const { unreadBytes, headerListBytes, queuedBytes, unwrittenBytes, concurrentStreams } = this.#limits;
     ensure(unread <= unreadBytes, `${unread} bytes are unread`);
     ensure(incomplete <= 4 * headerListBytes + FRAME_BYTES_MAX, `${incomplete} bytes are incomplete`);
     ensure(queued <= queuedBytes + concurrentStreams * 50_000, `${queued} bytes are queued`);
-    // Answers to one go of the client, and the first and last fields of each stream.
+    // The answers to one input of the client, and the first and last fields of each stream.
     ensure(unwritten <= unwrittenBytes + 4 * FRAME_BYTES_MAX, `${unwritten} bytes are unwritten`);
     const { streamsOpened, streamsClosed } = this.link.counters;
     ensure(streamsOpened - streamsClosed === this.link.connection.streamCount, "streams are counted");
@@ -96,7 +96,7 @@ export class FuzzConnection {
     }
   }
 
-  /** Everything that came of the bytes, as text: the calls, with the parts of DATA as one, and the frames. */
+  /** The result of the bytes as text: the calls, with the parts of DATA as one, and the frames. */
   transcript(): string {
     const lines: string[] = [];
     let bytes = "";
@@ -132,7 +132,7 @@ export class FuzzConnection {
       this.#lastCalls.set(call.id, call.call);
     }
     const dice = new Dice(this.#seed * 31 + call.id * 7 + call.call.length);
-    // A handler knows its stream only when the call that opens it has returned.
+    // A handler gets its stream only when the call that opens it has returned.
     if (call.call === "request") {
       this.#later.push(() => this.#actOn(call.id, dice, "request"));
     } else if (call.call !== "data" || this.#actsOnData) {
@@ -188,7 +188,7 @@ export class FuzzConnection {
       ensure(payload.length <= 16_384, "a frame is not too long");
       this.#answers.set(streamId, (flags & Flag.EndStream) !== 0 ? "ended" : "begun");
     } else if (type === FrameType.RstStream) {
-      // A stream that has ended is reset again if the client still sends something on it.
+      // An ended stream is reset again if the client still sends something on it.
       this.#answers.set(streamId, "reset");
     }
   }

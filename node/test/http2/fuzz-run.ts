@@ -1,9 +1,9 @@
 /**
  * The runs of the fuzz test, each of one connection that follows from a seed:
  *
- * - frames by the grammar, twice: as they are, and cut at other places. Both must come to the same end, byte by byte.
- * - frames by the grammar, under small bounds, with a socket that writes now and then, and with time that passes.
- * - what real clients have sent, changed in a few places.
+ * - frames by the grammar, twice: as they are, and cut at other places. Both must lead to the same end, byte by byte.
+ * - frames by the grammar, under small bounds, with a socket that writes sometimes, and with time that passes.
+ * - recorded bytes of real clients, changed in a few places.
  */
 import { Dice } from "./dice.ts";
 import { FuzzConnection, SMALL_LIMITS, WIDE_LIMITS } from "./fuzz-connection.ts";
@@ -14,16 +14,16 @@ const UNCUT = 64 * 1024;
 const MUTATIONS_MAX = 6;
 
 export interface FuzzRun {
-  /** Frames that were sent, or parts of a recorded connection. */
+  /** Sent frames, or parts of a recorded connection. */
   readonly frames: number;
   /** Why the connection ended; "open" if it did not. */
   readonly end: string;
 }
 
 /**
- * Runs the connection of a seed. Raises an error if something broke.
+ * Runs the connection of a seed. Throws an error if a rule was broken.
  *
- * @param recorded what clients have sent, from the preface on
+ * @param recorded recorded bytes of clients, from the preface on.
  */
 export function fuzzConnection(seed: number, recorded: readonly Buffer[]): FuzzRun {
   const dice = new Dice(seed);
@@ -63,7 +63,7 @@ function runTwice(seed: number, dice: Dice): FuzzRun {
 /** Ends of connections whose clients keep the rules. */
 const GOOD_ENDS: ReadonlySet<string> = new Set(["open", "peer-went-away", "closed-by-server"]);
 
-/** A client that keeps the rules is served, and its requests arrive as they were sent. */
+/** A client that keeps the rules is served, and its requests arrive unchanged. */
 function ensureUnderstood(connection: FuzzConnection, script: FuzzScript, end: string): void {
   if (!GOOD_ENDS.has(end)) {
     throw new Error(`Broken: a client that keeps the rules is served, and not closed as ${end}`);
@@ -120,7 +120,7 @@ function runRecorded(seed: number, dice: Dice, original: Buffer): FuzzRun {
   return { frames: parts, end: connection.link.connection.closure?.reason ?? "open" };
 }
 
-/** Changes a byte, or moves a few bytes to another place, over those that are there. */
+/** Changes a byte, or copies a few bytes over others. */
 function mutate(bytes: Buffer, dice: Dice): void {
   const at = dice.below(bytes.length);
   switch (dice.below(3)) {

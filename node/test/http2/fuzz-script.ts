@@ -1,6 +1,6 @@
 /**
- * What a client of a fuzz test sends: frames by a grammar that knows which streams there are, so that most of them reach
- * deep, with some that break a rule. How many do is the wildness of a script: none, few, or many.
+ * The client of a fuzz test: frames by a grammar that knows the open streams, so that most frames reach deep code, and
+ * some break a rule. The wildness of a script says how many: none, few, or many.
  */
 import type { Dice } from "./dice.ts";
 import {
@@ -21,7 +21,7 @@ import {
 } from "./frames.ts";
 import { GRPC_REQUEST, RequestEncoder } from "./request-encoder.ts";
 
-/** One in so many frames breaks a rule; null = none. */
+/** One frame in this many breaks a rule; null = none. */
 export type Wildness = 4 | 40 | null;
 
 const NAMES = ["x-a", "x-b", "grpc-timeout", "authorization", "x-binary-bin"];
@@ -31,7 +31,7 @@ const INCREMENTS = [1, 100, 5_000, 65_535, 1_000_000];
 const RULE_BREAKING_INCREMENTS = [0, 0x7fff_ffff];
 
 export class FuzzScript {
-  /** The fields of the request on each stream that was opened by the grammar. */
+  /** The fields of the request on each stream that the grammar opened. */
   readonly requests = new Map<number, readonly string[]>();
   readonly #dice: Dice;
   readonly #wildness: Wildness;
@@ -45,7 +45,7 @@ export class FuzzScript {
     this.#wildness = wildness;
   }
 
-  /** The bytes of the next frame, or of a few. */
+  /** The bytes of the next frame or frames. */
   next(): Buffer {
     const dice = this.#dice;
     if (this.#wildness !== null && dice.once(this.#wildness)) {
@@ -193,7 +193,7 @@ export class FuzzScript {
     }
   }
 
-  /** A stream that was opened, whether it still is open or not. */
+  /** A stream that was opened, and that may be closed again. */
   #anyId(): number {
     const ids = [...this.requests.keys()];
     return ids.length === 0 ? 0 : this.#dice.pick(ids.slice(-10));

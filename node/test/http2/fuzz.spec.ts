@@ -1,11 +1,11 @@
-/** Connections of the fuzz test, the same ones each time; `fuzz.ts` runs as many others as one likes. */
+/** Connections of the fuzz test, the same ones each time; `fuzz.ts` runs any number of others. */
 import { expect } from "chai";
 import { fuzzConnection } from "./fuzz-run.ts";
 import { recordClients } from "./recorded-clients.ts";
 
 const CONNECTIONS = 1_200;
 
-/** The connections are of use only as long as they come to each of these ends. */
+/** The connections must reach each of these ends to be useful. */
 const ENDS = [
   ...["open", "closed-by-server", "peer-went-away", "drained", "drain-deadline"],
   ...["wrong-frame", "wrong-order", "wrong-stream", "wrong-padding", "wrong-settings", "wrong-window-update"],

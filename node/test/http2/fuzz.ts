@@ -1,5 +1,5 @@
 /**
- * Runs connections of the fuzz test until so many frames were sent:
+ * Runs connections of the fuzz test until this many frames were sent:
  *
  *     node node/test/http2/fuzz.ts --frames 10000000 --seed 1
  *

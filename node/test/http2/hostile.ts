@@ -1,9 +1,9 @@
 /**
- * `node node/test/http2/hostile.ts`: attacks on a member that it starts, while another client writes and reads. Prints a
- * table, and exits with 1 if the member did not stand them (see hostile/siege.ts). Linux only.
+ * `node node/test/http2/hostile.ts`: attacks on a member that it starts, while another client writes and reads. Prints
+ * a table, and exits with 1 if the member did not withstand them (see hostile/siege.ts). Linux only.
  *
- *     node node/test/http2/hostile.ts --attack "rapid reset"    only that; may be repeated
- *     node node/test/http2/hostile.ts --seconds 10              each attack for so long, instead of 150 seconds
+ *     node node/test/http2/hostile.ts --attack "rapid reset"    only this attack; may be repeated
+ *     node node/test/http2/hostile.ts --seconds 10              each attack for this long, instead of 150 seconds
  */
 import { parseArgs } from "node:util";
 import { TemporaryDirectories } from "../harness/index.ts";

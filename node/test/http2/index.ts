@@ -1,4 +1,4 @@
-/** What tests of HTTP/2 share: frames of a client, connections on which they are sent, and a server to send them to. */
+/** Shared parts of the HTTP/2 tests: frames of a client, connections to send them on, and a server to send them to. */
 
 export { type EchoOptions, EchoServer } from "./echo-server.ts";
 export * from "./frames.ts";

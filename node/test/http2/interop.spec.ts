@@ -1,4 +1,4 @@
-/** Clients of other makers against the server: that of Node, which is nghttp2, and grpc-js. */
+/** Other HTTP/2 clients against the server: that of Node, which is nghttp2, and grpc-js. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from "node:http2";

@@ -1,8 +1,8 @@
 /**
  * A ServerConnection in a test's own process: the test is the client, the handler and the clock.
  *
- * All bytes of the client go through one buffer, which is overwritten after each call: what the server keeps of it, as a
- * view instead of a copy, is wrong from then on.
+ * All bytes of the client go through one buffer, which is overwritten after each call. A view that the server keeps
+ * instead of a copy is wrong from then on.
  */
 import {
   BufferPool,
@@ -35,11 +35,11 @@ export type HandlerCall =
 
 export interface LinkOptions {
   readonly limits?: Partial<Http2Limits>;
-  /** Whether the handler consumes bytes as they come; true by default. */
+  /** Whether the handler consumes bytes when they arrive; true by default. */
   readonly consumes?: boolean;
-  /** Does something in a call of the handler, after it was recorded. */
+  /** Called in a call of the handler, after it was recorded. */
   readonly onCall?: (call: HandlerCall, link: LinkedConnection) => void;
-  /** The most bytes that are received in one call. */
+  /** Largest number of bytes in one input. */
   readonly cutBytes?: number;
 }
 
@@ -54,7 +54,7 @@ export class LinkedConnection {
   readonly streams = new Map<number, ServerStream>();
   readonly received = new ReceivedFrames();
   nowMs = 1_000;
-  /** How often the connection said that there is something to take. */
+  /** How often the connection reported that it has output. */
   outputs = 0;
   readonly #options: LinkOptions;
   readonly #buffer = Buffer.alloc(RECEIVE_BYTES);
@@ -102,7 +102,7 @@ export class LinkedConnection {
     this.send(this.encoder.headers(streamId, fields, flags));
   }
 
-  /** The socket writes all that there is. Returns the frames of it. */
+  /** The socket writes all output. Returns its frames. */
   take(): ReceivedFrame[] {
     const before = this.received.frames.length;
     for (let bytes = this.connection.takeOutput(); bytes !== null; bytes = this.connection.takeOutput()) {

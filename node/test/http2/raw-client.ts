@@ -1,8 +1,7 @@
 /**
  * A socket on which a test writes frames, right or wrong, and reads those of the server.
  *
- * Waiting is by condition: it ends when the frames that were received are what a test waits for, or when the connection
- * is closed.
+ * Waits are by condition: they end when the received frames match, or when the connection is closed.
  */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -30,11 +29,11 @@ export class RawClient {
     });
     socket.on("connect", () => this.#wake());
     socket.on("secureConnect", () => this.#wake());
-    // A reset is one of the ways in which a server may end a connection: "close" follows.
+    // A server may end a connection by a reset: "close" follows.
     socket.on("error", () => socket.destroy());
   }
 
-  /** Connects, and sends nothing. */
+  /** Connects without sending. */
   static async connect(port: number): Promise<RawClient> {
     const client = new RawClient(connect(port, "127.0.0.1"));
     await client.#change();
@@ -51,7 +50,7 @@ export class RawClient {
     return client;
   }
 
-  /** The same over TLS, trusting whatever certificate the server has. */
+  /** The same over TLS; trusts any certificate of the server. */
   static async openTls(port: number, protocols: readonly string[] | null): Promise<RawClient> {
     const socket = connectTls({
       ...{ host: "127.0.0.1", port, rejectUnauthorized: false },
@@ -81,7 +80,7 @@ export class RawClient {
     this.socket.write(Buffer.concat(parts));
   }
 
-  /** The first frame for which the predicate holds. Rejects if the connection is closed without one. */
+  /** The first frame for which the predicate returns true. Rejects if the connection is closed without one. */
   async frame(predicate: (frame: ReceivedFrame) => boolean): Promise<ReceivedFrame> {
     for (let at = 0; ; ) {
       for (; at < this.frames.length; at++) {

@@ -1,4 +1,7 @@
-/** Finds the frames in what a server sends, and decodes its header blocks. Raises an error where the bytes make no frames. */
+/**
+ * Splits what a server sends into frames, and decodes its header blocks. Throws an error where the bytes are not
+ * frames.
+ */
 import { HeaderDecoder } from "../../src/http2/hpack/index.ts";
 import { Flag, FRAME_HEAD_BYTES, FrameType } from "./frames.ts";
 
@@ -7,11 +10,11 @@ export interface ReceivedFrame {
   readonly flags: number;
   readonly streamId: number;
   readonly payload: Buffer;
-  /** Of HEADERS whose block is complete, whether in one frame or in several. */
+  /** The fields of HEADERS with a complete block, in one frame or in several. */
   fields?: readonly string[];
 }
 
-/** What a client has that announces nothing. */
+/** The table size of a client that announces none. */
 const TABLE_BYTES = 4_096;
 const LIST_BYTES_MAX = 1024 * 1024;
 
@@ -32,7 +35,7 @@ export class ReceivedFrames {
     return this.#rest.length === 0 && this.#block.length === 0;
   }
 
-  /** Returns the frames that are whole now and were not before. */
+  /** Returns the frames that these bytes complete. */
   read(bytes: Uint8Array): ReceivedFrame[] {
     this.#rest = Buffer.concat([this.#rest, bytes]);
     const before = this.frames.length;

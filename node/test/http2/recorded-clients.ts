@@ -1,4 +1,4 @@
-/** What clients of other makers send to an echo server: that of Node, and that of grpc-js above it. */
+/** The bytes that other HTTP/2 clients send to an echo server: that of Node, and grpc-js on top of it. */
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { createServer } from "node:net";

@@ -22,7 +22,7 @@ export class RequestEncoder {
     return frame(FrameType.Headers, flags | Flag.EndHeaders, streamId, this.block(fields));
   }
 
-  /** A HEADERS frame and CONTINUATION frames, with so many bytes of the block in each. */
+  /** A HEADERS frame and CONTINUATION frames, with this many bytes of the block in each. */
   cutHeaders(streamId: number, fields: readonly string[], bytes: number, flags = 0): Buffer {
     const block = this.block(fields);
     const frames: Buffer[] = [];

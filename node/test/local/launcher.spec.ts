@@ -32,13 +32,13 @@ interface Row {
   readonly state: string;
 }
 
-/** The table that a launcher has printed. */
+/** The table in the output of a launcher. */
 function membersOf({ stdout }: TestProcess): Row[] {
   const rows = stdout.matchAll(/^ {2}(q-[0-9]) +([0-9]+) +(\S+) +http:\S+ +(.+)$/gm);
   return [...rows].map(([, name = "", pid, grpc = "", state = ""]) => ({ name, pid: Number(pid), grpc, state }));
 }
 
-/** The arguments of a printed command, as a shell that it is pasted into reads them. */
+/** The arguments of a printed command, as a shell reads them after pasting. */
 function argumentsOf(command: string): string[] {
   const prefix = "npm start -- ";
   expect(command.startsWith(prefix), command).to.equal(true);
@@ -50,7 +50,7 @@ describe("npm start", function () {
   this.timeout(120_000);
   let directory: string;
   let running: TestProcess[];
-  /** Environment of quoinctl. */
+  /** The environment of quoinctl. */
   let surroundings: NodeJS.ProcessEnv;
 
   beforeEach(() => {
@@ -69,7 +69,7 @@ describe("npm start", function () {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Process ids of all members that launchers have named. */
+  /** Process ids of all members that launchers have printed. */
   function memberPids(): number[] {
     return running.flatMap((child) => [
       ...membersOf(child).map(({ pid }) => pid),
@@ -91,7 +91,7 @@ describe("npm start", function () {
     return Object.assign(child, { code });
   }
 
-  /** What the member that listens there answers for the key, however long it needs to be reached. */
+  /** The answer for the key of the member at this endpoint, after any retries. */
   async function read(key: string, endpoint: string, token: string): Promise<string> {
     const args = ["--endpoints", endpoint, "--timeout", "60s", "kv", "get", key];
     const answer = await quoinctl(args, { QUOIN_TOKEN: token });
@@ -119,7 +119,7 @@ describe("npm start", function () {
   }
 
   it("serves the README's first commands with three members, goes on when one is killed, and keeps everything", async () => {
-    // A directory that a shell takes apart unless the printed commands quote it.
+    // A shell splits this directory unless the printed commands quote it.
     const data = join(directory, "it's data");
     const base = String(await freeBasePort());
     const first = await launch("--data-dir", data, "--base-port", base);
@@ -136,7 +136,7 @@ describe("npm start", function () {
 
     const leader = members.find(({ state }) => state === "RUNNING, leader");
     if (leader === undefined) {
-      throw new Error("nobody leads");
+      throw new Error("there is no leader");
     }
     process.kill(leader.pid, "SIGKILL");
     await first.untilPrinted(`${leader.name} ended (SIGKILL)`);
@@ -216,7 +216,7 @@ describe("npm start", function () {
     running.push(again);
     await again.untilPrinted("q-1 is RUNNING, ready\n");
     await tryBackups();
-    // The member reads the file again for each call, and logs each call that it refuses for lack of it.
+    // The member reads the file again for each call, and logs each call that it refuses without it.
     rmSync(join(directory, ".quoin", "admin-token"));
     await until("q-1 to refuse two calls of its launcher", () => {
       expect(again.hasEnded, again.stderr).to.equal(false);
@@ -230,7 +230,7 @@ describe("npm start", function () {
   /** The README's commands for backups, at members that have a store. */
   async function tryBackups(): Promise<void> {
     await write("default/greeting", "hello");
-    // Each member may take its time on a busy machine.
+    // Each member may need a while on a busy machine.
     const patiently = ["--timeout", "60s"];
     const status = JSON.parse((await quoinctl([...patiently, "backup", "status", "-o", "json"])).stdout);
     const store = join(realpathSync(directory), "store");
@@ -321,7 +321,7 @@ describe("npm start", function () {
     await stop(first);
   });
 
-  it("reports data that is gone instead of founding anew (P47)", async () => {
+  it("reports lost data instead of founding again (P47)", async () => {
     const first = await launch("--members", "1");
     await first.untilPrinted("Quoin is ready\n");
     await stop(first);
@@ -353,7 +353,7 @@ describe("npm start", function () {
     const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.include("MEMBER_DAMAGED").and.to.include("has lost acknowledged data");
-    // RocksDB drops what follows the damage from its own files; a person still finds it beside them.
+    // RocksDB drops everything after the damage from its own files; the originals stay beside them.
     expect(walFiles(`${raft}-before-recovery`)).to.deep.equal(flipped);
     const third = await launch("--members", "1");
     expect((await third.ended).code, "and again").to.equal(1);

@@ -10,7 +10,7 @@ interface Timer {
 export class FakePeerClock implements PeerClock {
   #monotonicMs = 5_000.5;
   readonly #timers = new Set<Timer>();
-  /** What the wall clock shows when the clock was made. */
+  /** The wall clock when this clock was made. */
   readonly #wallStartMs = Date.now() - this.#monotonicMs;
 
   monotonicMs(): number {
@@ -31,7 +31,7 @@ export class FakePeerClock implements PeerClock {
     setImmediate(callback);
   }
 
-  /** Timers that are neither over nor cancelled. */
+  /** Timers that have not fired and are not cancelled. */
   get timerCount(): number {
     return this.#timers.size;
   }

@@ -1,7 +1,7 @@
 /**
- * A member as far as its connections go: a real transport, and a handler that remembers all that it is told.
+ * The connections of a member: a real transport, and a handler that remembers all events.
  *
- * What a directory would say is set by the spec.
+ * The spec sets the answers of the directory.
  */
 
 import type { LookupFunction } from "node:net";
@@ -56,7 +56,7 @@ export class PeerMemberDouble implements PeerHandler {
   readonly clock = new FakePeerClock();
   readonly frames: ReceivedFrame[] = [];
   readonly connected: (ConnectedPeer & { readonly peer: number })[] = [];
-  /** Everything in the order in which it was told. */
+  /** All events in their order. */
   readonly events: string[] = [];
   readonly unreachable: number[] = [];
   readonly unsent: { readonly peer: number; readonly kind: LinkKind; readonly texts: readonly string[] }[] = [];
@@ -64,7 +64,7 @@ export class PeerMemberDouble implements PeerHandler {
   readonly snapshots: { readonly peer: number; readonly receiver: SnapshotReceiver }[] = [];
   readonly tlsProblems: (string | null)[] = [];
   readonly logLines: string[] = [];
-  /** Those of the lines that are warnings, without what they are about. */
+  /** The warnings among the lines, without their subjects. */
   readonly warnings: string[] = [];
   joinTokens: readonly string[] = [TOKEN];
   clusterId: string | null = CLUSTER_ID;
@@ -75,7 +75,7 @@ export class PeerMemberDouble implements PeerHandler {
   readonly incarnation: string;
   /** Present members by id. */
   readonly directory = new Map<number, string>();
-  /** Answers a question for a slot. */
+  /** Answers a request for a slot. */
   onJoin: (request: JoinRequest) => Promise<JoinAnswer> = async () => ({ result: "NO_SLOT" });
   host = "127.0.0.1";
   port = 0;
@@ -120,12 +120,12 @@ export class PeerMemberDouble implements PeerHandler {
     return this.#transport;
   }
 
-  /** How others list this member. */
+  /** This member's entry in the lists of others. */
   get listed(): PeerMember {
     return { memberId: this.memberId, incarnation: this.incarnation, address: `${this.host}:${this.port}` };
   }
 
-  /** Puts the others into this member's directory and dials them. */
+  /** Adds the others to this member's directory and dials them. */
   knows(...others: readonly PeerMember[]): void {
     this.directory.clear();
     this.directory.set(this.memberId, this.incarnation);
@@ -135,7 +135,7 @@ export class PeerMemberDouble implements PeerHandler {
     this.transport.setPeers([this.listed, ...others]);
   }
 
-  /** Waits until frames to the peer are taken on both links. */
+  /** Waits until both links to the peer take frames. */
   async reaches(peer: number): Promise<void> {
     await until(`member ${this.memberId} to reach ${peer}`, () => {
       return this.transport.isConnected(peer, "control") && this.transport.isConnected(peer, "log");
@@ -149,7 +149,7 @@ export class PeerMemberDouble implements PeerHandler {
     return isTaken;
   }
 
-  /** Texts that came from a member on a link of this kind. */
+  /** Texts from a member on a link of this kind. */
   heard(peer: number, kind: LinkKind): string[] {
     return this.frames.filter((frame) => frame.peer === peer && frame.kind === kind).map(({ text }) => text);
   }

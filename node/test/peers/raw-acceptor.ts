@@ -1,4 +1,4 @@
-/** A port on which a spec answers other members as it wants, or not at all. */
+/** A port on which a spec answers other members with arbitrary bytes, or not at all. */
 
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -8,7 +8,7 @@ import { frameBytes } from "./raw-peer.ts";
 export class RawAcceptor {
   readonly #server: Server;
   readonly sockets: Socket[] = [];
-  /** Called with each connection that says something for the first time. */
+  /** Called with each connection when its first bytes arrive. */
   onHello: (socket: Socket) => void = () => {};
 
   private constructor(server: Server) {
@@ -21,7 +21,7 @@ export class RawAcceptor {
     });
   }
 
-  /** @param options `allowHalfOpen`: connections stay when the other side has ended its half */
+  /** @param options `allowHalfOpen`: connections stay when the other side has ended its half. */
   static async open(options: { readonly allowHalfOpen?: boolean } = {}): Promise<RawAcceptor> {
     const server = createServer(options);
     server.listen(0, "127.0.0.1");

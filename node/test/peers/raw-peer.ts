@@ -1,4 +1,4 @@
-/** A connection to the port of a member on which a spec says exactly what it wants, and sees all that comes back. */
+/** A connection to the port of a member on which a spec sends arbitrary bytes, and sees everything that comes back. */
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -11,7 +11,7 @@ import { CLUSTER_ID, incarnationOf, TOKEN } from "./peer-member-double.ts";
 /** Header and four numbers. */
 const ANSWER_FRAME_BYTES = 12 + 4 * 8;
 
-/** A frame, put together without the code that is under test. */
+/** A frame, built without the code under test. */
 export function frameBytes(type: number, body: Uint8Array): Buffer {
   const bytes = Buffer.alloc(12 + body.length);
   bytes.writeUInt32BE(body.length, 0);
@@ -31,7 +31,7 @@ export class RawPeer {
     socket.on("data", (chunk: Buffer) => {
       this.#received = Buffer.concat([this.#received, chunk]);
     });
-    // A reset is one of the ways in which the other side may end it: "close" follows.
+    // The other side may end the connection by a reset: "close" follows.
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
       this.#closed = true;
@@ -44,7 +44,7 @@ export class RawPeer {
     return new RawPeer(socket);
   }
 
-  /** Everything that came back. */
+  /** All received bytes. */
   get received(): Buffer {
     return this.#received;
   }
@@ -73,7 +73,7 @@ export class RawPeer {
   }
 }
 
-/** A Hello from member 2 that is right in everything. */
+/** A Hello from member 2 that is right in every field. */
 export function helloTo(target: number, changes: Partial<Hello> = {}): Hello {
   return {
     protocol: { min: 2, max: 2 },

@@ -1,11 +1,11 @@
-/** Authorities and certificates for specs, made with the openssl command when they are needed. */
+/** Authorities and certificates for specs, made on demand with the openssl command. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TlsFilePaths } from "../../src/peers/index.ts";
 
-/** Why there can be no certificates here, or null if there can. */
+/** Why this machine cannot make certificates, or null if it can. */
 export function whyNoCertificates(): string | null {
   const { status } = spawnSync("openssl", ["version"], { stdio: "ignore" });
   return status === 0 ? null : "the openssl command is missing";

@@ -1,4 +1,4 @@
-/** A member that listens on every address is reached by each address family that its network has. */
+/** A member that listens on every address can be reached at each address family of its network. */
 
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const [IPV4, IPV6] = ["10.7.0.7", "fd00::7"];
 const PORTS = ["grpc", "http", "peer", "admin", "health"];
 /** A network namespace of its own, which ends with the process. */
 const ALONE = ["unshare", "--map-root-user", "--net"];
-/** Prints for each address that it is given whether a connection to it comes about. */
+/** Prints, for each address in its arguments, whether a connection succeeds. */
 const DIAL = `
 const { connect } = require("node:net");
 Promise.all(process.argv.slice(1).map((address) => new Promise((resolve) => {
@@ -27,7 +27,7 @@ interface Place {
   readonly title: string;
   /** Commands that give the namespace its addresses. */
   readonly setup: readonly string[];
-  /** Turns into what follows. */
+  /** The command that replaces itself with the rest. */
   readonly through: readonly string[];
   readonly reached: readonly string[];
 }
@@ -43,7 +43,7 @@ const places: readonly Place[] = [
   },
   {
     title: "in a network with IPv6 and IPv4",
-    // Members do not depend on what a socket of IPv6 takes by itself.
+    // Members do not depend on the system's default for IPv6 sockets.
     setup: [addIpv4, addIpv6, "echo 1 > /proc/sys/net/ipv6/bindv6only"],
     through: [],
     reached: [IPV4, IPV6],
@@ -73,7 +73,7 @@ describe("a member that listens on every address", function () {
     directories.removeAll();
   });
 
-  /** Skips the test where these commands cannot turn into another. */
+  /** Skips the test if these commands cannot start another one. */
   function requirePossible(current: Context, [program = "", ...args]: readonly string[]): void {
     const { status, stderr, error } = spawnSync(program, [...args, "true"], { encoding: "utf8" });
     if (status !== 0) {
@@ -87,7 +87,7 @@ describe("a member that listens on every address", function () {
     return [...ALONE, "sh", "-c", script, "sh", ...through];
   }
 
-  /** In the network of a process: for each address, whether it is reached. */
+  /** Dials from the network of a process: for each address, whether it can be reached. */
   function dial({ pid }: TestProcess, addresses: readonly string[]): boolean[] {
     const inside = ["--target", String(pid), "--user", "--net", "--preserve-credentials"];
     const { stdout, stderr } = spawnSync("nsenter", [...inside, process.execPath, "--eval", DIAL, "--", ...addresses], {
@@ -97,7 +97,7 @@ describe("a member that listens on every address", function () {
     return JSON.parse(stdout);
   }
 
-  it("serves gRPC at a name that has addresses of both families, on a kernel without it", async function () {
+  it("serves gRPC at a name with addresses of both families, on a kernel without IPv6", async function () {
     const directory = directories.make();
     const hosts = join(directory, "hosts");
     writeFileSync(hosts, "127.0.0.1 both.example\n::1 both.example\n");

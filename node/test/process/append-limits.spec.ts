@@ -1,11 +1,14 @@
-/** Rate limits of appends at the HTTP port of a real member: a batch counts once, and an append beyond the limit is 429. */
+/**
+ * Rate limits of appends at the HTTP port of a real member: a batch counts once, and an append beyond the limit gets
+ * 429.
+ */
 
 import { join } from "node:path";
 import { expect } from "chai";
 import { type Listening, MemberUnderTest, TemporaryDirectories } from "../harness/index.ts";
 
 const REQUESTS = 6;
-/** Long enough that nothing comes back while the test runs. */
+/** Long enough that no quota returns during the test. */
 const WINDOW_SECS = 36_000;
 const EVENTS = 5_000;
 
@@ -66,7 +69,7 @@ describe("the rate limit of appends", function () {
       expect(Number(attempt.headers.get("Retry-After"))).within(1, WINDOW_SECS / REQUESTS);
     }
     await member.kill();
-    // On the same data, without a limit: nothing of what was refused is there.
+    // On the same data without a limit: the refused events are not there.
     member = new MemberUnderTest(directory);
     listening = await member.start();
     const { status, body } = await send("GET", path);

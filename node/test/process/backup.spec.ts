@@ -19,7 +19,7 @@ import {
 
 const VALUE = Buffer.alloc(900_000, "value");
 
-/** All pieces of a stream of the state. */
+/** All messages of a streamed snapshot. */
 function snapshotOf(address: string, adminToken: string): Promise<SnapshotResponse[]> {
   const { path, requestSerialize, responseDeserialize } = serviceDefinitions.ClusterAdminService.snapshot;
   const client = new GrpcClient(address, credentials.createInsecure());
@@ -72,7 +72,7 @@ describe("backups of a member", function () {
     directories.removeAll();
   });
 
-  it("stream a snapshot with all that was acknowledged, that a reader accepts", async () => {
+  it("stream a snapshot with every acknowledged write, which a reader accepts", async () => {
     const pieces = await snapshotOf(listening.admin, member.adminToken);
     const [first, last] = [pieces[0], pieces.at(-1)];
     expect(pieces.map((piece) => piece.last)).to.deep.equal([...Array(pieces.length - 1).fill(false), true]);

@@ -9,11 +9,11 @@ const { getKey, putKey } = serviceDefinitions.KeyValueService;
 const { getStatus } = serviceDefinitions.ClusterAdminService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
-/** Of which clients get half. */
+/** Number of file descriptors; clients get half. */
 const FEW = 256;
 const START_MS = 60_000;
 
-/** Only Linux tells and changes what another process may open. */
+/** Only Linux shows and changes the limit of another process. */
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 onLinux("a member whose file descriptors are used up", () => {
@@ -72,7 +72,7 @@ onLinux("a member whose file descriptors are used up", () => {
     await until("a line in the log", () => member.process.stdout.includes("a connection was refused"));
     expect(descriptors()).to.be.below(FEW);
     expect((await owner.call(putKey, PUT)).code).to.equal("OK");
-    // A member is not ready for a moment while its event loop is late, as it may be after so many connections at once.
+    // A member is not ready for a moment while its event loop is late, which many connections at once may cause.
     await until("the member to be ready", async () => (await fetch(`http://${listening.health}/readyz`)).ok);
     const metrics = await (await fetch(`http://${listening.health}/metrics`)).text();
     expect(metrics).to.match(/quoin_connections_refused_total\{port="http",limit="descriptors"[^}]*\} [1-9]/);
@@ -91,9 +91,9 @@ onLinux("a member whose file descriptors are used up", () => {
     }
     await until("the refusals", () => sockets.some(({ destroyed }) => destroyed));
     await until("a line in the log", () => member.process.stdout.includes("no file descriptors are left"));
-    // Tokens that are not known have to be read from their file.
+    // Unknown tokens must be read from their file.
     writeFileSync(member.adminTokenFile, `${member.adminToken}\nanother\n`);
-    expect((await admin.call(getStatus, {})).code, "may be asked again").to.equal("UNAVAILABLE");
+    expect((await admin.call(getStatus, {})).code, "may be retried").to.equal("UNAVAILABLE");
     expect((await owner.call(putKey, PUT)).code).to.equal("OK");
     expect((await owner.call(getKey, GET)).code).to.equal("OK");
     expect(member.process.hasEnded).to.equal(false);

@@ -1,4 +1,4 @@
-/** A leader that is told to stop while everything is in use (S47). */
+/** A leader that is stopped while everything is in use (S47). */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
 import {
@@ -20,10 +20,10 @@ const watchHealth = healthService.Watch as unknown as MethodDefinition<{ service
 
 const LOCK = { namespace: "default", name: "held" };
 const WRITERS = 4;
-/** What Kubernetes gives a container to end. */
+/** The time that Kubernetes gives a container to end. */
 const GRACE_MS = 30_000;
 
-describe("a leader that is told to stop", function () {
+describe("a leader that is stopped", function () {
   this.timeout(120_000);
   let cluster: ClusterUnderTest;
   let callers: GrpcCaller[];
@@ -66,7 +66,7 @@ describe("a leader that is told to stop", function () {
     return { status: response.status, text: await response.text() };
   }
 
-  it("S47: says so first, hands over, finishes what runs, ends its watches where they can go on, and exits with 0", async () => {
+  it("S47: reports it, hands over, finishes open calls, ends watches where they can resume, and exits with 0", async () => {
     const leader = await cluster.leader();
     const [caller, elsewhere] = await Promise.all([leader, await cluster.follower()].map(callerAt));
     if (caller === undefined || elsewhere === undefined) {
@@ -86,7 +86,7 @@ describe("a leader that is told to stop", function () {
       isAnswered = true;
     });
     const writing = Array.from({ length: WRITERS }, (_, at) => writeOn(caller, `w${at}`));
-    await watch.until("writes to be told", (messages) => messages.flatMap(({ events }) => events).length > WRITERS);
+    await watch.until("writes to arrive", (messages) => messages.flatMap(({ events }) => events).length > WRITERS);
     expect((await readiness(leader)).status).to.equal(200);
 
     const stoppedMs = performance.now();
@@ -104,7 +104,7 @@ describe("a leader that is told to stop", function () {
     expect(last).to.deep.include({ progress: true, events: [] });
     const resumeRevision = BigInt(end.details?.metadata.get("resume_revision") ?? 0);
     expect(resumeRevision).to.equal((last?.revision ?? 0n) + 1n);
-    // Still there, for the one call that runs, and still saying that nobody should come.
+    // Still there, for the one open call, and still reporting that it is not ready.
     expect((await readiness(leader)).status).to.equal(503);
     const release = { ...LOCK, fencingToken: held.response?.fencingToken ?? 0n };
     expect((await elsewhere.call(releaseLock, ReleaseLockRequest.fromPartial(release))).code).to.equal("OK");
@@ -142,10 +142,10 @@ describe("a leader that is told to stop", function () {
   });
 });
 
-describe("a leader that is told to stop, and to linger", function () {
+describe("a leader that is stopped and lingers", function () {
   this.timeout(120_000);
 
-  it("serves new connections as a follower after the handover, and says all the time that nobody should come", async () => {
+  it("serves new connections as a follower after the handover, and reports all the time that it is not ready", async () => {
     const cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags: ["--linger-ms", "4000"] }) });
     try {
       const leader = await cluster.leader();

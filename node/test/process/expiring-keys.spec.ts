@@ -1,6 +1,6 @@
 /**
- * API keys past their `expires_in_days`, at the real HTTP and gRPC ports of a real member on a real disk. The member runs
- * in this process, because its wall clock is moved by days; everything else of it is as in a process of its own.
+ * API keys past their `expires_in_days`, at the real HTTP and gRPC ports of a real member on a real disk. The member
+ * runs in this process, because the test moves its wall clock by days. Everything else is as in a process of its own.
  */
 
 import { once } from "node:events";
@@ -127,7 +127,7 @@ describe("API keys that expire", function () {
     return caller;
   }
 
-  /** A key that is good for so many days, and a token of the owner. */
+  /** A key with a lifetime of this many days, and a token of the owner. */
   async function makeKey(days: number) {
     const { body: exchanged } = await ask("POST /auth/token", { api_key: secrets.apiKey });
     const owner: string = exchanged.access_token;
@@ -143,7 +143,7 @@ describe("API keys that expire", function () {
     expect(whole.status).equal(200);
     expect(whole.body.expires_in, "never beyond the key").within(86_300, 86_400);
 
-    // Less than an hour before its end: a new token is not good for an hour.
+    // Less than an hour before its end, so a new token lasts less than an hour.
     aheadMs = expiresMs - Date.now() - 600_000;
     const late = await ask("POST /auth/token", { api_key: key });
     expect(late.status).equal(200);

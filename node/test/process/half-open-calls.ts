@@ -1,6 +1,7 @@
 /**
- * `node node/test/process/half-open-calls.ts --connections 21 --streams 12000`: what calls without a message and without
- * a token do to a member with a heap of 1 GiB, and to another client's writes. Prints memory and the latency of writes.
+ * `node node/test/process/half-open-calls.ts --connections 21 --streams 12000`: the effect of calls without a message
+ * and without a token on a member with a heap of 1 GiB, and on another client's writes. Prints memory and the latency
+ * of writes.
  */
 
 import { readFileSync } from "node:fs";
@@ -19,7 +20,7 @@ import {
 const { putKey } = serviceDefinitions.KeyValueService;
 const HEAP_MEBIBYTES = 1024;
 const CALLS_PER_STEP = 500;
-/** Another address than that of the client whose writes are measured. */
+/** Another address than that of the client with the measured writes. */
 const ATTACKER = "127.0.0.2";
 const PHASE_MS = 10_000;
 
@@ -28,7 +29,7 @@ const { values } = parseArgs({
     connections: { type: "string", default: "21" },
     streams: { type: "string", default: "12000" },
     seconds: { type: "string", default: "75" },
-    /** Only attacks, the member at this port. */
+    /** Only attacks the member at this port. */
     attack: { type: "string" },
   },
 });

@@ -1,4 +1,4 @@
-/** What /livez and /readyz say about real members when something is wrong. */
+/** The answers of /livez and /readyz of real members when something is wrong. */
 
 import { expect } from "chai";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
@@ -18,7 +18,7 @@ describe("the health of real members", function () {
     return { status: response.status, text: await response.text() };
   }
 
-  /** Waits until a check fails, and returns its line; everything says 503 then but /livez. */
+  /** Waits until a check fails, and returns its line. Everything but /livez then answers 503. */
   async function failureOf(member: ClusterMember, check: string): Promise<string> {
     const line = await until(`${check} to fail`, async () => {
       const { text } = await ask(member, "/readyz?verbose");
@@ -45,7 +45,7 @@ describe("the health of real members", function () {
     }
   });
 
-  it("fails for want of a leader where a majority is gone, and passes when it is back", async () => {
+  it("fails without a leader when a majority is gone, and passes when it is back", async () => {
     const [left, ...others] = cluster.members as [ClusterMember, ClusterMember, ClusterMember];
     for (const other of others) {
       other.pause();
@@ -59,7 +59,7 @@ describe("the health of real members", function () {
     await cluster.untilReady();
   });
 
-  it("fails for a member that has no vote, as long as it has none", async () => {
+  it("fails for a member while it has no vote", async () => {
     await cluster.add("q-3");
     const learner = cluster.member("q-3");
     expect(await failureOf(learner, "voter")).to.equal("[-]voter failed: this member has no vote");

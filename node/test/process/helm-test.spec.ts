@@ -1,4 +1,4 @@
-/** What `helm test` runs in a pod, at a real member: it passes, again and again, and fails when something is wrong. */
+/** The script of `helm test`, run against a real member: it passes repeatedly, and fails when something is wrong. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { ClusterUnderTest } from "../harness/index.ts";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const SCRIPT = readFileSync(path.join(ROOT, "charts/quoin-cluster/files/test.sh"), "utf8");
 
-/** As the pod runs it. */
+/** Runs the script as the pod does. */
 function runScript(environment: Readonly<Record<string, string>>): Promise<{ failed: boolean; output: string }> {
   const bin = path.join(ROOT, "node_modules/.bin");
   const env = { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH}`, ...environment };
@@ -21,7 +21,7 @@ function runScript(environment: Readonly<Record<string, string>>): Promise<{ fai
 }
 
 describe("the test of an installed cluster", () => {
-  it("passes through each Service, again too, and fails with a key that nobody gave out", async function () {
+  it("passes through each Service, repeatedly, and fails with an unknown key", async function () {
     this.timeout(240_000);
     await ClusterUnderTest.with(1, async ({ members: [member], secrets }) => {
       const { host = "", ports } = member ?? {};

@@ -1,11 +1,11 @@
-/** Attacks of a few seconds on a member, of each kind that `node node/test/http2/hostile.ts` makes longer and larger. */
+/** Attacks of a few seconds on a member. `node node/test/http2/hostile.ts` makes each of them longer and larger. */
 import { expect } from "chai";
 import { TemporaryDirectories } from "../harness/index.ts";
 import { ATTACKS, SHORT_SCALE, Siege } from "../http2/hostile/index.ts";
 
 const START_MS = 60_000;
 
-/** Only Linux tells what another process uses, and has all of 127.0.0.0/8. */
+/** Only Linux shows the resources of another process, and has all of 127.0.0.0/8. */
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 onLinux("a member that is attacked while another client writes and reads", () => {
@@ -23,7 +23,7 @@ onLinux("a member that is attacked while another client writes and reads", () =>
   });
 
   for (const attack of ATTACKS) {
-    it(`stands ${attack.name}`, async () => {
+    it(`withstands ${attack.name}`, async () => {
       const { complaints } = await siege.attack(attack, SHORT_SCALE);
       expect(complaints).to.deep.equal([]);
     });

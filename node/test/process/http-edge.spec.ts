@@ -1,4 +1,4 @@
-/** What clients do to the HTTP port of a real member that no client should: it answers, or cuts off, and stays small. */
+/** Misuse of the HTTP port of a real member: the member answers, or closes the connection, and stays small. */
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { type Listening, MemberUnderTest, TemporaryDirectories, until } from "..
 import { RawConnection } from "../index.ts";
 
 const MIB = 1024 * 1024;
-/** What a member may grow by while it is sent far more; garbage that nobody has collected yet is in it. */
+/** Limit for the growth of a member that is sent far more data; it includes uncollected garbage. */
 const GROWTH_BYTES_MAX = 96 * MIB;
 const FAILURES = 5;
 
@@ -49,7 +49,7 @@ describe("the HTTP port of a member", function () {
     return `${lines.join("\r\n")}\r\n\r\n`;
   }
 
-  /** Bytes of memory that the process has. */
+  /** Memory of the process in bytes. */
   function memoryBytes(): number {
     return Number(execFileSync("ps", ["-o", "rss=", "-p", `${member.process.pid}`], { encoding: "utf8" })) * 1024;
   }
@@ -60,7 +60,7 @@ describe("the HTTP port of a member", function () {
     expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([status, code]);
   }
 
-  it("refuses 20 MiB of JSON without holding them, announced or not (S45)", async () => {
+  it("refuses 20 MiB of JSON without keeping them in memory, announced or not (S45)", async () => {
     const announced = await open();
     announced.send(post([`Content-Length: ${20 * MIB}`]));
     expect(await announced.until(/\}$/)).to.match(/^HTTP\/1\.1 413 [\s\S]*API-Version: v1[\s\S]*payload_too_large/);
@@ -81,7 +81,7 @@ describe("the HTTP port of a member", function () {
     expect(memoryBytes() - before).to.be.below(GROWTH_BYTES_MAX);
   });
 
-  it("holds what arrives, not what is announced, and no more for small pieces", async () => {
+  it("keeps in memory what arrives, not what is announced, and no more for small pieces", async () => {
     const before = memoryBytes();
     const waiting = await Promise.all(Array.from({ length: 500 }, open));
     for (const connection of waiting) {
@@ -96,14 +96,14 @@ describe("the HTTP port of a member", function () {
     expect(memoryBytes() - before).to.be.below(GROWTH_BYTES_MAX);
   });
 
-  it("gives up bodies and headers that do not come, and answers others meanwhile", async () => {
+  it("gives up missing bodies and headers, and answers other requests meanwhile", async () => {
     const [noHead, slowHead, stalled] = [await open(), await open(), await open()];
     slowHead.send("GET /livez HTTP/1.1\r\nHost: x\r\nX: ");
     stalled.send(post(["Content-Length: 100"]));
     stalled.send('{"api_key":');
     expect((await fetch(`http://${listening.http}/livez`)).status).to.equal(200);
     const problem = /^HTTP\/1\.1 400 [\s\S]*API-Version: v1[\s\S]*did not arrive in time/;
-    // Slowly is no better than not at all.
+    // Slow headers are treated like missing ones.
     const drip = async (): Promise<void> => {
       await until("the headers to be given up", () => {
         slowHead.send("x");
@@ -132,7 +132,7 @@ describe("the HTTP port of a member", function () {
     });
   }
 
-  it("survives clients that leave in the middle of anything", async () => {
+  it("survives clients that leave at any point", async () => {
     for (const part of ["", "POST /au", post(["Content-Length: 50"]), `${post(["Content-Length: 50"])}{"api_`]) {
       const connection = await open();
       connection.send(part);
@@ -140,14 +140,14 @@ describe("the HTTP port of a member", function () {
     }
   });
 
-  it("says what it serves, and refuses the rest", async () => {
+  it("lists what it serves, and refuses the rest", async () => {
     const document = (await (await fetch(`http://${listening.http}/openapi.json`)).json()) as { paths: object };
     expect(Object.keys(document.paths)).to.include.members(["/auth/token", "/livez", "/readyz", "/openapi.json"]);
     await expectError(await fetch(`http://${listening.http}/%FF`), 404, "not_found");
     await expectError(await fetch(`http://${listening.http}/auth/token`, { method: "PUT" }), 405, "method_not_allowed");
   });
 
-  it("lets nobody try out keys, and says when to come back", async () => {
+  it("limits guesses of keys, and says when to retry", async () => {
     const exchange = () =>
       fetch(`http://${listening.http}/auth/token`, {
         method: "POST",

@@ -1,4 +1,4 @@
-/** The program of a member that joins a cluster: what it says, and how it ends when it does not belong there any more. */
+/** The program of a joining member: its output, and how it ends when it does not belong to the cluster any more. */
 
 import { X509Certificate } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -103,7 +103,7 @@ describe("the program of a member that joins", function () {
     ["::1", "*"],
     ["::1", "[::1]"],
   ] as const) {
-    it(`is reached at ${hint}, which it tells while its name is unknown, when it listens at ${host}`, async function () {
+    it(`is reached at ${hint}, which it reports while its name is unknown, when it listens at ${host}`, async function () {
       if (!addressesOfMachine().includes(hint)) {
         console.log(`      skipped: this machine has no ${hint}`);
         this.skip();
@@ -114,7 +114,7 @@ describe("the program of a member that joins", function () {
         ...(["data", "--peer", `${host}:${port}`, "--advertise-peer", `q-1.invalid:${port}`] as const),
         ...["--dial-hint", hint],
       );
-      // It is there only once the founder has sent it what makes it a member.
+      // It is there only after the founder has sent the entry that makes it a member.
       await joiner.untilPrinted('"state":"RUNNING"');
       const record = readCluster(founder.replica.state)?.members.find(({ name }) => name === "q-1");
       expect(record?.address.peerEndpoint).to.equal(`q-1.invalid:${port}`);

@@ -1,7 +1,7 @@
 /**
- * `node node/test/process/login-storm.ts --seconds 40 --rate 5`: how one member answers good logins, and how fast it puts
- * keys, before and during a storm of logins with made-up e-mail addresses. `--addresses 50` has the storm come from so
- * many client addresses. Prints the figures; Linux only, because it needs the whole network 127.0.0.0/8.
+ * `node node/test/process/login-storm.ts --seconds 40 --rate 5`: how one member answers valid logins, and how fast it
+ * puts keys, before and during a storm of logins with invented e-mail addresses. With `--addresses 50`, the storm comes
+ * from this many client addresses. Prints the figures; Linux only, because it needs the whole network 127.0.0.0/8.
  */
 
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { MemberUnderTest, pause, TemporaryDirectories, until } from "../harness/
 const OWNER = { email: "owner@quoin.test", password: "a long password" };
 const OTHER = { email: "ada@quoin.test", password: "another long password" };
 const HOMES = { owner: "127.0.1.1", travelling: "127.0.1.2", other: "127.0.1.3" };
-/** A login of each person who has a password, once in so many milliseconds. */
+/** Interval of logins of each person with a password. */
 const LOGIN_INTERVAL_MS = 4_000;
 const PUTS_AT_A_TIME = 4;
 const QUIET_MS = 5_000;
@@ -85,7 +85,7 @@ try {
 
   let untilMs = performance.now() + QUIET_MS;
   const isOver = () => performance.now() > untilMs;
-  // From now on the member knows where the owner is at home.
+  // From now on the member knows the owner's usual address.
   console.log(`owner before: ${(await post("/auth/login", OWNER, HOMES.owner)).status}`);
   console.log(`quiet: ${describePuts(await puts(isOver))}`);
 

@@ -1,4 +1,4 @@
-/** What members log: lines that programs can read, each request recognisable, and never a secret. */
+/** The logs of members: lines that programs can parse, every request identifiable, and never a secret. */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { GetStatusRequest, PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
@@ -46,7 +46,7 @@ describe("the log of a member", function () {
     return caller;
   }
 
-  /** Lines with this message, once there is one that the condition holds for. */
+  /** Lines with this message, once one of them fulfils the condition. */
   async function linesOf(msg: string, isThere: (line: Record<string, unknown>) => boolean) {
     return until(`a line "${msg}"`, () => {
       const lines = member.logLines.filter((line) => line.msg === msg);
@@ -87,8 +87,8 @@ describe("the log of a member", function () {
     const line = lines.find(({ requestId }) => requestId === id);
     expect(line).to.include({ level: "debug", protocol: "grpc", method: putKey.path, status: "OK", reason: "" });
     expect(line?.durationMs).to.be.a("number");
-    // A second has so many lines about slow requests, and others may have had them.
-    const slow = await until("a slow put to be told", async () => {
+    // One second has at most this many lines about slow requests, and other requests may have used them.
+    const slow = await until("a slow put to be logged", async () => {
       await owner.call(putKey, put);
       return member.logLines.find(({ msg, method }) => msg === "slow request" && method === putKey.path);
     });
@@ -101,7 +101,7 @@ describe("the log of a member", function () {
     });
   });
 
-  it("never holds a secret, whatever is done with it, right or wrong", async () => {
+  it("never contains a secret, after right and wrong uses of it", async () => {
     const { apiKey, password, adminToken, joinToken } = cluster.secrets;
     const token = await cluster.tokens.token();
     const wrongKey = generateApiKey();

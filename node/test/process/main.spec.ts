@@ -1,4 +1,4 @@
-/** The program of one member: how it starts, what it says, how it ends. */
+/** The program of one member: its start, its output, its end. */
 
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -203,7 +203,7 @@ describe("the program of a member", function () {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("finishes and ends with exit code 0 when it is told to, whoever tells it", async () => {
+  it("finishes its work and ends with exit code 0 on each signal to stop", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const member = new MemberUnderTest(directories.make());
       try {

@@ -1,4 +1,4 @@
-/** `quoin-node reset-owner`: a lost owner of a stopped member comes back, and no other directory is changed. */
+/** `quoin-node reset-owner`: restores access for the owner of a stopped member, and changes no other directory. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -88,7 +88,7 @@ describe("the reset of the owner on a stopped member", function () {
     const before = await member.start();
     const oldToken = await tokenOfLogin(before, OLD_PASSWORD);
     expect(await listKeys(before, oldToken)).to.equal(200);
-    // As after a crash: what is applied last is in the log alone.
+    // As after a crash: the last applied entries are in the log alone.
     await member.kill();
 
     const apiKey = generateApiKey();

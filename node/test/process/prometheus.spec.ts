@@ -1,6 +1,6 @@
 /**
- * A real Prometheus at real members: its promtool finds nothing wrong with what they tell and with the alerts of
- * docs/monitoring.md, and it scrapes all of them. Skipped, and said so, where it is not installed.
+ * A real Prometheus against real members. Its promtool finds no error in their metrics and in the alerts of
+ * docs/monitoring.md, and the server scrapes all of them. Skipped, with a message, where it is not installed.
  */
 
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
@@ -19,7 +19,7 @@ const { watchKeys } = serviceDefinitions.WatchService;
 const LOCK = { namespace: "default", name: "a-lock" };
 const KEYS = 7;
 
-/** The rules as docs/monitoring.md shows them. */
+/** The rules in docs/monitoring.md. */
 function documentedRules(): string {
   const blocks = [...readFileSync(MONITORING, "utf8").matchAll(/^```yaml\n(.*?)^```$/gms)].map(
     ([, text]) => text ?? "",
@@ -31,7 +31,7 @@ function documentedRules(): string {
   return rules;
 }
 
-/** What promtool says about an input or a file. */
+/** The output of promtool about an input or a file. */
 function promtool(args: readonly string[], input = ""): Promise<{ failed: boolean; output: string }> {
   return new Promise((resolve) => {
     const child = execFile("promtool", args, (error, stdout, stderr) => {
@@ -41,7 +41,7 @@ function promtool(args: readonly string[], input = ""): Promise<{ failed: boolea
   });
 }
 
-/** A Prometheus on a port that it chose, with everything that it writes in a directory of the test. */
+/** A Prometheus on a port that it chose, with all of its files in a directory of the test. */
 class Prometheus {
   readonly #process: ChildProcess;
   #output = "";
@@ -78,7 +78,7 @@ class Prometheus {
     });
   }
 
-  /** What its HTTP API answers. */
+  /** The answer of its HTTP API. */
   async ask<Data>(path: string): Promise<Data> {
     const address = await until("Prometheus to listen", () => {
       if (this.#hasEnded) {
@@ -89,13 +89,13 @@ class Prometheus {
     const answer = await until("Prometheus to be ready", async () => {
       const response = await fetch(`http://${address}/api/v1/${path}`);
       const text = await response.text();
-      // Before it has read its files it answers everything so, and in plain text.
+      // Before it has read its files, it answers everything with 503, in plain text.
       return response.status !== 503 && (JSON.parse(text) as { data: Data });
     });
     return answer.data;
   }
 
-  /** The one number that a query comes to; null while there is none. */
+  /** The single number that a query returns; null while there is none. */
   async valueOf(query: string): Promise<number | null> {
     const { result } = await this.ask<{ result: { value: [number, string] }[] }>(
       `query?query=${encodeURIComponent(query)}`,
@@ -159,7 +159,7 @@ describe("a real Prometheus at three members", function () {
     return (await fetch(`http://${host}:${port}/metrics`)).text();
   }
 
-  it("has nothing to say against what each member tells", async () => {
+  it("finds no error in the metrics of each member", async () => {
     for (const member of members()) {
       const text = await metricsOf(member);
       expect(await promtool(["check", "metrics"], text)).to.deep.equal({ failed: false, output: "" });
@@ -169,7 +169,7 @@ describe("a real Prometheus at three members", function () {
     }
   });
 
-  it("is told nothing that clients have chosen, on either port", async () => {
+  it("gets no text that clients have chosen, on either port", async () => {
     for (const member of members()) {
       for (const port of [member.ports.health, member.ports.http]) {
         const text = await metricsOf(member, port);
@@ -179,7 +179,7 @@ describe("a real Prometheus at three members", function () {
     }
   });
 
-  it("takes the alerts of docs/monitoring.md, which speak of metrics that there are", async () => {
+  it("accepts the alerts of docs/monitoring.md, which use existing metrics", async () => {
     const file = join(directories.make(), "rules.yml");
     writeFileSync(file, documentedRules());
     const { failed, output } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", file]);
@@ -193,7 +193,7 @@ describe("a real Prometheus at three members", function () {
     expect([...used].filter((name) => !known.has(name))).to.deep.equal([]);
   });
 
-  it("scrapes all of them, and answers what they have told", async () => {
+  it("scrapes all of them, and answers with their values", async () => {
     const targets = members().map(({ host, ports }) => `${host}:${ports.health}`);
     const server = new Prometheus(directories.make(), targets);
     prometheus = server;

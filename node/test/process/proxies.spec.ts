@@ -1,4 +1,4 @@
-/** Clients that reach a real member through proxies: each counts by the address of its own, and hinders no other one. */
+/** Clients that reach a real member through proxies: each counts under its own address, and hinders no other client. */
 
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -76,7 +76,7 @@ describe("a member behind proxies", function () {
       expect(await post("/auth/token", { api_key: generateApiKey() }, STRANGER)).equal(401);
     });
 
-    it("lets people in, known there or not, while a stranger floods it with made-up accounts", async () => {
+    it("lets people in, from known and new addresses, while a stranger floods it with invented accounts", async () => {
       expect(await post("/auth/login", OWNER, HOME)).equal(200);
       const flood = Array.from({ length: FLOOD }, (_, at) => {
         return post("/auth/login", { email: `made-up-${at}@quoin.test`, password: "a wrong password" }, STRANGER);

@@ -1,4 +1,7 @@
-/** Quotas at a real member, by gRPC and by HTTP: what is beyond a limit is refused, and what is given back makes room. */
+/**
+ * Quotas at a real member, by gRPC and by HTTP: requests beyond a limit are refused, and freed resources can be used
+ * again.
+ */
 
 import { type Client, QuoinError } from "@quoin/client";
 import { expect } from "chai";
@@ -106,7 +109,7 @@ describe("quotas of a member", function () {
     expect((await http("DELETE", `/logs/${logId}`)).status).to.equal(200);
     expect((await http("POST", "/logs", { name: "two", namespace: NAMESPACE })).status).to.equal(201);
 
-    // The owner has the key that the cluster was founded with.
+    // The owner has the API key of the founding.
     await set({ "quota.user.api_keys": 2 });
     const key = await client.keys.create("second");
     const full = await http("POST", "/keys", { name: "third" });
@@ -116,7 +119,7 @@ describe("quotas of a member", function () {
     expect((await http("POST", "/keys", { name: "third" })).status).to.equal(201);
   });
 
-  it("refuse a tail that watches leave no room for, and a watch that tails leave no room for", async () => {
+  it("count watches and tails together: too many of one kind leave none of the other", async () => {
     await limit("event_logs", 10);
     const { body } = await http("POST", "/logs", { name: "tailed", namespace: NAMESPACE });
     const { log_id: logId } = body as { log_id: string };

@@ -1,4 +1,7 @@
-/** A member whose ports for clients speak TLS: with what it shows, to whom, and while that is replaced. */
+/**
+ * A member whose client ports use TLS: its certificates, the clients that it accepts, and the replacement of
+ * certificates.
+ */
 
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
@@ -63,7 +66,7 @@ onEachHost("TLS towards clients", function (host) {
     directories.removeAll();
   });
 
-  /** Trusts the authority, and shows what it has issued. */
+  /** Trusts this authority, and uses a certificate that it has issued. */
   function tlsOf(trusted: TestAuthority, own: { readonly certificate: string; readonly key: string }): TlsOptions {
     const read = (path: string) => readFileSync(path, "utf8");
     return { ca: read(trusted.certificate), certificate: read(own.certificate), key: read(own.key) };
@@ -104,7 +107,7 @@ onEachHost("TLS towards clients", function (host) {
     });
   }
 
-  /** The certificate that a new connection is shown. */
+  /** The certificate that a new connection gets. */
   function shownAt(address: string): Promise<PeerCertificate> {
     const [host = "", port] = address.split(":");
     return new Promise((resolve, reject) => {
@@ -132,7 +135,7 @@ onEachHost("TLS towards clients", function (host) {
     expect(quoinctl.stdout).to.include("1");
   });
 
-  it("is not spoken with who shows no certificate, or that of a stranger", async () => {
+  it("refuses a client without a certificate, or with that of an unknown authority", async () => {
     const { ca } = clientTls;
     const stranger = new TestAuthority(directory, "stranger");
     for (const tls of [{ ca }, { ...tlsOf(stranger, stranger.issue("strange", [])), ca }]) {
@@ -150,7 +153,7 @@ onEachHost("TLS towards clients", function (host) {
     expect(await connection.untilClosed()).to.equal("");
   });
 
-  it("shows new connections what the files hold now, and keeps those that are open", async () => {
+  it("uses the present files for new connections, and keeps open connections", async () => {
     const old = clientWith(clientTls).keyValue;
     await old.put("default", "rotated", "before");
     const agent = new Agent({ keepAlive: true });
@@ -168,7 +171,7 @@ onEachHost("TLS towards clients", function (host) {
       await until("the new certificate to be shown", async () => (await shownAt(address)).subject.CN === "next-member");
     }
 
-    // Whoever trusts the old authority alone could not connect again.
+    // A client that trusts the old authority alone could not connect again.
     expect(Buffer.from((await old.get("default", "rotated")).value).toString()).to.equal("before");
     const again = await get("/livez", clientTls, agent);
     expect([again.status, again.socket === socket]).to.deep.equal([200, true]);

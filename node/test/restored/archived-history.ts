@@ -1,6 +1,6 @@
 /**
- * A history of a cluster, what its state was at each index, and its archive: snapshots, and segments of random lengths, of which
- * some do not say where they end.
+ * A history of a cluster with its state at each index, and its archive: snapshots, and segments of random lengths, some
+ * of which do not state where they end.
  */
 
 import { type BackupStore, type KeyRing, newObjectId, putSegment, putSnapshot, type Row } from "@quoin/backup";
@@ -8,16 +8,16 @@ import { entryTerm, entryWallMs } from "../../src/raft/index.ts";
 import type { RebuildPoint } from "../../src/rebuild/index.ts";
 import { CLUSTER_VERSION, type Progress } from "../../src/state/index.ts";
 
-/** How far the state is after an entry. */
+/** The progress of the state after an entry. */
 export type HistoryProgress = Pick<Progress, "appliedIndex" | "revision" | "digest" | "tickMs" | "wallMs">;
 
 export interface History {
   readonly clusterId: string;
   /** Entries; the first one has index 1. */
   readonly rows: readonly Uint8Array[];
-  /** By index; index 0 stands for nothing. */
+  /** By index; index 0 is undefined. */
   readonly progress: readonly (HistoryProgress | undefined)[];
-  /** All rows of the state after some of the entries, by their indexes. */
+  /** By index of some entries, all rows of the state after them. */
   readonly snapshots: ReadonlyMap<number, readonly Row[]>;
 }
 
@@ -30,7 +30,7 @@ export function numbersOf(seed: number): (below: number) => number {
   };
 }
 
-/** Writes all of the history from its first snapshot on. */
+/** Archives the whole history from its first snapshot on. */
 export async function archiveHistory(
   store: BackupStore,
   history: History,
@@ -67,7 +67,7 @@ export async function archiveHistory(
   }
 }
 
-/** The last index that the point asks for, from a snapshot at `from` on. */
+/** The last index within the point, from a snapshot at `from` on. */
 export function indexAt({ progress, rows }: History, from: number, point: RebuildPoint): number {
   let index = from;
   while (index < rows.length) {

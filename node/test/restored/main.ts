@@ -1,5 +1,5 @@
 /**
- * Restores a long history at many random points, longer than the test suite does it:
+ * Restores a long history at many random points, more than the test suite does:
  *
  *     npx node node/test/restored/main.ts --operations 100000 --points 200 --seed 1
  *

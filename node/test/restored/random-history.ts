@@ -1,6 +1,7 @@
 /**
- * A history of random operations on keys, locks, memory, event logs and settings, behind a script with entries of every kind;
- * written by the encoders of the product and applied to a real state machine. The same seed makes the same history.
+ * A history of random operations on keys, locks, memory, event logs and settings, after a script with entries of every
+ * kind. The encoders of the product write it, and it is applied to a real state machine. The same seed makes the same
+ * history.
  */
 
 import type { Row } from "@quoin/backup";
@@ -19,7 +20,7 @@ import { type History, type HistoryProgress, numbersOf } from "./archived-histor
 export interface RandomHistoryOptions {
   readonly seed: number;
   readonly operations: number;
-  /** How many snapshots of the state are kept, at random indexes; the first is behind the script. */
+  /** Number of snapshots of the state, at random indexes; the first is right after the script. */
   readonly snapshots: number;
 }
 
@@ -27,7 +28,7 @@ const KEYS = 2_000;
 const LOCKS = 12;
 const REGION_BYTES = 64 * 1024;
 const DUE_MAX = 64;
-/** A leader does its own work after so many operations. */
+/** A leader does its own work each time after this many operations. */
 const LEADER_INTERVAL = 50;
 const ELECTION_INTERVAL = 3_000;
 const PUT = { kind: "put-key", namespace: "default", expectedModRevision: undefined, returnPrevious: false } as const;
@@ -96,7 +97,7 @@ class RandomWriter {
     }
   }
 
-  /** What a leader proposes by itself. */
+  /** An operation that a leader proposes itself. */
   #lead(): void {
     const { store, tickMs, index, digest } = this.#log;
     const operations = [

@@ -1,6 +1,6 @@
 /**
- * Restores at random points of a history, by the code of `quoin-node restore`: the state that is rebuilt has the digest that the
- * cluster had at that index, and what is made of it opens as the data of a member.
+ * Restores at random points of a history, with the code of `quoin-node restore`. The rebuilt state has the digest that
+ * the cluster had at that index, and the result opens as the data of a member.
  */
 
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const REVISION_JUMP = 1_000_000;
 /** A number from 0 to below the limit. */
 type Below = (below: number) => number;
 
-/** A point of the history; revisions and times take turns. */
+/** A point of the history; revisions and times alternate. */
 export function randomPoint({ progress, rows, snapshots }: History, number: number, below: Below): RestorePoint {
   const first = Math.min(...snapshots.keys());
   const { revision, wallMs } = progress[first + below(rows.length - first + 1)] as HistoryProgress;
@@ -34,7 +34,7 @@ export interface RestoredPoint {
   readonly digestsCompared: number;
 }
 
-/** Restores from the store into the directory, and compares. Raises an error unless everything is as it was. */
+/** Restores from the store into the directory, and compares. Throws an error if anything differs. */
 export async function restorePoint(
   history: History,
   point: RestorePoint,

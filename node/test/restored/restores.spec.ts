@@ -10,7 +10,7 @@ import { randomPoint, restorePoint } from "./restored-points.ts";
 
 const OPERATIONS = 5_000;
 const POINTS = 20;
-/** The data of a member is opened at one point out of so many. */
+/** At one point in this many, the result is opened as the data of a member. */
 const OPENED_EACH = 5;
 const SEED = firstSeedOf(commitText(), "a history that is restored", 1);
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);

@@ -1,7 +1,6 @@
 /**
- * A process is killed at every step of joining, of a start that finds data lost, and of healing. The next one must
- * complete what was begun: never a member without its fence, never lost data that passes for none, and never a second
- * vote.
+ * A process is killed at every step of joining, of a start that finds lost data, and of healing. The next one must
+ * complete the step. There is never a member without its fence, never unnoticed data loss, and never a second vote.
  */
 
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +17,7 @@ const EMPTY = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 const { applied, appliedTerm, term, vote } = JOINED_MEMBER;
 const BEHIND_STATE = { first: applied + 1, prevTerm: appliedTerm, last: applied, lastTerm: appliedTerm };
 
-/** The places that joining passes, and how often. */
+/** The points that joining passes, and how often. */
 const JOINING = [
   ["file.write.before", 3],
   ["file.link.before", 1],
@@ -38,7 +37,7 @@ const JOINING = [
   ["found.identity.after", 1],
 ] as const;
 const DAMAGED = DAMAGE_CRASH_POINTS.map((mark) => [mark, 1] as const);
-/** What each such start passes beyond that: files that it writes, and its first write of the log. */
+/** Additional points of each such start: its files, and its first write of the log. */
 const WRITING = [
   ["file.rename.before", 1],
   ["file.rename.after", 1],
@@ -48,7 +47,7 @@ const WRITING = [
   ["fence.write.after", 1],
   ["log.ack.after", 1],
 ] as const;
-/** The first write of the log is that of the start, the fence of which the healing takes the mark is the second. */
+/** The start writes the log and the fence first; healing removes the mark with the second write of the fence. */
 const HEALING = [
   ["fence.write.before", 2, true],
   ["fence.write.after", 2, false],
@@ -117,7 +116,7 @@ describe("crash points of a member of several", function () {
     return killed;
   }
 
-  /** A process that nobody kills; what it says that it started with, if it did not join. */
+  /** Runs a process to its end; returns what it reported at its start, unless it joined. */
   async function finish(): Promise<StartedMember | null> {
     const { signal, lines, output } = await run();
     expect([signal, lines.at(-1)], output).to.deep.equal([null, "done"]);
@@ -139,7 +138,7 @@ describe("crash points of a member of several", function () {
         const next = (await finish()) ?? (await finish());
         expect(next).to.deep.include({ memberId: JOINED_MEMBER.memberId, term: 0, vote: 0, damaged: false });
         expect(next).to.deep.include({ bounds: EMPTY, applied: 0 });
-        expect(lines, "nobody is told before the end").not.to.include("joined");
+        expect(lines, "it is not reported before the end").not.to.include("joined");
         expect(existsSync(join(directory, "fence"))).to.equal(true);
       }
     });
@@ -161,7 +160,7 @@ describe("crash points of a member of several", function () {
     });
   }
 
-  it("is damaged again where what it had begun anew is lost as well, between any two steps", async () => {
+  it("is damaged again when its new data is lost as well, between any two steps", async () => {
     cpSync(original, directory, { recursive: true });
     for (const mark of DAMAGE_CRASH_POINTS) {
       rmSync(join(directory, "raft"), { recursive: true, force: true });
@@ -171,8 +170,8 @@ describe("crash points of a member of several", function () {
     expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds: BEHIND_STATE, applied });
   });
 
-  it("which suspected its state does not believe it again, between any two files that are put aside", async () => {
-    // The pointer, the state, the log, what was kept of both, and the note.
+  it("does not trust a suspected state again, between any two files that are put aside", async () => {
+    // The pointer, the state, the log, the kept copies of both, and the note.
     const files = 6;
     for (let passing = 1; passing <= files; passing++) {
       directory = join(directories.make(), "data");

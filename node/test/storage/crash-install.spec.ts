@@ -1,6 +1,6 @@
 /**
- * A process that takes over a snapshot is killed at every step, and the next one must find the state from before or the
- * whole one from after, never anything in between, with a log that fits it and nothing left of the other.
+ * A process that installs a snapshot is killed at every step. The next one must find the state from before or the whole
+ * one from after, never anything in between, with a matching log and nothing left of the other state.
  */
 
 import { readdirSync } from "node:fs";
@@ -14,11 +14,11 @@ import { type KnownState, stateAfter, stateBefore } from "./installed-snapshot.t
 
 const INSTALLER = fileURLToPath(new URL("./crash-installer.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
-/** The places of an install beyond its own, and how often a process passes them before. */
+/** Other points of an install, and how often a process passes them before. */
 const OTHER_POINTS = [
   ["install.rows.before", 3],
   ["install.rows.after", 3],
-  // The pointer is the one file that is replaced.
+  // The pointer is the only replaced file.
   ["file.write.before", 1],
   ["file.rename.before", 1],
   ["file.rename.after", 1],
@@ -29,7 +29,7 @@ const OTHER_POINTS = [
   ["fence.write.after", 2],
   ["log.ack.after", 2],
 ] as const;
-/** From the moment that the pointer names it, the new state is the one. */
+/** From the moment at which the pointer names it, the new state is valid. */
 const PLACED = /^file\.(?:rename\.after|directory)|^log|^fence|^install\.(?:place\.after|switch|delete)/;
 
 describe("crash points of an install", function () {
@@ -70,7 +70,7 @@ describe("crash points of an install", function () {
     );
   }
 
-  /** Makes a member that has applied its founding. */
+  /** Creates a member that has applied its founding. */
   async function found(): Promise<void> {
     const data = await open();
     data.state.write(former.rows);
@@ -87,7 +87,7 @@ describe("crash points of an install", function () {
     return { signal, lines: child.stdout.split("\n"), output: `${child.stdout}\n${child.stderr}` };
   }
 
-  /** The next start finds exactly this state, a log that fits it, and no other state. */
+  /** The next start finds exactly this state, a matching log, and no other state. */
   async function expectState(expected: KnownState): Promise<void> {
     const data = await open();
     try {
@@ -113,7 +113,7 @@ describe("crash points of an install", function () {
       const { signal, lines, output } = await run({ mark, passing });
       expect(signal, output).to.equal("SIGKILL");
       expect(lines).to.include(`opened ${former.index}`);
-      expect(lines.includes("placed") && !isPlaced, "what was told is true").to.equal(false);
+      expect(lines.includes("placed") && !isPlaced, "the report is true").to.equal(false);
       await expectState(isPlaced ? latter : former);
       if (!isPlaced) {
         const again = await run();

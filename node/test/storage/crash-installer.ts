@@ -1,11 +1,11 @@
 /**
- * A member that takes over a snapshot until it is killed. A program, started by crash-install.spec.ts.
+ * A member that installs a snapshot until it is killed. A program, started by crash-install.spec.ts.
  *
  *     node crash-installer.ts <directory>
  *
- * It goes through the steps of an install as the driver does: rows, finish, place, log anew behind them, switch. Standard
- * output tells, line by line and at once: `opened` and how far the state has come, `placed`, `switched`, `deleted`,
- * `done`.
+ * It goes through the steps of an install as the driver does: rows, finish, place, a new log behind the snapshot,
+ * switch. It prints a line at once for each step: `opened` with the progress of the state, `placed`, `switched`,
+ * `deleted`, `done`.
  */
 
 import { readdirSync, writeSync } from "node:fs";

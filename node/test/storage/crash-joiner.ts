@@ -1,11 +1,11 @@
 /**
- * A member of several that is killed while it joins, while it starts with lost data, or while it heals. A program, started
- * by crash-damage.spec.ts.
+ * A member of several that is killed while it joins, while it starts with lost data, or while it heals. A program,
+ * started by crash-damage.spec.ts.
  *
  *     node crash-joiner.ts <directory>
  *
- * It joins if the directory is empty, and heals if it is damaged. Standard output tells, line by line and at once:
- * `joined`, or `started` and what with, `healed`, `done`.
+ * It joins if the directory is empty, and heals if it is damaged. It prints a line at once for each step: `joined`, or
+ * `started` with its data, `healed`, `done`.
  */
 
 import { writeSync } from "node:fs";

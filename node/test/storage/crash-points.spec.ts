@@ -1,6 +1,6 @@
 /**
- * A process is killed at every crash point, founding included, and the next one must find all that was acknowledged,
- * nothing twice, and nothing to complain about.
+ * A process is killed at every crash point, including those of the founding. The next one must find every acknowledged
+ * write, none of them twice, and no error.
  */
 
 import { randomInt } from "node:crypto";
@@ -16,7 +16,7 @@ const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
 /** Values per writer and process: enough for several syncs of the state and compactions of the log. */
 const VALUES = 25;
-/** Places that are passed in the founding alone, and how often there. */
+/** Points that only the founding passes, and how often. */
 const IN_FOUNDING = new Map([
   ["file.write.before", 3],
   ["file.link.before", 1],
@@ -29,7 +29,7 @@ const IN_FOUNDING = new Map([
   ["found.state.after", 1],
   ["found.identity.after", 1],
 ]);
-/** What the driver passes between two batches; a crash there loses answers and nothing else. */
+/** Points that the driver passes between two batches; a crash there loses only answers. */
 const DRIVER_POINTS = ["replica.answers.before", "replica.answers.after", "replica.compacted"];
 
 interface Run {
@@ -44,7 +44,7 @@ describe("crash points", function () {
   const running: TestProcess[] = [];
 
   before(async () => {
-    // What it compiles is kept for the others, where that is kept at all; a killed one keeps nothing.
+    // Its compiled code is cached for the others, where there is a cache; a killed process caches nothing.
     const { signal, output } = await run(new WriterLedger().task(join(directories.make(), "data"), 1));
     expect(signal, output).to.equal(null);
   });
@@ -66,14 +66,14 @@ describe("crash points", function () {
     return { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${mark}:${passing}` };
   }
 
-  /** Kills a process in the directory there and takes note of what it had said. Fails if it never gets there. */
+  /** Kills a process in the directory at that point and records its output. Fails if it never gets there. */
   async function killAt(directory: string, ledger: WriterLedger, mark: string, passing: number): Promise<void> {
     const { signal, lines, output } = await run(ledger.task(directory, VALUES), { mark, passing });
     expect(signal, `${mark} was not passed ${passing} times:\n${output}`).to.equal("SIGKILL");
     ledger.read(lines);
   }
 
-  /** A process that nobody kills finds everything and goes on to its end. */
+  /** A process that runs to its end finds everything. */
   async function finish(directory: string, ledger: WriterLedger): Promise<void> {
     const { signal, lines, output } = await run(ledger.task(directory, 1));
     expect([signal, lines.at(-1)], output).to.deep.equal([null, "done"]);

@@ -3,7 +3,7 @@
  *
  *     node crash-recoverer.ts <directory> <new cluster id>
  *
- * Standard output tells, line by line and at once: `decided` when the data of the new cluster is made, `done`.
+ * It prints a line at once for each step: `decided` when the data of the new cluster is complete, `done`.
  */
 
 import { writeSync } from "node:fs";

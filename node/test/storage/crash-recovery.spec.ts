@@ -1,6 +1,6 @@
 /**
- * A recovery is killed at every step. The next start finds the former member as it was, or is refused until the recovery is
- * run again; in the end there is the new cluster, whole, and beside it the former data, whole.
+ * A recovery is killed at every step. The next start finds the former member unchanged, or is refused until the
+ * recovery runs again. In the end there is the complete new cluster, and the complete former data beside it.
  */
 
 import { cpSync, existsSync, readdirSync } from "node:fs";
@@ -21,9 +21,9 @@ import {
 const RECOVERER = fileURLToPath(new URL("./crash-recoverer.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
 const NEXT_ID = "11111111-2222-4333-8444-555555555555";
-/** What is moved away: fence, log, pointer and state; and what moves into their place: the same, and the identity. */
+/** Moved away: fence, log, pointer and state; moved into their place: the same, and the identity. */
 const MOVES = 4 + 5;
-/** Files that are replaced: the pointer and the identity of the new data, and the identity of the former one. */
+/** Replaced files: the pointer and the identity of the new data, and the identity of the former one. */
 const FILES = 3;
 const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
 const DECIDED = /^successor\.(?:made\.after|move|retired|away|placing|placed)/;
@@ -92,14 +92,14 @@ describe("crash points of a recovery", function () {
     return Array.from({ length: FILES }, (_, at) => [mark, at + 1] as const);
   });
   for (const [mark, passing] of [...points, ...files]) {
-    it(`${mark}, ${passing}: the former member, or nothing that starts, until the recovery is run again`, async () => {
+    it(`${mark}, ${passing}: the former member, or a refused start, until the recovery runs again`, async () => {
       const directory = join(directories.make(), "data");
       cpSync(original, directory, { recursive: true });
       const { signal, lines, output } = await run(directory, { mark, passing });
       expect(signal, output).to.equal("SIGKILL");
       expect(lines).to.not.include("done");
       const isDecided = DECIDED.test(mark) || (mark.startsWith("file.") && passing === FILES);
-      expect(lines.includes("decided") && !isDecided, "what was told is true").to.equal(false);
+      expect(lines.includes("decided") && !isDecided, "the report is true").to.equal(false);
       if (isDecided && mark !== "successor.placed.after") {
         const opened = await openJoined(directory);
         expect(opened.phase).to.equal("refused");

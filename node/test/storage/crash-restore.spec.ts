@@ -1,6 +1,7 @@
 /**
- * A restore is killed at every step: of a member that founds its cluster from a backup, and of `quoin-node restore`. Before the
- * decision the directory is empty as it was, and the restore begins again. After it the next start completes what is left.
+ * A restore is killed at every step: that of a member that founds its cluster from a backup, and that of `quoin-node
+ * restore`. Before the decision the directory is as empty as before, and the restore begins again. After it the next
+ * start completes the rest.
  */
 
 import { readdirSync } from "node:fs";
@@ -15,7 +16,7 @@ import { expectedOfBackup, openOrRestore, RESTORED } from "./restored-member.ts"
 const RESTORER = fileURLToPath(new URL("./crash-restorer.ts", import.meta.url));
 const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
-/** What moves into its place: fence, log, pointer, state and identity. There is no former data to move away. */
+/** Moved into place: fence, log, pointer, state and identity. There is no former data to move away. */
 const MOVES = 5;
 const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
 const DECIDED = /^successor\.(?:made\.after|move|away|placing|placed)/;
@@ -77,7 +78,7 @@ describe("crash points of a restore", function () {
       const lines = await killAt(mark, passing, RESTORER, [directory]);
       expect(lines).to.not.include("done");
       const isDecided = DECIDED.test(mark);
-      expect(lines.includes("decided") && !isDecided, "what was told is true").to.equal(false);
+      expect(lines.includes("decided") && !isDecided, "the report is true").to.equal(false);
       expect(await restart(directory), "whether it was restored again").to.equal(!isDecided);
       expect(await restart(directory)).to.equal(false);
     });

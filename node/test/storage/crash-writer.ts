@@ -3,10 +3,10 @@
  *
  *     node crash-writer.ts <task as JSON>
  *
- * Each writer has a key of its own and puts 1, 2, 3, … one after the other, each only if the last one is still there. It
- * begins with what its predecessors had acknowledged last, and had tried last, under the same request ids. Standard
- * output tells, line by line and at once: `opened` as what, `founding` and `founded`, the `state` at the start and at the
- * end, the last answer `again`, each value before it is put (`try`) and after (`ack`), `done`; or `fatal`.
+ * Each writer has a key of its own and puts 1, 2, 3, … one after the other, each only if the last one is still there.
+ * It begins with the last acknowledged and the last tried value of its predecessors, under the same request ids. It
+ * prints a line at once for each step: `opened` with the phase, `founding` and `founded`, the `state` at the start and
+ * at the end, the last answer `again`, each value before its put (`try`) and after (`ack`), `done`; or `fatal`.
  */
 
 import { createHash } from "node:crypto";
@@ -37,7 +37,7 @@ function requestOf(writer: number, value: number): RequestIdentity {
   return { requestId: payloadHash.subarray(0, 16), payloadHash };
 }
 
-/** Resolves to the mod revision, and whether it was answered from its row. */
+/** Resolves to the mod revision, and whether the answer came from its row. */
 function put(replica: Replica, writer: number, value: number, expected: number): Promise<readonly [number, string]> {
   const operation = putOf(`writer-${writer}`, String(value).padStart(200, " "), { expectedModRevision: expected });
   const command = { principal: OWNER, request: requestOf(writer, value), operation };
@@ -81,7 +81,7 @@ function readAll(replica: Replica): Promise<FoundState> {
 
 async function write(replica: Replica, writer: number, { tried, acknowledged }: WriterState): Promise<void> {
   let previous = acknowledged.at(-1)?.modRevision ?? 0;
-  // The last answer again, then what was open, then new values.
+  // First the last answer again, then open values, then new ones.
   const last = acknowledged.at(-1);
   if (last !== undefined) {
     const [modRevision, replayed] = await put(replica, writer, last.value, acknowledged.at(-2)?.modRevision ?? 0);

@@ -1,7 +1,7 @@
 /**
- * Files of a member are damaged while it is down: bits flipped, ends cut off, files deleted, at many random places. What
- * comes of it may be the same content, a refusal with a reason, or an error of the store; never fewer rows, and never a
- * start that does not end.
+ * Files of a stopped member are damaged: bits flipped, ends cut off, files deleted, at many random places. The result
+ * may be the same content, a refusal with a reason, or an error of the store. It is never fewer rows, and never a start
+ * that does not end.
  */
 
 import { randomInt } from "node:crypto";
@@ -25,12 +25,12 @@ import type { WriterTask } from "./writer-task.ts";
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
 const TELLER = fileURLToPath(new URL("./open-and-tell.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
-/** Names the random places; a run that failed is repeated by setting it. */
+/** Determines the random places; set it to repeat a failed run. */
 const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
-/** Where bits are flipped: in each such share of a file one. */
+/** One bit flips in each of this many parts of a file. */
 const FLIPPED_SHARES = 3;
 const CUTS = 1;
-/** What a refusal after a flipped bit must name one of. */
+/** A refusal after a flipped bit must name one of these. */
 const DAMAGED_FILE = /\d+\.log|\d+\.sst|MANIFEST-\d+|CURRENT|identity|fence|the file `state`/;
 
 interface Damage {
@@ -53,7 +53,7 @@ function flipBit(path: string, bit: number): void {
   writeFileSync(path, bytes);
 }
 
-/** Files that are not empty, below the directory. */
+/** Non-empty files below the directory. */
 function allFilesOf(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -63,7 +63,7 @@ function allFilesOf(directory: string): string[] {
     .sort();
 }
 
-/** Those whose content matters; RocksDB's own notes do not. */
+/** Files whose content matters; RocksDB's own notes do not. */
 function filesOf(directory: string): string[] {
   return allFilesOf(directory).filter((file) => !/(^|\/)(LOG|IDENTITY$|OPTIONS)[^/]*$/.test(file));
 }
@@ -86,9 +86,9 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
   }
 
   /**
-   * A member that ran so often and was killed in the end, with rows in tables and in logs of both stores. In its last
-   * run one writer is alone, and the end comes before it is answered: so nothing is on its way to the disk that nobody was
-   * promised, and that may be lost.
+   * A member that ran this often and was killed in the end, with rows in tables and in logs of both stores. In its last
+   * run there is only one writer, and the end comes before its answer: so every write that may be lost is
+   * unacknowledged.
    */
   async function makeMember(isCompacting: boolean, runs: number): Promise<string> {
     const directory = join(directories.make(), "data");
@@ -115,7 +115,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
     });
   }
 
-  /** What comes of opening each directory. Fails if a process ends without a word, or does not end. */
+  /** The results of opening each directory. Fails if a process ends without output, or does not end. */
   async function open(damages: readonly Damage[]): Promise<readonly Told[]> {
     const told: Told[] = [];
     while (told.length < damages.length) {
@@ -162,7 +162,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
     return counts;
   }
 
-  /** Copies the member, once for each damage, and does it. */
+  /** Copies the member, once for each damage, and applies the damage. */
   function damage(original: string, what: string, action: (directory: string) => void): Damage {
     const directory = join(directories.make(), "data");
     cpSync(original, directory, { recursive: true });
@@ -170,12 +170,13 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
     return { what, directory };
   }
 
-  // After two runs the state is one table and a log, after three RocksDB has merged tables: other damage shows.
+  // After two runs the state is one table and a log; after three, RocksDB has merged tables. Different damage shows in
+  // each.
   for (const [isCompacting, runs] of [
     [true, 3],
     [false, 2],
   ] as const) {
-    const log = isCompacting ? "is shortened again and again" : "holds everything";
+    const log = isCompacting ? "is shortened again and again" : "keeps everything";
     describe(`of a member that ran ${runs} times and whose log ${log}`, () => {
       const random = randomFrom(SEED + runs + Number(isCompacting));
       let original: string;
@@ -266,7 +267,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       await opened.data.close();
     });
 
-    /** Rows of the log and of the state, as text to compare. */
+    /** Rows of the log and of the state, as text for a comparison. */
     function contentOf(data: MemberData): string[] {
       const { first, last } = data.bounds;
       const entries = data.log.entries(first, last, Number.MAX_SAFE_INTEGER);
@@ -274,12 +275,12 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       return [...entries, ...rows].map((bytes) => Buffer.from(bytes).toString("hex"));
     }
 
-    /** Whole, or damaged with term and vote as they were. */
+    /** The member is whole, or damaged with its term and vote unchanged. */
     async function checkMember(data: MemberData, what: string): Promise<void> {
       const { term, vote, applied, appliedTerm } = JOINED_MEMBER;
       expect([data.term, data.vote], what).to.deep.equal([term, vote]);
       if (!data.damaged) {
-        // What the state has lost at its end the log has.
+        // The log has the entries that the state has lost at its end.
         await appendTo(data, data.bounds.last, term);
         expect(contentOf(data), what).to.deep.equal(expected);
         return;
@@ -305,7 +306,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
           return "refused";
         case "empty":
           await opened.close();
-          throw new Error(`${what}: it passes for empty`);
+          throw new Error(`${what}: it looks empty`);
         case "member":
           try {
             await checkMember(opened.data, what);

@@ -3,7 +3,7 @@
 import type { Row } from "../../src/state/index.ts";
 import { AppliedLog, putOf, rowsOf } from "../index.ts";
 
-/** A whole state, and the entry whose effects are its last. */
+/** A whole state, and the last entry in it. */
 export interface KnownState {
   readonly rows: readonly Row[];
   readonly index: number;
@@ -13,12 +13,12 @@ export interface KnownState {
 const PUTS = 40;
 const VALUE_BYTES = 20_000;
 
-/** As the founding leaves it. */
+/** The state after the founding. */
 export function stateBefore(): KnownState {
   return knownState(new AppliedLog());
 }
 
-/** As the others have it: so many keys later. */
+/** The state of the other members, with this many more keys. */
 export function stateAfter(): KnownState {
   const log = new AppliedLog();
   for (let number = 0; number < PUTS; number++) {

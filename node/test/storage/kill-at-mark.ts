@@ -1,14 +1,14 @@
 /**
- * Ends the process, as a crash does, when it passes a mark for the nth time. Loaded before the program (`--import`), in
- * every thread, and told by the environment: `QUOIN_TEST_KILL=<mark>:<n>`.
+ * Ends the process, as a crash does, when it passes a mark for the nth time. `--import` loads it before the program, in
+ * every thread; the environment sets the mark: `QUOIN_TEST_KILL=<mark>:<n>`.
  */
 
 import { isMainThread } from "node:worker_threads";
 import { listenToMarks } from "../../src/raft/index.ts";
 
 /**
- * How long a worker thread stands still at its mark before the end, in milliseconds: long enough for the main thread to
- * tell what it knows, so that an answer that was given too early is seen.
+ * How long a worker thread stops at its mark before the end, in milliseconds. The main thread then has time to print
+ * its output, so that a premature answer shows.
  */
 const STAND_STILL_MS = 20;
 

@@ -1,7 +1,7 @@
 /**
- * A program: uses the store in the directory of its argument, over and over, and prints how many batches and iterators
- * of RocksDB are still in memory: `{"batches": N, "iterators": N}`. The count walks the whole heap, so a process that
- * holds little else makes it.
+ * A program: uses the store in the directory of its argument repeatedly, and prints how many batches and iterators of
+ * RocksDB are still in memory: `{"batches": N, "iterators": N}`. It runs in a process with few other objects, because
+ * the count walks the whole heap.
  */
 import { join } from "node:path";
 import { queryObjects } from "node:v8";
@@ -28,7 +28,7 @@ for (let round = 0; round < ROUNDS; round++) {
   rocks.scan(ALL_ROWS.from, ALL_ROWS.to, () => true);
   const [ended, left] = [rocks.view([ALL_ROWS, ALL_ROWS]), rocks.view([ALL_ROWS, ALL_ROWS])];
   while (ended.read(1_000).length > 0) {
-    // To its end.
+    // Reads it to its end.
   }
   left.read(1);
   left.close();
@@ -37,7 +37,7 @@ const [batches, iterators] = constructors.map((made) => queryObjects(made, { for
 process.stdout.write(JSON.stringify({ batches, iterators }));
 await rocks.close();
 
-/** @returns the classes of a batch and of an iterator, which the library does not export */
+/** @returns the classes of a batch and of an iterator, which the library does not export. */
 async function constructorsOf(path: string): Promise<NewableFunction[]> {
   const probe = new RocksLevel(path, { keyEncoding: "buffer", valueEncoding: "buffer" });
   await probe.open({ createIfMissing: true });

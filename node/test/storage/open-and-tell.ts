@@ -1,6 +1,6 @@
 /**
- * Opens data directories one after the other and tells, in a line each, what came of it. A program, started by
- * damage.spec.ts; it ends early, after the line, where an error of a store would end a member.
+ * Opens data directories one after the other and prints the result of each in a line. A program, started by
+ * damage.spec.ts. It ends early, after the line, where an error of a store would end a member.
  *
  *     node open-and-tell.ts <directory>...
  */
@@ -12,7 +12,7 @@ import { measureDisk, StoreError } from "../../src/storage/index.ts";
 import type { Told } from "./told.ts";
 
 const DEADLINE_MS = 60_000;
-/** Of the state's tables all but the row that says how far it has come, which each start moves on. */
+/** The table of the state's progress, which the content leaves out because each start changes it. */
 const PROGRESS_TABLE = 0x61;
 const FIRST_TABLE_OF_THE_STORE = 0x79;
 
@@ -29,7 +29,7 @@ function endWith(error: unknown): never {
   process.exit(1);
 }
 
-/** Everything that the member serves, in short. */
+/** A summary of everything that the member serves. */
 function contentOf(replica: Replica): Promise<Told> {
   return new Promise((resolve, reject) => {
     replica.readBarrier(performance.now() + DEADLINE_MS, (error) => {

@@ -1,6 +1,6 @@
 /**
- * A disk that takes no more in the middle of the work: the process ends at the first refusal (P32), and the next one, with
- * room again, finds all that was acknowledged.
+ * A disk that becomes full during the work: the process ends at the first refusal (P32), and the next one, with free
+ * space again, finds every acknowledged write.
  */
 
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
 import { WriterLedger } from "./writer-ledger.ts";
 
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
-/** What a member ends with when a store failed. */
+/** The exit code of a member when a store failed. */
 const EXIT_STORE = 71;
 /** The shell could not set a limit. */
 const EXIT_NO_LIMIT = 3;

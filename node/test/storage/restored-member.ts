@@ -1,4 +1,4 @@
-/** A member that founds its cluster from the golden backup, as far as its data directory goes. */
+/** The data directory of a member that founds its cluster from the golden backup. */
 
 import { fileURLToPath } from "node:url";
 import { openStore, planRestore, readCatalog } from "@quoin/backup";
@@ -22,7 +22,7 @@ const MEMBER = {
   address: { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
 };
 
-/** Opens the data directory; an empty one is restored into first. */
+/** Opens the data directory; if it is empty, restores into it first. */
 export async function openOrRestore(directory: string, onDecided: () => void): Promise<MemberData> {
   const opened = await openDataDirectory({
     ...{ directory, clusterName: RESTORED.clusterName, name: RESTORED.name, acceptMissingFence: false },
@@ -43,7 +43,7 @@ export async function openOrRestore(directory: string, onDecided: () => void): P
   }
 }
 
-/** What the backup makes of it: the id of the member, behind the last entry, and the revision. */
+/** The expected result of the backup: the id of the member after the last entry, and the revision. */
 export async function expectedOfBackup(): Promise<{ readonly memberId: number; readonly revision: number }> {
   const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
   const { end } = planRestore(await readCatalog(store), LATEST);

@@ -1,4 +1,4 @@
-/** What crash-joiner.ts says of a member that it has started. */
+/** The report of crash-joiner.ts about a member that it has started. */
 
 import type { MemberData } from "../../src/storage/index.ts";
 

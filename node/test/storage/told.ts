@@ -1,4 +1,4 @@
-/** What open-and-tell.ts says of a data directory. */
+/** The report of open-and-tell.ts about a data directory. */
 export type Told =
   | {
       readonly kind: "served";

@@ -1,6 +1,6 @@
 /**
- * What the writers of one data directory (crash-writer.ts) have tried and had acknowledged, over all processes; it holds
- * what a process finds against it.
+ * The tried and acknowledged values of the writers of one data directory (crash-writer.ts), over all processes. It
+ * compares what a process finds with them.
  */
 
 import { expect } from "chai";
@@ -14,13 +14,13 @@ export class WriterLedger {
   incarnation: string | undefined;
   isFounded = false;
 
-  /** What the next process is to do. */
+  /** The task of the next process. */
   task(directory: string, values: number): WriterTask {
     const writers = this.tried.map((tried, at) => ({ tried, acknowledged: this.acknowledged[at] ?? [] }));
     return { directory, writers, isCompacting: true, values };
   }
 
-  /** Takes note of what a process said, and checks what it found. */
+  /** Records the output of a process, and checks what it found. */
   read(lines: readonly string[]): void {
     for (const line of lines) {
       const [verb, ...words] = line.split(" ");

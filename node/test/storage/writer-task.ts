@@ -1,4 +1,4 @@
-/** What crash-writer.ts is told, and what it tells: the words that it and its spec share. */
+/** The input and output of crash-writer.ts: the terms that it and its spec share. */
 
 /** A value that a writer got an answer for. */
 export interface Acknowledgement {
@@ -6,7 +6,7 @@ export interface Acknowledgement {
   readonly modRevision: number;
 }
 
-/** How far a writer has come, over all processes. */
+/** The progress of a writer, over all processes. */
 export interface WriterState {
   /** The greatest value that was ever tried. */
   readonly tried: number;
@@ -17,9 +17,9 @@ export interface WriterState {
 export interface WriterTask {
   readonly directory: string;
   readonly writers: readonly WriterState[];
-  /** Whether the state is synced and the log shortened all the time, or hardly ever. */
+  /** Whether the state is synced and the log compacted constantly, or hardly ever. */
   readonly isCompacting: boolean;
-  /** New values per writer, after which the process ends by itself. */
+  /** New values per writer; then the process ends by itself. */
   readonly values: number;
 }
 

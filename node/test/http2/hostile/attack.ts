@@ -1,40 +1,40 @@
-/** What an attack is: what it does, and what a member is to make of it. */
+/** The definition of an attack: its actions, and the required reaction of the member. */
 import type { CloseReason, StreamRefusal } from "../../../src/http2/index.ts";
 
-/** How much of it there is. */
+/** The size of an attack. */
 export interface AttackScale {
-  /** Connections that are open and do nothing. */
+  /** Open connections without traffic. */
   readonly idleConnections: number;
   /** Connections of the other attacks. */
   readonly connections: number;
   /** Streams that stay open on each of them. */
   readonly streams: number;
-  /** Streams that are reset, of all connections together. */
+  /** Streams to reset, over all connections together. */
   readonly resets: number;
-  /** Milliseconds for which connections and streams are held, and for which floods go on. */
+  /** For how long, in milliseconds, connections and streams are held, and floods go on. */
   readonly holdMs: number;
 }
 
 export interface AttackPlace {
   readonly port: number;
-  /** A token of a user, who may do what owners may. */
+  /** A token of a user with the owner's permissions. */
   readonly token: string;
   readonly scale: AttackScale;
 }
 
 export interface Attack {
   readonly name: string;
-  /** Why the member closes its connections, one of these; [] if it is to let them be. */
+  /** The member must close the connections for one of these reasons; [] if it must not close them. */
   readonly closeReasons: readonly CloseReason[];
-  /** Why the member resets its streams; null if it need not. */
+  /** The reason with which the member must reset streams; null if it need not. */
   readonly refusal: StreamRefusal | null;
-  /** What the memory of the member may grow by meanwhile, in MiB. */
+  /** Limit for the growth of the member's memory meanwhile, in MiB. */
   readonly memoryMebibytesMax: (scale: AttackScale) => number;
-  /** Resolves to what it did, in words. */
+  /** Resolves to a description of what it did. */
   readonly run: (place: AttackPlace) => Promise<string>;
 }
 
-/** The full size: what the README's table was measured with. */
+/** The full size, with which the README's table was measured. */
 export const FULL_SCALE: AttackScale = {
   idleConnections: 9_900,
   connections: 16,
@@ -42,7 +42,7 @@ export const FULL_SCALE: AttackScale = {
   resets: 100_000,
   holdMs: 150_000,
 };
-/** What takes a few seconds. */
+/** A size that takes a few seconds. */
 export const SHORT_SCALE: AttackScale = {
   idleConnections: 400,
   connections: 16,

@@ -1,6 +1,6 @@
 /**
- * `node node/test/http2/hostile/attacker.ts NAME PORT SCALE`: does one attack, so that the client that is measured shares no
- * event loop with it. SCALE is JSON; the token comes from the environment. Prints what it did.
+ * `node node/test/http2/hostile/attacker.ts NAME PORT SCALE`: runs one attack in a process of its own, so that the
+ * measured client has another event loop. SCALE is JSON; the token comes from the environment. Prints what it did.
  */
 import { ATTACKS } from "./attacks.ts";
 

@@ -5,13 +5,13 @@ import type { Attack, AttackPlace } from "./attack.ts";
 import { HostileConnection, type HostilePlace } from "./hostile-connection.ts";
 import { getRequest, watchRequest } from "./requests.ts";
 
-/** A member lets one address have 2,500 connections. */
+/** A member accepts 2,500 connections from one address. */
 const CONNECTIONS_OF_ADDRESS = 2_000;
 const OPENED_AT_ONCE = 100;
 const CANCEL = 8;
 const FLOOD_FRAMES = 1_000;
 const STREAMS_AT_ONCE = 100;
-/** What a flood waits for where the member has closed its connection, before it comes again. */
+/** Pause of a flood after the member has closed its connection, before it opens another. */
 const AGAIN_MS = 20;
 const UNKNOWN_TYPE = 0xfe;
 
@@ -46,7 +46,7 @@ function destroyAll(connections: readonly HostileConnection[]): void {
   }
 }
 
-/** Opens connections, and streams on them, and holds all of it. */
+/** Opens connections, and streams on them, and holds them all. */
 async function hold(
   place: AttackPlace,
   own: HostilePlace["settings"],
@@ -75,8 +75,8 @@ async function openStreams(
 }
 
 /**
- * Sends the same again and again on each of the connections, and opens another one where the member has closed one.
- * `reads` is false for a client that takes no answers.
+ * Sends the same bytes again and again on each connection, and opens another one where the member has closed one.
+ * `reads` is false for a client that reads no answers.
  */
 async function flood(
   place: AttackPlace,
@@ -118,12 +118,15 @@ function always(bytes: Uint8Array): () => Buffer {
 
 /** HPACK: method POST, scheme http and path / of the static table. */
 const POST_ROOT: readonly number[] = [0x83, 0x86, 0x84];
-/** A field "x" whose value has 3,900 bytes, which goes into the table (RFC 7541 §6.2.1), and that field named again (§6.1). */
+/**
+ * A field "x" with a value of 3,900 bytes, which goes into the table (RFC 7541 §6.2.1), then a reference to that field
+ * (§6.1).
+ */
 const LARGE_FIELD: readonly number[] = [0x40, 1, 0x78, 0x7f, 0xbd, 0x1d, ...Buffer.alloc(3_900, "v")];
 const NAMED_OFTEN: readonly number[] = Array.from({ length: 100 }, () => 0xbe);
 
 const few = (): number => 100;
-/** All connections together have 256 MiB of answers that wait, and there is as much that is not collected yet. */
+/** All connections together have 256 MiB of waiting answers, and as much uncollected garbage. */
 const withWaitingAnswers = (): number => 700;
 const NO_WINDOW = [[Setting.InitialWindowSize, 0]] as const;
 
@@ -172,7 +175,7 @@ export const ATTACKS: readonly Attack[] = [
     name: "rapid reset",
     closeReasons: ["too-many-resets"],
     refusal: null,
-    // The calls of a burst are begun, and 12,000 of them are garbage at the same time.
+    // The calls of a burst have begun, and 12,000 of them are garbage at the same time.
     memoryMebibytesMax: () => 200,
     run: async (place) => {
       const { resets } = place.scale;
@@ -243,8 +246,8 @@ export const ATTACKS: readonly Attack[] = [
 ];
 
 /**
- * A request whose fields are larger than the member takes, in a few bytes: one field of 3,900 bytes goes into the table, and
- * is named a hundred times.
+ * A request whose fields are larger than the member accepts, in a few bytes: one field of 3,900 bytes goes into the
+ * table, and is referenced a hundred times.
  */
 function headerBomb(connection: HostileConnection): Buffer {
   const bytes = Array.from({ length: FLOOD_FRAMES }, () => {

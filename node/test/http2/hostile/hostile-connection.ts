@@ -1,6 +1,7 @@
 /**
- * A connection of a client that does harm: it sends whatever bytes an attack is made of, and counts what comes back. It keeps
- * no frame, so that one process has thousands of them. It answers SETTINGS and PING, as a client that wants to stay does.
+ * A connection of a hostile client: it sends the bytes of an attack, and counts what comes back. It keeps no frame, so
+ * that one process can have thousands of connections. It answers SETTINGS and PING, as a client that wants to stay
+ * does.
  */
 import { connect, type Socket } from "node:net";
 import {
@@ -21,7 +22,7 @@ export interface HostilePlace {
   readonly settings?: readonly (readonly [id: number, value: number])[];
 }
 
-/** The last stream number, the code, and then the word of a GOAWAY frame. */
+/** Offset of the word of a GOAWAY frame, after the last stream number and the code. */
 const GOAWAY_WORD_AT = 8;
 
 export class HostileConnection {
@@ -29,11 +30,11 @@ export class HostileConnection {
   readonly #socket: Socket;
   #rest = Buffer.alloc(0);
   #nextStreamId = 1;
-  /** Streams whose first fields have come. */
+  /** Streams whose first fields have arrived. */
   readonly answers = new Set<number>();
   /** Streams that the server has reset. */
   resets = 0;
-  /** The word of the last GOAWAY frame; "" as long as there was none. */
+  /** The word of the last GOAWAY frame; "" before there was one. */
   goAway = "";
   isClosed = false;
 
@@ -41,7 +42,7 @@ export class HostileConnection {
     this.#socket = socket;
     socket.on("data", (bytes: Buffer) => this.#receive(bytes));
     socket.on("error", () => socket.destroy());
-    // What is written after the end of the server fails at once: a flood would leave no time for anything else.
+    // Writes after the end of the server fail at once: a flood would leave no time for anything else.
     for (const end of ["end", "close"]) {
       socket.on(end, () => {
         this.isClosed = true;
@@ -50,7 +51,7 @@ export class HostileConnection {
     }
   }
 
-  /** Connects, and sends nothing. Resolves as well if the server closes the connection at once: see `isClosed`. */
+  /** Connects without sending. Also resolves if the server closes the connection at once: see `isClosed`. */
   static async connect({ port, from }: HostilePlace): Promise<HostileConnection> {
     const socket = connect({ port, host: "127.0.0.1", localAddress: from });
     const connection = new HostileConnection(socket);
@@ -68,7 +69,7 @@ export class HostileConnection {
     return connection;
   }
 
-  /** The number of a stream that was not used. */
+  /** The next unused stream number. */
   nextStreamId(): number {
     const id = this.#nextStreamId;
     this.#nextStreamId += 2;
@@ -92,7 +93,7 @@ export class HostileConnection {
     });
   }
 
-  /** Reads nothing more: what the server sends stays with the system. */
+  /** Stops reading: the system keeps what the server sends. */
   pause(): void {
     this.#socket.pause();
   }

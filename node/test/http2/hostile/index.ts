@@ -1,4 +1,4 @@
-/** Attacks on a member by clients of HTTP/2, and what becomes of the member and of another client meanwhile. */
+/** Attacks on a member by HTTP/2 clients, with their effects on the member and on another client. */
 
 export { type AttackScale, FULL_SCALE, SHORT_SCALE } from "./attack.ts";
 export { ATTACKS } from "./attacks.ts";

@@ -1,10 +1,16 @@
-/** What a member under attack uses, and what it tells of it: memory, processor time, metrics, lines of its log. Linux only. */
+/**
+ * The use of resources by a member under attack, and its reports: memory, processor time, metrics, lines of its log.
+ * Linux only.
+ */
 import { readFileSync } from "node:fs";
 import { pause } from "../../harness/index.ts";
 
 const SAMPLE_MS = 100;
 const KIBIBYTES = 1_024;
-/** Fields of /proc/PID/stat behind the name, which may have spaces: utime and stime, in hundredths of a second. */
+/**
+ * Indexes of utime and stime in /proc/PID/stat, in hundredths of a second, counted after the name, which may have
+ * spaces.
+ */
 const USER_TIME_AT = 11;
 const TICKS_PER_SECOND = 100;
 
@@ -32,7 +38,7 @@ export function processorSeconds(pid: number): number {
   return (Number(fields[USER_TIME_AT]) + Number(fields[USER_TIME_AT + 1])) / TICKS_PER_SECOND;
 }
 
-/** Looks at the memory of a process until it is stopped. */
+/** Samples the memory of a process until it is stopped. */
 export class MemoryWatch {
   readonly #pid: number;
   #isStopped = false;
@@ -53,7 +59,7 @@ export class MemoryWatch {
       try {
         this.peakMebibytes = Math.max(this.peakMebibytes, memoryMebibytes(this.#pid));
       } catch {
-        // The process has ended, which is noticed elsewhere.
+        // The process has ended, which other code notices.
         return;
       }
       await pause(SAMPLE_MS);

@@ -1,4 +1,4 @@
-/** Requests of gRPC as the bytes of a connection, with a good token: what attacks open streams with. */
+/** Requests of gRPC as the bytes of a connection, with a valid token: attacks open streams with them. */
 import { randomUUID } from "node:crypto";
 import { GetKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { grpcFrame } from "../../harness/index.ts";
@@ -8,9 +8,9 @@ import type { HostileConnection } from "./hostile-connection.ts";
 const { getKey } = serviceDefinitions.KeyValueService;
 const { watchKeys } = serviceDefinitions.WatchService;
 export const NAMESPACE = "default";
-/** A key with a value that is large enough to be worth asking for. */
+/** A key with a large value, for expensive reads. */
 export const LARGE_KEY = "hostile/large";
-/** Below it another client writes while attacks go on. */
+/** Prefix of the keys that another client writes during attacks. */
 export const WRITTEN_PREFIX = "written/";
 
 const GET = grpcFrame(
@@ -22,7 +22,7 @@ const WATCH = grpcFrame(
   ),
 );
 
-/** The fields of a request that the member admits. */
+/** The fields of a request that the member accepts. */
 export function fieldsOf(path: string, token: string): readonly string[] {
   return [
     ...[":method", "POST", ":scheme", "http", ":path", path, ":authority", "quoin.test"],
@@ -39,7 +39,7 @@ export function getRequest(
   return request(connection, fieldsOf(getKey.path, token), GET);
 }
 
-/** A watch of all that is written, on a new stream. */
+/** A watch of all written keys, on a new stream. */
 export function watchRequest(
   connection: HostileConnection,
   token: string,

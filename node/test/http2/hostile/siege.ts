@@ -1,7 +1,7 @@
 /**
- * A member that is attacked, while another client writes and reads. Each attack is judged: the member lives, its memory stays
- * within a bound, it closes what is to be closed, counts that, and logs it with the reason and the address, and no call of the
- * other client fails.
+ * A member under attack, while another client writes and reads. Each attack is judged: the member lives, and its memory
+ * stays within a bound. It closes the right connections, counts that, and logs it with the reason and the address. No
+ * call of the other client fails.
  */
 import { fileURLToPath } from "node:url";
 import { type Listening, MemberUnderTest, pause, TestProcess, until } from "../../harness/index.ts";
@@ -19,7 +19,7 @@ import { type Experience, WellBehavedClient } from "./well-behaved-client.ts";
 const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
 const MEMBER_FLAGS = ["--grpc-host", "quoin"];
 const MS_PER_SECOND = 1_000;
-/** How long the member has to notice that connections are gone. */
+/** Time for the member to notice that connections are gone. */
 const CALM_MS = 60_000;
 
 export interface SiegeRow {
@@ -28,13 +28,13 @@ export interface SiegeRow {
   readonly deed: string;
   readonly seconds: number;
   readonly memoryMebibytes: { readonly before: number; readonly peak: number; readonly after: number };
-  /** Of one processor. */
+  /** Share of one processor. */
   readonly processorShare: number;
   readonly experience: Experience;
   /** Connections that the member closed, and streams that it refused, by reason. */
   readonly counted: ReadonlyMap<string, number>;
   readonly closuresLogged: number;
-  /** What is wrong; [] if nothing is. */
+  /** The failed requirements; [] if there are none. */
   readonly complaints: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export class Siege {
     }
   }
 
-  /** The other client alone, for so long. */
+  /** Runs the other client alone, for this long. */
   async quiet(durationMs: number): Promise<Experience> {
     this.#client.take();
     await pause(durationMs);
@@ -117,7 +117,7 @@ export class Siege {
     }
   }
 
-  /** Waits until the member has only the other client left, and returns its metrics. */
+  /** Waits until only the other client's connection is left, and returns the metrics. */
   #calm(): Promise<Metrics> {
     return until(
       "the end of all connections of the attacker",
@@ -130,7 +130,7 @@ export class Siege {
   }
 }
 
-/** How counters of connections and streams have grown, by their reasons. */
+/** The growth of the counters of connections and streams, by reason. */
 function difference(before: Metrics, after: Metrics): Map<string, number> {
   const grown = new Map<string, number>();
   for (const [name, value] of after) {

@@ -1,4 +1,4 @@
-/** A client that writes and reads while attacks go on, one call after the other, and times each. */
+/** A client that writes and reads during attacks, one call after the other, and times each call. */
 import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { GrpcCaller, pause } from "../../harness/index.ts";
 import { LARGE_KEY, NAMESPACE, WRITTEN_PREFIX } from "./requests.ts";
@@ -10,7 +10,7 @@ const PAUSE_MS = 5;
 const TIMEOUT_MS = 20_000;
 const PERCENT_99 = 0.99;
 
-/** What the client has seen since it was asked before. */
+/** What the client has seen since the last `take`. */
 export interface Experience {
   readonly calls: number;
   readonly p99Ms: number;
@@ -34,7 +34,7 @@ export class WellBehavedClient {
     this.#caller = new GrpcCaller(endpoint, metadata);
   }
 
-  /** Writes the value that attacks ask for, and begins. */
+  /** Writes the value that attacks read, and begins. */
   async start(): Promise<void> {
     const large = { namespace: NAMESPACE, key: LARGE_KEY, value: Buffer.alloc(LARGE_BYTES, "v") };
     const { code, message } = await this.#caller.call(putKey, PutKeyRequest.fromPartial(large), {
@@ -46,7 +46,7 @@ export class WellBehavedClient {
     this.#working = this.#work();
   }
 
-  /** What happened since the last call of this. */
+  /** Returns what happened since the last call. */
   take(): Experience {
     const sorted = this.#latenciesMs.sort((a, b) => a - b);
     const failures = this.#failures;

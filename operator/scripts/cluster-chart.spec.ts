@@ -1,4 +1,6 @@
-/** The chart of a cluster, as helm renders it: what it makes is what the definition takes, and what it refuses it names. */
+/**
+ * The chart of a cluster, as helm renders it: what it makes is what the definition takes, and what it refuses it names.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -198,12 +198,12 @@ describe("chart quoin-cluster", () => {
 
   it("says how to reach the cluster, and what stays of it", () => {
     const notes = helm.notes(CHART);
-    expect(notes).to.include("prod-leader").and.to.include("--ca /etc/quoin").and.to.include("brings the cluster back");
+    expect(notes).to.include("prod-leader").and.to.include("--ca /etc/quoin").and.to.include("get the cluster back");
     const plain = helm.notes(CHART, { files: ["plain-text"] });
     expect(plain).to.not.match(/--ca |-leader/);
-    expect(plain).to.include("volumes go with it");
+    expect(plain).to.include("deletes the volumes");
     for (const text of [notes, plain]) {
-      // Whoever sees the processes of a machine sees their arguments.
+      // Every user of a machine can see the arguments of its processes.
       expect(text).to.include("QUOIN_API_KEY=$(cat)").and.to.not.include("--env");
     }
   });

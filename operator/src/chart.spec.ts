@@ -259,7 +259,7 @@ describe("chart quoin-operator", () => {
 
   it("says what remains after an uninstallation", () => {
     expect(helm.notes(CHART)).to.include("--take-ownership").and.to.include("crds.install=false");
-    expect(helm.notes(CHART, { files: ["mirror"] })).to.include("ALL clusters go with it");
+    expect(helm.notes(CHART, { files: ["mirror"] })).to.include("deletes the definition and with it ALL clusters");
     expect(helm.notes(CHART, { files: ["namespaced"] })).to.include("team-a, team-b");
   });
 });

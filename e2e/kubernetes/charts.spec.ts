@@ -192,7 +192,7 @@ describeWithAll("An operator for one namespace", function () {
       ...["logs", "--namespace", OPERATOR_NAMESPACE, "--selector", "app.kubernetes.io/name=quoin-operator"],
       ...["--tail=-1"],
     ]);
-    expect(logs).to.include("this operator works now");
+    expect(logs).to.include("this operator is active now");
     expect(logs.split("\n").filter((line) => /forbidden/i.test(line))).to.deep.equal([]);
     expect(await stranger.get()).to.satisfy(({ spec, status }: KubeObject) => spec.version === undefined && !status);
     expect(await stranger.pods()).to.deep.equal([]);

@@ -87,7 +87,7 @@ describe("operator as a process", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line).msg);
-    expect(lines).to.include.members(["starting", "this operator works now", "stopping", "stopped"]);
+    expect(lines).to.include.members(["starting", "this operator is active now", "stopping", "stopped"]);
   }).timeout(30_000);
 
   it("ends with 0, too, while it waits for another one", async () => {

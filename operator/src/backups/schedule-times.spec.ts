@@ -45,8 +45,8 @@ describe("times of a schedule", () => {
   const refused: readonly [schedule: string, zone: string, message: RegExp][] = [
     ["61 * * * *", "Etc/UTC", /^spec\.schedule 61 .*minute/],
     ["* * * * XYZ", "Etc/UTC", /^spec\.schedule /],
-    ["0 0 30 2 *", "Etc/UTC", /^spec\.schedule .* never comes/],
-    ["0 3 * * *", "Mars/Base", /^spec\.timeZone Mars\/Base is no time zone/],
+    ["0 0 30 2 *", "Etc/UTC", /^spec\.schedule .* never runs/],
+    ["0 3 * * *", "Mars/Base", /^spec\.timeZone Mars\/Base is not a time zone/],
   ];
   for (const [schedule, zone, message] of refused) {
     it(`refuse ${schedule} in ${zone}, and say why`, () => {

@@ -451,7 +451,7 @@ describe("certificates that come from elsewhere", () => {
       ],
       ["holds no certificate", () => give(ALL, { "tls.crt": "nothing" })],
       ["that of another certificate", () => give(ALL, { "tls.key": other.key })],
-      ["names no authority", () => give(ALL, { "ca.crt": "" })],
+      ["has no authority", () => give(ALL, { "ca.crt": "" })],
       ["leads to no authority", () => give(ALL, { "ca.crt": other.certificate })],
       ["valid from", () => give(ALL, {}, START - 91 * DAY_MS)],
       ["is not for *.demo-peers.default.svc.cluster.local", () => give(ALL.filter((name) => name !== NAMES[1]))],

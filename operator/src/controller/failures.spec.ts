@@ -83,8 +83,8 @@ describe("actions that fail", () => {
   it("says which Secret is missing, and founds once the wish for it is taken back", async () => {
     drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
     await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
-    expect(drive.status.blocked?.message).to.contain("is there a Secret given?");
-    expect(messageOf("ReconcileSucceeded")).to.contain("is there a Secret given?");
+    expect(drive.status.blocked?.message).to.contain("check that there is a Secret given");
+    expect(messageOf("ReconcileSucceeded")).to.contain("check that there is a Secret given");
     drive.edit({ spec: { access: { ownerSecretRef: null } } });
     await drive.converge("founded");
   });

@@ -96,7 +96,7 @@ describe("what a cluster leaves that is deleted without its objects", () => {
     drive.create({ replicas: 3, tls: { mode: "Auto", certificateDays: 90, renewBeforeDays: 30 } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False TlsModeFixed");
     const { message } = drive.status.conditions?.find(({ type }) => type === "SpecAccepted") ?? {};
-    expect(message).to.include("spec.tls.mode is Auto").and.to.include("talk in plain text");
+    expect(message).to.include("spec.tls.mode is Auto").and.to.include("run without encryption");
     drive.world.advance(600_000);
     await drive.operator.pass("default", "demo");
     expect(podUids()).to.deep.equal(pods);

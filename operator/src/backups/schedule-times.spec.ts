@@ -24,7 +24,7 @@ describe("times of a schedule", () => {
     expect(next(times("*/15 * * * *"), "2026-01-01T00:15:00Z")).to.equal("2026-01-01T00:30:00.000Z");
   });
 
-  it("run after the gap what the clock skips in spring, and once what comes twice in autumn", () => {
+  it("run after the gap if the clock skips them in spring, and once if they occur twice in autumn", () => {
     const nightly = times("30 2 * * *", "Europe/Berlin");
     expect(next(nightly, "2026-03-28T12:00:00Z")).to.match(/^2026-03-29T01:/);
     const once = next(nightly, "2026-10-24T12:00:00Z");

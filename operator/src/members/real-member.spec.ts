@@ -1,4 +1,4 @@
-/** The client of members against a member as it is, over TLS with certificates as the operator makes them. */
+/** The client of members against a real member, over TLS with the operator's certificates. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -136,7 +136,7 @@ describe("a member as it is", () => {
     expect((await client.status(address)).report.settingsRevision).to.equal(revision);
   }).timeout(30_000);
 
-  it("takes another password for its owner, who can then log in with that one alone", async () => {
+  it("takes another password for its owner, who can then log in only with that one", async () => {
     const { authorities, serverName } = address;
     const dispatcher = new Agent({ connect: { ca: authorities ?? "", servername: serverName } });
     const login = async (password: string): Promise<number> => {

@@ -16,7 +16,7 @@ function stuck(scene: Scene, ordinal: number, forMs = MINUTE_MS): Scene {
   });
 }
 
-/** Five members, of which three are wanted, and the last leads. */
+/** Five voters and a specification of three members; the last voter leads. */
 function fiveToThree(): Scene {
   return new Scene(3, 5);
 }
@@ -107,7 +107,7 @@ describe("planner", () => {
     ],
   ]);
 
-  it("Adopt: makes as many pods as volumes of its cluster need, and nobody may found with an identity made anew", () => {
+  it("Adopt: creates as many pods as the volumes of its cluster need, and no member may found with a recreated identity", () => {
     const scene = Scene.beginning(1).claim(0).claim(4).claim(5, { clusterId: "cluster-2", ours: false });
     scene.identity = new Scene(1).identity;
     expect(plan(scene.observe()).step?.action).to.deep.equal({ kind: "create-set", replicas: 5 });
@@ -241,7 +241,7 @@ describe("planner", () => {
     ],
   ]);
 
-  it("Freeze: tells how the quorum was lost", () => {
+  it("Freeze: shows how the quorum was lost", () => {
     const message = (scene: Scene): string | undefined => plan(scene.observe()).hold?.message;
     const majority = lost(lost(new Scene(3), 1), 2).leaderless(0);
     expect(message(majority)).to.contain("MajorityDataLost").and.contain("demo-1, demo-2");
@@ -603,7 +603,7 @@ describe("planner", () => {
     ["after a roll", () => pending(1, 5 * MINUTE_MS).outdated(2), "Roll: evict demo-2"],
   ]);
 
-  describe("names what each write came from", () => {
+  describe("names the version that each write is based on", () => {
     const action = (scene: Scene) => plan(scene.observe()).step?.action;
     it("the index of the configuration", () => {
       expect(action(fiveToThree())).to.deep.equal({ kind: "remove", ids: [14, 13], ifConfigIndex: CONFIG_INDEX });

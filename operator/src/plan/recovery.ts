@@ -5,9 +5,8 @@
 import { quorumOf } from "./quorum.ts";
 
 /**
- * The annotation by which a person requests a recovery. Its value is the id of the cluster, so that nobody sets it by
- * accident. A suffix accepts the loss of writes that the archive has and the survivor lacks:
- * `ID:lose-writes-after-INDEX`.
+ * The annotation by which a person requests a recovery. Its value is the id of the cluster, to prevent accidents.
+ * A suffix accepts the loss of writes that the archive has and the survivor lacks: `ID:lose-writes-after-INDEX`.
  */
 export const RECOVER_QUORUM = "quoin.dev/recover-quorum";
 const ACCEPTED = /^(?<clusterId>[^:]*):lose-writes-after-(?<index>[0-9]{1,15})$/;

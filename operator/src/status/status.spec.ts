@@ -178,7 +178,7 @@ describe("status", () => {
     });
   }
 
-  it("tells what others found out", () => {
+  it("shows the findings from outside the planner", () => {
     expect(condition(new Scene(3), "TLSReady", { tlsProblem: problem })).to.equal("False Soon");
     expect(condition(new Scene(3), "Ready", { tlsProblem: problem })).to.equal("False Soon");
     expect(condition(new Scene(3), "MonitoringReady", { monitoringProblem: problem })).to.equal("False Soon");
@@ -292,7 +292,7 @@ describe("status", () => {
     expect([voters, learners]).to.deep.equal([3, 0]);
   });
 
-  it("shows the lowest version that runs, and who is behind", () => {
+  it("shows the lowest running version, and the members that lag", () => {
     const scene = new Scene(3)
       .report(1, { version: "1.10.0" })
       .report(2, { version: "1.9.0" })

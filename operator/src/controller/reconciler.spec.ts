@@ -97,7 +97,7 @@ describe("reconciler", () => {
     drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
     await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
     drive.world.advance(1_000);
-    expect(find("secrets", "demo-owner"), "nobody can read the password back").to.equal(undefined);
+    expect(find("secrets", "demo-owner"), "no client can read the password back").to.equal(undefined);
     drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
     await drive.operator.pass("default", "demo");
     expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
@@ -343,7 +343,7 @@ describe("reconciler", () => {
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
     expect(find("statefulsets", "demo").spec.template).to.deep.equal(before);
     drive.world.api.before = () => null;
-    await drive.converge("taken, once nobody is against it");
+    await drive.converge("taken, once no policy is against it");
     expect(find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
   });
 

@@ -55,7 +55,7 @@ function needsOf({ method, group, plural, name, subresource, query }: Call): str
 
 /** Rights that the API server itself requires, though no request shows it. */
 const ASKED_FOR_ELSEWHERE = new Map([
-  ["get pods", "nobody gives others a right that they do not have: a member may read its own pod"],
+  ["get pods", "a grantor needs the rights that it grants: a member may read its own pod"],
   [
     "update coordinationclusters/finalizers.quoin.dev",
     "an owner whose deletion waits for what it owns, on some API servers",

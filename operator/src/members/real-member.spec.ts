@@ -15,7 +15,7 @@ import { MemberClient } from "./member-client.ts";
 import { MemberError } from "./member-error.ts";
 
 const MEMBER = path.resolve(import.meta.dirname, "../../../node/src/main.ts");
-const TOKEN = "an-admin-token-of-a-spec-and-of-nobody-else";
+const TOKEN = "an-admin-token-of-this-spec-and-no-other";
 
 describe("a member as it is", () => {
   const client = new MemberClient();

@@ -232,9 +232,9 @@ function check(before: World, after: World, { action }: Step): void {
     case "evict": {
       const isAlone = before.wanted === 1 && voters(before).length === 1;
       const others = before.members.filter((member, at) => at !== action.ordinal && member.part === "voter");
-      demand(hasQuorum(before), "nobody is evicted without a leader");
+      demand(hasQuorum(before), "no pod is evicted without a leader");
       demand(isAlone || hasQuorum(after), "a majority is needed while a pod is away");
-      demand(isAlone || others.every(isAlive), "nobody else may be away");
+      demand(isAlone || others.every(isAlive), "no other member may be away");
       break;
     }
     case "delete-pod":
@@ -296,7 +296,7 @@ function checkEnd(world: World, { hold }: Plan): void {
     return;
   }
   // A member that is down causes no hold, because the operator can do nothing about it.
-  demand(hold !== null || world.members.some(isAway), "an end that nobody explains");
+  demand(hold !== null || world.members.some(isAway), "an end without an explanation");
   if (keyOf(heal(world)) === keyOf(world)) {
     demand(
       hasLostMajority(world) && hold?.reason === "QuorumLost",

@@ -346,7 +346,7 @@ describe("recovery of a lost quorum", () => {
       "RecoverQuorum: commit-recovery demo-0",
     ],
     [
-      "a volume that somebody else has recovered",
+      "a volume that someone else has recovered",
       () =>
         recovering(
           podOn(0, { stage: "recover", end: { exitCode: 0, at: NOW, report: { ...SUCCESSOR, clusterId: "x" } } }),

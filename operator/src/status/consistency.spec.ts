@@ -208,7 +208,7 @@ const RULES: Record<string, (status: ClusterStatus, is: (type: string) => string
     !ACTIVE.includes(phase) || (is("Progressing") === "True" && is("Ready") === "False"),
   "what is blocked is progressing, and waits": ({ blocked }, is) =>
     blocked === undefined || is("Progressing") === "True",
-  "nothing is called settled that somebody must still see to": ({ conditions = [] }, is) =>
+  "nothing is called settled that a person must still solve": ({ conditions = [] }, is) =>
     !conditions.some(({ reason }) => reason === "Settled") ||
     (["ReconcileSucceeded", "SpecAccepted"].every((type) => is(type) === "True") && is("ReconcilePaused") === "False"),
   "a leader is named only where one has confirmed its quorum": ({ leader }, is) =>

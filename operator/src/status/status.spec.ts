@@ -118,11 +118,11 @@ describe("status", () => {
     ["a template is not written", drifting, "Ready", "False TemplateNotObserved"],
     ["a pod is too many", () => new Scene(3).scale(4), "Ready", "False PodsSurplus"],
     ["a volume is too small", () => volumes(true), "Ready", "False Growing"],
-    ["nobody leads", () => new Scene(3).leaderless(0), "Ready", "False NotAvailable"],
+    ["no member leads", () => new Scene(3).leaderless(0), "Ready", "False NotAvailable"],
     ["the specification is refused", refused, "Ready", "False OverlayRejected"],
-    ["nobody leads", () => new Scene(3).leaderless(0), "Available", "False NoLeader"],
+    ["no member leads", () => new Scene(3).leaderless(0), "Available", "False NoLeader"],
     [
-      "the operator reaches nobody, and pods are ready",
+      "the operator reaches no member, and pods are ready",
       () => {
         const scene = new Scene(3).leaderless(0);
         scene.reports.clear();
@@ -159,7 +159,7 @@ describe("status", () => {
     ["the class lets no volume grow", () => volumes(false), "VolumesReady", "False StorageClassForbidsExpansion"],
     ["the specification is refused", refused, "SpecAccepted", "False OverlayRejected"],
     [
-      "somebody paused it",
+      "it is paused",
       () => {
         const scene = new Scene(3);
         scene.cluster = {

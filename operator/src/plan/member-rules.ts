@@ -58,7 +58,7 @@ export function promote(membership: Membership): Step | null {
   }
   const target = namesOf(chosen);
   const action = { kind: "promote", ids: chosen.map(({ id }) => id), ifConfigIndex: configuration.index } as const;
-  return { rule: "Promote", target, message: `${target} has caught up`, action };
+  return { rule: "Promote", target, message: `${target} caught up`, action };
 }
 
 /** Adds a slot for a wanted member; its process must be empty. */

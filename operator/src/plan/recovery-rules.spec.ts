@@ -260,7 +260,7 @@ describe("recovery of a lost quorum", () => {
         });
       }
       expect(noteOf(archived(archiveEnd(7, 521)))?.message).to.equal(
-        "the archive ends at index 521 of term 7 (revision 42, 2026-01-02T00:00:00.000Z), and demo-0, the member that has the " +
+        "the archive ends at index 521 of term 7 (revision 42, 2026-01-02T00:00:00.000Z), but demo-0, the member that has the " +
           "most, ends at index 500 of term 7: a recovery would lose acknowledged writes that the archive has. The members " +
           "start again with the data that they have. Restore the cluster from the archive, with spec.restoreFrom. Or accept " +
           `that loss: kubectl annotate qc demo --overwrite quoin.dev/recover-quorum=${accepting}`,

@@ -58,7 +58,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
 
   after(() => scene?.clear());
 
-  it("shows another certificate when it is to be for another name", async () => {
+  it("shows another certificate after a change of the DNS names", async () => {
     const { cluster } = scene;
     const [first] = await shown();
     await cluster.patch({ spec: { tls: { extraDnsNames: [EXTRA_NAME] } } });

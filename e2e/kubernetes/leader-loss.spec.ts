@@ -47,7 +47,7 @@ describe("A cluster whose leader is killed", function () {
   after(() => scene?.clear());
 
   for (let round = 1; round <= ROUNDS; round++) {
-    it(`has another leader, to whom the Service leads, and all members again (${round} of ${ROUNDS})`, async () => {
+    it(`has another leader behind the leader Service, and gets all members back (${round} of ${ROUNDS})`, async () => {
       const { cluster } = scene;
       const killed = `${cluster.name}-${round % MEMBERS}`;
       await handOver(killed);

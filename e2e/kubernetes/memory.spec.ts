@@ -31,7 +31,7 @@ describe("A memory limit that is too small under load", function () {
 
   after(() => scene?.clear());
 
-  it("reaches one member, and the roll stops with the reason until it is taken back", async function () {
+  it("reaches one member, and the roll stops with the reason until the change is reverted", async function () {
     const { cluster, kubernetes } = scene;
     if (kubernetes.cluster.faults === null) {
       // Foreign nodes may not enforce limits, and their memory is in use.
@@ -82,7 +82,7 @@ describe("A memory limit that is too small under load", function () {
     const backMs = nowMs();
     await cluster.patch({ spec: { resources: limit(ENOUGH) } });
     await until("it to be restarted", async () => !(await uids()).includes(uidOf(stopped, before)), LIMIT_MS);
-    tell(`restarted ${seconds(nowMs() - backMs)} after the change was taken back`);
+    tell(`restarted ${seconds(nowMs() - backMs)} after the change was reverted`);
     await cluster.untilReady();
     expect((await uids()).filter((uid) => before.includes(uid))).to.have.length(2);
     await load.untilMoreWrites();

@@ -47,7 +47,7 @@ describeWithAll("Members behind a NetworkPolicy", function () {
       LIMIT_MS,
     );
     if (!(await isEnforced())) {
-      tell("skipped: the network of this Kubernetes lets through what a NetworkPolicy forbids");
+      tell("skipped: the network of this Kubernetes does not enforce NetworkPolicies");
       this.skip();
     }
     await cluster.create({

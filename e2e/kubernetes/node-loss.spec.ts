@@ -23,7 +23,7 @@ const LAST_ANSWERS_MS = 1_000;
 /** About twenty seconds of the load. */
 const WRITES_WHILE_CUT = 4_000;
 
-describe("A cluster of which is cut off", function () {
+describe("A cluster during a network cut", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 
@@ -39,7 +39,7 @@ describe("A cluster of which is cut off", function () {
 
   afterEach(() => scene?.clear());
 
-  it("the leader with its node: has another one, and never two that write", async () => {
+  it("of the leader's node: has another leader, and never two that write", async () => {
     const { cluster, kubernetes } = scene;
     const { faults } = kubernetes.cluster;
     const leader = await leaderPod();
@@ -85,10 +85,10 @@ describe("A cluster of which is cut off", function () {
   });
 
   for (const [whom, tellers] of [
-    ["the leader", "others tell"],
-    ["all members", "the operator tells"],
+    ["the leader", "others report"],
+    ["all members", "the operator reports"],
   ] as const) {
-    itWithAll(`${whom} from the API server alone: goes on, and ${tellers} who leads next`, async () => {
+    itWithAll(`between ${whom} and the API server: goes on, and ${tellers} who leads next`, async () => {
       const { cluster, kubernetes } = scene;
       const { faults } = kubernetes.cluster;
       const leader = await leaderPod();

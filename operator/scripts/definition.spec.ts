@@ -244,7 +244,7 @@ describe("definition of CoordinationCluster", () => {
     });
   });
 
-  it("lets a size be taken back that no volume has been asked for", () => {
+  it("lets a size be reverted while no volume has begun to grow", () => {
     const grown = { ...admit({ storage: { size: "1Ti" } }).object, status: { volumeSize: "8Gi" } };
     const refusalsOfSize = (size: string, old: object): string[] =>
       refusalsOf(schema, { ...old, ...admit({ storage: { size } }).object }, old);

@@ -28,7 +28,7 @@ type Members struct {
 	files       *protoregistry.Files
 }
 
-// Answer is the outcome of a unary call.
+// Answer is what came of a unary call.
 type Answer struct {
 	response *dynamicpb.Message
 	trailers metadata.MD

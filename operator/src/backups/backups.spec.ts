@@ -84,7 +84,7 @@ describe("backups on Kubernetes", () => {
     const credentialsSecretRef = { name: "credentials" };
     const s3 = { bucket: "backups", pathStyle: false };
 
-    it("is not usable while a Secret is missing, and is as soon as it is there", async () => {
+    it("is unusable while a Secret is missing, and usable as soon as it exists", async () => {
       expect(await problem(BUCKET)).to.match(/^SecretMissing: spec\.encryption\.keysSecretRef: .* keys: create it/);
       keys();
       await backups.until("usable", () => conditionOf(backups.get(STORE, "store"), "Ready") === "True Usable");
@@ -171,7 +171,7 @@ describe("backups on Kubernetes", () => {
       expect(store.list("pods")[0]?.metadata.uid).to.equal(before?.metadata.uid);
     });
 
-    it("takes the store from its members when it is not asked for any more", async () => {
+    it("removes the store from its members when the specification no longer names it", async () => {
       await founded();
       drive.edit({ spec: { backup: null } });
       await drive.until("no store", () => !argumentsOf().join().includes("--backup-store"));

@@ -234,7 +234,7 @@ describe("certificates of the cluster's own authority", () => {
     expect(site.trusted).to.deep.equal(trusted);
   });
 
-  it("come from the next authority a week later, when every member trusts it, and the last one goes a week after all show that", async () => {
+  it("come from the next authority a week later, once every member trusts it; the old one goes a week after all show that", async () => {
     await site.tend();
     const first = site.trusted;
     site.follow(0, 1, 2);
@@ -312,7 +312,7 @@ describe("certificates of the cluster's own authority", () => {
     expect(site.issuer).to.equal(next);
   });
 
-  it("come from a new authority that members have learned to trust first, when the key of the last one is lost", async () => {
+  it("come from a new authority that members trust first, when the key of the old one is lost", async () => {
     await site.tend();
     site.follow(0, 1, 2);
     const { serial } = site.shown;

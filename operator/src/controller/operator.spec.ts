@@ -97,7 +97,7 @@ describe("operator", () => {
     expect(await isReady()).to.equal(true);
   });
 
-  it("waits, ready, while another one works, and goes on when that one stops", async () => {
+  it("waits, ready, while another operator is active, and takes over when that one stops", async () => {
     const first = await start("one");
     await until(() => holder() === "one");
     await start("two");

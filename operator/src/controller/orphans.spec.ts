@@ -43,7 +43,7 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     return drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
   }
 
-  it("runs on, and becomes that of a new one of its name, without a restart", async () => {
+  it("keeps running, and belongs to a new cluster of the same name without a restart", async () => {
     drive.create({ replicas: 3, networkPolicy: { enabled: true } });
     await drive.converge("founding");
     const { clusterId } = drive.status;

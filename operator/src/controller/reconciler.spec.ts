@@ -494,7 +494,7 @@ describe("reconciler", () => {
     await drive.converge("rolled");
   });
 
-  it("stops at one pod with an image that is not there, and goes back", async () => {
+  it("stops at one pod with an image that does not exist, and can be reverted", async () => {
     await founded(3);
     drive.edit({ spec: { image: { tag: "0.0.0-missing" } } });
     await drive.until("held", () => drive.status.blocked?.reason === "MemberUnhealthy");
@@ -538,7 +538,7 @@ describe("reconciler", () => {
     await drive.converge("back");
   });
 
-  it("rolls a template no further that the memory of a member is too small for, and goes on with another one at once", async () => {
+  it("stops a roll at a member whose memory is too small for the template, and goes on at once with another template", async () => {
     await founded(3);
     const { world } = drive;
     const limit = (memory: string): void => drive.edit({ spec: { resources: { limits: { memory } } } });
@@ -632,7 +632,7 @@ describe("reconciler", () => {
     await drive.converge("grown");
   });
 
-  it("comes again when the API server asks for it, after a write that was too much", async () => {
+  it("retries after the time that the API server asks for, when it has throttled a write", async () => {
     await founded();
     drive.edit({ spec: { replicas: 3 } });
     drive.world.api.before = ({ method, plural }) =>

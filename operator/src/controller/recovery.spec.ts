@@ -126,7 +126,7 @@ describe("operator that recovers a lost quorum", () => {
     expect(count).to.be.greaterThan(20);
   }).timeout(240_000);
 
-  it("refuses while a leader is there, and forgets that it was asked", async () => {
+  it("refuses while a leader exists, and removes the request", async () => {
     ask();
     await drive.until("a refusal", () => annotation() === undefined);
     await drive.converge("nothing");

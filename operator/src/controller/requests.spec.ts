@@ -157,7 +157,7 @@ describe("operator of ten clusters", function () {
     expect(await watch(REST_SECONDS), "it does not come back").to.deep.equal(["True True"]);
   });
 
-  it("takes up a kind soon after it is served, and does not ask more than once a second for it until then", async () => {
+  it("notices soon that a kind is served, and asks for it at most once a second until then", async () => {
     const { api } = drive.world;
     for (const name of NAMES) {
       const monitoring = { podMonitor: { enabled: true } };

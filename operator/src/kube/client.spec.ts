@@ -86,13 +86,13 @@ describe("client of the API server", () => {
     });
   }
 
-  it("says that it does not know when no answer comes", async () => {
+  it("reports an unknown outcome when no answer comes", async () => {
     server.before = () => "cut";
     const error = await errorOf(client.create(POD, pod()));
     expect([error.kind, error.status]).to.deep.equal(["unavailable", 0]);
   });
 
-  it("says so, too, when its deadline is over before an answer comes", async () => {
+  it("reports it, too, when its deadline expires before an answer", async () => {
     server.before = () => "silence";
     const hasty = new KubeClient(connection, null, 50);
     const error = await errorOf(hasty.get(POD));

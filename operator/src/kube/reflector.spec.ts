@@ -100,7 +100,7 @@ describe("reflector", () => {
     });
   }
 
-  it("goes on where it was when a watch ends, without a new list", async () => {
+  it("continues from the last version when a watch ends, without a new list", async () => {
     make("a");
     await started();
     server.tell("BOOKMARK", { metadata: { resourceVersion: "123456" } });

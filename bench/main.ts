@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: starts clusters of its own in a temporary directory, measures them, prints what came out; or measures
- * single steps of a member in this process.
+ * `npm run bench`: starts clusters in a temporary directory, measures them, and prints the results; or measures single
+ * steps of a member in this process.
  *
- * It reports and never judges: figures of a shared machine drift, so compare ratios of runs made side by side. If what it
- * is to measure beside us cannot be had, it measures nothing.
+ * It reports and never judges. Figures of a shared machine drift, so compare ratios of runs made side by side. If the
+ * system to compare with is not available, it measures nothing.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -112,7 +112,7 @@ async function measureAll(
   }
 }
 
-/** Aborts at the first signal to end, so that clusters are stopped and their data removed; a second one ends at once. */
+/** Aborts at the first stop signal, so that clusters stop and their data is removed; a second signal ends at once. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

@@ -11,7 +11,7 @@ function clusterOptions(args: readonly string[]): BenchOptions {
 }
 
 describe("options of a benchmark", () => {
-  it("have defaults: three members, their leader, and nobody beside", () => {
+  it("have defaults: three members, their leader, and no other system", () => {
     const { scenario, ...others } = clusterOptions(["put"]);
     expect(scenario.name).to.equal("put");
     expect(others).to.deep.equal({
@@ -52,7 +52,7 @@ describe("options of a benchmark", () => {
     ["memory", "--in-flight", [1, 64]],
     ["watch", "--watchers", [1, 100, 1000]],
   ] as const) {
-    it(`of ${scenario} say with ${flag} how many there are at once`, () => {
+    it(`of ${scenario} set the concurrency with ${flag}`, () => {
       expect(clusterOptions([scenario])).to.deep.include({ concurrency: counts, beside: null });
       expect(clusterOptions([scenario, flag, "3,4"]).concurrency).to.deep.equal([3, 4]);
     });
@@ -137,7 +137,7 @@ function comparison(...args: readonly string[]) {
 }
 
 describe("options of a comparison", () => {
-  it("have defaults: everything that the other system can do as well", () => {
+  it("have defaults: everything that the other system supports as well", () => {
     expect(comparison("--peer", "etcd")).to.deep.equal({
       ...{ peer: "etcd", generator: "node" },
       scenarios: ["put", "get", "lock", "handover", "watch", "cas"],

@@ -1,4 +1,4 @@
-/** What the benchmark is asked to measure. */
+/** The options of the benchmark. */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { type CompareOptions, compareCommand } from "./compare/index.ts";
@@ -11,30 +11,30 @@ import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
 export interface BenchOptions {
   readonly scenario: Scenario;
   readonly members: number;
-  /** What is measured beside us; null = nothing. */
+  /** The system to measure beside Quoin; null = none. */
   readonly beside: "etcd" | null;
   readonly target: Target;
-  /** How many of what the scenario has at once, each measured by itself. */
+  /** The values of the scenario's concurrency, each measured separately. */
   readonly concurrency: readonly number[];
-  /** 0 where the scenario has no values of a chosen size. */
+  /** 0 if the scenario has no values of a chosen size. */
   readonly valueBytes: number;
-  /** A run ends with whichever comes first. */
+  /** A run ends with the first of these. */
   readonly seconds: number;
   readonly operations: number;
   readonly warmUpSeconds: number;
-  /** Where the raw figures go, one JSON object a line; null = nowhere. */
+  /** File for the raw figures, one JSON object per line; null = none. */
   readonly output: string | null;
 }
 
-/** The arguments are wrong; the message says which and why. */
+/** The arguments are wrong; the message names the argument and the reason. */
 export class UsageError extends Error {}
 
 const MEMBERS = ["1", "3", "5"];
 const VALUE_BYTES_MAX = 1024 * 1024;
 
 /**
- * What is to be measured: whole clusters, these beside another system or with other work to do, single steps of a member,
- * or those of a put.
+ * The measurement: whole clusters, clusters beside another system or under other work, single steps of a member, or the
+ * steps of a put.
  */
 export type Asked =
   | { readonly kind: "clusters"; readonly options: BenchOptions }
@@ -43,7 +43,7 @@ export type Asked =
   | { readonly kind: "micro"; readonly options: MicroOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
 
-/** What these arguments ask for. Raises UsageError; null if only help was asked for and given. */
+/** Parses the arguments. Returns null for --help. Raises UsageError. */
 export function parseOptions(args: readonly string[]): Asked | null {
   let asked: Asked | null = null;
   const program = new Command("npm run bench --").description("Measures a cluster on this machine").exitOverride();
@@ -53,7 +53,7 @@ export function parseOptions(args: readonly string[]): Asked | null {
     command.action(() => {
       asked = { kind: "clusters", options: optionsOf(scenario, command) };
     });
-    // Errors go where those of the program go.
+    // Prints errors where the main program prints them.
     program.addCommand(command.copyInheritedSettings(program));
   }
   const micro = microCommand({ count: parseCount, pattern: parsePattern }, (options) => {
@@ -94,7 +94,9 @@ function commandOf({ name, description, concurrency, valueBytesDefault, isCompar
     command.addOption(new Option("--beside <system>", text).choices(["etcd"]));
   }
   command
-    .addOption(new Option("--target <members>", "whom to ask").choices(["leader", "any"]).default("leader"))
+    .addOption(
+      new Option("--target <members>", "members that get the requests").choices(["leader", "any"]).default("leader"),
+    )
     .option(`${concurrency.flag} <counts>`, concurrency.description, parseCounts, concurrency.counts);
   if (valueBytesDefault !== null) {
     command.option("--value-bytes <bytes>", "size of each value", parseValueBytes, valueBytesDefault);
@@ -103,7 +105,7 @@ function commandOf({ name, description, concurrency, valueBytesDefault, isCompar
     .option("--seconds <seconds>", "duration of a run", parseCount, 10)
     .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
     .option("--warm-up-seconds <seconds>", "before each run", parseCount, 2)
-    .option("--output <file>", "append the raw figures, one JSON object a line");
+    .option("--output <file>", "append the raw figures, one JSON object per line");
 }
 
 function optionsOf(scenario: Scenario, command: Command): BenchOptions {
@@ -139,7 +141,7 @@ function parseCounts(text: string): number[] {
 function parseValueBytes(text: string): number {
   const bytes = parseCount(text);
   if (bytes > VALUE_BYTES_MAX) {
-    throw new InvalidArgumentError(`It must be ${VALUE_BYTES_MAX} at most.`);
+    throw new InvalidArgumentError(`It must be at most ${VALUE_BYTES_MAX}.`);
   }
   return bytes;
 }

@@ -176,7 +176,7 @@ describe("decodeRequest: golden bytes", () => {
     expect(decodeRequest(PutKeyRequest, new Uint8Array(0))).to.deep.equal(PutKeyRequest.create());
   });
 
-  it("tells an empty expected value from an absent one (S14)", () => {
+  it("distinguishes an empty expected value from an absent one (S14)", () => {
     const absent = CompareAndSwapRequest.create({ key: "k" });
     const empty = CompareAndSwapRequest.create({ key: "k", expectedValue: new Uint8Array(0) });
     expect(toHex(encode(CompareAndSwapRequest, absent))).to.equal("12016b");
@@ -185,7 +185,7 @@ describe("decodeRequest: golden bytes", () => {
     expect(decodeRequest(CompareAndSwapRequest, fromHex("12016b1a00")).expectedValue).to.deep.equal(new Uint8Array(0));
   });
 
-  it("tells an expected revision of 0 from an absent one", () => {
+  it("distinguishes an expected revision of 0 from an absent one", () => {
     expect(decodeRequest(CompareAndSwapRequest, fromHex("12016b")).expectedModRevision).to.equal(undefined);
     expect(decodeRequest(CompareAndSwapRequest, fromHex("12016b2800")).expectedModRevision).to.equal(0n);
   });
@@ -196,7 +196,7 @@ describe("decodeRequest: golden bytes", () => {
     expect(decodeRequest(PutKeyRequest, fromHex(`20${ten}`)).ttlSeconds).to.equal(-1n);
   });
 
-  it("reads enums and orders of fields as they come, the last value counting", () => {
+  it("reads enums, and fields in any order; the last value of a field counts", () => {
     const decoded = decodeRequest(GetKeyRequest, fromHex("1801 12016b 0a0161 12016c"));
     expect(decoded).to.deep.equal({ namespace: "a", key: "l", consistency: ReadConsistency.SERIALIZABLE });
   });
@@ -237,7 +237,7 @@ describe("decodeRequest: refusals", () => {
     });
   });
 
-  it("finds bad UTF-8 at any place of a long string", () => {
+  it("finds bad UTF-8 at any position in a long string", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 300 }), (before, after) => {
         const key = Buffer.concat([Buffer.alloc(before, "a"), Buffer.of(0xff), Buffer.alloc(after, "a")]);
@@ -250,7 +250,7 @@ describe("decodeRequest: refusals", () => {
     );
   });
 
-  it("accepts int64 up to ±(2^53 − 1) and refuses the next, naming the field (S17)", () => {
+  it("reads int64 up to ±(2^53 − 1) and refuses the next, naming the field (S17)", () => {
     for (const sign of [1n, -1n]) {
       const inside = PutKeyRequest.create({ ttlSeconds: sign * safe });
       expect(decodeRequest(PutKeyRequest, encode(PutKeyRequest, inside)).ttlSeconds).to.equal(sign * safe);
@@ -311,7 +311,7 @@ describe("decodeRequest: refusals", () => {
       guard: { lockName: "lock", fencingToken: 300n, rw: true },
     });
     const whole = encode(PutKeyRequest, message);
-    // Where one field ends and the next begins, the shorter message is whole.
+    // A message that is cut off exactly between two fields is a complete message.
     const boundaries = new Set([0]);
     for (const part of [
       { namespace: message.namespace },
@@ -400,7 +400,7 @@ describe("decodeRequest: refusals", () => {
     expect(refusal(PutKeyRequest, nested(100_000)).problem).to.equal("wire");
   });
 
-  it("answers random and damaged bytes with a message or a MalformedMessageError, never with another error", () => {
+  it("turns random and damaged bytes into a message or a MalformedMessageError, never into another error", () => {
     const valid = encode(PutKeyRequest, PutKeyRequest.create({ namespace: "a", key: "é", guard: { lockName: "l" } }));
     const damaged = fc
       .tuple(fc.nat({ max: valid.length - 1 }), fc.nat({ max: 255 }))
@@ -427,7 +427,7 @@ describe("decodeRequest: refusals", () => {
     expect(`${error.stack} ${JSON.stringify(error)}`).not.to.match(/correct|qk_/);
   });
 
-  it("says so when the codec is not of the contract", () => {
+  it("throws a clear error when the codec is not of the contract", () => {
     const codec = { ...PutKeyRequest, $type: "coordination.v1.Nothing" };
     expect(() => decodeRequest(codec, new Uint8Array(0))).to.throw("coordination.v1.Nothing is not a message");
   });

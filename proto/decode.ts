@@ -1,7 +1,7 @@
 /**
- * Decoding of messages that come from outside. grpc-js answers INTERNAL when a deserializer throws, before any handler
- * runs; so the server registers its methods with rawMethods, and its handlers decode here, where the error can say which
- * field is wrong.
+ * Decoding of messages from other programs. When a deserializer throws, grpc-js answers INTERNAL before any handler
+ * runs. So the server registers its methods with rawMethods, and its handlers decode here. The error can then name the
+ * field that is wrong.
  */
 
 import { BinaryReader, type BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -15,7 +15,7 @@ export interface MessageCodec<Message> {
   decode(input: BinaryReader | Uint8Array, length?: number): Message;
 }
 
-// A leading U+FEFF is part of the text: a key that starts with it is another key than the one without it.
+// A leading U+FEFF is part of the text: a key with it and a key without it are different keys.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -23,14 +23,15 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes the bytes of a message, strictly: malformed bytes, invalid UTF-8 and an int64 outside ±(2^53 − 1) (rule S17)
- * are errors at any depth; unknown fields are ignored. The `bytes` fields of the result are views of the input, not copies.
+ * Decodes the bytes of a message strictly. Malformed bytes, invalid UTF-8 and an int64 outside ±(2^53 − 1) (rule S17)
+ * are errors at any depth. Unknown fields are ignored. The `bytes` fields of the result are views of the input, not
+ * copies.
  *
- * @throws MalformedMessageError naming the field where one is to blame.
+ * @throws MalformedMessageError naming the field, if one field is wrong.
  */
 export function decodeRequest<Message>(codec: MessageCodec<Message>, bytes: Uint8Array): Message {
   checkWire(bytes, codec.$type);
-  // A plain view: of a Buffer the decoder would make Buffers, whose slice() does not copy as that of a Uint8Array does.
+  // A plain view: from a Buffer the decoder would make Buffers, whose slice() does not copy, unlike Uint8Array.slice().
   const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return codec.decode(new BinaryReader(view, decodeUtf8));
 }

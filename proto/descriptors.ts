@@ -1,21 +1,23 @@
-/** The contract as protobuf describes itself, for gRPC server reflection. */
+/** The contract as protobuf descriptors, for gRPC server reflection. */
 
 import { readFileSync } from "node:fs";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
 const location = new URL("./generated/descriptors.binpb", import.meta.url);
 
-/** Reads the encoded google.protobuf.FileDescriptorSet of all files of the contract and of those that they import. */
+/**
+ * Returns the encoded google.protobuf.FileDescriptorSet of all files of the contract and of the files that they import.
+ */
 export function readDescriptorSet(): Buffer {
   return readFileSync(location);
 }
 
-/** The same, as the encoded google.protobuf.FileDescriptorProto of each file. */
+/** Returns the same files, each as an encoded google.protobuf.FileDescriptorProto. */
 export function readFileDescriptors(): Buffer[] {
   const files: Buffer[] = [];
   const set = new BinaryReader(readDescriptorSet());
   while (set.pos < set.len) {
-    // A FileDescriptorSet is nothing but its repeated field 1.
+    // A FileDescriptorSet has one field only, the repeated field 1.
     set.tag();
     files.push(Buffer.from(set.bytes()));
   }

@@ -1,8 +1,8 @@
 /** Names of enum values, for people and for JSON. */
 
 /**
- * Returns the name of an enum value as in the protobuf definition, such as `WRITE_HELD`, or the number in decimal when this
- * version of the contract does not know it.
+ * Returns the name of an enum value as in the protobuf definition, such as `WRITE_HELD`. If this version of the
+ * contract does not know the value, it returns the number in decimal.
  *
  * @param enumeration the generated object of the enum, such as `LockState`.
  */

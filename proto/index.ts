@@ -1,11 +1,12 @@
 /**
  * The wire contract of Quoin as code: every message and service of the package `coordination.v1`, generated from the
- * protobuf definitions beside this file, and what a server and a client need to speak it exactly.
+ * protobuf definitions beside this file, and functions that servers and clients share.
  *
- * A message `X` is a type and, under the same name, an object with `encode`, `decode`, `create` and `fromPartial`. An int64
- * is a bigint, `bytes` are a Uint8Array (in what the generated clients receive, a Buffer), a map is a Map; an absent message
- * or `optional` field is undefined. An enum is an object of numbers and the union of them; a nested one is called
- * `Outer_Inner`. Service definitions are in serviceDefinitions, clients are called `<Service>Client`.
+ * A message `X` is a type and, under the same name, an object with `encode`, `decode`, `create` and `fromPartial`. An
+ * int64 is a bigint, `bytes` are a Uint8Array (a Buffer in messages that the generated clients receive), a map is a
+ * Map. An absent message or `optional` field is undefined. An enum is an object of numbers and the union of them; a
+ * nested enum is called `Outer_Inner`. Service definitions are in serviceDefinitions; clients are called
+ * `<Service>Client`.
  */
 
 export type { MessageCodec } from "./decode.ts";

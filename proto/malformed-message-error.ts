@@ -1,6 +1,6 @@
 /**
- * The error of bytes that are not a message of the contract. It says what is wrong and, where that can be known, in which
- * field; it never contains a value of the message, which may be a secret.
+ * The error for bytes that are not a message of the contract. It says what is wrong and, if known, in which field. It
+ * never contains a value of the message, because a value may be a secret.
  */
 
 /**
@@ -22,7 +22,7 @@ export class MalformedMessageError extends Error {
   /** Full name of the message, such as `coordination.v1.PutKeyRequest`. */
   readonly typeName: string;
   readonly problem: MalformedMessageProblem;
-  /** Path of the field in its protobuf names, such as `guard.lock_name`; undefined when no field is to blame. */
+  /** Path of the field in its protobuf names, such as `guard.lock_name`; undefined when no single field is wrong. */
   readonly field: string | undefined;
 
   constructor(typeName: string, problem: MalformedMessageProblem, field: string | undefined) {

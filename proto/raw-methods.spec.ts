@@ -89,7 +89,7 @@ describe("rawMethods", () => {
     expect(error).to.include({ code: status.INVALID_ARGUMENT, details: "field key is not valid UTF-8" });
   });
 
-  it("serves streams, of which the handlers give bytes", async () => {
+  it("serves streams whose handlers give bytes", async () => {
     const messages: WatchKeysResponse[] = [];
     const stream = watch.watchKeys(WatchKeysRequest.create({ startRevision: 3n }));
     for await (const message of stream) messages.push(message as WatchKeysResponse);

@@ -1,12 +1,13 @@
 /**
- * Service definitions for a server that decodes requests itself: the handler gets the bytes of the request, can refuse the
- * call for its metadata before it looks at them, and can hash them. A single response is encoded as in the generated
- * definition; those of a stream are given as bytes, so that one encoding can serve many streams.
+ * Service definitions for a server that decodes requests itself. The handler gets the bytes of the request. It can
+ * refuse the call for its metadata before it reads the bytes, and it can hash them. A single response is encoded as in
+ * the generated definition. Handlers give the responses of a stream as bytes, so that one encoding can serve many
+ * streams.
  */
 
 import type { ServiceDefinition } from "@grpc/grpc-js";
 
-/** A generated service definition of which the requests, and the responses of streams, stay bytes. */
+/** A generated service definition in which the requests, and the responses of streams, stay bytes. */
 export type RawServiceDefinition<Definition> = {
   readonly [Method in keyof Definition]: Omit<Definition[Method], "requestDeserialize" | "responseSerialize"> & {
     readonly requestDeserialize: (bytes: Buffer) => Buffer;
@@ -23,11 +24,11 @@ function keepBytes(bytes: Buffer): Buffer {
 }
 
 /**
- * Makes the definition to register on a server from a generated one.
+ * Converts a generated definition into the one to register on a server.
  *
  * @param definition one of serviceDefinitions.
- * @returns the same methods, with requests given to handlers as a Buffer, for decodeRequest, and the responses of streams
- *   taken from them as a Buffer.
+ * @returns the same methods. Handlers get requests as a Buffer, for decodeRequest, and give the responses of streams as
+ *   a Buffer.
  */
 export function rawMethods<Definition extends ServiceDefinition>(
   definition: Definition,

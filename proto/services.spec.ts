@@ -9,7 +9,7 @@ import {
   serviceDefinitions,
 } from "./index.ts";
 
-/** Every method of the contract; a star marks those that answer with a stream. */
+/** Every method of the contract; a star marks the methods that answer with a stream. */
 const contract: Readonly<Record<ServiceName, string>> = {
   KeyValueService: "CreateNamespace GetKey PutKey DeleteKey ListKeys CompareAndSwap",
   LockService:
@@ -38,7 +38,7 @@ describe("serviceDefinitions", () => {
     }
   });
 
-  it("are the services that the descriptor set describes, with XRequest and XResponse for each X", () => {
+  it("are the services in the descriptor set, with XRequest and XResponse for each X", () => {
     const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
     const contractFiles = files.filter((file) => file.package === "coordination.v1");
     const services = contractFiles.flatMap((file) =>
@@ -55,7 +55,7 @@ describe("serviceDefinitions", () => {
 });
 
 describe("readFileDescriptors", () => {
-  it("is the descriptor set, file by file", () => {
+  it("returns the descriptor set file by file", () => {
     const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
     const names = readFileDescriptors().map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
     expect(names).to.deep.equal(files.map((file) => file.name));
@@ -66,7 +66,7 @@ describe("readFileDescriptors", () => {
 describe("readDescriptorSet", () => {
   const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
 
-  it("has every file that another one needs, each after those that it needs", () => {
+  it("has every file that another file imports, each after the files that it imports", () => {
     const seen = new Set<string>();
     for (const file of files) {
       for (const dependency of file.dependency) expect(seen, file.name).to.include(dependency);

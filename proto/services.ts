@@ -1,4 +1,4 @@
-/** The services of the contract under their own names; the generated constants are called `<Service>Service`. */
+/** The services of the contract by their names. The generated constants are called `<Service>Service`. */
 
 import { ClusterServiceService } from "./generated/coordination/v1/cluster.ts";
 import { ClusterAdminServiceService } from "./generated/coordination/v1/cluster_admin.ts";

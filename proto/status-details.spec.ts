@@ -70,7 +70,7 @@ describe("status details", () => {
     expect(decodeStatusDetails(nanosecond).retryDelayMs).to.equal(1);
   });
 
-  it("of others are read as far as they are known", () => {
+  it("of other services are read as far as they are known", () => {
     const foreign = status(any("google.rpc.DebugInfo", Buffer.from("0a0161", "hex")));
     expect(decodeStatusDetails(foreign)).to.deep.equal({
       code: 0,

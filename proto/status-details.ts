@@ -13,7 +13,7 @@ export const statusDetailsTrailer = "grpc-status-details-bin";
 /** The domain of all reasons of this service. */
 export const errorDomain = "quoin.dev";
 
-/** What a server says of an error. */
+/** The details of one error. */
 export interface StatusDetails {
   /** The gRPC status code, the same as the status of the call. */
   readonly code: number;
@@ -21,7 +21,7 @@ export interface StatusDetails {
   readonly message: string;
   /** The reason, such as `REVISION_MISMATCH`. */
   readonly reason: string;
-  /** Who defines the reason. */
+  /** The domain that defines the reason. */
   readonly domain: string;
   /** Facts about the error, such as the name of a field. */
   readonly metadata: ReadonlyMap<string, string>;
@@ -57,8 +57,8 @@ export function encodeStatusDetails(
 }
 
 /**
- * Decodes the trailer of an error. Details of other types are ignored, and a status without ErrorInfo, such as a proxy may
- * make, has an empty reason and domain.
+ * Decodes the trailer of an error. It ignores details of other types. A status without ErrorInfo, for example from a
+ * proxy, has an empty reason and domain.
  *
  * @throws MalformedMessageError when the bytes are not a google.rpc.Status with well-formed details.
  */

@@ -1,12 +1,13 @@
 /**
  * A strict check of the bytes of a message, before the generated code decodes them.
  *
- * It guarantees that the bytes are whole and well-formed at every depth, that every string is valid UTF-8, and that every
- * int64 lies within ±(2^53 − 1). The generated decoders do none of this: they replace bad UTF-8 by U+FFFD, which would
- * make one key of two, stop in silence at a zero tag, and let a field run over the end of the message that contains it.
+ * It guarantees that the bytes are complete and well-formed at every depth, that every string is valid UTF-8, and that
+ * every int64 lies within ±(2^53 − 1). The generated decoders do none of this. They replace bad UTF-8 by U+FFFD, so
+ * that two keys would become one. They stop silently at a zero tag, and let a field exceed the message that contains
+ * it.
  *
- * It does not judge values: a name that is too long or an unknown enum value passes. Unknown fields pass if they are
- * well-formed, whatever they contain, and so does a known field with another wire type, which decoders take for unknown.
+ * It does not check values: a name that is too long or an unknown enum value passes. Unknown fields pass if they are
+ * well-formed, whatever they contain. So does a known field with another wire type, which decoders treat as unknown.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -33,18 +34,20 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED_32 = 5;
 
-/** A 64-bit varint has at most ten bytes of seven bits, the tenth of which carries one bit. */
+/** A 64-bit varint has at most ten bytes of seven bits; the tenth byte carries one bit. */
 const VARINT_BYTES_MAX = 10;
-/** A tag or length has 32 bits: at most five bytes, the fifth of which carries four bits. */
+/** A tag or length has 32 bits: at most five bytes; the fifth byte carries four bits. */
 const VARINT_32_BYTES_MAX = 5;
 /** A varint of up to seven bytes has 49 bits and no sign: it always lies within ±(2^53 − 1). */
 const SAFE_VARINT_BYTES_MAX = 7;
-/** The depth of unknown groups at which the check gives up; it is that of the generated decoders. */
+/** The maximum depth of unknown groups, the same as in the generated decoders. */
 const GROUP_DEPTH_MAX = 100;
 
 let plans: Map<string, MessagePlan> | undefined;
 
-/** Builds the plans once, in two passes, because a message may contain one that comes later. */
+/**
+ * Builds the plans once. It needs two passes, because a message may contain a message that comes later in the table.
+ */
 function messagePlans(): Map<string, MessagePlan> {
   if (plans !== undefined) return plans;
   const built = new Map<string, MessagePlan>();
@@ -118,7 +121,7 @@ class WireWalk {
     }
   }
 
-  /** Steps over a field that the contract does not know, groups included, which older encodings may contain. */
+  /** Skips a field that the contract does not know, including groups, which older encodings may contain. */
   #unknown(firstTag: number, end: number, path: string): void {
     const openGroups: number[] = [];
     let tag = firstTag;
@@ -158,7 +161,7 @@ class WireWalk {
     if (this.#position > end) this.#fail("wire", path);
   }
 
-  /** Steps over a varint of up to 64 bits. */
+  /** Skips a varint of up to 64 bits. */
   #varint(end: number, path: string, field?: FieldPlan): void {
     const start = this.#position;
     for (;;) {
@@ -192,14 +195,14 @@ function joinPath(path: string, field: FieldPlan): string {
   return path === "" ? field.name : `${path}.${field.name}`;
 }
 
-/** Whether a well-formed varint of more than seven bytes is a safe integer. Rare: negative or enormous. */
+/** Whether a well-formed varint of more than seven bytes is a safe integer. Such varints are rare: negative or huge. */
 function isSafeVarint(bytes: Uint8Array, start: number, end: number): boolean {
   let bits = 0n;
   for (let index = end - 1; index >= start; index--) bits = (bits << 7n) | BigInt((bytes[index] ?? 0) & 0x7f);
   return Number.isSafeInteger(Number(BigInt.asIntN(64, bits)));
 }
 
-/** Most strings are short and ASCII, for which a loop is cheaper than a view and a call. */
+/** Most strings are short and ASCII; for these a loop is cheaper than a view and a call. */
 function isUtf8Between(bytes: Uint8Array, start: number, end: number): boolean {
   for (let index = start; index < end; index++) {
     if ((bytes[index] ?? 0) >= 0x80) return isUtf8(bytes.subarray(index, end));

@@ -1,19 +1,19 @@
 /**
- * `npm run check`: everything that can be verified without running the product. Types, lint and format, generated code
- * and documents that are not current, and tidiness; two at a time. Prints each step with its time, the output of those that failed, and
- * at last the line `N passed, N failed`.
+ * `npm run check`: all checks that do not run the product: types, lint and format, current generated code and
+ * documents, and tidiness; two at a time. Prints each step with its time, the output of failed steps, and at last the
+ * line `N passed, N failed`.
  */
 import { type Command, repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
 import { mapWithLimit } from "./parallel.ts";
 import { findUntidiness } from "./tidy/index.ts";
 
 const STEPS_AT_A_TIME = 2;
-const STEP_LIMIT_MS = 5 * 60_000; // Each takes seconds; only a tool that hangs gets here.
+const STEP_LIMIT_MS = 5 * 60_000; // Each takes seconds; only a tool that hangs reaches this limit.
 
-/** One line for each place, without colors. `npm run format` repairs what can be repaired. */
+/** One line for each place, without colors. `npm run format` fixes what it can. */
 const READABLE = ["--reporter=concise", "--colors=off", "--max-diagnostics=200"];
 
-/** A step returns what it has to complain about: nothing if it passed. */
+/** A step returns its complaints: none if it passed. */
 interface Step {
   readonly name: string;
   readonly run: () => Promise<string[]>;
@@ -28,6 +28,7 @@ const steps: readonly Step[] = [
       ...(await runTool(process.execPath, ["node/scripts/metrics.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/generate.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/reference.ts", "--check"])),
+      ...(await runTool(process.execPath, ["scripts/diagrams/main.ts", "--check"])),
     ],
   },
   { name: "lint and format", run: () => runTool("biome", ["ci", "--error-on-warnings", ...READABLE]) },

@@ -1,6 +1,6 @@
 /**
- * Runs what runs on every commit, with the npm of this machine, on a small repository whose scripts say what they are told
- * to: nothing that goes wrong in one of them may end as a success.
+ * Runs the script of every commit, with the npm of this machine, on a small repository with prepared scripts. No
+ * failure in one of them may end as a success.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const TEST = "echo '100 passed, 0 failed, 2 skipped'";
 const MUTANTS = "echo '7 killed, 0 failed'";
 const CLUSTER = "echo '20 passed, 0 failed, 1 skipped'";
 
-describe("what runs on every commit", function () {
+describe("the script of every commit", function () {
   this.timeout(TEST_LIMIT_MS);
   let root: string;
 
@@ -57,18 +57,18 @@ describe("what runs on every commit", function () {
     expect(run(CHECK, TEST, MUTANTS)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });
   });
 
-  it("takes the last count of each, for the output may hold others", () => {
+  it("takes the last count of each, because the output may contain others", () => {
     const tests = "echo '5 passed, 9 failed'; echo '100 passed, 0 failed'";
     expect(run(CHECK, tests, MUTANTS)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });
   });
 
-  it("goes on after a failure, and fails in the end", () => {
+  it("continues after a failure, and fails at the end", () => {
     const tests = "echo '98 passed, 2 failed'; exit 1";
     const mutants = "echo '5 killed, 3 failed'; exit 1";
     expect(run(CHECK, tests, mutants)).to.deep.equal({ last: "127 passed, 5 failed", status: 1 });
   });
 
-  it("fails if one of them fails without a word, or counts nothing", () => {
+  it("fails if one of them fails silently, or counts nothing", () => {
     expect(run(CHECK, TEST, "echo '7 killed, 0 failed'; exit 1")).to.deep.equal({
       last: "131 passed, 1 failed",
       status: 1,
@@ -89,7 +89,7 @@ describe("what runs on every commit", function () {
     });
   });
 
-  it("prints what failed once more before the last line", () => {
+  it("prints failures once more before the last line", () => {
     const lines = (name: string, output: readonly string[]): string => {
       writeFileSync(path.join(root, name), `${output.join("\n")}\n`);
       return `cat ${name}; exit 1`;
@@ -146,7 +146,7 @@ describe("what runs on every commit", function () {
     expect(print(CHECK, TEST, MUTANTS).stdout).not.to.contain("Failed in");
   });
 
-  it("runs the whole suite whatever arguments it is given", () => {
+  it("runs the whole suite with any arguments", () => {
     writeFileSync(path.join(root, "tests.mjs"), "console.log(3 + process.argv.length + ' passed, 0 failed');\n");
     expect(run(CHECK, "node tests.mjs", MUTANTS, CLUSTER, ["--quick"])).to.deep.equal({
       last: "36 passed, 0 failed",

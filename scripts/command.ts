@@ -1,8 +1,8 @@
 /**
- * Runs programs for the scripts of this folder: each in its own process group, its output passed on line by line.
+ * Runs programs for the scripts of this folder: each in its own process group, with its output line by line.
  *
- * Guarantees: a program that exceeds its limit is killed with its group, and so is every running one when this process
- * is told to stop. It does not look for processes that left their group: see `leftovers.ts`.
+ * It kills a program that exceeds its limit, with its group. It kills all running programs when this process receives a
+ * stop signal. It does not look for processes that left their group: see `leftovers.ts`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -14,10 +14,10 @@ import { setTimeout as delay } from "node:timers/promises";
 /** The root folder of the repository. */
 export const repositoryRoot: string = path.dirname(import.meta.dirname);
 
-const FLUSH_LIMIT_MS = 2_000; // Output that is still on its way when the program has ended.
-const STOP_LIMIT_MS = 5_000; // Lets programs end their own children before they are killed.
+const FLUSH_LIMIT_MS = 2_000; // For output that arrives after the program has ended.
+const STOP_LIMIT_MS = 5_000; // Lets programs end their own children before this kills them.
 
-/** What to run, and for how long at most. */
+/** The program to run, and its time limit. */
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
@@ -30,7 +30,7 @@ export interface Command {
 
 /** How a program ended. */
 export interface CommandResult {
-  /** Undefined when it ended well; otherwise a phrase such as "exit code 1". */
+  /** Undefined after success; otherwise a phrase such as "exit code 1". */
   readonly problem: string | undefined;
   readonly durationMs: number;
 }
@@ -40,7 +40,7 @@ const running = new Set<ChildProcess>();
 /**
  * Runs a program from the root of the repository, with the programs of node_modules first on its PATH.
  *
- * @returns how it ended; a program that cannot be started is reported in the same way, not thrown
+ * @returns the result; a program that cannot start is reported in the same way, not thrown
  */
 export async function runCommand(command: Command): Promise<CommandResult> {
   const startedMs = performance.now();
@@ -64,7 +64,7 @@ export async function runCommand(command: Command): Promise<CommandResult> {
   });
   clearTimeout(limit);
   running.delete(child);
-  // A process that the program left behind may hold its output open for ever.
+  // A process that the program left behind may keep its output open for ever.
   await Promise.race([outputEnded, delay(FLUSH_LIMIT_MS, undefined, { ref: false })]);
   child.stdout.destroy();
   child.stderr.destroy();
@@ -99,8 +99,8 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /**
- * From now on, SIGINT, SIGTERM and SIGHUP stop all running programs, then run `cleanUp`, then end this process with
- * the customary exit code, 128 plus the number of the signal.
+ * From now on, SIGINT, SIGTERM and SIGHUP stop all running programs, and then run `cleanUp`. The process then ends with
+ * the usual exit code, 128 plus the number of the signal.
  */
 export function stopOnSignals(cleanUp: () => void): void {
   let stopping = false;

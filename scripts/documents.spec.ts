@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
 
-/** Written by hand; what is generated is compared with its source by `npm run check`. */
+/** Hand-written documents; `npm run check` compares generated ones with their source. */
 const DOCUMENTS = [
   "install",
   "operations",
@@ -15,11 +15,11 @@ const DOCUMENTS = [
   "compatibility",
   "README",
 ].map((name) => `docs/${name}.md`);
-/** Words of Kubernetes and of Linux, in the form that names of ours have too. */
+/** Words of Kubernetes and Linux that look like names of this project. */
 const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM"];
 /** Flags of Helm and of other programs of this repository. */
 const FLAGS_OF_OTHERS = ["--set", "--take-ownership"];
-/** Metrics that the library for Prometheus has for every process. */
+/** Metrics that the Prometheus library defines for every process. */
 const PROCESS_METRICS = /^(process|nodejs)_/;
 /** Environment variables of ours. */
 const VARIABLE = /^QUOIN_[A-Z_]+$/;
@@ -48,11 +48,11 @@ function outputOf(...parameters: string[]): string {
   return stdout;
 }
 
-/** Fields as the reference lists them, with the values that each may have, if those are listed. */
+/** The fields in the reference, with their allowed values if the reference lists them. */
 function readFields(): ReadonlyMap<string, readonly string[]> {
   const [specification = "", rest = ""] = read("docs/reference.md").split("## What is refused");
   const [, status = ""] = rest.split("## Status");
-  // There, rows about what is refused are no fields of their own.
+  // There, rows about refusals are not separate fields.
   const ofBackups = read("docs/backup-reference.md").replaceAll(/^\|[^|]*\| (?:always|change) .*\n/gm, "");
   const rows = [...`${specification}${status}${ofBackups}`.matchAll(/^\| `((?:spec|status)\.[^`]+)` +\| ([^|]*)\|/gm)];
   return new Map(rows.map(([, path = "", type = ""]) => [path, allOf(type, /`([^`]+)`/g)]));
@@ -71,7 +71,7 @@ describe("the documents", () => {
   const matching = (pattern: RegExp): { path: string; span: string }[] =>
     spans.filter(({ span }) => pattern.test(span));
 
-  /** Reasons that are made of the kind that they are about. */
+  /** Reasons that contain the kind of the object. */
   const composed = allOf(operator, /`\$\{kind\}([A-Z][A-Za-z]+)`/g).flatMap((end) => [
     `PodMonitor${end}`,
     `PrometheusRule${end}`,
@@ -80,15 +80,15 @@ describe("the documents", () => {
   const kinds = allOf(read("operator/src/kube/resources.ts"), /^ {2}([A-Z]\w+): \{/gm);
   const names = new Set([...strings, ...composed, ...enumerated, ...kinds, ...WORDS_OF_OTHERS]);
 
-  it("are all there", () => {
+  it("are all found", () => {
     expect(parts.map(({ path }) => path)).to.deep.equal(DOCUMENTS);
-    // What is looked for below is found at all.
+    // Each pattern below matches something.
     for (const pattern of [/^spec\./, /^quoin\.dev\//, /^quoin_/, /^[A-Z][a-z]+[A-Z]/, /^MEMBER_/, VARIABLE, /^--/]) {
       expect(matching(pattern), String(pattern)).to.have.lengthOf.at.least(1);
     }
   });
 
-  it("name fields that there are, with values that they may have", () => {
+  it("name existing fields, with their possible values", () => {
     for (const { path, span } of matching(/^(spec|status)\./)) {
       const [field = "", value] = span.split(": ");
       const isOpen = [...fields].some(([name]) => name.startsWith(`${field}.`));
@@ -99,14 +99,14 @@ describe("the documents", () => {
     }
   });
 
-  it("name conditions, reasons, rules, events, phases and kinds that there are", () => {
+  it("name existing conditions, reasons, rules, events, phases and kinds", () => {
     const rpcs = allOf(sourcesOf("proto/coordination/v1/*.proto"), /\b(?:rpc|service) (\w+)/g);
     for (const { path, span } of matching(/^[A-Z][a-z]+([A-Z]+[a-z]*)*$/)) {
       expect(names.has(span) || rpcs.includes(span), `${path}: ${span}`).to.equal(true);
     }
   });
 
-  it("name states, and constants beside the file that has them", () => {
+  it("name states, and constants with their file", () => {
     const cited = parts.flatMap(({ path, prose }) =>
       [...prose.replaceAll(/\s+/g, " ").matchAll(/`([\w/.-]+\.ts)`: `(\w+)`(?:, `(\w+)`)?/g)].map(
         ([, file = "", ...found]) => ({
@@ -127,7 +127,7 @@ describe("the documents", () => {
     }
   });
 
-  it("name the versions of formats that the code has", () => {
+  it("name the versions of formats in the code", () => {
     const sources: readonly (readonly [row: string, file: string, pattern: RegExp])[] = [
       ["cluster version", "node/src/state/cluster.ts", /^export const CLUSTER_VERSION = (\d+);/m],
       ["format of a directory", "node/src/storage/identity.ts", /^const FORMAT = (\d+);/m],
@@ -149,13 +149,13 @@ describe("the documents", () => {
     }
   });
 
-  it("name files that there are", () => {
+  it("name existing files", () => {
     for (const { path, span } of matching(/^(node|operator|scripts|crds|charts)\/[\w/.-]+\.\w+$/)) {
       expect(existsSync(join(repositoryRoot, span)), `${path}: ${span}`).to.equal(true);
     }
   });
 
-  it("name annotations and labels that somebody reads or writes", () => {
+  it("name annotations and labels that the code reads or writes", () => {
     const known = `${operator}\n${sourcesOf("node/src/telemetry/*.ts")}\n${definition}`;
     for (const { path, span } of matching(/^quoin\.dev\//)) {
       expect(known, `${path}: ${span}`).to.include(span);
@@ -167,7 +167,7 @@ describe("the documents", () => {
     }
   });
 
-  it("name metrics that there are", () => {
+  it("name existing metrics", () => {
     const members = allOf(read("docs/metrics.md"), /^\| `(quoin_\w+)`/gm);
     const own = allOf(read("operator/src/telemetry/metrics.ts"), /\$\{PREFIX\}(\w+)/g).map(
       (end) => `quoin_operator_${end}`,
@@ -186,7 +186,7 @@ describe("the documents", () => {
     }
   });
 
-  it("name flags that programs have", () => {
+  it("name existing flags", () => {
     const commands = [[], ["restore"], ["recover"]];
     const help = [
       ...commands.map((words) => outputOf("node/src/main.ts", ...words, "--help")),
@@ -200,7 +200,7 @@ describe("the documents", () => {
     }
   });
 
-  it("show commands of quoinctl that there are, with options that they have", () => {
+  it("show existing commands of quoinctl, with existing options", () => {
     const script = outputOf("client/bin/quoinctl.js", "completion", "bash");
     const offers = new Map(
       [...script.matchAll(/^ +'quoinctl([^']*)'\) COMPREPLY=\(\$\(compgen -W '([^']*)'/gm)].map(
@@ -238,7 +238,7 @@ describe("the documents", () => {
     }
   });
 
-  it("set values of the chart that there are", () => {
+  it("set existing values of the chart", () => {
     const schema: ValuesSchema = JSON.parse(read("charts/quoin-operator/values.schema.json"));
     const used = parts.flatMap(({ path, blocks, prose, spans: found }) => [
       ...allOf(`${prose}\n${blocks.join("\n")}`, /--set ["']?([A-Za-z.]+)=/g).map((value) => ({ path, value })),
@@ -252,7 +252,7 @@ describe("the documents", () => {
     }
   });
 
-  it("name objects of the cluster demo as they are called", () => {
+  it("name the objects of the cluster demo correctly", () => {
     for (const { path, span } of matching(/^(data-)?demo-[a-z0-9-]+$/)) {
       const end = span.replace(/^(data-)?demo/, "");
       expect(/^-[0-6]$/.test(end) || operator.includes(`${end}\``), `${path}: ${span}`).to.equal(true);
@@ -265,7 +265,7 @@ describe("the documents", () => {
     }
   });
 
-  it("lead to files, and to headings in them", () => {
+  it("link to existing files, and to headings in them", () => {
     const slugOf = (title: string): string =>
       title
         .toLowerCase()
@@ -293,7 +293,7 @@ describe("the documents", () => {
     expect(allOf(read("e2e/README.md"), /^\| `([a-z-]+)` +\|/gm).sort()).to.deep.equal(scenarios.sort());
   });
 
-  it("tell of all that the operator can say", () => {
+  it("describe every message of the operator", () => {
     const told = new Set(spans.filter(({ path }) => path === "docs/operations.md").map(({ span }) => span));
     const unionOf = (name: string): string[] =>
       allOf(new RegExp(`export type ${name} =([^;]+);`).exec(operator)?.[1] ?? "", /"(\w+)"/g);
@@ -322,7 +322,7 @@ describe("the documents", () => {
     }
   });
 
-  it("have the figures that stand in the code", () => {
+  it("have the figures of the code", () => {
     const figures = [...read("docs/sizing.md").matchAll(/\| +([\d,]+)(?: (\w+))? +\| `([\w/.-]+)`: `(\w+)` +\|/g)];
     expect(figures).to.have.lengthOf.at.least(30);
     for (const [row, amount = "", unit = "", file = "", name = ""] of figures) {
@@ -345,7 +345,7 @@ function hasValue(schema: ValuesSchema, keys: readonly string[]): boolean {
   return place !== undefined;
 }
 
-/** What one of the unit is, in the unit that the name of the constant ends with. */
+/** The size of one unit, in the unit at the end of the constant's name. */
 function scaleOf(unit: string, name: string): number {
   const scales: Readonly<Record<string, number>> = {
     KiB: 1024,
@@ -356,7 +356,7 @@ function scaleOf(unit: string, name: string): number {
   return unit === "" ? 1 : (scales[unit] ?? Number.NaN);
 }
 
-/** Of a product of whole numbers, as constants are written. */
+/** The value of a product of whole numbers, as in the definitions of constants. */
 function amountOf(expression: string): number {
   return expression
     .replaceAll("MIB", "1048576")

@@ -1,8 +1,8 @@
 /**
- * Finds what tests left behind: processes and files.
+ * Finds processes and files that tests left behind.
  *
- * On Linux a process counts if it inherited the marker of the run in its environment, also when its parent is gone; on
- * other systems if it descends from the given process. It removes nothing by itself.
+ * On Linux a process counts if its environment contains the marker of the run, even if its parent is gone. On other
+ * systems a process counts if it descends from the given process. This module removes nothing by itself.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The environment variable that marks every process of a test run. */
 export const RUN_VARIABLE = "QUOIN_TEST_RUN";
 
-/** A process that should be gone. */
+/** A process that should have ended. */
 export interface LeftProcess {
   readonly id: number;
   readonly command: string;
@@ -18,8 +18,8 @@ export interface LeftProcess {
 
 /**
  * @param run the value of RUN_VARIABLE in the processes to find
- * @param ancestorId the process whose descendants count, without itself; undefined if it has ended, when they can be
- *   found on Linux only
+ * @param ancestorId the process whose descendants count, without itself; undefined if it has ended, when only Linux can
+ * find them
  */
 export function findProcesses(run: string, ancestorId: number | undefined): LeftProcess[] {
   if (process.platform === "linux") {
@@ -28,7 +28,7 @@ export function findProcesses(run: string, ancestorId: number | undefined): Left
   return ancestorId === undefined ? [] : findDescendants(ancestorId);
 }
 
-/** Kills processes, which may have ended meanwhile. */
+/** Kills the processes; some may have ended already. */
 export function killProcesses(processes: readonly LeftProcess[]): void {
   for (const { id } of processes) {
     try {
@@ -46,7 +46,7 @@ export function describeProcess({ id, command }: LeftProcess): string {
   return `process ${id}: ${command}`;
 }
 
-/** @returns the names of the entries of a folder, which a test should have removed */
+/** @returns the entries of a folder, which the tests should have removed */
 export function findFiles(folder: string): string[] {
   return readdirSync(folder);
 }
@@ -59,7 +59,7 @@ function findMarked(run: string): LeftProcess[] {
     if (!Number.isInteger(id) || id === process.pid) {
       continue;
     }
-    // An ended process that nobody has waited for yet has an empty environment, and so does not count.
+    // An ended process whose parent has not reaped it has an empty environment, so it does not count.
     if (readProcessFile(id, "environ").split("\0").includes(marker)) {
       found.push({ id, command: readProcessFile(id, "cmdline").replaceAll("\0", " ").trim() });
     }
@@ -67,7 +67,7 @@ function findMarked(run: string): LeftProcess[] {
   return found;
 }
 
-/** @returns the content; nothing if the process has ended meanwhile, or is somebody else's and so not one of ours */
+/** @returns the content; "" if the process has ended, or belongs to another user and so is not ours */
 function readProcessFile(id: number, name: string): string {
   try {
     return readFileSync(`/proc/${id}/${name}`, "utf8");

@@ -1,6 +1,6 @@
 /**
- * Proves that the lint rules refuse what they are there to refuse. Small files are laid out like the repository in a
- * temporary folder, and linted once, with the repository's own configuration.
+ * Proves that the lint rules refuse their bad examples. The spec writes small files in the layout of the repository
+ * into a temporary folder, and lints them once, with the repository's own configuration.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
 
-/** A piece of code, where it stands, and which rule refuses it there; undefined when it is allowed. */
+/** A piece of code, its place, and the rule that refuses it there; undefined if it is allowed. */
 interface Example {
   readonly file: string;
   readonly code: string;
@@ -20,7 +20,7 @@ const direction = "Imports point one way";
 const door = "No deep imports";
 const byName = "Import another package by its name";
 const outside = "import neither Node modules nor packages";
-const blackBox = "knows nothing but the contract";
+const blackBox = "knows only the contract";
 const pureOperator = "import no Node modules and no packages";
 const asynchronous = "no async function";
 const noTime = "A test waits for a condition";
@@ -36,7 +36,7 @@ function allowed(file: string, code: string): Example {
 }
 
 const examples: readonly Example[] = [
-  // Directions, by room. A file in a folder of a room is as bound as one directly in it.
+  // Directions, by folder. They bind a file in a subfolder like one directly in the folder.
   refused("node/src/raft/a.ts", `import "../state/index.ts";`, direction),
   refused("node/src/raft/a.ts", `import type { A } from "../telemetry/index.ts";\nexport type B = A;`, direction),
   refused("node/src/raft/a.ts", `export { a } from "../state/index.ts";`, direction),
@@ -95,7 +95,7 @@ const examples: readonly Example[] = [
   allowed("node/src/api/grpc/b.spec.ts", `import "../../../test/index.ts";`),
   refused("node/src/storage/a.ts", `import "../../test/index.ts";`, direction),
 
-  // Doors and packages.
+  // Entry points and packages.
   refused("node/src/storage/a.ts", `import "../raft/log.ts";`, door),
   refused("node/src/storage/a.ts", `import "./engine/file.ts";`, door),
   refused("node/src/main.ts", `import "./replica/replica.ts";`, door),
@@ -130,9 +130,9 @@ const examples: readonly Example[] = [
   allowed("node/conformance/a.spec.ts", `import "../test/index.ts";`),
   refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
 
-  // Backups know no other package, and their rooms import downwards.
-  refused("backup/src/a.ts", `import "@quoin/proto";`, "Backups know no other package"),
-  refused("backup/src/a.ts", `import "../../node/src/raft/index.ts";`, "Backups know no other package"),
+  // Backups import no other package, and their folders import downwards.
+  refused("backup/src/a.ts", `import "@quoin/proto";`, "The backup package imports no other package"),
+  refused("backup/src/a.ts", `import "../../node/src/raft/index.ts";`, "The backup package imports no other package"),
   refused("node/src/replica/a.ts", `import "../../../backup/src/index.ts";`, byName),
   allowed("node/src/replica/a.ts", `import "@quoin/backup";`),
   allowed("client/src/a.ts", `import "@quoin/backup";`),
@@ -147,7 +147,7 @@ const examples: readonly Example[] = [
   allowed("backup/src/s3/a.ts", `import "../store/index.ts";\nimport "../format/index.ts";`),
   allowed("backup/src/store/b.spec.ts", `import "../../test/index.ts";`),
 
-  // The operator knows the wire only, and decides without effects.
+  // The operator knows only the wire, and decides without effects.
   refused("operator/src/members/a.ts", `import "@quoin/node/local";`, "must not import the member"),
   refused("operator/src/members/a.ts", `import "../../../node/src/raft/index.ts";`, "must not import the member"),
   refused("client/src/a.ts", `import "../../operator/index.ts";`, byName),
@@ -186,7 +186,7 @@ const examples: readonly Example[] = [
       refused(file, `import "node:fs";`, outside),
       refused(file, `import "pino";`, outside),
       refused(file, `import "@quoin/proto";`, outside),
-      refused(file, `export const a = (): unknown => import("./b.ts");`, "import nothing while they run"),
+      refused(file, `export const a = (): unknown => import("./b.ts");`, "use no dynamic imports"),
       ...["Buffer", "Date", "Intl", "Promise", "Temporal", "console", "crypto", "globalThis", "performance"].map(
         (name) => refused(file, `export const a: unknown = ${name};`, globals),
       ),
@@ -245,22 +245,22 @@ const examples: readonly Example[] = [
   allowed("client/src/a.ts", `console.log("a");`),
 ];
 
-/** What this file reads of Biome's JSON report. */
+/** The part of Biome's JSON report that this file reads. */
 interface Diagnostic {
   readonly category: string;
   readonly message: string;
   readonly location: { readonly path: string };
 }
 
-/** An example and where it was written. */
+/** An example and its place. */
 interface Placed extends Example {
   readonly tree: string;
   readonly placedFile: string;
 }
 
 /**
- * Gives each example a file name of its own, so that one tree holds nearly all of them. Rules that name a file, as
- * those for main.ts do, need that very name: such examples go to further trees.
+ * Gives each example its own file name, so that one tree contains nearly all of them. Rules that name a file, such as
+ * those for main.ts, need that exact name: such examples go to further trees.
  */
 function place(): Placed[] {
   const taken = new Map<string, number>();
@@ -280,7 +280,7 @@ async function lint(folder: string): Promise<Diagnostic[]> {
   const report = path.join(folder, "report.json");
   const biome = path.join(repositoryRoot, "node_modules", ".bin", "biome");
   const args = ["lint", "--reporter=json", `--reporter-file=${report}`, "--max-diagnostics=none", "."];
-  // Biome exits with 1 when it refuses something, as it should here; the report says what happened.
+  // Biome exits with 1 when it refuses something, which is expected here; the report contains the results.
   await new Promise((resolve) => execFile(biome, args, { cwd: folder }, resolve));
   return JSON.parse(await readFile(report, "utf8")).diagnostics;
 }

@@ -1,9 +1,9 @@
 /** Runs asynchronous work on many items, a bounded number at a time. */
 
 /**
- * @param items what to work on, started in this order
+ * @param items what to process, started in this order
  * @param limit how many run at the same time, at least 1
- * @returns the results, in the order of the items; rejects with the first error, while work under way goes on
+ * @returns the results, in the order of the items; rejects with the first error, while running work continues
  */
 export async function mapWithLimit<Item, Result>(
   items: readonly Item[],

@@ -1,12 +1,11 @@
 /**
- * Installs what the repository needs, when it is missing or out of date. Every npm script runs this file first, so a
- * fresh clone needs nothing but Node 18 or newer and npm.
+ * Installs the dependencies of the repository if they are missing or out of date. Every npm script runs this file
+ * first, so a fresh clone needs only npm and Node 18 or newer.
  *
- * It guarantees, when it exits with 0: node_modules matches package-lock.json, and the `node` that npm scripts find
- * first is Node 26 or newer. A second run only compares a stamp and takes a few milliseconds. Runs at the same time
- * wait for each other.
+ * When it exits with 0, node_modules matches package-lock.json, and the first `node` on the PATH of npm scripts is Node
+ * 26 or newer. A second run only compares a stamp and takes a few milliseconds. Simultaneous runs wait for each other.
  *
- * It is plain JavaScript on built-in modules, because it runs before there is anything else, and on an older Node.
+ * It is plain JavaScript on built-in modules, because it runs before anything else is installed, and on an older Node.
  * It does not build anything and never touches data.
  *
  * @module
@@ -18,7 +17,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 
-const MINIMUM_NODE_MAJOR = 18; // What npm 9 and the syntax of this file need.
+const MINIMUM_NODE_MAJOR = 18; // npm 9 and the syntax of this file need it.
 const RUNTIME_NODE_MAJOR = 26; // Runs TypeScript directly; package.json brings it in per platform.
 const LOCK_POLL_MS = 100;
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-arm64", "darwin-x64"];
@@ -27,9 +26,9 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const installedNode = path.join(modules, ".bin", "node"); // npm puts this folder first on the PATH of scripts.
 const stampFile = path.join(modules, ".quoin-setup");
-const lockFile = path.join(root, ".setup.lock"); // Beside node_modules, not inside: installing empties that folder.
+const lockFile = path.join(root, ".setup.lock"); // Not inside node_modules: an installation empties it.
 
-/** A problem that the user can act on: printed without a stack. */
+/** A problem that the user can fix: printed without a stack. */
 class SetupError extends Error {}
 
 /**
@@ -43,7 +42,7 @@ function majorOf(version) {
 
 /**
  * @param {string[]} workspaces
- * @returns {string} a digest of all that decides what must be installed
+ * @returns {string} a digest of everything that determines the installation
  */
 function fingerprint(workspaces) {
   const files = ["package.json", "package-lock.json", ".npmrc"];
@@ -59,7 +58,7 @@ function fingerprint(workspaces) {
 }
 
 /**
- * @typedef {object} LockedPackage what this file reads of an entry of a lockfile
+ * @typedef {object} LockedPackage the fields of a lockfile entry that this file reads
  * @property {string} [version]
  * @property {string} [integrity]
  * @property {boolean} [optional]
@@ -85,7 +84,7 @@ function readLockfile(file) {
 
 /**
  * @param {LockedPackage} entry
- * @returns {boolean} whether npm leaves this package out on this machine, as made for another platform
+ * @returns {boolean} whether npm skips this package on this machine, because it is for another platform
  */
 function isForAnotherPlatform(entry) {
   const { os = process.platform, cpu = process.arch, libc } = entry;
@@ -95,8 +94,8 @@ function isForAnotherPlatform(entry) {
 
 /**
  * @param {string[]} workspaces
- * @returns {string | undefined} the first thing found in which node_modules differs from package-lock.json, or that
- *   from a package.json; undefined if all agree
+ * @returns {string | undefined} the first difference between node_modules and package-lock.json, or between that and a
+ *   package.json; undefined if all agree
  */
 function findDifference(workspaces) {
   const locked = readLockfile("package-lock.json") ?? new Map();
@@ -133,8 +132,8 @@ function hasOwnRuntime() {
 }
 
 /**
- * @param {string} expected the present fingerprint
- * @returns {boolean} whether the last successful setup was made from the same files and its Node is still there
+ * @param {string} expected the current fingerprint
+ * @returns {boolean} whether the last successful setup used the same files and its Node still exists
  */
 function isCurrent(expected) {
   try {
@@ -168,19 +167,19 @@ function pause(durationMs) {
 function isAlive(owner) {
   const id = Number(owner);
   if (!Number.isInteger(id) || id <= 0 || id === process.pid) {
-    return false; // The own id: containers give the same few ids again and again.
+    return false; // This process's own id: containers reuse the same few ids.
   }
   try {
     process.kill(id, 0);
     return true;
   } catch (error) {
-    return isErrorCode(error, "EPERM"); // It exists, and belongs to somebody else.
+    return isErrorCode(error, "EPERM"); // It exists, and belongs to another user.
   }
 }
 
 /**
- * Takes the lock if nobody alive holds it. The file appears with its content (a link to a finished file), so no one
- * ever reads a lock without an owner.
+ * Takes the lock unless a living process holds it. The file appears with its content (a link to a finished file), so no
+ * process ever reads a lock without an owner.
  *
  * @returns {boolean} whether this process holds the lock now
  */
@@ -211,7 +210,7 @@ function dropDeadLock() {
     if (isAlive(fs.readFileSync(lockFile, "utf8"))) {
       return false;
     }
-    // Of several processes that see the same dead lock, one succeeds in moving it away.
+    // If several processes see the same dead lock, only one succeeds in moving it away.
     fs.renameSync(lockFile, aside);
   } catch (error) {
     if (isErrorCode(error, "ENOENT")) {
@@ -220,7 +219,7 @@ function dropDeadLock() {
     throw error;
   }
   if (isAlive(fs.readFileSync(aside, "utf8"))) {
-    // Between reading and moving, another process replaced the dead lock by its own: give that one back.
+    // Between the read and the move, another process replaced the dead lock by its own: give that lock back.
     fs.linkSync(aside, lockFile);
   }
   fs.rmSync(aside);
@@ -247,7 +246,7 @@ function withLock(work) {
 }
 
 /**
- * The environment for npm: the machine's own Node runs it, not the one in node_modules, which npm is about to replace.
+ * The environment for npm. The machine's own Node must run it, because npm is about to replace the one in node_modules.
  *
  * @returns {NodeJS.ProcessEnv}
  */
@@ -257,12 +256,12 @@ function machineEnvironment() {
   return { ...process.env, PATH: entries.filter((entry) => !entry.endsWith(own)).join(path.delimiter) };
 }
 
-/** Runs `npm ci`; raises a SetupError with all that npm said if it fails. */
+/** Runs `npm ci`; raises a SetupError with the complete output of npm if it fails. */
 function install() {
   process.stdout.write("Installing dependencies ...\n");
   // A stamp must never outlive the modules that it describes.
   fs.rmSync(stampFile, { force: true });
-  // The level is given because `npm --silent test` passes its own on, and an error must be seen in any case.
+  // Sets the level, because `npm --silent test` passes its own on, and an error must always be visible.
   const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
   const result = spawnSync("npm", args, {
     cwd: root,
@@ -283,7 +282,7 @@ function install() {
   }
 }
 
-/** Raises a SetupError unless the Node that npm scripts will find first is new enough. */
+/** Raises a SetupError unless the first Node on the PATH of npm scripts is new enough. */
 function verifyRuntime() {
   const present = fs.existsSync(installedNode);
   if (!present && hasOwnRuntime()) {
@@ -319,7 +318,7 @@ function setup() {
   }
   withLock(() => {
     if (isCurrent(expected)) {
-      return; // The setup that this one waited for did the work.
+      return; // The other setup, which this one waited for, did the work.
     }
     const hasRuntime = hasOwnRuntime() || fs.existsSync(installedNode);
     if (!hasRuntime || findDifference(workspaces) !== undefined) {

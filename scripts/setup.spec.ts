@@ -1,6 +1,6 @@
 /**
- * Runs the setup, and the npm of this machine, on small repositories without dependencies, which npm installs without a
- * network: what is installed when, what a second run and a parallel run do, and what the user is told.
+ * Runs the setup, with the npm of this machine, on small repositories without dependencies, which npm installs without
+ * a network. The tests check what is installed when, what a second run and a parallel run do, and what the user sees.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -71,7 +71,7 @@ describe("setup", function () {
     expect(run()).to.deep.equal(nothingToDo);
   });
 
-  it("accepts what npm has installed without it", () => {
+  it("accepts an installation that npm made without it", () => {
     expect(run()).to.deep.equal(installed);
     rmSync(path.join(root, "node_modules/.quoin-setup"));
     expect(run()).to.deep.equal(nothingToDo);
@@ -101,14 +101,14 @@ describe("setup", function () {
     expect(readdirSync(root).filter((name) => name.startsWith(".setup.lock"))).to.deep.equal([]);
   });
 
-  it("goes on after a setup that was killed", () => {
+  it("continues after a setup that was killed", () => {
     const ended = spawnSync(process.execPath, ["--version"]);
     writeFileSync(path.join(root, ".setup.lock"), `${ended.pid}\n`);
     expect(run()).to.deep.equal(installed);
     expect(existsSync(path.join(root, ".setup.lock"))).to.equal(false);
   });
 
-  it("passes on what npm says when it fails, also below a silent npm, and leaves nothing that looks like success", () => {
+  it("shows the output of npm when it fails, also below a silent npm, and leaves no sign of success", () => {
     write("package.json", { ...manifest, dependencies: { c: "1.0.0" } });
     const { status, stderr } = run({ ...process.env, npm_config_loglevel: "silent" });
     expect(status).to.equal(1);
@@ -119,7 +119,7 @@ describe("setup", function () {
     expect(readdirSync(root).filter((name) => name.startsWith(".setup.lock"))).to.deep.equal([]);
   });
 
-  it("says when there is no npm", () => {
+  it("reports a missing npm", () => {
     const { status, stderr } = run({ ...process.env, PATH: path.join(root, "empty") });
     expect({ status, stderr }).to.deep.equal({
       status: 1,
@@ -127,7 +127,7 @@ describe("setup", function () {
     });
   });
 
-  /** @returns an environment in which Node believes to be another version, or on another machine */
+  /** @returns an environment in which Node takes itself for another version, or for another machine */
   function pretend(facts: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
     const file = path.join(root, "pretend.mjs");
     const lines = Object.entries(facts).map(
@@ -146,7 +146,7 @@ describe("setup", function () {
     });
   });
 
-  it("names the platforms when there is no Node for this one, and uses the machine's own where it is new enough", () => {
+  it("names the platforms when there is no Node for this one, and uses the machine's own if it is new enough", () => {
     const { status, stderr } = run(pretend({ version: "v20.20.2", arch: "s390x" }));
     expect(status).to.equal(1);
     expect(stderr)

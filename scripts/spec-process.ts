@@ -1,9 +1,9 @@
 /**
- * The process in which a batch of spec files runs, one file after the other. The test runner starts it; see `test.ts`.
+ * The process that runs a batch of spec files, one after the other. The test runner starts it; see `test.ts`.
  *
- * Prints a line per file, and reports to the file named by `--events`. Besides failing tests it reports a file without
- * any test, a process or a file in the temporary folder that outlives its spec file, and a batch that does not end by
- * itself because it left something open.
+ * It prints a line per file, and writes events to the file named by `--events`. Besides failing tests it reports three
+ * problems: a file without any test; a process or a temporary file that outlives its spec file; a batch that does not
+ * end by itself because it left something open.
  */
 import { rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -15,7 +15,7 @@ import { repositoryRoot } from "./command.ts";
 import { describeProcess, findFiles, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
 import { writeEvent } from "./test-events.ts";
 
-const EXIT_LIMIT_MS = 5_000; // Closing sockets and threads takes a moment, never this long.
+const EXIT_LIMIT_MS = 5_000; // Sockets and threads close in a moment, never this late.
 
 const { values, positionals: files } = parseArgs({
   allowPositionals: true,
@@ -32,7 +32,7 @@ function required(value: string | undefined, name: string): string {
   return value;
 }
 
-/** What happened in one file. */
+/** The results of one file. */
 interface FileCounts {
   passed: number;
   failed: number;
@@ -43,13 +43,13 @@ function reportFailure(file: string, title: string, message: string): void {
   writeEvent(events, { kind: "fail", failure: { file, title, message } });
 }
 
-/** @returns the error as a reader wants it: the stack, and for a failed comparison both values side by side */
+/** @returns the error as text: the stack, and for a failed comparison also the difference of both values */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) {
     return inspect(error);
   }
   const { actual, expected, showDiff } = error as { actual?: unknown; expected?: unknown; showDiff?: unknown };
-  // Mocha's Base reporter has made text of both values where a comparison makes sense.
+  // Mocha's Base reporter has turned both values into text if a comparison makes sense.
   if (typeof actual === "string" && typeof expected === "string" && showDiff !== false) {
     return `${error.stack}\n${Mocha.reporters.Base.generateDiff(actual, expected)}`;
   }
@@ -65,7 +65,7 @@ async function runFile(file: string): Promise<FileCounts> {
   mocha.addFile(path.join(repositoryRoot, file));
   try {
     await mocha.loadFilesAsync();
-    flushCompileCache(); // For the processes that its tests start: they need much of the same code.
+    flushCompileCache(); // For the processes that its tests start, which need much of the same code.
   } catch (error) {
     counts.failed += 1;
     reportFailure(file, "could not be loaded", describeError(error));
@@ -73,7 +73,7 @@ async function runFile(file: string): Promise<FileCounts> {
   }
   if (mocha.suite.total() === 0) {
     counts.failed += 1;
-    reportFailure(file, "has no tests", "A spec file that tests nothing must not look as if it passed.");
+    reportFailure(file, "has no tests", "A spec file without tests must not count as passed.");
     return counts;
   }
   const { EVENT_TEST_BEGIN, EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants;
@@ -94,12 +94,12 @@ async function runFile(file: string): Promise<FileCounts> {
         reportFailure(file, test.fullTitle(), describeError(error));
       });
   });
-  mocha.dispose(); // Removes its listeners for uncaught errors, which would otherwise add up from file to file.
+  mocha.dispose(); // Removes its listeners for uncaught errors, which would otherwise accumulate from file to file.
   counts.failed += reportLeftovers(file);
   return counts;
 }
 
-/** @returns how many kinds of things the file left behind; they are gone afterwards, so that the next file is not blamed */
+/** @returns how many kinds of leftovers the file caused; removes them, so that the next file is not blamed */
 function reportLeftovers(file: string): number {
   let kinds = 0;
   const processes = findProcesses(run, process.pid);

@@ -1,20 +1,20 @@
 /**
- * What a process that runs specs reports to the test runner: one JSON object per line, appended to a file as things
- * happen, so that a crash loses nothing but its own report.
+ * The events that a spec process reports to the test runner: one JSON object per line, appended to a file at once, so
+ * that a crash loses only its own report.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 
-/** A test that failed, or anything else that makes the run fail. */
+/** A failed test, or any other reason why the run fails. */
 export interface Failure {
   /** The spec file, relative to the root of the repository. */
   readonly file: string;
-  /** The full title of the test, or what went wrong outside of one. */
+  /** The full title of the test, or the problem outside of a test. */
   readonly title: string;
   /** The error with its stack and the difference of values, ready to print. */
   readonly message: string;
 }
 
-/** `start` and `pass`, `fail` or `skip` for a test; `end` once, after everything else. */
+/** `start` and one of `pass`, `fail` or `skip` for each test; `end` once, after everything else. */
 export type TestEvent =
   | { readonly kind: "start"; readonly file: string; readonly title: string }
   | { readonly kind: "pass" }
@@ -22,19 +22,19 @@ export type TestEvent =
   | { readonly kind: "fail"; readonly failure: Failure }
   | { readonly kind: "end" };
 
-/** Appends an event; it is in the file when this returns. */
+/** Appends an event; the file contains it when this returns. */
 export function writeEvent(file: string, event: TestEvent): void {
   appendFileSync(file, `${JSON.stringify(event)}\n`);
 }
 
-/** What came out of one process. */
+/** The results of one process. */
 export interface TestReport {
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
   /** Whether the process ran all of its files. */
   readonly complete: boolean;
-  /** The test under way when the report stopped; undefined if it stopped between tests. */
+  /** The running test at the end of the report; undefined if the report ends between tests. */
   readonly unfinished: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export function readReport(file: string): TestReport {
   let unfinished: string | undefined;
   for (const line of readFileSync(file, "utf8").split("\n")) {
     if (!line.endsWith("}")) {
-      continue; // The empty end of the file, or a line that a crash cut off.
+      continue; // The empty end of the file, or a line that a crash truncated.
     }
     const event = JSON.parse(line) as TestEvent;
     unfinished = event.kind === "start" ? `${event.file}: ${event.title}` : undefined;

@@ -8,11 +8,11 @@ export interface TestLayer {
   readonly files: readonly string[];
   /** Limit of a single test, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether it starts members as processes of their own. */
+  /** Whether it starts members as separate processes. */
   readonly startsMembers: boolean;
-  /** Whether it takes a minute or two: it comes last, so that no core waits long for the end of another one's work. */
+  /** Whether it takes only a minute or two: it comes last, so that no core waits long for another one. */
   readonly isShort?: boolean;
-  /** Only tests whose title matches this regular expression run; undefined = all. */
+  /** The layer runs only tests whose title matches this regular expression; undefined = all. */
   readonly grep?: string;
 }
 
@@ -24,8 +24,9 @@ export interface Surroundings {
 }
 
 /**
- * Odd places, which alternate from file to file: a time zone 45 minutes off the hour on the other side of the date line
- * and a locale where the lower case of I is not i; a time zone half an hour off, and a locale with its own digits.
+ * Unusual places, which alternate from file to file. The first is a time zone 45 minutes off the hour beyond the date
+ * line, with a locale in which the lower case of I is not i. The second is a time zone half an hour off, with a locale
+ * that has its own digits.
  */
 export const surroundings: readonly [Surroundings, Surroundings] = [
   { TZ: "Pacific/Chatham", LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8" },
@@ -47,7 +48,7 @@ export function findLayers(): TestLayer[] {
     ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/sim/${name}.spec.ts`),
   );
   return [
-    // Real processes and stores that are killed or damaged, and started again.
+    // Real processes and stores that are killed or damaged, and then restarted.
     { name: "crash", files: crash, timeoutMs: 120_000, startsMembers: true },
     {
       name: "specs",
@@ -64,21 +65,21 @@ export function findLayers(): TestLayer[] {
         "node/sim/**/*.spec.ts",
         "node/nemesis/**/*.spec.ts",
       ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes].includes(file)),
-      // Twenty times what the slowest of them, on a real disk, takes on an idle machine.
+      // Twenty times the duration of the slowest of them, which uses a real disk, on an idle machine.
       timeoutMs: 30_000,
       startsMembers: false,
     },
     // Whole clusters in simulated time: hundreds of runs, one after the other.
     { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false },
-    // The contract at real clusters, by what knows nothing but the contract.
+    // The contract at real clusters, tested by code that knows only the contract.
     { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true, isShort: true },
-    // The interfaces of real clusters, asked whatever follows from their descriptions.
+    // The interfaces of real clusters, with random requests that follow from their descriptions.
     { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true, isShort: true },
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
     // Real processes as a user runs them.
     { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
-    // Deliberate bugs, each against what is to catch it, in processes of their own.
+    // Deliberate bugs, each against the test that must catch it, in separate processes.
     { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false, isShort: true },
   ];
 }

@@ -15,7 +15,7 @@ describe("the choice of npm test -- --quick", () => {
     return quick.layers.find((layer) => layer.name === name) ?? expect.fail(`nothing of the layer ${name}`);
   }
 
-  it("has most specs, some seeds, and a file on real members of each layer", () => {
+  it("has most specs, some seeds, and a file on real members for each layer", () => {
     const specs = whole.find(({ name }) => name === "specs")?.files ?? [];
     expect(quick.layers.map(({ name }) => name)).to.have.members([
       ...["specs", "simulator", "conformance", "cluster", "process"],
@@ -29,7 +29,7 @@ describe("the choice of npm test -- --quick", () => {
     }
   });
 
-  it("has six of three hundred seeds in a row, wherever they begin", () => {
+  it("has six of three hundred consecutive seeds, with any first one", () => {
     const pattern = new RegExp(chosen("simulator").grep ?? expect.fail("all tests run"));
     for (const first of [1, 49, 50, 4_294_966_996]) {
       const seeds = Array.from(
@@ -41,17 +41,17 @@ describe("the choice of npm test -- --quick", () => {
     expect(pattern.test("a simulated cluster lives through what it is meant to live through")).to.equal(false);
   });
 
-  it("says of every layer what it leaves out", () => {
+  it("reports for every layer what it leaves out", () => {
     expect(quick.leftOut.map((line) => line.split(":")[0])).to.deep.equal(whole.map(({ name }) => name));
   });
 
-  it("is refused when a file or a layer that it names is not there", () => {
+  it("is refused when a file or a layer that it names does not exist", () => {
     const without = (file: string): TestLayer[] =>
       whole.map((layer) => ({ ...layer, files: layer.files.filter((each) => each !== file) }));
     expect(() => chooseQuick(without("node/sim/sim.spec.ts"))).to.throw(
       "node/sim/sim.spec.ts, which is not a spec file",
     );
     expect(() => chooseQuick(without("scripts/ci.spec.ts"))).to.throw("scripts/ci.spec.ts, which is not a spec file");
-    expect(() => chooseQuick(layersOf({ specs: ["a.spec.ts"] }))).to.throw("a layer simulator, which is not there");
+    expect(() => chooseQuick(layersOf({ specs: ["a.spec.ts"] }))).to.throw("a layer simulator, which does not exist");
   });
 });

@@ -1,7 +1,7 @@
 /**
- * What `npm test -- --quick` runs: the specs but for the slowest, every fiftieth seed of the simulator, and one file
- * each on real members, of the layers `cluster`, `process` and `conformance`. It takes about two minutes on two idle
- * cores. It is for the time between two changes: a commit passes the whole suite.
+ * The tests of `npm test -- --quick`: the specs except the slowest, every fiftieth seed of the simulator, and one file
+ * on real members for each of the layers `cluster`, `process` and `conformance`. It takes about two minutes on two idle
+ * cores. Use it between changes: a commit must pass the whole suite.
  */
 import type { TestLayer } from "./test-layers.ts";
 
@@ -57,26 +57,26 @@ const SLOW_SPECS: readonly string[] = [
   "scripts/test.spec.ts",
 ];
 
-/** What a layer keeps. A layer that is not named here keeps nothing. */
+/** The part of a layer that runs. A layer without a choice runs nothing. */
 interface Choice {
-  /** Everything but these files. */
+  /** Everything except these files. */
   readonly without?: readonly string[];
-  /** These files alone. */
+  /** Only these files. */
   readonly only?: readonly string[];
-  /** Of those files, only the tests whose title matches this regular expression. */
+  /** In those files, only the tests whose title matches this regular expression. */
   readonly grep?: string;
 }
 
 const choices: ReadonlyMap<string, Choice> = new Map<string, Choice>([
   ["specs", { without: SLOW_SPECS }],
-  // Of seeds in a row, every fiftieth ends like this.
+  // Among consecutive seeds, every fiftieth ends like this.
   ["simulator", { only: ["node/sim/sim.spec.ts"], grep: "with seed \\d*[05]0$" }],
   ["conformance", { only: ["node/conformance/local-cluster.spec.ts"], grep: "stays for the other entries" }],
   ["cluster", { only: ["node/test/cluster/forwarding.spec.ts"] }],
   ["process", { only: ["node/test/process/main.spec.ts"] }],
 ]);
 
-/** A part of the suite, and what of it does not run, in words. */
+/** A part of the suite, and a description of the part that does not run. */
 export interface QuickSuite {
   readonly layers: readonly TestLayer[];
   readonly leftOut: readonly string[];
@@ -84,12 +84,12 @@ export interface QuickSuite {
 
 /**
  * @param all the layers of the whole suite
- * @returns the quick part of them; throws an Error if a file or a layer that it is made of is not there
+ * @returns their quick part; throws an Error if a file or a layer in the choice does not exist
  */
 export function chooseQuick(all: readonly TestLayer[]): QuickSuite {
   const missing = [...choices.keys()].find((name) => !all.some((layer) => layer.name === name));
   if (missing !== undefined) {
-    throw new Error(`scripts/test-quick.ts names a layer ${missing}, which is not there`);
+    throw new Error(`scripts/test-quick.ts names a layer ${missing}, which does not exist`);
   }
   const layers: TestLayer[] = [];
   const leftOut: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Runs the test runner on small suites of its own: a copy of the scripts in a temporary folder, with the modules of
- * this repository. Proves that what must count as a failure does, and that nothing is left behind.
+ * Runs the test runner on small suites: a copy of the scripts in a temporary folder, with the modules of this
+ * repository. Proves that every problem that must count as a failure does, and that nothing is left behind.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ const TEST_LIMIT_MS = 60_000; // Each test starts several processes, on cores th
 /** A spec file with one test that passes. */
 const good = `it("passes", () => {});\n`;
 
-/** A layer without files is a failure, so there is a test of each of those that no test here is about. */
+/** A layer without files is a failure, so each layer that a test does not concern needs a file. */
 const elsewhere = {
   "node/test/cluster/good.spec.ts": good,
   "node/test/crash/good.spec.ts": good,
@@ -29,7 +29,7 @@ const elsewhere = {
   "node/conformance/good.spec.ts": good,
   "node/test/fuzz/good.spec.ts": good,
 };
-/** So many tests pass there. */
+/** The number of tests in them. */
 const ELSEWHERE = Object.keys(elsewhere).length;
 
 describe("the test runner", function () {
@@ -53,7 +53,7 @@ describe("the test runner", function () {
 
   afterEach(async () => {
     if (running !== undefined && running.exitCode === null && running.signalCode === null) {
-      running.kill("SIGTERM"); // It stops what it started.
+      running.kill("SIGTERM"); // It stops the programs that it started.
       await once(running, "exit");
     }
     running = undefined;
@@ -91,8 +91,8 @@ describe("the test runner", function () {
   }
 
   /**
-   * Listens for a process that a spec starts in a process group of its own. The connection that it opens tells when it
-   * begins and ends, without asking for it again and again.
+   * Listens for a process that a spec starts in its own process group. The connection that the process opens shows when
+   * it begins and ends, without polling.
    *
    * @returns both moments, and code for the spec: a function `start` that resolves with the running child
    */
@@ -113,7 +113,7 @@ describe("the test runner", function () {
     return { declareStart, begun, ended };
   }
 
-  /** Two layers of which one passes, and one is what the test is about. */
+  /** Two layers: one that passes, and the one of the test. */
   function beside(spec: string): Record<string, string> {
     return { "node/test/a.spec.ts": spec, "node/src/b.spec.ts": good };
   }
@@ -128,7 +128,7 @@ describe("the test runner", function () {
     expect(output).to.not.contain("Warning");
   });
 
-  it("adds up what passed in all layers", async () => {
+  it("adds up the passed tests of all layers", async () => {
     const { lastLine, exitCode } = await run({
       "node/test/a.spec.ts": good,
       "node/src/b.spec.ts": good,
@@ -189,7 +189,7 @@ describe("the test runner", function () {
     expect(output).to.contain("the test process crashed");
   });
 
-  it("fails a process that does not end by itself, and says what is open", async () => {
+  it("fails a process that does not end by itself, and names what is open", async () => {
     const { output, lastLine } = await run(
       beside(
         `import { createServer } from "node:net";\nit("listens", (done) => void createServer().listen(0, done));\n`,
@@ -230,7 +230,7 @@ describe("the test runner", function () {
     expect(lastLine).to.equal(`${ELSEWHERE + 1} passed, 1 failed`);
   });
 
-  it("runs what --grep, --layer and file names select, and fails if that is nothing", async () => {
+  it("runs the selection of --grep, --layer and file names, and fails if it is empty", async () => {
     const files = {
       "node/test/a.spec.ts": `it("one", () => {});\nit("two", () => {});\n`,
       "node/src/b.spec.ts": `it("one", () => {});\n`,
@@ -244,7 +244,7 @@ describe("the test runner", function () {
     expect(await run(files, ["node/test/three.spec.ts"])).to.include({ exitCode: 2 });
   });
 
-  it("refuses options that it does not know, and names those that it knows", async () => {
+  it("refuses unknown options, and names the known ones", async () => {
     const { output, exitCode } = await run({}, ["--quik"]);
     expect(output).to.equal("Unknown option '--quik'. The options are --grep, --layer, --quick.\n");
     expect(exitCode).to.equal(2);
@@ -254,7 +254,7 @@ describe("the test runner", function () {
     const whole = findLayers();
     const quick = chooseQuick(whole);
     const fast = "node/src/fast.spec.ts";
-    /** All that --quick chooses or leaves out by name, small; of the specs that it keeps, one. */
+    /** Everything that --quick chooses or leaves out by name, in small; and one of the specs that it keeps. */
     const small = Object.fromEntries([
       ...quick.layers.filter(({ name }) => name !== "specs").flatMap(({ files }) => files.map((file) => [file, good])),
       ...whole
@@ -267,7 +267,7 @@ describe("the test runner", function () {
       ["node/conformance/local-cluster.spec.ts", `it("stays for the other entries", () => {});\n`],
     ]);
 
-    it("runs the quick part of each layer, and says last what it left out", async () => {
+    it("runs the quick part of each layer, and reports at the end what it left out", async () => {
       const { output, lastLine, exitCode } = await run(small, ["--quick"]);
       expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "6 passed, 0 failed", exitCode: 0 });
       expect(output).to.match(/^specs \| node\/src\/fast.spec.ts ok \(1\)/m);
@@ -279,7 +279,7 @@ describe("the test runner", function () {
       expect(last.join("\n")).to.match(/^left out by --quick: specs: \d+ of \d+ files$/m);
     });
 
-    it("fails if a chosen suite ran no test, or a chosen file is not there", async () => {
+    it("fails if a chosen suite ran no test, or a chosen file does not exist", async () => {
       const renamed = { ...small, "node/sim/sim.spec.ts": `it("keeps every rule", () => {});\n` };
       const { output, lastLine, exitCode } = await run(renamed, ["--quick"]);
       expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "4 passed, 1 failed", exitCode: 1 });
@@ -293,7 +293,7 @@ describe("the test runner", function () {
       );
     });
 
-    it("is refused beside another selection, and where CI is set", async () => {
+    it("is refused together with another selection, and with CI set", async () => {
       for (const more of [["--layer", "specs"], ["--grep", "one"], [fast]]) {
         const { output, exitCode } = await run(small, ["--quick", ...more]);
         expect(output).to.equal("--quick is a selection of its own: it takes no --grep, no --layer and no files.\n");
@@ -318,9 +318,9 @@ describe("the test runner", function () {
     expect(output).to.contain("place America/St_Johns America/St_Johns ar-EG");
   });
 
-  it("stops everything on a signal, also what left its group", async function () {
+  it("stops everything on a signal, also processes that left their group", async function () {
     if (process.platform !== "linux") {
-      this.skip(); // Elsewhere, what has left its group cannot be found once its parent is gone.
+      this.skip(); // Other systems cannot find a process that left its group once its parent is gone.
     }
     const lives = await watchLives();
     const spec = `${lives.declareStart}\nit("blocks", async () => {\n  await start();\n  await new Promise(() => {});\n});\n`;

@@ -2,14 +2,14 @@
  * `npm test`: runs the layers of the test suite, two processes at a time, and ends with the line `N passed, N failed`.
  *
  *     npm test                                       everything
- *     npm test -- --quick                            what two minutes are enough for, see test-quick.ts; not where CI is set
+ *     npm test -- --quick                            a selection of two minutes, see test-quick.ts; not with CI set
  *     npm test -- --layer specs                      one layer; may be repeated
  *     npm test -- --grep "S18"                       tests whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
  *
- * Besides failing tests it counts as failures: a layer or file without tests, a process that crashes or does not end,
- * and processes and files that outlive their spec. Every process of the run has its own temporary folder, so whatever
- * is found there was left by it. Nothing is retried.
+ * Besides failing tests, these count as failures: a layer or file without tests, a process that crashes or does not
+ * end, and processes and files that outlive their spec. Every process of the run has its own temporary folder, so every
+ * file in it is its own leftover. The runner never retries.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,28 +23,28 @@ import { findLayers, type Surroundings, surroundings, type TestLayer } from "./t
 import { chooseQuick } from "./test-quick.ts";
 
 const BATCHES_AT_A_TIME = 2; // The suite is measured on two cores.
-const BATCH_LIMIT_MS = 15 * 60_000; // Far above any layer: only a test that blocks its process gets here.
-const BUDGET_MS = 10 * 60_000; // More than this is printed, not failed: it depends on the machine.
+const BATCH_LIMIT_MS = 15 * 60_000; // Far above any layer: only a test that blocks its process reaches it.
+const BUDGET_MS = 10 * 60_000; // More than this is only reported, because it depends on the machine.
 
-/** Hundreds of processes run the same files: what one of them has compiled, the next ones find in this folder. */
+/** Hundreds of processes run the same files; the code that one of them compiles is in this folder for the next ones. */
 const COMPILED = "compiled";
-/** Members are killed, which keeps them from saving what they compile: one that ends by itself does so for all. */
+/** Killed members cannot save compiled code, so one member that ends by itself does it for all. */
 const MEMBER_PROGRAM = path.join(repositoryRoot, "node/src/main.ts");
-const COMPILE_LIMIT_MS = 60_000; // It takes a second or two.
+const COMPILE_LIMIT_MS = 60_000; // It takes one or two seconds.
 
-/** What came out of a part of the run. */
+/** The results of a part of the run. */
 interface Outcome {
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
 }
 
-/** What the user asked for. */
+/** The selection of the user. */
 interface Selection {
   readonly layers: readonly TestLayer[];
   /** Whether a layer may have no test that runs. */
   readonly allowsEmpty: boolean;
-  /** What of the whole suite does not run by --quick, in words. */
+  /** The parts of the whole suite that --quick does not run, in words. */
   readonly leftOut: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const options = {
   quick: { type: "boolean" },
 } as const;
 
-/** @returns what the arguments say; undefined, after saying why, if there is no such option */
+/** @returns the parsed arguments; undefined, after an error message, if an option is unknown */
 function readArguments() {
   try {
     return parseArgs({ allowPositionals: true, options });
@@ -68,7 +68,7 @@ function readArguments() {
   }
 }
 
-/** @returns what to run; undefined, after saying why, if the arguments make no sense */
+/** @returns the tests to run; undefined, after an error message, if the arguments make no sense */
 function readSelection(): Selection | undefined {
   const given = readArguments();
   if (given === undefined) {
@@ -149,7 +149,7 @@ async function runBatch(
   return { passed: report.passed, skipped: report.skipped, failures };
 }
 
-/** Ends the processes of a batch that is over, and reports them. */
+/** Kills the remaining processes of a finished batch, and reports them. */
 function killLeftProcesses(layer: string, run: string): Failure[] {
   const left = findProcesses(run, undefined);
   killProcesses(left);
@@ -160,7 +160,7 @@ function killLeftProcesses(layer: string, run: string): Failure[] {
   }));
 }
 
-/** Runs all files, several batches at a time; prints the outcome of each layer when its last batch is over. */
+/** Runs all files, several batches at a time; prints the result of each layer when its last batch is over. */
 async function runLayers(layers: readonly TestLayer[], folder: string, allowsEmpty: boolean): Promise<Outcome> {
   const runs = layers.map((layer) => ({ layer, outcomes: [] as Outcome[], left: 0, durationMs: 0 }));
   const inOrder = surroundings.flatMap((place, index) =>
@@ -188,7 +188,7 @@ async function runLayers(layers: readonly TestLayer[], folder: string, allowsEmp
   return sum(outcomes.flat());
 }
 
-/** Prints what came out of a layer that took so long, its batches added up; returns it. */
+/** Prints and returns the result of a layer; the duration is the sum of its batches. */
 function finishLayer(
   layer: TestLayer,
   outcome: Outcome & { failures: Failure[] },
@@ -205,10 +205,10 @@ function finishLayer(
   return outcome;
 }
 
-/** Compiles the program of a member once, if members are started: each start after that takes half the time. */
+/** Compiles the program of a member once if any layer starts members: each later start takes half the time. */
 async function compileMember(layers: readonly TestLayer[], folder: string): Promise<void> {
   if (layers.some(({ startsMembers }) => startsMembers) && existsSync(MEMBER_PROGRAM)) {
-    // A member that cannot start fails the tests that start one.
+    // If a member cannot start, the tests that start one fail.
     await runCommand({
       program: process.execPath,
       args: [MEMBER_PROGRAM, "--version"],

@@ -14,7 +14,7 @@ describe("the Tiltfile", () => {
 
   before(function () {
     if (!canReadTiltfile()) {
-      console.log("      skipped: there is no python3");
+      console.log("      skipped: python3 is not installed");
       this.skip();
     }
     calls = readTiltfile();
@@ -22,7 +22,7 @@ describe("the Tiltfile", () => {
 
   const argsOf = (name: string) => calls.filter((call) => call.name === name).map(({ args }) => args.map(String));
 
-  it("syncs what is there to where the image has it", () => {
+  it("syncs existing folders to their places in the image", () => {
     const image = readFileSync(join(repositoryRoot, "Dockerfile"), "utf8");
     const synced = argsOf("sync");
     expect(synced).to.have.length(5);
@@ -34,7 +34,7 @@ describe("the Tiltfile", () => {
     }
   });
 
-  it("installs, and falls back on, files that are there", () => {
+  it("installs existing files, and falls back on existing files", () => {
     const values = calls.flatMap(({ name, named }) => (name === "helm" ? (named.values as string[]) : []));
     const fallbacks = calls.flatMap(({ name, args }) => (name === "fall_back_on" ? (args[0] as string[]) : []));
     const yaml = argsOf("k8s_yaml").flatMap(([path = ""]) => (path.endsWith(".yaml") ? [path] : []));
@@ -43,14 +43,14 @@ describe("the Tiltfile", () => {
     expect(named.filter(isMissing)).to.deep.equal([]);
   });
 
-  it("installs none of what charts are tested with, which Tilt knows by its folder alone", () => {
+  it("installs no files of chart tests, which Tilt knows only by their folder", () => {
     const tests = globSync("charts/*/templates/**/*.yaml", { cwd: repositoryRoot }).filter((file) =>
       readFileSync(join(repositoryRoot, file), "utf8").includes("helm.sh/hook: test"),
     );
     expect(tests).to.deep.equal(["charts/quoin-cluster/templates/tests/test.yaml"]);
   });
 
-  it("has buttons for transfer, scale and test, whose scripts a shell understands", () => {
+  it("has buttons for transfer, scale and test with valid shell scripts", () => {
     const buttons = new Map(
       calls.flatMap(({ name, args, named }) =>
         name === "local_resource" ? [[String(args[0]), named.cmd as string[]]] : [],
@@ -69,7 +69,7 @@ describe("the Tiltfile", () => {
 
 describe("the programs of the image", () => {
   for (const program of ["quoin-node", "quoin-operator", "quoinctl"]) {
-    it(`take the place of the shell that starts them: ${program}`, () => {
+    it(`replace the shell that starts them: ${program}`, () => {
       const file = join(repositoryRoot, "image/bin", program);
       const { status, stderr } = spawnSync("sh", ["-n", file], { encoding: "utf8" });
       expect(status, stderr).to.equal(0);

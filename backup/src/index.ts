@@ -1,6 +1,6 @@
 /**
- * Backups of Quoin: formats, encryption, stores, chains. This package is about bytes, objects and how objects follow each
- * other; it knows nothing of members, of Raft or of the state. README.md describes the formats byte by byte.
+ * Backups of Quoin: formats, encryption, stores, chains. This package handles bytes, objects and the order of objects;
+ * it knows nothing of members, of Raft or of the state. README.md describes the formats byte by byte.
  */
 
 export * from "./chain/index.ts";

@@ -1,15 +1,15 @@
-/** Opens the store that a location means. What S3 needs is loaded only for S3: it is a large library. */
+/** Opens the store of a location. It loads the large S3 library only for S3. */
 
 import type { S3Options } from "./s3/index.ts";
 import { type BackupStore, DirectoryStore, type StoreLocation } from "./store/index.ts";
 
 export interface OpenStoreOptions {
-  /** Whether a missing directory is made. A bucket never is. */
+  /** Whether to create a missing directory. A bucket is never created. */
   readonly create: boolean;
   readonly s3?: S3Options | undefined;
 }
 
-/** Raises a StoreFailure. A bucket is asked for nothing yet. */
+/** Raises a StoreFailure. Sends no request to a bucket yet. */
 export async function openStore(location: StoreLocation, { create, s3 = {} }: OpenStoreOptions): Promise<BackupStore> {
   if (location.kind === "directory") {
     return DirectoryStore.open({ directory: location.directory, create });

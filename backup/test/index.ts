@@ -1,4 +1,4 @@
-/** What tests of this package share. */
+/** Shared parts of this package's tests. */
 
 export { backupErrorOf, codeOf } from "./rejection.ts";
 export {

@@ -1,4 +1,4 @@
-/** What a promise is rejected with. */
+/** The errors that promises are rejected with. */
 
 import { BackupError, type BackupErrorCode } from "../src/format/index.ts";
 

@@ -1,4 +1,4 @@
-/** Snapshots and segments as a cluster could have written them, and ways to collect and spoil their bytes. */
+/** Realistic snapshots and segments of a cluster, and functions to collect and damage their bytes. */
 
 import {
   type Entry,
@@ -33,7 +33,7 @@ export function snapshotHeader(index: number, options: Partial<SnapshotHeader> =
   };
 }
 
-/** What a segment follows. */
+/** The object that a segment follows. */
 export interface Previous {
   readonly id: string;
   readonly hash: Uint8Array;
@@ -96,7 +96,7 @@ export function segmentBytes(header: SegmentHeader, entries: readonly Entry[]): 
 export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   for await (const part of stream) {
-    // A copy: the writer must not rely on a reader that has taken the bytes before it goes on.
+    // A copy: the writer must not assume that a reader has used the bytes before it continues.
     parts.push(Uint8Array.from(part));
   }
   return Buffer.concat(parts);

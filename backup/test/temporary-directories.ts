@@ -1,4 +1,4 @@
-/** Directories of a test, which it removes. */
+/** Temporary directories of a test, which it removes. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ export class TemporaryDirectories {
     return directory;
   }
 
-  /** Removes everything that was made, with what is in it. */
+  /** Removes all created directories with their content. */
   removeAll(): void {
     for (const directory of this.#made.splice(0)) {
       rmSync(directory, { recursive: true, force: true });

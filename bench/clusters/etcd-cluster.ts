@@ -1,4 +1,4 @@
-/** A new cluster of etcd on this machine, with nothing set but names and addresses, as something to measure. */
+/** A new cluster of etcd on this machine, as an object of measurement; only its names and addresses are configured. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -32,8 +32,8 @@ export class EtcdCluster implements MeasuredCluster {
   }
 
   /**
-   * Starts that many members of the built program with their data below the directory, and returns when all of them
-   * follow one leader.
+   * Starts this many members of the built program with their data below the directory. Returns when all of them follow
+   * one leader.
    */
   static async start(
     program: string,
@@ -92,12 +92,12 @@ export class EtcdCluster implements MeasuredCluster {
     };
   }
 
-  /** Its runtime has threads, and no loop that one thing could keep from all others. */
+  /** Its runtime has threads, and no loop that one task could block for all others. */
   async takeLoopDelaysMs(): Promise<null> {
     return null;
   }
 
-  /** What matters is in the command lines of its members. */
+  /** The command lines of its members contain everything relevant. */
   async readReports(): Promise<null> {
     return null;
   }
@@ -143,7 +143,7 @@ async function untilServing(
   }
 }
 
-/** The member's answer; null while it does not listen, or starts. */
+/** The member's answer; null while the member does not listen, or starts. */
 async function statusIfAny(connection: EtcdConnection): Promise<Status | null> {
   try {
     return await connection.status();

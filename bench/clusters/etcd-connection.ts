@@ -1,6 +1,6 @@
 /**
- * What the benchmark asks of a member of etcd. A lock is taken as its own clients without a library do it: a lease for
- * each hold, which bounds its life, and then the lock with that lease.
+ * The benchmark's requests to a member of etcd. It takes a lock as clients without a library do: a lease for each hold,
+ * which bounds the life of the hold, and then the lock with that lease.
  */
 
 import { Metadata } from "@grpc/grpc-js";
@@ -40,7 +40,7 @@ import { RepeatedMessages } from "./repeated-messages.ts";
 import { UnaryCalls } from "./unary-calls.ts";
 import { openWatch } from "./watch-message.ts";
 
-/** No lease ends while anything is measured. */
+/** No lease ends during a measurement. */
 const LEASE_SECONDS = 3_600n;
 
 type Ask = <Response>(
@@ -124,7 +124,7 @@ class EtcdLocks implements Locks {
     return { token: revision, release: () => this.#release(key) };
   }
 
-  /** Each request for a lock has a key below its name; all but that of the holder wait. */
+  /** Each request for a lock has a key below the lock's name; all requests but the holder's wait. */
   async countWaiters(name: string): Promise<number> {
     const request = encodeCountRequest(`${name}/`);
     const { count } = await this.#ask("/etcdserverpb.KV/Range", request, decodeRangeResponse);
@@ -137,7 +137,7 @@ class EtcdLocks implements Locks {
   }
 }
 
-/** Watches of which each has a stream of its own, as those of clients of their own have. */
+/** Watches with a separate stream each, like watches of separate clients. */
 export class EtcdWatches implements WatchConnection {
   readonly #streams: GrpcStreams;
   readonly #messages = new RepeatedMessages(decodeWatchResponse);

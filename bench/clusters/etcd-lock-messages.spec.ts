@@ -17,13 +17,13 @@ describe("messages of etcd for locks", () => {
     expect(encodeUnlockRequest(Buffer.from("n/1")).toString("hex")).to.equal("0a036e2f31");
   });
 
-  it("tell the lease, or why there is none", () => {
+  it("contain the lease, or why there is none", () => {
     const granted = Buffer.from(`${HEADER}10ffffffffffffffff7f18901c`, "hex");
     expect(decodeLeaseGrantResponse(granted)).to.deep.equal({ id: (1n << 63n) - 1n, error: "" });
     expect(decodeLeaseGrantResponse(Buffer.from(`${HEADER}22026e6f`, "hex"))).to.deep.equal({ id: 0n, error: "no" });
   });
 
-  it("tell the key of the hold, and the revision", () => {
+  it("contain the key of the hold, and the revision", () => {
     const { key, revision } = decodeLockResponse(Buffer.from(`${HEADER}12036e2f31`, "hex"));
     expect([Buffer.from(key).toString(), revision]).to.deep.equal(["n/1", 300n]);
   });

@@ -1,6 +1,6 @@
 /**
- * The messages of etcd's gRPC interface for leases and locks that the benchmark sends and reads, and of those only the
- * fields it uses:
+ * The messages of etcd's gRPC interface for leases and locks, as far as the benchmark uses them. Only the fields that it
+ * uses are here:
  *
  *   LeaseGrantRequest  1 TTL           LeaseGrantResponse  1 header, 2 ID, 4 error
  *   LockRequest        1 name, 2 lease LockResponse        1 header, 2 key
@@ -12,14 +12,14 @@ import { decodeFields, encodeFields } from "./wire.ts";
 
 export interface Lease {
   readonly id: bigint;
-  /** Why there is none; "" if there is one. */
+  /** Why there is no lease; "" if there is one. */
   readonly error: string;
 }
 
 export interface LockedKey {
-  /** Names the hold when it is given back. */
+  /** Identifies the hold at its release. */
   readonly key: Uint8Array;
-  /** At which the lock was seen to be held. */
+  /** A revision at which the lock was seen as held. */
   readonly revision: bigint;
 }
 
@@ -27,7 +27,7 @@ export function encodeLeaseGrantRequest(ttlSeconds: bigint): Buffer {
   return encodeFields([{ number: 1, varint: ttlSeconds }]);
 }
 
-/** Raises WireError, as all decoders here do. */
+/** Raises WireError, like all decoders here. */
 export function decodeLeaseGrantResponse(message: Uint8Array): Lease {
   let id = 0n;
   let error = "";

@@ -37,7 +37,7 @@ describe("messages of etcd", () => {
     expect(decodeHeaderOnly(previous)).to.deep.equal({ memberId: 0n, revision: 0n, term: 0n });
   });
 
-  it("tell a missing key from an empty value, and how many there are", () => {
+  it("distinguish a missing key from an empty value, and contain the count", () => {
     expect(decodeRangeResponse(HEADER)).to.deep.equal({ first: null, count: 0, revision: 300n });
     const empty = decodeRangeResponse(after("12030a016b2001"));
     expect([empty.first?.key, empty.first?.value.length, empty.count]).to.deep.equal(["k", 0, 1]);
@@ -46,7 +46,7 @@ describe("messages of etcd", () => {
     expect([kept.first?.modRevision, kept.count]).to.deep.equal([300n, 2]);
   });
 
-  it("tell whether a comparison held", () => {
+  it("contain whether a comparison succeeded", () => {
     expect(decodeSwapResponse(after("1001" + "1a021200"))).to.deep.equal({ isDone: true, revision: 300n });
     expect(decodeSwapResponse(after("1000"))).to.deep.equal({ isDone: false, revision: 300n });
     expect(decodeSwapResponse(HEADER)).to.deep.equal({ isDone: false, revision: 300n });

@@ -1,6 +1,6 @@
 /**
- * The few messages of etcd's gRPC interface for keys and for the state of a member that the benchmark sends and reads,
- * and of those only the fields it uses:
+ * The messages of etcd's gRPC interface for keys and for the state of a member, as far as the benchmark uses them. Only
+ * the fields that it uses are here:
  *
  *   PutRequest      1 key, 2 value                     PutResponse     1 header
  *   RangeRequest    1 key, 2 range_end, 9 count_only   RangeResponse   1 header, 2 kvs, 4 count
@@ -16,16 +16,16 @@
 
 import { decodeFields, encodeFields } from "./wire.ts";
 
-/** What a member answers about itself. */
+/** A member's answer about itself. */
 export interface Status {
   readonly version: string;
   readonly memberId: bigint;
-  /** The member that leads as far as this one knows; 0 = none. */
+  /** The leader as this member knows it; 0 = none. */
   readonly leaderId: bigint;
   readonly term: bigint;
 }
 
-/** What stands before every answer. */
+/** The header of every answer. */
 export interface Header {
   readonly memberId: bigint;
   readonly revision: bigint;
@@ -38,7 +38,7 @@ export interface KeyValue {
   readonly modRevision: bigint;
 }
 
-/** What is in a range of keys; `first` is null if there are none, or if only their number was asked for. */
+/** The content of a range of keys; `first` is null if there is none, or if the request was only for their number. */
 export interface Range {
   readonly first: KeyValue | null;
   readonly count: number;
@@ -61,12 +61,12 @@ export function encodeRangeRequest(key: string): Buffer {
   return encodeFields([{ number: 1, bytes: Buffer.from(key) }]);
 }
 
-/** Asks how many keys have the prefix. */
+/** Requests the number of keys with the prefix. */
 export function encodeCountRequest(prefix: string): Buffer {
   return encodeFields([...prefixFields(prefix), { number: 9, varint: TRUE }]);
 }
 
-/** Asks for a put that takes place if the key was changed last at that revision. */
+/** Requests a put that takes place if the last change of the key has that revision. */
 export function encodeSwapRequest(key: string, modRevision: bigint, value: Uint8Array): Buffer {
   const compare = encodeFields([
     { number: 1, varint: COMPARE_EQUAL },
@@ -92,7 +92,7 @@ export function prefixFields(prefix: string): { readonly number: number; readonl
   ];
 }
 
-/** The header of an answer of which nothing else is of interest. Raises WireError, as all decoders here do. */
+/** The header of an answer whose other fields do not matter. Raises WireError, like all decoders here. */
 export function decodeHeaderOnly(message: Uint8Array): Header {
   for (const { number, bytes } of decodeFields(message)) {
     if (number === 1 && bytes !== null) {
@@ -116,7 +116,7 @@ export function decodeRangeResponse(message: Uint8Array): Range {
   return { first, count: Number(count), revision };
 }
 
-/** Whether the comparison held, and the revision after that. */
+/** Whether the comparison succeeded, and the revision after that. */
 export function decodeSwapResponse(message: Uint8Array): { readonly isDone: boolean; readonly revision: bigint } {
   const { revision } = decodeHeaderOnly(message);
   let isDone = false;
@@ -162,7 +162,7 @@ function decodeHeader(message: Uint8Array): Header {
   return { memberId, revision, term };
 }
 
-/** A value of no bytes is not written at all. */
+/** An empty value is not encoded at all. */
 export function decodeKeyValue(message: Uint8Array): KeyValue {
   let key = "";
   let value: Uint8Array = new Uint8Array(0);

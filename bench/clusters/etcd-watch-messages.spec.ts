@@ -12,11 +12,11 @@ function decode(hex: string) {
 }
 
 describe("messages of etcd for watches", () => {
-  it("ask for all keys with a prefix", () => {
+  it("request all keys with a prefix", () => {
     expect(encodeWatchRequest("w/").toString("hex")).to.equal("0a08" + "0a02772f" + "12027730");
   });
 
-  it("say that the watch is in place, and then what was put", () => {
+  it("confirm that the watch is in place, and then contain the puts", () => {
     expect(decode("1801")).to.deep.equal({ isCreated: true, puts: [] });
     const put = { key: "k", revision: 300n };
     expect(decode(`5a0d${PUT}`)).to.deep.equal({ isCreated: false, puts: [put] });
@@ -28,7 +28,7 @@ describe("messages of etcd for watches", () => {
     ["an event without a key", "5a00", "has no key"],
     ["a cancelled watch", "2001" + "32026e6f", "cancelled: no"],
   ] as const) {
-    it(`are refused that tell of ${what}`, () => {
+    it(`are refused with ${what}`, () => {
       expect(() => decode(hex)).to.throw(message);
     });
   }

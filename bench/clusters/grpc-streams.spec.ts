@@ -8,7 +8,7 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 describe("streams of gRPC", () => {
   let server: Server;
   let streams: GrpcStreams;
-  /** What the server does with a call. */
+  /** The server's handling of a call. */
   let handle: (call: ServerWritableStream<Buffer, Buffer>) => void;
 
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describe("streams of gRPC", () => {
     server.forceShutdown();
   });
 
-  /** What a stream has told when it has ended, and how. */
+  /** The messages of a stream, once it has ended, and how it ended. */
   function read(onMessage = (_message: Buffer): void => undefined): Promise<{ messages: string[]; end: string }> {
     const messages: string[] = [];
     return new Promise((resolve) => {
@@ -48,7 +48,7 @@ describe("streams of gRPC", () => {
     });
   }
 
-  it("hand on each message, as the server has sent them, and how it has ended", async () => {
+  it("pass on each message, as the server has sent them, and the end", async () => {
     handle = (call) => {
       call.write(Buffer.concat([call.request, Buffer.from(` ${call.metadata.get("x-name").join()}`)]));
       call.write(Buffer.alloc(0));
@@ -60,7 +60,7 @@ describe("streams of gRPC", () => {
     expect(end).to.contain("status 0");
   });
 
-  it("tell why the server refuses, before any message and after some", async () => {
+  it("report why the server refuses, before any message and after some", async () => {
     const error = Object.assign(new Error(), { code: status.NOT_FOUND, details: "no such key" });
     handle = (call) => call.emit("error", error);
     expect(await read()).to.deep.equal({ messages: [], end: `${PATH} ended: status 5, no such key` });
@@ -74,9 +74,9 @@ describe("streams of gRPC", () => {
   it("end when a message is not understood", async () => {
     handle = (call) => call.write(Buffer.from("one"));
     const { end } = await read(() => {
-      throw new Error("nobody knows what it means");
+      throw new Error("its meaning is unknown");
     });
-    expect(end).to.contain("nobody knows what it means");
+    expect(end).to.contain("its meaning is unknown");
   });
 
   it("end when the server is gone", async () => {
@@ -84,7 +84,7 @@ describe("streams of gRPC", () => {
     expect((await read()).messages).to.deep.equal(["one"]);
   });
 
-  it("end without a word when they are closed", async () => {
+  it("end silently when they are closed", async () => {
     let hasEnded = false;
     const cancelled = new Promise<void>((resolve) => {
       handle = (call) => {

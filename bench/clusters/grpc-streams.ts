@@ -1,8 +1,8 @@
 /**
- * gRPC calls that are answered with a stream, over one HTTP/2 connection.
+ * gRPC calls with a stream of answers, over one HTTP/2 connection.
  *
- * A thousand watchers are read by one process, which shares the machine with what it measures. So this does without the
- * layers of a gRPC client: messages are handed on as the bytes that they are, in the turn in which they arrive.
+ * One process reads a thousand watchers, and shares the machine with the measured system. So this does without the
+ * layers of a gRPC client: it passes messages on as bytes, in the turn in which they arrive.
  */
 
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
@@ -10,13 +10,13 @@ import { unescape as percentDecoded } from "node:querystring";
 import { MessageSplitter, withPrefix } from "./message-splitter.ts";
 
 export interface StreamListener {
-  /** Whatever it raises ends the stream. */
+  /** Any error that it raises ends the stream. */
   onMessage(message: Buffer): void;
-  /** The stream is over, whoever has ended it; not told after `close`. */
+  /** The stream is over, ended by either side; not called after `close`. */
   onEnd(error: Error): void;
 }
 
-/** Room for what is on its way, so that no server waits for the benchmark to say that it may send more. */
+/** Space for messages in flight, so that no server waits for the benchmark's permission to send more. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 64 * 1024 * 1024;
 
@@ -30,14 +30,14 @@ export class GrpcStreams {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
     });
     this.#session.once("connect", () => this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
-    // Streams are told themselves that their connection is gone.
+    // Streams notice the end of their connection themselves.
     this.#session.on("error", () => undefined);
   }
 
   /**
    * Calls a method with one message.
    *
-   * @param keepsAsking leaves the request open, for methods that end the stream when the client has nothing more to ask.
+   * @param keepsAsking leaves the request open, for methods that end the stream when the client has no more requests.
    */
   open(
     path: string,
@@ -72,7 +72,7 @@ export class GrpcStreams {
     let reason = "no reason was given";
     const take = (headers: Readonly<Record<string, unknown>>): void => {
       if (headers["grpc-status"] !== undefined) {
-        // It is percent-encoded, possibly in a way that is not valid.
+        // It is percent-encoded, possibly in an invalid way.
         reason = `status ${String(headers["grpc-status"])}, ${percentDecoded(String(headers["grpc-message"] ?? ""))}`;
       }
     };

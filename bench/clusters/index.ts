@@ -1,4 +1,4 @@
-/** The clusters that can be measured, behind one interface: ours, etcd, and NATS. */
+/** The clusters to measure, behind one interface: Quoin, etcd, and NATS. */
 
 export type {
   Connection,

@@ -1,6 +1,6 @@
 /**
- * A cluster that can be measured, whatever it is made of: where its members are, which of them leads, and how to connect
- * to them. Every kind of cluster is measured by the same program through this.
+ * A cluster of any kind, as an object of measurement: its members, its leader, and connections to them. The same
+ * program measures every kind of cluster through this interface.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import type { Connection, WatchConnection } from "./connection.ts";
 import type { RawCalls } from "./raw-calls.ts";
 
 export interface MeasuredMember {
-  /** Where clients reach it, as `host:port`. */
+  /** The address for clients, as `host:port`. */
   readonly endpoint: string;
   readonly pid: number;
 }
@@ -19,14 +19,14 @@ export interface Leadership {
   readonly term: number;
 }
 
-/** What a running member says of its own settings, as far as a comparison depends on them. */
+/** A running member's own report of its settings, as far as a comparison depends on them. */
 export interface MemberReport {
   readonly endpoint: string;
   /** Whether it acknowledges a write only when the write is synced. */
   readonly isSynced: boolean;
-  /** How many members its cluster has, itself included. */
+  /** The number of members of its cluster, including itself. */
   readonly clusterSize: number;
-  /** The streams that it has a replica of. */
+  /** The streams of which it has a replica. */
   readonly streams: readonly StreamReport[];
 }
 
@@ -34,39 +34,39 @@ export interface StreamReport {
   readonly name: string;
   readonly replicas: number;
   readonly isInFiles: boolean;
-  /** Whether its messages are acknowledged before they are synced, whatever its member does. */
+  /** Whether its messages are acknowledged before they are synced, independent of the member's setting. */
   readonly isAsynchronous: boolean;
 }
 
 export interface MeasuredCluster {
-  /** What it is, such as `etcd`, and its version. */
+  /** The name of the system, such as `etcd`, and its version. */
   readonly name: string;
   readonly version: string;
-  /** Its settings that are not the defaults of the system, in one line for reports; empty = none. */
+  /** Settings that differ from the defaults of the system, in one line for reports; empty = none. */
   readonly settings: string;
   readonly members: readonly MeasuredMember[];
-  /** The member that leads; null while none does, or more than one says so. */
+  /** The current leader; null if no member leads, or several report that they lead. */
   findLeader(): Promise<Leadership | null>;
   connect(member: MeasuredMember): Promise<Connection>;
-  /** Rejects for a system that has no watches of keys. */
+  /** Rejects for a system without watches of keys. */
   connectWatches(member: MeasuredMember): Promise<WatchConnection>;
   /**
-   * The largest delay of each member's event loop since this was called last, in milliseconds and in the order of the
-   * members; null for a system that has no event loop.
+   * The largest delay of each member's event loop since the last call, in milliseconds and in the order of the members;
+   * null for a system without event loops.
    */
   takeLoopDelaysMs(): Promise<readonly number[] | null>;
   /** Its calls for keys, as bytes; null for a system without such calls. */
   rawCalls(): Promise<RawCalls | null>;
-  /** What each running member says of its settings; null for a system whose command lines say it. */
+  /** Each running member's report of its settings; null for a system whose command lines contain them. */
   readReports(): Promise<readonly MemberReport[] | null>;
   stop(): Promise<void>;
 }
 
 const POLL_MS = 50;
-/** An election takes a second or two; a machine that is busy with other things needs longer. */
+/** An election takes a second or two; a busy machine needs longer. */
 const LEADER_TIMEOUT_MS = 60_000;
 
-/** Who leads, as soon as somebody does. Raises an error if nobody does for a minute, or when interrupted. */
+/** Returns the leader as soon as there is one. Raises an error after a minute without one, or when interrupted. */
 export async function untilLeader(cluster: MeasuredCluster, interrupted: AbortSignal): Promise<Leadership> {
   const deadlineMs = performance.now() + LEADER_TIMEOUT_MS;
   for (;;) {

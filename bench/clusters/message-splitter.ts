@@ -1,13 +1,13 @@
 /**
- * Cuts what arrives on a gRPC stream into its messages: each comes behind five bytes, a flag that says whether it is
- * compressed, and its length. A message may come in several pieces, and several in one piece.
+ * Splits the bytes of a gRPC stream into messages. Each message follows five bytes: a flag for compression, and its
+ * length. A message may arrive in several pieces, and several messages in one piece.
  */
 
 const PREFIX_BYTES = 5;
 const LENGTH_OFFSET = 1;
 const UNCOMPRESSED = 0;
 
-/** A message as it goes on the wire. */
+/** A message in its wire format. */
 export function withPrefix(message: Uint8Array): Buffer {
   const framed = Buffer.alloc(PREFIX_BYTES + message.length, UNCOMPRESSED);
   framed.writeUInt32BE(message.length, LENGTH_OFFSET);
@@ -18,13 +18,13 @@ export function withPrefix(message: Uint8Array): Buffer {
 export class MessageSplitter {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The messages that are complete with this piece. Raises an error at a compressed one, which nobody asked for. */
+  /** The messages that this piece completes. Raises an error for a compressed one, which the client did not request. */
   push(piece: Buffer): Buffer[] {
     const messages: Buffer[] = [];
     let bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     while (bytes.length >= PREFIX_BYTES) {
       if (bytes[0] !== UNCOMPRESSED) {
-        throw new Error("a message is compressed, or the stream is none of gRPC");
+        throw new Error("a message is compressed, or the stream is not a gRPC stream");
       }
       const end = PREFIX_BYTES + bytes.readUInt32BE(LENGTH_OFFSET);
       if (bytes.length < end) {

@@ -1,22 +1,22 @@
 /**
- * The messages of an atomic batch as bytes of the protocol between clients and servers of NATS. The library writes headers
- * for one message at a time, which for a batch of 1,000 takes more of the generator than everything else.
+ * The messages of an atomic batch as bytes of the NATS client protocol. The library writes headers for one message at a
+ * time. For a batch of 1,000 that costs the generator more than everything else.
  */
 
 const LINE_BREAK = 0x0a;
-/** More than what is around the names and the data of a message. */
+/** An upper bound of the bytes around the names and the data of a message. */
 const FRAME_BYTES_MAX = 128;
 
-/** Of the commit, which is published as a message of its own. */
+/** Also used by the commit, which is a separate message. */
 export const BATCH_ID = "Nats-Batch-Id";
 export const BATCH_SEQUENCE = "Nats-Batch-Sequence";
 export const BATCH_COMMIT = "Nats-Batch-Commit";
 
 /**
- * A publish of each message, without the commit that must follow them. None of them asks for an answer.
+ * A publish of each message, without the commit that must follow them. None of them requests an answer.
  *
  * @param subject in ASCII.
- * @param batch its id, in ASCII, 64 characters at most.
+ * @param batch its id, in ASCII, at most 64 characters.
  */
 export function encodeBatch(subject: string, batch: string, messages: readonly Buffer[]): Buffer {
   const dataBytes = messages.reduce((sum, { length }) => sum + length, 0);
@@ -33,7 +33,7 @@ export function encodeBatch(subject: string, batch: string, messages: readonly B
   return bytes.subarray(0, at);
 }
 
-/** Each line without its line break, as views of the same memory. What follows the last line break is no line. */
+/** Each line without its line break, as views of the same memory. Bytes after the last line break are not a line. */
 export function linesOf(lines: Buffer): Buffer[] {
   const found: Buffer[] = [];
   let from = 0;

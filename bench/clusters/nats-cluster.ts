@@ -1,4 +1,4 @@
-/** A new cluster of NATS on this machine, with JetStream that syncs every write, as something to measure. */
+/** A new cluster of NATS on this machine, with JetStream that syncs every write, as an object of measurement. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { portsOfMembers } from "./ports-of-members.ts";
 const HOST = "127.0.0.1";
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
-/** Only its user may read what the benchmark writes. */
+/** Only its user may read the files of the benchmark. */
 const CONFIG_FILE_MODE = 0o600;
 
 export class NatsCluster implements MeasuredCluster {
@@ -41,8 +41,8 @@ export class NatsCluster implements MeasuredCluster {
   }
 
   /**
-   * Starts that many members of the built program with their data below the directory, and returns when all of them
-   * follow one leader. More than one member is needed: a server by itself has no leader.
+   * Starts this many members of the built program with their data below the directory. Returns when all of them follow
+   * one leader. It needs more than one member, because a single server has no leader.
    */
   static async start(
     program: string,
@@ -68,7 +68,9 @@ export class NatsCluster implements MeasuredCluster {
     }
   }
 
-  /** Of the cluster: each stream has a leader of its own, at any member. The term grows with elections of these as well. */
+  /**
+   * The leader of the cluster. Each stream has its own leader, at any member. The term grows with those elections too.
+   */
   async findLeader(): Promise<Leadership | null> {
     const groups = await Promise.all(this.#monitoring.map((member) => member.readGroups()));
     const leadership = leadershipOf(groups);
@@ -87,7 +89,7 @@ export class NatsCluster implements MeasuredCluster {
     return null;
   }
 
-  /** Its runtime has threads, and no loop that one thing could keep from all others. */
+  /** Its runtime has threads, and no loop that one task could block for all others. */
   async takeLoopDelaysMs(): Promise<null> {
     return null;
   }
@@ -113,7 +115,7 @@ async function planMembers(members: number): Promise<NatsPlan[]> {
   }));
 }
 
-/** Waits until every member is healthy and the others follow the one that leads; returns its version. */
+/** Waits until every member is healthy and the others follow the leader; returns its version. */
 async function untilServing(
   processes: readonly PeerProcess[],
   monitoring: readonly NatsMonitoring[],

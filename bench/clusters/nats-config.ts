@@ -1,23 +1,23 @@
 /** The configuration files of the members of a NATS cluster. */
 
-/** Where a member is, each as `host:port`. */
+/** The addresses of a member, each as `host:port`. */
 export interface NatsPlan {
   readonly name: string;
-  /** For clients, for the other members, and for figures over HTTP. */
+  /** For clients, for the other members, and for monitoring over HTTP. */
   readonly client: string;
   readonly route: string;
   readonly monitoring: string;
 }
 
 /**
- * Atomic batches that a stream may have open at once. The server's default of 50 is less than the benchmark has in
- * flight, and a batch above it fails.
+ * Atomic batches that a stream may have open at the same time. The benchmark has more in flight than the server's
+ * default of 50, and a batch above the limit fails.
  */
 export const OPEN_BATCHES_MAX = 1_000;
 
 /**
- * The configuration of one of these members. A member acknowledges a write only when the write is synced; everything else
- * but names, addresses and the limit of open batches is as the server has it by default.
+ * The configuration of one of these members. The member acknowledges a write only when the write is synced. Everything
+ * else except names, addresses and the limit of open batches has the server's default.
  */
 export function natsConfig(plan: NatsPlan, plans: readonly NatsPlan[], storeDirectory: string): string {
   const routes = plans.filter((other) => other !== plan).map(({ route }) => `nats://${route}`);
@@ -39,7 +39,7 @@ export function natsConfig(plan: NatsPlan, plans: readonly NatsPlan[], storeDire
   ].join("\n");
 }
 
-/** A string of the server's configuration language, which knows the escapes of JSON that paths can need. */
+/** A string in the server's configuration language, which supports the JSON escapes that paths can need. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

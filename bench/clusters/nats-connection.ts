@@ -1,11 +1,11 @@
-/** What the benchmark asks of a member of NATS: event logs, which are streams of JetStream. */
+/** The benchmark's requests to a member of NATS: event logs, which are JetStream streams. */
 
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, NatsConnectionImpl } from "@nats-io/transport-node";
 import type { Connection } from "./connection.ts";
 import { NatsEventLogs } from "./nats-event-logs.ts";
 
-/** A request that takes so long is not slow but lost. */
+/** A longer request counts as lost, not as slow. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 export class NatsConnection implements Connection {
@@ -21,17 +21,17 @@ export class NatsConnection implements Connection {
   }
 
   /**
-   * Connects to that member and to no other. Nothing is retried, on a new connection or on this one.
+   * Connects to that member and to no other. It retries nothing, on a new connection or on this one.
    *
    * @param endpoint host:port.
-   * @param replicas of streams that are made over this connection.
+   * @param replicas of streams that are created over this connection.
    */
   static async open(endpoint: string, replicas: number): Promise<NatsConnection> {
     const client = await connect({
       servers: endpoint,
       reconnect: false,
       ignoreClusterUpdates: true,
-      // A trace for each request is work of the generator that nothing here needs.
+      // A trace for each request would cost the generator work that no test needs.
       noAsyncTraces: true,
     });
     if (!(client instanceof NatsConnectionImpl)) {
@@ -43,7 +43,7 @@ export class NatsConnection implements Connection {
   }
 
   close(): void {
-    // What was in flight is of no interest any more, and neither is how the connection ends.
+    // Requests in flight do not matter any more, and neither does the way in which the connection ends.
     this.#client.close().catch(() => undefined);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Event logs of the benchmark as streams of JetStream: an append is a publish that the stream has acknowledged. A key is
+ * Event logs of the benchmark as JetStream streams: an append is a publish that the stream has acknowledged. A key is
  * the id of the message, by which the server recognizes a repetition.
  */
 
@@ -12,7 +12,7 @@ import { BATCH_COMMIT, BATCH_ID, BATCH_SEQUENCE, encodeBatch, linesOf } from "./
 const POLL_MS = 20;
 const REPLICAS_TIMEOUT_MS = 60_000;
 
-/** What a publish is answered with; `count` is that of a batch. */
+/** The answer to a publish; `count` belongs to a batch. */
 export type Acknowledgement = Pick<PubAck, "seq" | "duplicate"> & { readonly count?: number };
 
 export class NatsEventLogs implements EventLogs {
@@ -21,7 +21,7 @@ export class NatsEventLogs implements EventLogs {
   readonly #manager: JetStreamManager;
   readonly #replicas: number;
 
-  /** @param replicas of the streams that it makes. */
+  /** @param replicas of the streams that it creates. */
   constructor(client: NatsConnectionImpl, jetstream: JetStreamClient, manager: JetStreamManager, replicas: number) {
     this.#client = client;
     this.#jetstream = jetstream;
@@ -29,7 +29,9 @@ export class NatsEventLogs implements EventLogs {
     this.#replicas = replicas;
   }
 
-  /** Fulfilled when all replicas of the stream follow its leader. Its id and its only subject are the name. */
+  /**
+   * Fulfilled when all replicas of the stream follow its leader. The name is also the stream's id and its only subject.
+   */
   async create(name: string): Promise<string> {
     await this.#manager.streams.add({
       ...{ name, subjects: [name], storage: StorageType.File },
@@ -55,8 +57,8 @@ export class NatsEventLogs implements EventLogs {
   }
 
   /**
-   * As one atomic batch. The key is the id of the last message: a repetition of one message makes the server refuse the
-   * whole batch. Nothing but the commit asks for an answer, and the commit fails if any message before it did.
+   * Appends one atomic batch. The key is the id of the last message, because the server refuses the whole batch for a
+   * repetition of one message. Only the commit requests an answer, and it fails if any message before it failed.
    */
   async appendBatch(log: string, lines: Buffer, key: string): Promise<readonly number[]> {
     const messages = linesOf(lines);
@@ -85,13 +87,13 @@ export class NatsEventLogs implements EventLogs {
   }
 
   async follow(): Promise<never> {
-    throw new Error("to follow a stream of NATS is not measured");
+    throw new Error("following a stream of NATS is not measured");
   }
 }
 
 /**
- * The sequence of the last message of a publish of so many. Raises an error if they were not all stored, or not by this
- * publish.
+ * The sequence of the last message of a publish of `published` messages. Raises an error if the server did not store
+ * all of them, or stored them for another publish.
  */
 export function lastSequenceOf({ seq, duplicate, count = 1 }: Acknowledgement, published: number): number {
   if (duplicate) {

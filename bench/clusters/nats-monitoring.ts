@@ -1,8 +1,8 @@
-/** What a NATS server says of itself over HTTP, as far as the benchmark asks. */
+/** A NATS server's reports about itself over HTTP, as far as the benchmark needs them. */
 
 import type { MemberReport, StreamReport } from "./measured-cluster.ts";
 
-/** Accounts that have Raft groups: that of the cluster itself, and that of all streams. */
+/** Accounts with Raft groups: that of the cluster itself, and that of all streams. */
 const ACCOUNTS = ["$SYS", "$G"];
 const STATE_LEADER = "LEADER";
 const PERSIST_ASYNC = "async";
@@ -14,13 +14,13 @@ export interface Server {
   readonly version: string;
   /** Whether every write is synced before it is acknowledged. */
   readonly isSynced: boolean;
-  /** Members of the cluster, this one included; 0 while it knows none. */
+  /** Members of the cluster, including this one; 0 while it knows none. */
   readonly clusterSize: number;
   /** Other members that follow this one closely; 0 unless this one leads the cluster. */
   readonly followers: number;
 }
 
-/** A Raft group, as one of its members sees it. */
+/** A Raft group, in the view of one of its members. */
 export interface RaftGroup {
   readonly name: string;
   readonly isLeader: boolean;
@@ -48,7 +48,7 @@ export class NatsMonitoring {
     return serverOf(await this.#read("/varz"));
   }
 
-  /** The Raft groups that it is a member of. */
+  /** The Raft groups of this member. */
   async readGroups(): Promise<readonly RaftGroup[]> {
     const answers = await Promise.all(
       ACCOUNTS.map((account) => this.#read(`/raftz?acc=${encodeURIComponent(account)}`)),
@@ -56,7 +56,7 @@ export class NatsMonitoring {
     return answers.flatMap(raftGroupsOf);
   }
 
-  /** @param endpoint of the member, for clients. */
+  /** @param endpoint address of the member for clients. */
   async readReport(endpoint: string): Promise<MemberReport> {
     const [server, streams] = await Promise.all([
       this.readServer(),
@@ -117,7 +117,7 @@ interface Jsz {
   }[];
 }
 
-/** The streams of an answer to `/jsz`, which must have been asked for their configurations. */
+/** The streams in an answer to `/jsz`; the request must include their configurations. */
 export function streamsOf(answer: unknown): readonly StreamReport[] {
   const { account_details: accounts = [] } = answer as Jsz;
   return accounts
@@ -131,8 +131,8 @@ export function streamsOf(answer: unknown): readonly StreamReport[] {
 }
 
 /**
- * Who leads the cluster, by its position among the members, and a number that grows with each election of the cluster or
- * of a stream: the sum of all terms. Null while a group has no leader, or more than one says so.
+ * The position of the cluster's leader among the members, and a number that grows with each election of the cluster or
+ * of a stream: the sum of all terms. Null while a group has no leader, or several members report that they lead.
  */
 export function leadershipOf(members: readonly (readonly RaftGroup[])[]): { at: number; term: number } | null {
   const names = new Set(members.flatMap((groups) => groups.map(({ name }) => name)));

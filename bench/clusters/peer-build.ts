@@ -1,7 +1,6 @@
 /**
- * Builds another system, or the generator of load, with the Go of this machine, from its module in this package, into a
- * cache that version control ignores. It is built once for each content of the module; its go.sum says what the sources
- * must be.
+ * Builds another system, or the load generator, with the Go of this machine, from its module in this package, into a
+ * cache that version control ignores. It builds each content of the module only once; go.sum fixes the sources.
  */
 
 import { execFile } from "node:child_process";
@@ -11,10 +10,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** The other system cannot be built here; the message is one line that says why. */
+/** The other system cannot be built here; the message explains why in one line. */
 export class BuildError extends Error {}
 
-/** A system that can be built, by the name of the folder of its module. */
+/** A system to build, by the name of its module's folder. */
 export type Peer = "etcd" | "nats";
 
 const MODULES = fileURLToPath(new URL("..", import.meta.url));
@@ -24,12 +23,12 @@ const HASH_LENGTH = 12;
 
 const run = promisify(execFile);
 
-/** The path of the executable, which is built if it was not before. Raises BuildError, or an error when interrupted. */
+/** The path of the executable; builds it if necessary. Raises BuildError, or an error when interrupted. */
 export function buildPeer(peer: Peer, interrupted: AbortSignal): Promise<string> {
   return build(peer, interrupted);
 }
 
-/** The same of the generator of load. */
+/** The same for the load generator. */
 export function buildLoad(interrupted: AbortSignal): Promise<string> {
   return build("load", interrupted);
 }
@@ -46,7 +45,7 @@ async function build(name: Peer | "load", interrupted: AbortSignal): Promise<str
   }
   mkdirSync(CACHE, { recursive: true });
   console.log(`Building ${name}; the first time takes a minute or two ...`);
-  // Built beside and renamed, so that what has the name is complete.
+  // Built under another name and then renamed, so that the file with this name is always complete.
   const unfinished = `${path}.${process.pid}`;
   try {
     await run("go", ["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-o", unfinished, "."], {
@@ -61,7 +60,7 @@ async function build(name: Peer | "load", interrupted: AbortSignal): Promise<str
   return path;
 }
 
-/** What went wrong, in one line, by the error of execFile. */
+/** The problem in one line, from the error of execFile. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) {
     return String(error);
@@ -70,7 +69,7 @@ export function reasonOf(error: unknown): string {
     return "there is no Go on this machine (the command go is not found)";
   }
   const lines = "stderr" in error ? String(error.stderr).split("\n") : [];
-  // Progress is not a reason, and neither is a comment that only names the package.
+  // Progress is not a reason, and neither is a comment with only the name of the package.
   const reason = lines.find((line) => line.trim() !== "" && !/^(?:go: downloading |# )/.test(line));
   return (reason ?? error.message).trim();
 }

@@ -1,4 +1,4 @@
-/** One member of another system as a process of its own, with its log in a file. It ends when this process does. */
+/** One member of another system as a separate process, with its log in a file. It ends together with this process. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const LOG_FILE_MODE = 0o600;
 const LOG_TAIL_LINES = 5;
-/** A leader hands over and running calls finish first; then it is ended. */
+/** A leader first transfers the leadership, and running calls finish. Then the process is killed. */
 const STOP_TIMEOUT_MS = 20_000;
 
 export class PeerProcess {
@@ -21,7 +21,7 @@ export class PeerProcess {
     this.#system = system;
     this.#logFile = logFile;
     const log = openSync(logFile, "a", LOG_FILE_MODE);
-    // In a group of its own, Ctrl-C reaches the benchmark alone, which then stops the member in order.
+    // In a separate process group, Ctrl-C reaches only the benchmark, which then stops the member in order.
     this.#child = spawn(program, args, { stdio: ["pipe", log, log], detached: true, env: plainEnvironment() });
     closeSync(log);
     this.#exited = new Promise((resolve) => {
@@ -34,12 +34,12 @@ export class PeerProcess {
     });
   }
 
-  /** 0 if it could not be started at all. */
+  /** 0 if the process could not be started. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** Raises an error with the end of the log if the process is gone. */
+  /** Raises an error with the end of the log if the process has ended. */
   assertRunning(): void {
     if (this.#hasExited) {
       const tail = readFileSync(this.#logFile, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES).join("\n");
@@ -60,7 +60,9 @@ export class PeerProcess {
   }
 }
 
-/** The environment without settings of etcd: it is measured as it comes. NATS has no settings there. */
+/**
+ * The environment without settings of etcd, because etcd is measured with its defaults. NATS reads no settings from it.
+ */
 function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("ETCD_")));
 }

@@ -2,10 +2,10 @@
 
 import { freeBasePort } from "@quoin/node/local";
 
-/** freeBasePort finds so many free ports in a row. */
+/** The number of consecutive free ports that freeBasePort finds. */
 const PORTS_IN_A_ROW = 5;
 
-/** For each member the first of five free ports in a row. No two members share a port. */
+/** For each member the first of five consecutive free ports. No two members share a port. */
 export async function portsOfMembers(members: number): Promise<readonly number[]> {
   const ports: number[] = [];
   while (ports.length < members) {

@@ -15,19 +15,19 @@ describe("a text for Prometheus", () => {
     "quoin_empty ",
   ].join("\n");
 
-  it("tells the value of a metric by its whole name, and not by a comment", () => {
+  it("returns the value of a metric by its whole name, and not from a comment", () => {
     expect(readMetric(text, "quoin_delay_max_seconds")).to.equal(0.0125);
     expect(readMetric(text, "quoin_tiny_seconds")).to.equal(1.5e-7);
     expect(readMetric(text, "quoin_late")).to.equal(3);
   });
 
   for (const name of ["quoin_delay", "quoin_nothing", "quoin_cut", "quoin_empty", "HELP"]) {
-    it(`does not tell ${name}`, () => {
-      expect(() => readMetric(text, name)).to.throw(`do not tell ${name}`);
+    it(`does not contain ${name}`, () => {
+      expect(() => readMetric(text, name)).to.throw(`do not contain ${name}`);
     });
   }
 
-  it("adds a metric up over its labels, or over those that are asked for", () => {
+  it("adds a metric up over all labels, or over the requested ones", () => {
     const labelled = [
       "# TYPE quoin_sent_total counter",
       'quoin_sent_total{to="a b",result="done"} 2',
@@ -43,7 +43,7 @@ describe("a text for Prometheus", () => {
     expect(sumOfMetric(labelled, "quoin_sent_total", /to="a b"/)).to.equal(2);
     expect(sumOfMetric(labelled, "quoin_ready")).to.equal(1);
     expect(sumOfMetric(labelled, "quoin_seen_total")).to.equal(0);
-    expect(() => sumOfMetric(labelled, "quoin_sent")).to.throw("do not tell quoin_sent");
-    expect(() => sumOfMetric(labelled, "quoin_odd")).to.throw("do not tell quoin_odd");
+    expect(() => sumOfMetric(labelled, "quoin_sent")).to.throw("do not contain quoin_sent");
+    expect(() => sumOfMetric(labelled, "quoin_odd")).to.throw("do not contain quoin_odd");
   });
 });

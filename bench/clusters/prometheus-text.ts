@@ -1,4 +1,4 @@
-/** The value of a metric without labels in a text for Prometheus. Raises an error if it is not there, or no number. */
+/** The value of a metric without labels in a text for Prometheus. Raises an error if it is missing or not a number. */
 export function readMetric(text: string, name: string): number {
   for (const line of text.split("\n")) {
     const [found, value] = line.split(" ");
@@ -6,12 +6,12 @@ export function readMetric(text: string, name: string): number {
       return Number(value);
     }
   }
-  throw new Error(`the metrics do not tell ${name}`);
+  throw new Error(`the metrics do not contain ${name}`);
 }
 
 /**
- * The sum of a metric over those of its series whose labels match; 0 if there are none yet. Raises an
- * error if one is no number, or if the text has no such metric.
+ * The sum of a metric over its series with matching labels; 0 if there are none yet. Raises an error if a value is not
+ * a number, or if the text does not contain the metric.
  */
 export function sumOfMetric(text: string, name: string, labels = /(?:)/): number {
   const lines = text.split("\n");
@@ -24,7 +24,7 @@ export function sumOfMetric(text: string, name: string, labels = /(?:)/): number
     }
   }
   if (!lines.some((line) => line.startsWith(`# TYPE ${name} `)) || !Number.isFinite(sum)) {
-    throw new Error(`the metrics do not tell ${name}`);
+    throw new Error(`the metrics do not contain ${name}`);
   }
   return sum;
 }

@@ -1,4 +1,6 @@
-/** A cluster of this repository, started from its sources as `npm start` does it, as something to measure. */
+/**
+ * A cluster of this repository, started from its sources in the same way as `npm start`, as an object of measurement.
+ */
 
 import { type AdminClient, createAdminClient, createTokenSource, type TokenSource } from "@quoin/client";
 import { freeBasePort, LocalCluster } from "@quoin/node/local";
@@ -13,7 +15,7 @@ import type { RawCalls } from "./raw-calls.ts";
 
 const LOOP_DELAY_METRIC = "quoin_event_loop_delay_max_seconds";
 const MS_PER_SECOND = 1000;
-/** All load is that of one user, and what is measured is the cluster. */
+/** One user causes all load, and the cluster is what is measured. */
 const UNLIMITED = ["--rate-limit", "grpc=0", "--rate-limit", "http=0"];
 
 export class QuoinCluster implements MeasuredCluster {
@@ -35,10 +37,10 @@ export class QuoinCluster implements MeasuredCluster {
   }
 
   /**
-   * Starts that many members with their data below the directory, and returns when they serve.
+   * Starts this many members with their data below the directory, and returns when they serve.
    *
    * @param nodeFlags flags of Node for each member and its threads.
-   * @param memberFlags flags of each member, beside those that take its rate limits away.
+   * @param memberFlags flags of each member, besides those that remove its rate limits.
    */
   static async start(
     members: number,
@@ -54,7 +56,7 @@ export class QuoinCluster implements MeasuredCluster {
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: tokens }));
     try {
       if (admins.length !== members || cluster.memberPids.length !== members) {
-        throw new Error(`${members} members were asked for, ${cluster.memberPids.length} were started`);
+        throw new Error(`${members} members were requested, but ${cluster.memberPids.length} were started`);
       }
       const statuses = (await Promise.all(admins.map((admin) => admin.getStatus()))).map(({ status }) => status);
       const absent = statuses.find(({ state }) => state !== "RUNNING");
@@ -76,11 +78,11 @@ export class QuoinCluster implements MeasuredCluster {
     return leadership !== undefined && others.length === 0 ? leadership : null;
   }
 
-  /** @param onCall is given the request id of each call before it is made. */
+  /** @param onCall receives the request id of each call before the call starts. */
   async connect(member: MeasuredMember, onCall?: OnCall): Promise<Connection> {
     const url = this.#cluster.endpoints.http[this.members.indexOf(member)];
     if (url === undefined) {
-      throw new Error(`${member.endpoint} is no member of this cluster`);
+      throw new Error(`${member.endpoint} is not a member of this cluster`);
     }
     return new QuoinConnection(member.endpoint, url, await this.#tokens.token(), onCall);
   }
@@ -110,14 +112,14 @@ export class QuoinCluster implements MeasuredCluster {
     );
   }
 
-  /** What a member tells Prometheus now. */
+  /** The current metrics of a member, as text for Prometheus. */
   async readMetrics(member: MeasuredMember): Promise<string> {
     const health = this.#cluster.members[this.members.indexOf(member)]?.health;
     const response = await fetch(`${health}/metrics`);
     return response.text();
   }
 
-  /** What matters is in the command lines of its members. */
+  /** The command lines of its members contain everything relevant. */
   async readReports(): Promise<null> {
     return null;
   }

@@ -1,4 +1,4 @@
-/** What the benchmark asks of a member of ours for one answer, in the messages of the contract. */
+/** The benchmark's requests to a Quoin member with one answer each, in the messages of the contract. */
 
 import { Metadata } from "@grpc/grpc-js";
 import {
@@ -34,7 +34,7 @@ const namespace = NAMESPACE;
 
 type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
 
-/** Is given the request id of a call that is about to be made. */
+/** Receives the request id of a call just before the call starts. */
 export type OnCall = (requestId: string) => void;
 
 export class QuoinConnection implements Connection {
@@ -108,7 +108,7 @@ class QuoinLocks implements Locks {
     const request = AcquireLockRequest.fromPartial({ namespace, name, waitMs: BigInt(LOCK_WAIT_MS) });
     const { acquired, fencingToken } = await this.#ask(LockService.acquireLock, request);
     if (!acquired) {
-      throw new Error(`${name} was not to be had within ${LOCK_WAIT_MS} ms`);
+      throw new Error(`${name} was not granted within ${LOCK_WAIT_MS} ms`);
     }
     return { token: fencingToken, release: () => this.#release(name, fencingToken) };
   }

@@ -1,4 +1,4 @@
-/** What the benchmark asks of a member of ours about event logs, over HTTP. */
+/** The benchmark's requests to a Quoin member about event logs, over HTTP. */
 
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { EventLogs } from "./connection.ts";
@@ -51,7 +51,7 @@ export class QuoinEventLogs implements EventLogs {
       }
       text = text.slice(end + 1);
     });
-    // It ends with the connection; what was to come is missed by who waits for it.
+    // It ends with the connection; a caller that waits notices the missing events.
     response.on("error", () => undefined);
   }
 

@@ -1,11 +1,11 @@
-/** What every call of ours carries. */
+/** The headers of every call to Quoin. */
 
 import { randomUUID } from "node:crypto";
 
-/** Everything that is measured is in the namespace that a new cluster has. */
+/** Everything measured is in the namespace that a new cluster has. */
 export const NAMESPACE = "default";
 
-/** Metadata for one call. It has an id of its own: a repeated one would be answered from memory, without being done. */
+/** Metadata for one call, with its own request id: a repeated id would be answered from memory, without execution. */
 export function quoinHeaders(token: string) {
   return { authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() } as const;
 }

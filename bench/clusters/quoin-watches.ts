@@ -1,4 +1,4 @@
-/** Watches at a member of ours. */
+/** Watches at a Quoin member. */
 
 import { KeyEvent_Type, serviceDefinitions, WatchKeysRequest, WatchKeysResponse } from "@quoin/proto";
 import type { WatchConnection, WatchListener } from "./connection.ts";
@@ -35,7 +35,7 @@ function decodeWatchMessage(bytes: Buffer): WatchMessage {
   const { created, events } = WatchKeysResponse.decode(bytes);
   const puts = events.map(({ type, kv }) => {
     if (type !== KeyEvent_Type.PUT || kv === undefined) {
-      throw new Error(`a watch of puts was told of ${type}`);
+      throw new Error(`a watch of puts received ${type}`);
     }
     return { key: kv.key, revision: kv.modRevision };
   });

@@ -1,12 +1,12 @@
-/** Calls of gRPC as bytes, for a generator of load that knows no message of any system. */
+/** gRPC calls as bytes, for a load generator that knows no messages of any system. */
 
 export interface RawCall {
   /** Full name of the method, such as /package.Service/Method. */
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A header that needs a new UUID with each call; "" = none does. */
+  /** A header that needs a new UUID with each call; "" = none. */
   readonly requestIdHeader: string;
-  /** The message. Its key stands in it as it is. */
+  /** The message. It contains its key as plain bytes. */
   readonly body: Uint8Array;
 }
 

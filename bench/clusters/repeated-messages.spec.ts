@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { RepeatedMessages } from "./repeated-messages.ts";
 
 describe("repeated messages", () => {
-  it("are decoded once as long as the bytes are the same, and anew when they are not", () => {
+  it("are decoded once as long as the bytes are the same, and again when they differ", () => {
     const decoded: string[] = [];
     const messages = new RepeatedMessages((bytes) => {
       decoded.push(bytes.toString());

@@ -1,4 +1,4 @@
-/** Decodes what many watchers are sent, each of them the same bytes, once. */
+/** Decodes messages that many watchers receive as the same bytes only once. */
 export class RepeatedMessages<Message> {
   readonly #decode: (bytes: Buffer) => Message;
   #last: { readonly bytes: Buffer; readonly message: Message } | null = null;
@@ -7,7 +7,7 @@ export class RepeatedMessages<Message> {
     this.#decode = decode;
   }
 
-  /** The message of these bytes. Raises what the decoder raises. */
+  /** The message of these bytes. Raises the errors of the decoder. */
   decode(bytes: Buffer): Message {
     if (this.#last === null || !this.#last.bytes.equals(bytes)) {
       this.#last = { bytes, message: this.#decode(bytes) };

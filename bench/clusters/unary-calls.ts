@@ -1,16 +1,16 @@
-/** Calls over one connection, each answered with one message, the same for every kind of cluster. */
+/** Calls over one connection, each with one answer, the same for every kind of cluster. */
 
 import { type ChannelOptions, Client, credentials, type Metadata } from "@grpc/grpc-js";
 
-/** A method, and how its messages become bytes and come out of them. */
+/** A method, and the encoding and decoding of its messages. */
 export interface Method<Request, Response> {
-  /** Such as `/coordination.v1.KeyValueService/PutKey`. */
+  /** The path, such as `/coordination.v1.KeyValueService/PutKey`. */
   readonly path: string;
   readonly requestSerialize: (request: Request) => Buffer;
   readonly responseDeserialize: (message: Buffer) => Response;
 }
 
-/** Clients of one process share connections unless told otherwise; here each client is to have one of its own. */
+/** By default, clients of one process share connections; here each client must have its own. */
 const OPTIONS: ChannelOptions = { "grpc.use_local_subchannel_pool": 1 };
 
 export class UnaryCalls {
@@ -21,7 +21,7 @@ export class UnaryCalls {
     this.#client = new Client(endpoint, credentials.createInsecure(), OPTIONS);
   }
 
-  /** Rejects with the error of the call, which is made once. `timeoutMs` null = it may take as long as it takes. */
+  /** Rejects with the error of the call, which is made once. `timeoutMs` null = no limit. */
   call<Request, Response>(
     { path, requestSerialize, responseDeserialize }: Method<Request, Response>,
     request: Request,
@@ -33,7 +33,7 @@ export class UnaryCalls {
         if (error === null && response !== undefined) {
           resolve(response);
         } else {
-          reject(error ?? new Error(`${path} was answered with nothing`));
+          reject(error ?? new Error(`${path} got an empty answer`));
         }
       };
       const options = timeoutMs === null ? {} : { deadline: Date.now() + timeoutMs };

@@ -1,16 +1,16 @@
-/** What is common to the watches of every kind of cluster: what a message says, and how a listener is told. */
+/** Shared by the watches of every kind of cluster: the content of a message, and the calls of a listener. */
 
 import type { WatchedPut, WatchListener } from "./connection.ts";
 import type { StreamListener } from "./grpc-streams.ts";
 import type { RepeatedMessages } from "./repeated-messages.ts";
 
 export interface WatchMessage {
-  /** Whether this says that the watch is in place. */
+  /** Whether the message confirms that the watch is in place. */
   readonly isCreated: boolean;
   readonly puts: readonly WatchedPut[];
 }
 
-/** Opens a stream with a listener that tells the watch's own one; fulfilled when the watch is in place. */
+/** Opens a stream whose listener calls the watch's own one; fulfilled when the watch is in place. */
 export function openWatch(
   messages: RepeatedMessages<WatchMessage>,
   { onPuts, onFailed }: WatchListener,

@@ -1,6 +1,6 @@
 /**
- * As much of the protocol buffer encoding as the messages beside this file need: varints and length-delimited fields. A
- * reader passes over fields that it does not know, as every reader must.
+ * The part of the protocol buffer encoding that the messages beside this file need: varints and length-delimited
+ * fields. A reader skips unknown fields, as every reader must.
  */
 
 const WIRE_VARINT = 0;
@@ -11,7 +11,7 @@ const WIRE_TYPE_BITS = 3;
 const PAYLOAD_BITS = 7;
 const PAYLOAD_MASK = 0x7f;
 const CONTINUED = 0x80;
-/** A varint of more bytes would not fit 64 bits. */
+/** A longer varint would not fit into 64 bits. */
 const VARINT_BYTES_MAX = 10;
 
 /** A field of a message: the number of a varint field, the bytes of a length-delimited one, otherwise null. */
@@ -21,15 +21,15 @@ export interface Field {
   readonly bytes: Uint8Array | null;
 }
 
-/** The bytes are no protocol buffer message. */
+/** The bytes are not a protocol buffer message. */
 export class WireError extends Error {}
 
-/** A field to be written: bytes, which may be a message, or a number from 0 to 2^64 - 1. */
+/** A field to write: bytes, which may be a message, or a number from 0 to 2^64 - 1. */
 export type OutgoingField =
   | { readonly number: number; readonly bytes: Uint8Array }
   | { readonly number: number; readonly varint: bigint };
 
-/** A message of these fields, in this order. Field numbers are below 16, so that each key takes one byte. */
+/** A message with these fields, in this order. Field numbers are below 16, so that each key takes one byte. */
 export function encodeFields(fields: readonly OutgoingField[]): Buffer {
   const parts: Uint8Array[] = [];
   for (const field of fields) {
@@ -55,7 +55,7 @@ function encodeVarint(value: bigint): number[] {
   return bytes;
 }
 
-/** The fields of a message, in the order in which they come. Raises WireError. */
+/** The fields of a message, in their order. Raises WireError. */
 export function* decodeFields(message: Uint8Array): Generator<Field, void, void> {
   let at = 0;
   const readVarint = (): bigint => {

@@ -29,7 +29,7 @@ describe("a fair comparison", () => {
       "quoin at 127.0.0.1:1 runs without --rate-limit grpc=0; " +
         "the command line of quoin at 127.0.0.1:2 cannot be read; etcd has 2 members, not 3; " +
         "the command line of etcd at 127.0.0.1:2 cannot be read; " +
-        "how other must be configured is not known; " +
+        "the required configuration of other is unknown; " +
         "the disk takes 0.003 ms to sync, so it does not: set TMPDIR to a folder on a real disk",
     );
     const unsynced = unfairness([cluster("etcd")], SYNC_MS, 0, () => "etcd --unsafe-no-fsync=true");
@@ -71,7 +71,7 @@ describe("a fair comparison", () => {
     });
   }
 
-  it("is refused when nothing is reported that must be", async () => {
+  it("is refused when a required report is missing", async () => {
     expect(await unfairness([cluster("nats")], SYNC_MS, 0, () => "nats")).to.include("do not report their settings");
     const withoutStreams = reported(() => ({ streams: [] }));
     expect(await unfairness(withoutStreams, SYNC_MS, 1, () => "nats")).to.include("nats has 0 streams, not 1 or more");
@@ -114,13 +114,13 @@ describe("the report of a comparison", () => {
     expect(terminalTable(rows)).to.include("0.75×").and.to.include("300 / 200");
   });
 
-  it("says what is not known", () => {
+  it("marks unknown figures", () => {
     const unknown = point("quoin", 3_000, null);
     const row: Row = { ...(rows[0] as Row), ours: unknown, ratio: compare(unknown, theirs) };
     expect(markdownReport(setup, [row])).to.include("| ? / 200 | ? |");
   });
 
-  it("says what was measured with, and is whole as JSON", () => {
+  it("names the setup, and is complete as JSON", () => {
     const text = markdownReport(setup, rows);
     expect(text).to.include("# quoin 1 beside etcd 3.7.3").and.to.include("Disturbed: 1 of 4 runs.");
     expect(text.split("\n")).to.include("- etcd: quiet");

@@ -1,25 +1,25 @@
-/** Whether two clusters may be compared: figures of a side that does less than the other are worse than none. */
+/** Whether two clusters may be compared: figures of a side that does less work are worse than none. */
 
 import { readFileSync } from "node:fs";
 import type { MeasuredCluster, MemberReport, StreamReport } from "../clusters/index.ts";
 
-/** The comparison would not be fair; the message says why, in one line. */
+/** The comparison would not be fair; the message explains why in one line. */
 export class UnfairError extends Error {}
 
 export const MEMBERS = 3;
-/** No disk makes 4 KiB durable in less, in milliseconds: it only says so. */
+/** No disk makes 4 KiB durable in less time, in milliseconds: such a disk only pretends to. */
 const SYNC_MS_MIN = 0.02;
 
 /** How the members of a system must run. */
 interface Rules {
-  /** Flags that a member must have, and that it must not have. */
+  /** Flags that a member must have, and flags that it must not have. */
   readonly needed: readonly string[];
   readonly refused: readonly string[];
   /** Whether its members must report their settings. */
   readonly reports: boolean;
 }
 
-/** By the name of the system. */
+/** By name of the system. */
 const RULES: Readonly<Record<string, Rules>> = {
   quoin: { needed: ["--rate-limit grpc=0", "--rate-limit http=0"], refused: [], reports: false },
   etcd: { needed: [], refused: ["--unsafe-no-fsync"], reports: false },
@@ -27,8 +27,9 @@ const RULES: Readonly<Record<string, Rules>> = {
 };
 
 /**
- * Raises an UnfairError unless each cluster has three members that serve under its flags, the members that report their
- * settings sync every write, the streams that they report have three replicas in files, and the disk below them syncs.
+ * Raises an UnfairError unless all of these hold. Each cluster has three members that serve under its flags. The
+ * members that report their settings sync every write. The streams that they report have three replicas in files. The
+ * disk below them syncs.
  *
  * @param streamsMin how many streams a system that reports its settings must have by now.
  * @param commandLineOf the arguments of a process, separated by spaces; null if there is no such process.
@@ -62,7 +63,7 @@ async function faultsOf(
   }
   const rules = RULES[name];
   if (rules === undefined) {
-    return [...faults, `how ${name} must be configured is not known`];
+    return [...faults, `the required configuration of ${name} is unknown`];
   }
   for (const { pid, endpoint } of members) {
     const commandLine = commandLineOf(pid);

@@ -1,18 +1,18 @@
-/** What `npm run bench -- compare` is asked for. */
+/** The options of `npm run bench -- compare`. */
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Peer } from "../clusters/index.ts";
 import { GO_SCENARIOS, type Scenario, scenarios } from "../scenarios/index.ts";
 
-/** What sends the requests: this process, or the program in Go. */
+/** The sender of the requests: this process, or the program in Go. */
 export type Generator = "node" | "go";
 
 export interface CompareOptions {
   readonly peer: Peer;
   readonly generator: Generator;
-  /** In the order in which they are measured. */
+  /** In the order of their measurement. */
   readonly scenarios: readonly Scenario[];
-  /** A run ends with whichever comes first. */
+  /** A run ends with the first of these. */
   readonly seconds: number;
   readonly operations: number;
   readonly warmUpSeconds: number;
@@ -21,13 +21,13 @@ export interface CompareOptions {
   readonly json: string | null;
 }
 
-/** What each peer can do as well. */
+/** The scenarios that each peer supports as well. */
 const SCENARIOS: Readonly<Record<Peer, readonly string[]>> = {
   etcd: ["put", "get", "lock", "handover", "watch", "cas"],
   nats: ["append-keyed", "append-batch"],
 };
 
-/** The command that hands its options to `onOptions`. */
+/** The command, which passes its options to `onOptions`. */
 export function compareCommand(
   parseCount: (text: string) => number,
   onOptions: (options: CompareOptions) => void,
@@ -36,7 +36,7 @@ export function compareCommand(
   const command = new Command("compare")
     .description("measures all scenarios beside another system, over all members, and prints the ratios")
     .addOption(new Option("--peer <system>", "the other system").choices(peers).makeOptionMandatory())
-    .addOption(new Option("--generator <program>", "what sends the requests").choices(["node", "go"]).default("node"))
+    .addOption(new Option("--generator <program>", "sender of the requests").choices(["node", "go"]).default("node"))
     .option("--scenario <names>", "only these, separated by commas", parseNames)
     .option("--seconds <seconds>", "duration of a run", parseCount, 10)
     .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
@@ -69,7 +69,7 @@ function scenariosOf(
 ): readonly Scenario[] {
   const known = SCENARIOS[peer].filter((name) => generator === "node" || GO_SCENARIOS.includes(name));
   if (known.length === 0) {
-    command.error(`error: option '--generator <program>' names '${generator}', which cannot ask ${peer} for anything.`);
+    command.error(`error: option '--generator <program>' names '${generator}', which cannot send requests to ${peer}.`);
   }
   return (asked ?? known).map((name) => {
     const found = scenarios.find((scenario) => scenario.name === name);

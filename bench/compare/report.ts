@@ -7,28 +7,28 @@ import type { Generator } from "./options.ts";
 /** One point of one scenario. */
 export interface Row {
   readonly scenario: string;
-  /** What there is so many of, such as `in flight`. */
+  /** The quantity that varies, such as `in flight`. */
   readonly concurrencyName: string;
   readonly ours: Point;
   readonly theirs: Point;
   readonly ratio: Ratio;
 }
 
-/** What the figures were measured with. */
+/** The setup of the measurement. */
 export interface Setup {
   readonly startedAt: Date;
   /** Names and versions, ours first. */
   readonly systems: readonly [string, string];
-  /** A line for each system with settings that are not its defaults: its name, and what they are. */
+  /** A line for each system with settings that differ from its defaults: its name, and the settings. */
   readonly settings: readonly string[];
   readonly members: number;
-  /** What sent the requests. */
+  /** The sender of the requests. */
   readonly generator: Generator;
   readonly cpus: number;
   /** Median times of a 4 KiB append with fdatasync in milliseconds, before and after. */
   readonly syncMs: number;
   readonly syncMsAfter: number;
-  /** Runs that other processes or elections have disturbed, of how many. */
+  /** Number of runs that other processes or elections disturbed, and number of all runs. */
   readonly disturbedRuns: number;
   readonly runs: number;
 }
@@ -43,7 +43,7 @@ export function terminalTable(rows: readonly Row[]): string {
   return tableOf(HEAD, rows.map(cellsOf));
 }
 
-/** The rows as a table of Markdown, under what they were measured with. */
+/** The rows as a Markdown table, below the setup. */
 export function markdownReport(setup: Setup, rows: readonly Row[]): string {
   const [ours, theirs] = setup.systems;
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;

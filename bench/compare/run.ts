@@ -1,8 +1,8 @@
 /**
- * Measures every scenario that the other system can do as well, over all members of both, and writes the ratios.
+ * Measures every scenario that the other system supports as well, over all members of both, and writes the ratios.
  *
- * Both clusters run the whole time; the one that is not measured has nothing to do. A failed request ends everything:
- * a figure with errors in it is none.
+ * Both clusters run the whole time; the one that is not measured is idle. A failed request ends everything, because a
+ * figure with errors in it is worthless.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -89,7 +89,7 @@ async function measureRows(
     const { name: concurrencyName, counts } = scenario.concurrency;
     const sizes = { valueBytes: scenario.valueBytesDefault ?? 0, concurrencyMax: Math.max(...counts) };
     const subjects = await prepare(scenario, clusters, sizes, interrupted);
-    // Each scenario of a system with streams has made one.
+    // Each scenario of a system with streams has created one.
     await requireFair(clusters, syncMs, options.scenarios.indexOf(scenario) + 1);
     for (const concurrency of counts) {
       const onRun = (run: Run) => console.log(`${scenario.name}: ${describeRun(run, concurrencyName)}`);

@@ -1,5 +1,5 @@
-// Command etcd is etcd as released, started by the benchmark. It differs from etcd's own main package in one thing: it
-// also ends when its standard input does, so that no member outlives a benchmark that was killed.
+// Command etcd is etcd as released, started by the benchmark. It differs from etcd's own main package in one way: it
+// also ends when its standard input does, so that no member outlives a killed benchmark.
 package main
 
 import (

@@ -1,4 +1,4 @@
-/** When members did other work than puts, as far as their metrics show it when they are asked now and then. */
+/** The times of other work of members besides puts, as far as regular samples of their metrics show them. */
 
 import { sumOfMetric } from "../clusters/index.ts";
 
@@ -12,7 +12,7 @@ export interface Episode {
   readonly endMs: number;
 }
 
-/** What the metrics of one member say at one moment. */
+/** The metrics of one member at one moment. */
 interface Sample {
   readonly atMs: number;
   readonly logEntries: number;
@@ -20,15 +20,15 @@ interface Sample {
 }
 
 /**
- * The episodes of one member. Each is as long as the work can have lasted: from the sample before it was seen to the one
- * that does not show it any more.
+ * The episodes of one member. Each is as long as the work can have lasted: from the sample before it appeared to the
+ * first sample without it.
  */
 export class MemberEpisodes {
   readonly #episodes: Episode[] = [];
   #last: Sample | null = null;
   #compactingSinceMs: number | null = null;
 
-  /** Takes a text for Prometheus that the member gave at that moment. */
+  /** Takes a text for Prometheus that the member returned at that moment. */
   take(atMs: number, text: string): void {
     const sample = {
       atMs,
@@ -47,7 +47,7 @@ export class MemberEpisodes {
     this.#last = sample;
   }
 
-  /** All of them. The last one may not be over at that moment. */
+  /** All episodes. The last one may not be over at that moment. */
   episodes(atMs: number): readonly Episode[] {
     this.#endCompaction(atMs);
     return this.#episodes;

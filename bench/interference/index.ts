@@ -1,4 +1,4 @@
-/** What puts suffer from the upkeep of the members: snapshots to a member that is behind, and compactions. */
+/** The effect of members' upkeep on puts: snapshots to a lagging member, and compactions. */
 
 export { type InterferenceOptions, interferenceCommand } from "./options.ts";
 export { InterferenceError, runInterference } from "./run.ts";

@@ -1,4 +1,4 @@
-/** The table of what puts suffer from other work. */
+/** The table of the effect of other work on puts. */
 
 import { tableOf } from "../tables/index.ts";
 import type { Work } from "./episodes.ts";
@@ -7,14 +7,14 @@ import type { WorkSummary } from "./summary.ts";
 
 export interface Report {
   readonly startedAt: Date;
-  /** Of the members. */
+  /** Version of the members. */
   readonly version: string;
   readonly cpus: number;
   readonly options: InterferenceOptions;
   /** Median times of a 4 KiB append with fdatasync in milliseconds, before and after. */
   readonly syncMs: number;
   readonly syncMsAfter: number;
-  /** How long each snapshot took, from the moment when the follower goes on to the end of the receipt. */
+  /** Duration of each snapshot, from the restart of the follower to the end of the receipt. */
   readonly snapshotsMs: readonly number[];
   readonly elections: number;
   readonly rows: readonly WorkSummary[];

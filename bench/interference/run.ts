@@ -1,10 +1,10 @@
 /**
- * Measures what puts suffer from other work of the members, on a cluster of three.
+ * Measures the effect of other work of the members on puts, in a cluster of three.
  *
- * In each round, a follower is stopped, and so much is written that it needs a snapshot when it goes on. Puts are measured
- * before it is stopped, while it receives the snapshot, and after that: always with three members that run, and all puts at
- * the leader and the other follower. The same puts make the log and RocksDB compact; when they did so is read from the
- * metrics of these two members.
+ * In each round a follower is stopped, and so much is written that it needs a snapshot when it continues. The benchmark
+ * measures puts before the stop, during the snapshot, and after it. Three members always run then, and all puts go to
+ * the leader and the other follower. The same puts cause compactions of the log and of RocksDB; the metrics of these
+ * two members show when.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -26,22 +26,24 @@ import type { InterferenceOptions } from "./options.ts";
 import { jsonReport, markdownReport, type Report, terminalReport } from "./report.ts";
 import { summarize, type TimedPut } from "./summary.ts";
 
-/** What was to be measured did not happen. */
+/** The event to measure did not happen. */
 export class InterferenceError extends Error {}
 
 const MEMBERS = 3;
-/** The least that a member can be asked for: less has to be written before a snapshot is needed. */
+/** The smallest possible value, so that less must be written before a snapshot is needed. */
 const MEMBER_FLAGS = ["--log-catch-up-mib", "64"];
 const MS_PER_SECOND = 1000;
 const MEBIBYTE = 1024 * 1024;
-/** Of what the follower misses. */
+/** Size of the values that the follower misses. */
 const MISSED_VALUE_BYTES = 64 * 1024;
 const MISSED_IN_FLIGHT = 8;
 const POLL_MS = 200;
 const SNAPSHOT_LIMIT_MS = 10 * 60_000;
 const RECEIVED = /direction="received",result="completed"/;
 
-/** Raises an InterferenceError if no snapshot was received, the first error of a put, or the reason of the interruption. */
+/**
+ * Raises an InterferenceError if no snapshot was received, the first error of a put, or the reason of the interruption.
+ */
 export async function runInterference(options: InterferenceOptions, interrupted: AbortSignal): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "quoin-bench-"));
   let cluster: QuoinCluster | null = null;
@@ -68,9 +70,9 @@ export async function runInterference(options: InterferenceOptions, interrupted:
   }
 }
 
-/** The members of one round, by what they do in it. */
+/** The members of one round, by role. */
 interface Roles {
-  /** The leader is the first. */
+  /** The first is the leader. */
   readonly asked: readonly [MeasuredMember, MeasuredMember];
   readonly stopped: MeasuredMember;
 }
@@ -150,7 +152,7 @@ class Interference {
     return sumOfMetric(await this.#cluster.readMetrics(member), "quoin_raft_snapshots_total", RECEIVED);
   }
 
-  /** Writes that many bytes in large values, as fast as they go. */
+  /** Writes this many bytes in large values, as fast as possible. */
   async #write(members: readonly MeasuredMember[], bytes: number): Promise<void> {
     const value = Buffer.alloc(MISSED_VALUE_BYTES, "m");
     let left = Math.ceil(bytes / MISSED_VALUE_BYTES);
@@ -161,7 +163,7 @@ class Interference {
     });
   }
 
-  /** Puts until it is over, while the members are asked for what else they do. */
+  /** Puts until `isOver`, while it samples the metrics of the members. */
   async #measure(members: readonly MeasuredMember[], isOver: () => boolean): Promise<void> {
     const observed = members.map((member) => ({ member, episodes: new MemberEpisodes() }));
     let isDone = false;
@@ -201,7 +203,9 @@ class Interference {
     return `interference/${prefix}/${this.#next++}`;
   }
 
-  /** Has so many workers, spread over connections to the members. Raises the first error when all of them have ended. */
+  /**
+   * Runs this many workers, spread over connections to the members. Raises the first error when all of them have ended.
+   */
   async #workers(
     members: readonly MeasuredMember[],
     count: number,

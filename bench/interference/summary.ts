@@ -1,4 +1,4 @@
-/** The puts that met each kind of other work, beside those that met none. */
+/** The puts that overlapped each kind of other work, beside those that overlapped none. */
 
 import { percentile } from "../measuring/index.ts";
 import type { Episode, Work } from "./episodes.ts";
@@ -10,22 +10,22 @@ export interface TimedPut {
 }
 
 export interface WorkSummary {
-  /** Null for the puts that met no other work. */
+  /** Null for the puts that overlapped no other work. */
   readonly work: Work | null;
   readonly episodes: number;
   readonly puts: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** The p99 divided by that of the puts that met no other work; null where there are none of either. */
+  /** The p99 divided by that of the puts without other work; null if there are none of either. */
   readonly p99Ratio: number | null;
 }
 
 const WORKS: readonly Work[] = ["snapshot", "log", "rocks"];
 
 /**
- * A put that met both kinds of compactions counts for both. A put that met a snapshot counts for nothing else: members
- * compact all the time while they send one.
+ * A put that overlapped both kinds of compactions counts for both. A put that overlapped a snapshot counts for nothing
+ * else, because members compact all the time while they send one.
  */
 export function summarize(puts: readonly TimedPut[], episodes: readonly Episode[]): readonly WorkSummary[] {
   const of = (work: Work): readonly Episode[] => episodes.filter((episode) => episode.work === work);

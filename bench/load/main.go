@@ -1,8 +1,8 @@
 // Command load puts a load of unary gRPC calls on the members of a cluster, and reports how long each call took. It knows
-// no message of any system: it sends bytes that it is given, with a number of its own in them.
+// no message of any system: it sends given bytes, with its own number in them.
 //
-// It reads one Order as JSON from its standard input, so that no token is in its arguments, and writes one Report as
-// JSON. The first call that fails ends it with the reason on its standard error.
+// It reads one Order as JSON from its standard input, so that its arguments contain no token, and writes one Report as
+// JSON. The first failed call ends it, with the reason on its standard error.
 package main
 
 import (
@@ -21,41 +21,41 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Order is what to send, where, and for how long.
+// Order describes the load: the calls, their targets, and the duration.
 type Order struct {
 	// Endpoints are the members, as host:port. Each gets the same share of the connections.
 	Endpoints []string `json:"endpoints"`
 	// Connections to each member.
 	Connections int `json:"connections"`
 	InFlight    int `json:"inFlight"`
-	// The load ends after Ms milliseconds or Operations calls, whichever comes first; 0 operations are no bound.
+	// The load ends after Ms milliseconds or Operations calls, whichever comes first; 0 operations mean no bound.
 	Ms         float64 `json:"ms"`
 	Operations int64   `json:"operations"`
 	// Method is the full name of the method, such as /package.Service/Method.
 	Method  string            `json:"method"`
 	Headers map[string]string `json:"headers"`
-	// RequestIDHeader gets a random UUID with each call; empty = no header does.
+	// RequestIDHeader gets a random UUID with each call; empty = none.
 	RequestIDHeader string `json:"requestIdHeader"`
 	// Body is the message of each call, in base64 within JSON.
 	Body []byte `json:"body"`
-	// NumberAt is where Digits decimal digits stand in Body, which are the number of the call.
+	// NumberAt is the position in Body of Digits decimal digits, the number of the call.
 	NumberAt int `json:"numberAt"`
 	Digits   int `json:"digits"`
-	// The first call has the number First; with Numbers above 0 they begin again after so many.
+	// The first call has the number First; with Numbers above 0 they restart after that many.
 	First   int64 `json:"first"`
 	Numbers int64 `json:"numbers"`
 }
 
-// Report is what came of it.
+// Report contains the results.
 type Report struct {
 	DurationMs float64 `json:"durationMs"`
 	// CPUMs is the processor time of this process, in milliseconds.
 	CPUMs float64 `json:"cpuMs"`
-	// LatenciesMs of all calls, in no order.
+	// LatenciesMs of all calls, unordered.
 	LatenciesMs []float64 `json:"latenciesMs"`
 }
 
-// asIs hands messages over as the bytes that they are.
+// asIs passes messages on as plain bytes.
 type asIs struct{}
 
 func (asIs) Marshal(message any) ([]byte, error)       { return *message.(*[]byte), nil }
@@ -85,7 +85,7 @@ func run() error {
 	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
-// connectAll connects to the members in turn, so that calls that take the connections in turn are spread over them.
+// connectAll connects to the members in turn, so that calls that use the connections in turn are spread over them.
 func connectAll(order Order) ([]*grpc.ClientConn, error) {
 	var connections []*grpc.ClientConn
 	for range order.Connections {

@@ -1,4 +1,4 @@
-/** How long this disk takes to make a small write durable: the floor of every latency that is reported. */
+/** How long this disk takes to make a small write durable: the lower bound of every reported latency. */
 
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";

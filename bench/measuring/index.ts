@@ -1,4 +1,4 @@
-/** Runs of a workload at clusters in turns, and what their figures come to. */
+/** Runs of a workload on clusters in turns, and their combined figures. */
 
 export { syncMsMedian } from "./disk.ts";
 export type { Run, Target } from "./measure.ts";

@@ -13,7 +13,7 @@ const options: RunOptions = {
 describe("a measured run", () => {
   const never = new AbortController().signal;
 
-  /** The workload of a scenario, with everything that its runs need. */
+  /** The workload of a scenario, prepared for its runs. */
   async function prepared(name: string, cluster: ClusterInMemory): Promise<Subject> {
     const workload = scenarios.find((scenario) => scenario.name === name)?.createWorkload(16);
     if (workload === undefined) {
@@ -39,7 +39,7 @@ describe("a measured run", () => {
     expect(cluster.openConnections).to.equal(0);
   });
 
-  it("gives every member its share when any may be asked", async () => {
+  it("gives every member its share with the target any", async () => {
     const cluster = new ClusterInMemory();
     const any: RunOptions = { ...options, target: "any", concurrency: 1 };
     await measure(await prepared("put", cluster), [], any, never);
@@ -48,7 +48,7 @@ describe("a measured run", () => {
     expect(Math.max(...counts) - Math.min(...counts)).to.be.at.most(2);
   });
 
-  it("tells the largest delay of each event loop, of the run alone", async () => {
+  it("reports the largest delay of each event loop, only of the run", async () => {
     const cluster = new ClusterInMemory();
     const taken: (readonly number[])[] = [];
     cluster.takeLoopDelaysMs = async () => {
@@ -96,11 +96,11 @@ describe("a measured run", () => {
     for (const found of cluster.values.values()) {
       found.value = Buffer.alloc(16, "w");
     }
-    expect(await failureOf(measure(subject, [], options, never))).to.contain("holds something else than was put");
+    expect(await failureOf(measure(subject, [], options, never))).to.contain("does not contain its value");
   });
 
   for (const { name } of scenarios) {
-    it(`of ${name} is done by a cluster that does what it says, twice, and leaves no connection`, async () => {
+    it(`of ${name} succeeds twice on a cluster without faults, and leaves no connection`, async () => {
       const cluster = new ClusterInMemory();
       const subject = await prepared(name, cluster);
       for (const target of ["leader", "any"] as const) {

@@ -1,4 +1,4 @@
-/** One run: warms a cluster up, loads it, and takes the figures of the load and of every process that had a part in it. */
+/** One run: warms a cluster up, loads it, and takes the figures of the load and of every process involved. */
 
 import { type MeasuredCluster, untilLeader } from "../clusters/index.ts";
 import type { Bounds, Workload } from "../scenarios/index.ts";
@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly bounds: Bounds;
 }
 
-/** A cluster, and what is asked of it. */
+/** A cluster and its workload. */
 export interface Subject {
   readonly cluster: MeasuredCluster;
   readonly workload: Workload;
@@ -24,24 +24,24 @@ export interface Run {
   readonly system: string;
   readonly concurrency: number;
   readonly operations: number;
-  /** How long the operations took, and the run altogether. */
+  /** Duration of the operations, and of the whole run. */
   readonly durationMs: number;
   readonly elapsedMs: number;
-  /** What was timed, the most telling first. */
+  /** The measured times, the most important first. */
   readonly timings: readonly SortedTiming[];
-  /** How often the operations were tried; null where each is done at once. */
+  /** Number of attempts; null if each operation needs one. */
   readonly attempts: number | null;
-  /** CPU time that each member took during the run, and the most memory it ever had; null where that is not known. */
+  /** CPU time of each member during the run, and its maximum memory so far; null if unknown. */
   readonly memberCpuMs: readonly number[] | null;
   readonly memberMemoryBytesMax: readonly number[] | null;
   /** The largest delay of each member's event loop during the run; null for a system that has none. */
   readonly memberLoopDelayMs: readonly number[] | null;
   readonly generatorCpuMs: number;
-  /** CPU time of the clusters that ran beside and had nothing to do. */
+  /** CPU time of the idle clusters beside it. */
   readonly idleCpuMs: number | null;
-  /** CPU time of everything else on this machine; much of it means that the run was disturbed. */
+  /** CPU time of everything else on this machine; a large value means that the run was disturbed. */
   readonly otherCpuMs: number | null;
-  /** Elections since the run began, warm-up included; with any, part of the run was not what was asked for. */
+  /** Elections since the run began, warm-up included; with any, part of the run is not representative. */
   readonly elections: number;
 }
 
@@ -53,7 +53,7 @@ export interface SortedTiming {
 
 const MICROSECONDS_PER_MS = 1000;
 
-/** Runs the workload of `subject`; the `idle` clusters are only watched. Raises an error if any operation was not done. */
+/** Runs the workload of `subject`; only observes the `idle` clusters. Raises an error if any operation was not done. */
 export async function measure(
   { cluster, workload }: Subject,
   idle: readonly MeasuredCluster[],
@@ -65,7 +65,7 @@ export async function measure(
   const load = await workload.open({ cluster, leader, members }, concurrency);
   try {
     await load.run({ ms: warmUpMs, operations: Infinity }, interrupted);
-    // What was largest so far is not of interest: from here on it is measured.
+    // Resets the maximum: the measurement starts here.
     await cluster.takeLoopDelaysMs();
     const before = readUsage(cluster, idle);
     const { timings, generatorCpuMs = 0, ...result } = await load.run(bounds, interrupted);
@@ -87,7 +87,7 @@ export async function measure(
   }
 }
 
-/** What everything had used at one moment. Null where this machine does not tell. */
+/** The usage of all processes at one moment. Null if this machine does not report it. */
 interface Usage {
   readonly members: readonly ProcessUsage[] | null;
   readonly idleMembers: readonly ProcessUsage[] | null;
@@ -113,7 +113,7 @@ function usageOfMembers(clusters: readonly MeasuredCluster[]): ProcessUsage[] | 
 
 type CpuTimes = Pick<Run, "memberCpuMs" | "generatorCpuMs" | "idleCpuMs" | "otherCpuMs">;
 
-/** @param ownProcessMs processor time of a generator in a process of its own. */
+/** @param ownProcessMs processor time of a generator in a separate process. */
 function cpuTimes(before: Usage, after: Usage, ownProcessMs: number): CpuTimes {
   const memberCpuMs = cpuMsBetween(before.members, after.members);
   const idleCpuMs = cpuMsBetween(before.idleMembers, after.idleMembers);
@@ -123,7 +123,7 @@ function cpuTimes(before: Usage, after: Usage, ownProcessMs: number): CpuTimes {
     memberCpuMs,
     generatorCpuMs,
     idleCpuMs: idleCpuMs && sum(idleCpuMs),
-    // Clocks that tick every 10 ms need not add up exactly.
+    // Clocks with a tick of 10 ms need not add up exactly.
     otherCpuMs: memberCpuMs && idleCpuMs && Math.max(0, machineMs - sum(memberCpuMs) - sum(idleCpuMs) - generatorCpuMs),
   };
 }

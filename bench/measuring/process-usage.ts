@@ -1,4 +1,4 @@
-/** What a process has used so far, from /proc, and what everything on this machine has. */
+/** The resources that a process has used so far, from /proc, and those of the whole machine. */
 
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -16,10 +16,10 @@ const UTIME_FIELD = 11;
 const STIME_FIELD = 12;
 const BYTES_PER_KB = 1024;
 
-/** The usage of the process; null where there is no /proc. */
+/** The usage of the process; null on a system without /proc. */
 export function usageOf(pid: number): ProcessUsage | null {
   try {
-    // The command's name is in parentheses and may hold spaces: fields are counted from after it.
+    // The name of the command is in parentheses and may contain spaces, so fields count from after it.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -35,7 +35,7 @@ export function usageOf(pid: number): ProcessUsage | null {
   }
 }
 
-/** CPU time that everything on this machine has taken so far, in milliseconds. */
+/** CPU time that the whole machine has used so far, in milliseconds. */
 export function machineCpuMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }

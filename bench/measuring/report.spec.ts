@@ -20,7 +20,7 @@ const run: Run = {
   elections: 0,
 };
 
-/** A run in which two kinds of times were taken, with attempts, of a system that has event loops. */
+/** A run with two kinds of times, with attempts, of a system that has event loops. */
 const full: Run = {
   ...run,
   durationMs: 500,
@@ -81,7 +81,7 @@ describe("report of a benchmark", () => {
     );
   });
 
-  it("says when there was an election, or other processes were busy, because that run is not what it seems", () => {
+  it("reports an election, or busy other processes, because such a run is unreliable", () => {
     expect(describeRun({ ...run, elections: 2 }, "")).to.contain("DISTURBED: elections: 2");
     expect(describeRun({ ...run, otherCpuMs: 402 }, "")).to.contain("20 % of a CPU");
     expect(describeRun({ ...run, otherCpuMs: null }, "")).to.equal(describeRun(run, ""));

@@ -1,4 +1,4 @@
-/** How the figures look: a line for each run as it ends, tables at the end, and the raw figures as JSON. */
+/** The presentation of figures: a line for each run as it ends, tables at the end, and the raw figures as JSON. */
 
 import { appendFileSync } from "node:fs";
 import { tableOf } from "../tables/index.ts";
@@ -11,10 +11,10 @@ const NONE = "-";
 const RAW_PERCENTILES = [0, 10, 50, 90, 99, 99.9, 100];
 const MS_PER_SECOND = 1000;
 
-/** Other processes that take more than this share of one CPU make a run worth repeating. */
+/** If other processes take more than this share of one CPU, repeat the run. */
 const DISTURBED_PERCENT = 20;
 
-/** A run in one line, with what speaks against it; `concurrencyName` says what there were so many of. */
+/** A run in one line, with reasons to distrust it; `concurrencyName` names the quantity that varies. */
 export function describeRun(run: Run, concurrencyName: string): string {
   const { system, concurrency, operations, durationMs, elapsedMs, attempts, memberLoopDelayMs } = run;
   const parts = [
@@ -34,13 +34,13 @@ export function describeRun(run: Run, concurrencyName: string): string {
   return [...parts, ...doubtsAbout(run)].join(", ");
 }
 
-/** How many of the runs cannot be trusted; empty if all can. */
+/** How many of the runs are unreliable; empty if none is. */
 export function doubtsAboutAll(runs: readonly Run[]): string {
   const doubtful = runs.filter(isDisturbed).length;
   return doubtful === 0 ? "" : `${doubtful} of ${runs.length} runs were disturbed (see above): measure again.`;
 }
 
-/** Whether other processes, or an election, speak against the run. */
+/** Whether other processes, or an election, make the run unreliable. */
 export function isDisturbed(run: Run): boolean {
   return doubtsAbout(run).length > 0;
 }
@@ -57,7 +57,7 @@ function doubtsAbout({ elapsedMs, otherCpuMs, elections }: Run): string[] {
   return doubts;
 }
 
-/** The points of all systems, those to be compared beside each other. They are of one scenario. */
+/** The points of all systems, with those to compare next to each other. They belong to one scenario. */
 export function pointTable(points: readonly Point[], concurrencyName: string): string {
   const names = points[0]?.timings.map(({ name }) => name) ?? [];
   const hasAttempts = points.some(({ attemptsPerOperation }) => attemptsPerOperation !== null);
@@ -100,21 +100,21 @@ export function ratioTable(ratios: readonly Ratio[], concurrencyName: string): s
   return tableOf(head, rows);
 }
 
-/** A run as an object of JSON: its times by their percentiles. */
+/** A run as an object of JSON, with the percentiles of its times. */
 export function rawRun({ timings, ...figures }: Run): object {
   const percentilesOf = (valuesMs: Float64Array) =>
     Object.fromEntries(RAW_PERCENTILES.map((percent) => [`p${percent}`, percentile(valuesMs, percent)]));
   return { ...figures, timingsMs: timings.map(({ name, valuesMs }) => ({ name, ...percentilesOf(valuesMs) })) };
 }
 
-/** Appends raw figures to the file, one JSON object a line; `kind` says of what. Does nothing without a file. */
+/** Appends raw figures to the file, one JSON object per line; `kind` names their kind. Does nothing without a file. */
 export function appendRaw(file: string | null, kind: string, figures: object): void {
   if (file !== null) {
     appendFileSync(file, `${JSON.stringify({ kind, ...figures })}\n`);
   }
 }
 
-/** Where there is but one kind of times, their name says nothing that the scenario does not. */
+/** If there is only one kind of times, its name adds nothing to that of the scenario. */
 function timingHeads(names: readonly string[], heads: readonly string[]): string[] {
   return names.flatMap((name) => heads.map((head) => (names.length === 1 ? head : `${name}\n${head}`)));
 }

@@ -5,16 +5,16 @@ import type { Scenario } from "../scenarios/index.ts";
 import { measure, type Run, type RunOptions, type Subject } from "./measure.ts";
 import { compare, interleave, type Point, type Ratio, summarize } from "./summary.ts";
 
-/** What one point came to. */
+/** The result of one point. */
 export interface MeasuredPoint {
   readonly runs: readonly Run[];
-  /** Of each cluster, in their order. */
+  /** For each cluster, in order. */
   readonly points: readonly Point[];
-  /** The first cluster's figures divided by the second's; null if there is but one. */
+  /** The first cluster's figures divided by the second's; null with only one cluster. */
   readonly ratio: Ratio | null;
 }
 
-/** Writes what the runs of a scenario need into each cluster. */
+/** Writes the data that the runs of a scenario need into each cluster. */
 export async function prepare(
   scenario: Scenario,
   clusters: readonly MeasuredCluster[],
@@ -36,7 +36,7 @@ export async function prepare(
   return subjects;
 }
 
-/** Measures one point. Tells of each run as it ends. */
+/** Measures one point. Reports each run as it ends. */
 export async function measurePoint(
   subjects: readonly Subject[],
   options: RunOptions,

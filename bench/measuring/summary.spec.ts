@@ -54,7 +54,7 @@ describe("summary of a benchmark", () => {
     });
   });
 
-  it("knows nothing of the members where one run does not", () => {
+  it("knows nothing about the members if one run does not", () => {
     const point = summarize([runOf({}), runOf({ memberCpuMs: null, memberMemoryBytesMax: null })]);
     expect(point.memberCpuSecondsPer1000).to.equal(null);
     expect(summarize([runOf({ memberMemoryBytesMax: null })]).memoryMiBMax).to.equal(null);
@@ -91,7 +91,7 @@ describe("summary of a benchmark", () => {
     expect([unknown.memberCpu, unknown.memory]).to.deep.equal([null, null]);
   });
 
-  it("makes no ratio of times of which one is below zero", () => {
+  it("makes no ratio if a time is below zero", () => {
     const early = summarize([runOf({ timings: latencies(-2, -1, 1, 2) })]);
     const late = summarize([runOf({})]);
     expect(compare(early, late).timings).to.deep.equal([{ name: "latency", p50: null, p99: 0.5 }]);

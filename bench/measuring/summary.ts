@@ -1,27 +1,27 @@
-/** What the runs of one point come to: the figures of each system over all its runs, and their ratios. */
+/** The results of one point: the figures of each system over all its runs, and their ratios. */
 
 import type { Run } from "./measure.ts";
 import { percentile } from "./percentile.ts";
 
-/** The figures of one system at one concurrency. Null where this machine does not tell. */
+/** The figures of one system at one concurrency. Null if this machine does not report them. */
 export interface Point {
   readonly system: string;
   readonly concurrency: number;
   readonly runs: number;
   readonly operations: number;
   readonly perSecond: number;
-  /** The same kinds of them at every point of a scenario, the most telling first. */
+  /** The same kinds at every point of a scenario, the most important first. */
   readonly timings: readonly PointTiming[];
-  /** Null where each operation is done at once. */
+  /** Null if each operation needs one attempt. */
   readonly attemptsPerOperation: number | null;
   /** CPU seconds per 1,000 operations: of all members together, and of the generator. */
   readonly memberCpuSecondsPer1000: number | null;
   readonly generatorCpuSecondsPer1000: number;
-  /** Share of one CPU that the generator took, in per cent. Near 100 it is the generator that is measured. */
+  /** Share of one CPU that the generator used, in per cent. Near 100 the generator limits the figures. */
   readonly generatorCpuPercent: number;
-  /** Most memory that the largest member ever had resident, so far. */
+  /** Maximum resident memory of the largest member so far. */
   readonly memoryMiBMax: number | null;
-  /** Largest delay of each member's event loop; null for a system that has none. */
+  /** Largest delay of each member's event loop; null for a system without event loops. */
   readonly memberLoopDelayMs: readonly number[] | null;
   readonly elections: number;
 }
@@ -53,14 +53,14 @@ const MS_PER_SECOND = 1000;
 const BYTES_PER_MIB = 1024 * 1024;
 
 /**
- * The order in which systems are measured: A B B A, so that whatever grows or wears out over time is shared. One by
- * itself is measured once.
+ * The order in which systems are measured: A B B A, so that both share effects that grow over time. A single system is
+ * measured once.
  */
 export function interleave<T>(systems: readonly T[]): T[] {
   return systems.length === 1 ? [...systems] : [...systems, ...systems.toReversed()];
 }
 
-/** The figures of all these runs of one system: percentiles over all their operations. There must be one at least. */
+/** The figures of all these runs of one system: percentiles over all their operations. There must be at least one. */
 export function summarize(runs: readonly [Run, ...Run[]]): Point {
   const [{ system, concurrency, timings }] = runs;
   const operations = sum(runs.map((run) => run.operations));
@@ -68,7 +68,7 @@ export function summarize(runs: readonly [Run, ...Run[]]): Point {
   const memoryBytes = runs.flatMap(({ memberMemoryBytesMax: each }) => each ?? []);
   const attempts = runs.map((run) => run.attempts).filter((count) => count !== null);
   const generatorCpuMs = sum(runs.map((run) => run.generatorCpuMs));
-  // Milliseconds an operation are seconds per 1,000 operations.
+  // Milliseconds per operation equal seconds per 1,000 operations.
   return {
     system,
     concurrency,
@@ -103,14 +103,14 @@ function summarizeTiming(name: string, runs: readonly Run[], at: number): PointT
   };
 }
 
-/** Of figures of each member, the largest of each member; null if any is not known. */
+/** For each member, the largest of its figures; null if any is unknown. */
 function largestOfEach(figures: readonly (readonly number[] | null)[]): readonly number[] | null {
   return figures.reduce((largest, each) =>
     largest === null || each === null ? null : largest.map((value, at) => Math.max(value, each[at] ?? value)),
   );
 }
 
-/** The first point's figures divided by the second's; null where either is unknown, or the second is not above 0. */
+/** The first point's figures divided by the second's; null if either is unknown, or the second is not above 0. */
 export function compare(ours: Point, theirs: Point): Ratio {
   return {
     concurrency: ours.concurrency,
@@ -126,7 +126,7 @@ export function compare(ours: Point, theirs: Point): Ratio {
   };
 }
 
-/** A time from the answer to an arrival may be below 0: then no ratio says anything. */
+/** A time from the answer to an arrival may be below 0; then a ratio has no meaning. */
 function quotient(dividend: number | null, divisor: number | null): number | null {
   return dividend === null || divisor === null || dividend < 0 || divisor <= 0 ? null : dividend / divisor;
 }

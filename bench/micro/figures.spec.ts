@@ -39,7 +39,7 @@ describe("figures of micro-benchmarks", () => {
     });
   }
 
-  it("refuse a file that is not there", () => {
+  it("refuse a missing file", () => {
     expect(() => readFigures(file())).to.throw(FiguresError, file());
   });
 });
@@ -62,7 +62,7 @@ describe("the table of micro-benchmarks", () => {
     ]);
   });
 
-  it("says what has changed since an earlier run, in percent", () => {
+  it("shows changes since an earlier run, in percent", () => {
     const before = new Map([["put", { ...PUT, threadMicros: 200, heapBytes: 1000 }]]);
     const now = new Map([
       ["put", PUT],

@@ -1,16 +1,16 @@
-/** The figures of a run of micro-benchmarks, as they are kept in a file to compare later runs with. */
+/** The figures of a run of micro-benchmarks, in the form of a file for comparisons with later runs. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Figures } from "@quoin/node/micro";
 
-/** By the name of the case, in the order in which they were measured. */
+/** By name of the case, in the order of measurement. */
 export type MicroFigures = ReadonlyMap<string, Figures>;
 
-/** The version of the file's form. */
+/** The version of the file's format. */
 const FORMAT = 1;
 const NUMBERS = ["threadMicros", "processMicros", "heapBytes", "operations"] as const;
 
-/** The file is not one that `writeFigures` has written; the message says which file and why. */
+/** `writeFigures` did not write this file; the message names the file and the reason. */
 export class FiguresError extends Error {}
 
 export function writeFigures(file: string, figures: MicroFigures): void {
@@ -28,7 +28,7 @@ export function readFigures(file: string): MicroFigures {
   }
   const { format, cases } = (content ?? {}) as { format?: unknown; cases?: unknown };
   if (format !== FORMAT || !Array.isArray(cases) || !cases.every(isCase)) {
-    throw new FiguresError(`${file} does not hold figures of micro-benchmarks in format ${FORMAT}`);
+    throw new FiguresError(`${file} does not contain figures of micro-benchmarks in format ${FORMAT}`);
   }
   return new Map(cases.map(({ name, ...figures }) => [name, figures]));
 }

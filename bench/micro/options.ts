@@ -1,19 +1,19 @@
-/** What `npm run bench -- micro` is asked for. */
+/** The options of `npm run bench -- micro`. */
 
 import { Command } from "commander";
 
 export interface MicroOptions {
-  /** Only cases whose name matches are measured; null = all. */
+  /** Only cases with matching names are measured; null = all. */
   readonly pattern: RegExp | null;
-  /** Milliseconds of processor that each case is measured for. */
+  /** Milliseconds of processor time for each case. */
   readonly measuredMs: number;
-  /** Where the figures go as JSON; null = nowhere. */
+  /** File for the figures as JSON; null = none. */
   readonly output: string | null;
   /** Figures of an earlier run to compare with; null = none. */
   readonly against: string | null;
 }
 
-/** The command that hands its options to `onOptions`. */
+/** The command, which passes its options to `onOptions`. */
 export function microCommand(
   parse: { readonly count: (text: string) => number; readonly pattern: (text: string) => RegExp },
   onOptions: (options: MicroOptions) => void,

@@ -1,4 +1,4 @@
-/** Measures the micro-benchmarks one after the other, and prints what came out. */
+/** Measures the micro-benchmarks one after the other, and prints the results. */
 
 import { type Figures, measureCase, microCaseGroups } from "@quoin/node/micro";
 import { readFigures, writeFigures } from "./figures.ts";
@@ -7,7 +7,7 @@ import { microTable } from "./table.ts";
 
 const WARM_UP_MS = 200;
 
-/** Raises a FiguresError before anything is measured if the figures to compare with cannot be used. */
+/** Raises a FiguresError before any measurement if the figures to compare with are not usable. */
 export async function runMicro(options: MicroOptions, interrupted: AbortSignal): Promise<void> {
   const before = options.against === null ? null : readFigures(options.against);
   const figures = new Map<string, Figures>();
@@ -16,7 +16,7 @@ export async function runMicro(options: MicroOptions, interrupted: AbortSignal):
       for (const microCase of cases.filter(({ name }) => options.pattern?.test(name) ?? true)) {
         interrupted.throwIfAborted();
         figures.set(microCase.name, measureCase(microCase, { warmUpMs: WARM_UP_MS, measuredMs: options.measuredMs }));
-        // Lets signals arrive: measuring itself never waits for anything.
+        // Lets signals arrive, because the measurement itself never waits.
         await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {

@@ -1,4 +1,4 @@
-/** How the figures of micro-benchmarks look: a row for each case, beside those of an earlier run if there are any. */
+/** The presentation of micro-benchmarks: a row for each case, beside those of an earlier run if there is one. */
 
 import type { Figures } from "@quoin/node/micro";
 import { tableOf } from "../tables/index.ts";

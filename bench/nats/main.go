@@ -1,5 +1,5 @@
 // Command nats is the NATS server as released, started by the benchmark. It differs from the server's own main package in
-// one thing: it also ends when its standard input does, so that no member outlives a benchmark that was killed.
+// one way: it also ends when its standard input does, so that no member outlives a killed benchmark.
 package main
 
 import (

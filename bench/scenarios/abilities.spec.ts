@@ -4,7 +4,7 @@ import { scenarios } from "./index.ts";
 
 describe("a system that has nothing", () => {
   for (const { name, createWorkload } of scenarios) {
-    it(`ends the scenario ${name} with what it lacks`, async () => {
+    it(`ends the scenario ${name} with the missing ability`, async () => {
       const cluster = new ClusterInMemory();
       const connect = cluster.connect.bind(cluster);
       cluster.connect = async (member) => ({

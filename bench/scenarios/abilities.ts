@@ -1,4 +1,4 @@
-/** What a scenario needs of a system. Raises an error for a system that does not have it. */
+/** The abilities of a system that a scenario needs. Raises an error if the system lacks one. */
 
 import type { Connection, EventLogs, Keys, Locks, Regions } from "../clusters/index.ts";
 

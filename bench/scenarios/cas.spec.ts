@@ -3,7 +3,7 @@ import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
 import { cas } from "./cas.ts";
 
 describe("scenario cas", () => {
-  it("raises the counter once for each success, and counts the attempts that were too late", async () => {
+  it("increments the counter once for each success, and counts late attempts", async () => {
     const cluster = new ClusterInMemory();
     const alone = await performed(cas.createWorkload(0), cluster, 1, 20);
     expect([alone.operations, alone.attempts]).to.deep.equal([20, 20]);
@@ -13,7 +13,7 @@ describe("scenario cas", () => {
     expect(together.attempts).to.be.above(20);
   });
 
-  it("fails when a raise has overwritten another one", async () => {
+  it("fails when an increment has overwritten another one", async () => {
     const cluster = new ClusterInMemory();
     cluster.faults.swapsAlways = true;
     const failure = await failureOf(performed(cas.createWorkload(0), cluster, 4, 20));

@@ -1,6 +1,7 @@
 /**
- * A counter that all clients raise: each reads it, and stores one more if nobody has changed it since. Who is too late
- * reads again and retries. An operation is a raise that succeeded, with everything that it took.
+ * A counter that all clients increment: each client reads it, and stores one more if no other client has changed it
+ * since. A client that is too late reads again and retries. An operation is a successful increment with all its
+ * attempts.
  */
 
 import type { Connection } from "../clusters/index.ts";
@@ -49,7 +50,7 @@ class Raises implements Operations {
     }
   }
 
-  /** A raise that overwrote another one, or was done twice, leaves another count. */
+  /** A lost or repeated increment leads to another count. */
   async verify(connection: Connection): Promise<void> {
     const counted = Buffer.from((await keysOf(connection).get(COUNTER)).value).toString();
     if (counted !== String(this.#done)) {

@@ -1,8 +1,8 @@
 /**
- * Keeps so many operations in flight until a bound is reached, with a worker for each that begins the next one when the
- * last one is done.
+ * Keeps a number of operations in flight until a bound is reached. Each of them has a worker, which starts the next
+ * operation when the last one is done.
  *
- * The generator shares the machine with what it measures, so it does as little as it can.
+ * The generator shares the machine with the measured system, so it does as little as possible.
  */
 
 import type { Connection } from "../clusters/index.ts";
@@ -14,19 +14,19 @@ import type { Bounds, Load, LoadResult, Workload } from "./scenario.ts";
 export interface Operations {
   /** By how much one operation raises the revision. */
   readonly revisionsPerOperation: bigint;
-  /** The greatest revision that was answered so far. */
+  /** The greatest revision in an answer so far. */
   readonly revision: bigint;
-  /** How often operations were tried so far; null where each is done at once. */
+  /** Number of attempts so far; null if each operation needs one. */
   readonly attempts: number | null;
-  /** Writes what the operations need, and learns the revision from that. */
+  /** Writes the data that the operations need, which also reveals the revision. */
   prepare(connection: Connection, workersMax: number): Promise<void>;
-  /** One operation, of the worker of that number. Raises an error if it fails or its answer is wrong. */
+  /** Performs one operation of the worker with that number. Raises an error if it fails or its answer is wrong. */
   perform(connection: Connection, worker: number): Promise<void>;
-  /** Looks at what the operations left behind. Raises an error if it is not what they should have left. */
+  /** Checks the results of the operations. Raises an error if they are not as expected. */
   verify(connection: Connection): Promise<void>;
 }
 
-/** The work of these operations, with as many workers as there are to be in flight. */
+/** The work of these operations, with one worker for each operation in flight. */
 export function closedLoop(operations: Operations): Workload {
   return {
     prepare: (connection, workersMax) => operations.prepare(connection, workersMax),
@@ -71,8 +71,9 @@ class ClosedLoop implements Load {
   }
 
   /**
-   * The latencies of the operations, in the order of their ends. Each next operation takes the next connection, so that
-   * all of them, and the members behind them, get the same share. An error is raised when all that was in flight has ended.
+   * The latencies of the operations, in the order of their ends. Each operation takes the next connection, so that all
+   * connections, and the members behind them, get the same share. An error is raised when everything in flight has
+   * ended.
    */
   async #performAll(bounds: Bounds, interrupted: AbortSignal): Promise<number[]> {
     const latenciesMs: number[] = [];

@@ -1,4 +1,4 @@
-/** The connections of a run: as many as the clients at work would have, the same number to each member. */
+/** The connections of a run: as many as real clients would have, with the same number to each member. */
 
 import type { Connection } from "../clusters/index.ts";
 import type { Place } from "./scenario.ts";
@@ -6,12 +6,12 @@ import type { Place } from "./scenario.ts";
 /** Few requests share a connection, as with real clients. */
 const IN_FLIGHT_PER_CONNECTION = 4;
 
-/** How many connections each of so many members gets for so many requests in flight. */
+/** The number of connections to each member for this many requests in flight. */
 export function connectionsPerMember(inFlight: number, members: number): number {
   return Math.ceil(inFlight / IN_FLIGHT_PER_CONNECTION / members);
 }
 
-/** Opens the connections for so many requests in flight, to each member in turn. */
+/** Opens the connections for this many requests in flight, to each member in turn. */
 export async function connectAll({ cluster, members }: Place, inFlight: number): Promise<readonly Connection[]> {
   const perMember = connectionsPerMember(inFlight, members.length);
   const connections: Connection[] = [];

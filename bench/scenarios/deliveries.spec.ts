@@ -12,17 +12,17 @@ describe("deliveries to watchers", () => {
     deliveries = new Deliveries(2);
   });
 
-  it("are complete when every watcher was told, with the time at each", async () => {
+  it("are complete when every watcher has received them, with the time at each", async () => {
     const delivered = deliveries.expect("k");
     deliveries.told(1, [put("k", 7)], 3.5);
-    expect(deliveries.describeMissing()).to.equal("1 watchers were not told of k");
+    expect(deliveries.describeMissing()).to.equal("1 watchers did not receive k");
     deliveries.told(0, [put("k", 7)], 4);
     const { revision, arrivedMs } = await delivered;
     expect([revision, ...arrivedMs]).to.deep.equal([7n, 4, 3.5]);
     expect(deliveries.describeMissing()).to.equal("");
   });
 
-  it("may be of several puts on their way, in one message or in several", async () => {
+  it("may be of several puts in flight, in one message or in several", async () => {
     const all = [deliveries.expect("k"), deliveries.expect("l")];
     deliveries.told(0, [put("l", 7), put("k", 8)], 1);
     deliveries.told(1, [put("l", 7)], 2);
@@ -66,7 +66,7 @@ describe("deliveries to watchers", () => {
       ],
       "not expected",
     ],
-    ["of what nobody has put", [[0, [put("m", 7)]]], "m at revision 7 which is not expected"],
+    ["of a key that was not put", [[0, [put("m", 7)]]], "m at revision 7 which is not expected"],
     [
       "of another revision than others",
       [
@@ -76,17 +76,17 @@ describe("deliveries to watchers", () => {
       "another one at revision 7",
     ],
   ] as const) {
-    it(`fail when a watcher is told ${what}`, async () => {
+    it(`fail when a watcher receives a put ${what}`, async () => {
       const expected = [deliveries.expect("k"), deliveries.expect("l")];
       for (const [watcher, puts] of messages) {
         deliveries.told(watcher, puts, 0);
       }
-      // Where both had arrived before it went wrong, it shows with the next one.
+      // If both had arrived before the error, the next one shows it.
       expect(await failureOf(Promise.all([...expected, deliveries.expect("n")]))).to.contain(message);
     });
   }
 
-  it("fail with the first failure, for whatever is expected now and later", async () => {
+  it("fail with the first failure, for all current and later expectations", async () => {
     const failure = failureOf(deliveries.expect("k"));
     deliveries.fail(new Error("the stream ended"));
     deliveries.fail(new Error("another one"));

@@ -1,14 +1,14 @@
 /**
- * Judges what watchers are told of puts: each put at each watcher, once, at the revision of the put, and in the order of
- * the revisions. Every key is put once.
+ * Judges the puts that watchers receive: each put at each watcher, once, at the revision of the put, and in the order
+ * of revisions. Every key is put once.
  */
 
 import type { WatchedPut } from "../clusters/index.ts";
 
-/** That a put has arrived everywhere. */
+/** A put has arrived at all watchers. */
 export interface Delivered {
   readonly revision: bigint;
-  /** When, at each watcher. */
+  /** The time of arrival at each watcher. */
   readonly arrivedMs: Float64Array;
 }
 
@@ -22,7 +22,7 @@ interface Expected {
 
 export class Deliveries {
   readonly #expected = new Map<string, Expected>();
-  /** The revision that each watcher was told of last. */
+  /** The last revision that each watcher received. */
   readonly #revisions: bigint[];
   #failure: Error | null = null;
 
@@ -30,7 +30,9 @@ export class Deliveries {
     this.#revisions = Array.from({ length: watchers }, () => 0n);
   }
 
-  /** Is to be called before the key is put. Fulfilled when all watchers were told, rejected when anything is wrong. */
+  /**
+   * Call this before the put of the key. Fulfilled when all watchers have received it, rejected when anything is wrong.
+   */
   expect(key: string): Promise<Delivered> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null) {
@@ -43,18 +45,18 @@ export class Deliveries {
     });
   }
 
-  /** What a watcher was told in one message. */
+  /** A watcher has received these puts in one message. */
   told(watcher: number, puts: readonly WatchedPut[], atMs: number): void {
     for (const put of puts) {
       const problem = this.#tell(watcher, put, atMs);
       if (problem !== null) {
-        this.fail(new Error(`watcher ${watcher} was told of ${put.key} at revision ${put.revision} ${problem}`));
+        this.fail(new Error(`watcher ${watcher} received ${put.key} at revision ${put.revision} ${problem}`));
         return;
       }
     }
   }
 
-  /** Nothing that is still expected will come. */
+  /** Nothing that is still expected will arrive. */
   fail(error: Error): void {
     this.#failure ??= error;
     for (const { reject } of this.#expected.values()) {
@@ -63,13 +65,13 @@ export class Deliveries {
     this.#expected.clear();
   }
 
-  /** Which puts have not arrived everywhere, for people. */
+  /** The puts that have not arrived everywhere, for people. */
   describeMissing(): string {
-    const parts = [...this.#expected].map(([key, { missing }]) => `${missing} watchers were not told of ${key}`);
+    const parts = [...this.#expected].map(([key, { missing }]) => `${missing} watchers did not receive ${key}`);
     return parts.join(", ");
   }
 
-  /** What is wrong with that; null if nothing is. */
+  /** The problem with this put, or null. */
   #tell(watcher: number, { key, revision }: WatchedPut, atMs: number): string | null {
     const last = this.#revisions[watcher] as bigint;
     if (revision <= last) {

@@ -4,13 +4,13 @@ import { append, appendBatch, appendKeyed, tail } from "./event-logs.ts";
 
 describe("scenarios of event logs", () => {
   for (const { name, createWorkload } of [append, appendKeyed, appendBatch, tail]) {
-    it(`store what they say: ${name}`, async () => {
+    it(`store their events: ${name}`, async () => {
       const cluster = new ClusterInMemory();
       const { operations } = await performed(createWorkload(16), cluster, 4, 20);
       expect(operations).to.equal(20);
     });
 
-    it(`fail when what was acknowledged is not there: ${name}`, async () => {
+    it(`fail when acknowledged events are missing: ${name}`, async () => {
       const cluster = new ClusterInMemory();
       cluster.faults.forgetsAppends = true;
       expect(await failureOf(performed(createWorkload(16), cluster, 4, 20))).to.contain("were acknowledged");

@@ -1,4 +1,7 @@
-/** Appends to an event log: single events with and without a key, batches, and how soon who follows the log has them. */
+/**
+ * Appends to an event log: single events with and without a key, batches, and the delay until a follower of the log has
+ * them.
+ */
 
 import type { Connection } from "../clusters/index.ts";
 import { logsOf } from "./abilities.ts";
@@ -11,7 +14,7 @@ const BATCH_EVENTS = 1_000;
 const BATCH_EVENT_BYTES = 100;
 const LINE_BREAK = Buffer.from("\n");
 
-/** What both scenarios of single events have. */
+/** Common to both scenarios of single events. */
 const single = { concurrency: IN_FLIGHT, valueBytesDefault: EVENT_BYTES, isComparable: false };
 
 export const append: Scenario = {
@@ -24,7 +27,7 @@ export const append: Scenario = {
 export const appendKeyed: Scenario = {
   ...single,
   name: "append-keyed",
-  description: "appends of single events, each with an idempotency key of its own",
+  description: "appends of single events, each with its own idempotency key",
   createWorkload: (valueBytes) => closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), true)),
 };
 
@@ -40,11 +43,11 @@ export const appendBatch: Scenario = {
 export const tail: Scenario = {
   ...single,
   name: "tail",
-  description: "appends of single events, each until who follows the log at the same member has it",
+  description: "appends of single events, each until a follower of the log at the same member has it",
   createWorkload: (valueBytes) => closedLoop(new Tails(Buffer.alloc(valueBytes, "v"))),
 };
 
-/** Events of one log. They take no revision. */
+/** Operations on one log. They do not change the revision. */
 abstract class LogOperations implements Operations {
   readonly revisionsPerOperation = 0n;
   readonly revision = 0n;
@@ -60,7 +63,7 @@ abstract class LogOperations implements Operations {
 
   abstract perform(connection: Connection): Promise<void>;
 
-  /** The log must hold what was acknowledged, and nothing else. */
+  /** The log must contain the acknowledged events, and nothing else. */
   async verify(connection: Connection): Promise<void> {
     const lastSequence = await logsOf(connection).lastSequence(this.log);
     if (lastSequence !== this.#stored) {
@@ -107,7 +110,7 @@ class Batches extends LogOperations {
   }
 }
 
-/** Who follows the log over one connection: what has arrived, and who waits for more. */
+/** A follower of the log over one connection: the last event, and callers that wait for more. */
 interface Follower {
   last: number;
   readonly waiting: Map<number, () => void>;
@@ -133,13 +136,13 @@ class Tails extends LogOperations {
     }
   }
 
-  /** From what comes next on. Events come in order, each once. */
+  /** Follows the log from its next event on. Events arrive in order, each once. */
   async #follow(connection: Connection): Promise<Follower> {
     const logs = logsOf(connection);
     const follower: Follower = { last: await logs.lastSequence(this.log), waiting: new Map() };
     await logs.follow(this.log, follower.last + 1, (sequence) => {
       if (sequence !== follower.last + 1) {
-        throw new Error(`event ${sequence} was told behind ${follower.last}`);
+        throw new Error(`event ${sequence} arrived after ${follower.last}`);
       }
       follower.last = sequence;
       follower.waiting.get(sequence)?.();

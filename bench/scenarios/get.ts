@@ -36,7 +36,7 @@ class Gets implements Operations {
     const key = keyToRead(this.#next++ % KEYS_READ);
     const { value, revision } = await keysOf(connection).get(key);
     if (!this.#value.equals(value)) {
-      throw new Error(`${key} was read, but holds something else than was put (${value.length} bytes)`);
+      throw new Error(`${key} was read, but does not contain its value (${value.length} bytes)`);
     }
     this.revision = greater(revision, this.revision);
   }

@@ -10,16 +10,16 @@ import { byGo } from "./go-load.ts";
 import { lock } from "./lock.ts";
 import { put } from "./put.ts";
 
-/** To build the program takes the sources of its modules. */
+/** A build of the program needs the sources of its modules. */
 const BUILD_MS = 180_000;
 const VALUE_BYTES = 16;
 
 describe("the generator in Go", () => {
-  it("does puts and gets alone, of systems whose calls are known", async () => {
+  it("supports only puts and gets, of systems whose calls are known", async () => {
     expect(() => byGo(lock, "none")).to.throw("cannot do lock");
     const place = { cluster: new ClusterInMemory(), leader: { endpoint: "a", pid: 1 }, members: [] };
     const opened = byGo(put, "none").createWorkload(VALUE_BYTES).open(place, 1);
-    expect(await opened.catch(String)).to.include("the calls of memory are not known");
+    expect(await opened.catch(String)).to.include("does not know the calls of memory");
   });
 
   describe("at a cluster of ours", () => {
@@ -46,7 +46,7 @@ describe("the generator in Go", () => {
       rmSync(directory ?? "", { recursive: true, force: true });
     });
 
-    /** The same cluster but for this. */
+    /** The same cluster with these changes. */
     function changed(changes: Partial<Pick<QuoinCluster, "rawCalls" | "connect">>): QuoinCluster {
       return Object.assign(Object.create(cluster) as QuoinCluster, {
         connect: cluster.connect.bind(cluster),
@@ -57,7 +57,7 @@ describe("the generator in Go", () => {
     }
 
     for (const scenario of [put, get]) {
-      it(`does as many as it is asked for: ${scenario.name}`, async () => {
+      it(`does the requested number: ${scenario.name}`, async () => {
         const workload = byGo(scenario, program).createWorkload(VALUE_BYTES);
         const { operations, timings, generatorCpuMs } = await performed(workload, cluster, 5, 40);
         expect(operations).to.equal(40);

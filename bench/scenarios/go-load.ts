@@ -1,6 +1,6 @@
 /**
- * Puts and gets whose calls come from a program in Go (`bench/load`), so that the cost of our own client is not in the
- * figures. The program sends the same bytes to each system, but for the number in the key of each call.
+ * Puts and gets whose calls come from a program in Go (`bench/load`), so that the figures do not include the cost of
+ * our own client. The program sends the same bytes to each system, except for the number in the key of each call.
  */
 
 import { spawn } from "node:child_process";
@@ -13,7 +13,7 @@ import { assertGrown } from "./revisions.ts";
 import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scenario.ts";
 import { KEYS_READ, writeKeysToRead } from "./written-keys.ts";
 
-/** What the program reads; see its `Order`. */
+/** The program's input; see its `Order`. */
 interface Order extends Omit<RawCall, "body"> {
   readonly endpoints: readonly string[];
   readonly connections: number;
@@ -27,7 +27,7 @@ interface Order extends Omit<RawCall, "body"> {
   readonly numbers: number;
 }
 
-/** What it writes; see its `Report`. */
+/** The program's output; see its `Report`. */
 interface Report {
   readonly durationMs: number;
   readonly cpuMs: number;
@@ -36,13 +36,13 @@ interface Report {
 
 const KEY_PREFIX = "bench/go/";
 const DIGITS = 16;
-/** A time that no run has. */
+/** Longer than any run. */
 const NO_BOUND_MS = 24 * 60 * 60 * 1000;
 
-/** The scenarios that the program can do. */
+/** The scenarios that the program supports. */
 export const GO_SCENARIOS: readonly string[] = ["put", "get"];
 
-/** The same scenario, with calls of the program. Raises an error for one that it cannot do. */
+/** The same scenario, with calls of the program. Raises an error if the program does not support it. */
 export function byGo(scenario: Scenario, program: string): Scenario {
   if (!GO_SCENARIOS.includes(scenario.name)) {
     throw new Error(`the generator in Go cannot do ${scenario.name}`);
@@ -55,7 +55,7 @@ class GoWorkload implements Workload {
   readonly program: string;
   readonly isPut: boolean;
   readonly value: Buffer;
-  /** Puts go on behind what is read. */
+  /** Puts use numbers above those of the keys to read. */
   next = KEYS_READ;
 
   constructor(program: string, isPut: boolean, value: Buffer) {
@@ -71,7 +71,7 @@ class GoWorkload implements Workload {
   async open(place: Place, concurrency: number): Promise<Load> {
     const calls = await place.cluster.rawCalls();
     if (calls === null) {
-      throw new Error(`the calls of ${place.cluster.name} are not known to the generator in Go`);
+      throw new Error(`the generator in Go does not know the calls of ${place.cluster.name}`);
     }
     return new GoLoad(this, calls, place, concurrency, await place.cluster.connect(place.leader));
   }
@@ -82,7 +82,7 @@ class GoLoad implements Load {
   readonly #calls: RawCalls;
   readonly #place: Place;
   readonly #inFlight: number;
-  /** For what is asked beside the load. */
+  /** For requests besides the load. */
   readonly #connection: Connection;
 
   constructor(workload: GoWorkload, calls: RawCalls, place: Place, inFlight: number, connection: Connection) {
@@ -99,7 +99,7 @@ class GoLoad implements Load {
     const startedMs = performance.now();
     const { durationMs, cpuMs, latenciesMs } = await perform(program, this.#order(bounds), interrupted);
     const operations = latenciesMs.length;
-    // Some numbers may be taken and not used: keys only have to be new.
+    // Some numbers may be taken but unused: keys only have to be new.
     this.#workload.next += operations + this.#inFlight;
     assertGrown(operations, (await this.#revision()) - before, isPut ? BigInt(operations) : 0n);
     return {
@@ -112,13 +112,13 @@ class GoLoad implements Load {
     };
   }
 
-  /** The last key that was put holds the value, and the one that was read still does. */
+  /** The last key that was put must have the value, and the one that was read must still have it. */
   async verify(): Promise<void> {
     const { value, isPut, next } = this.#workload;
     const key = keyOf(isPut ? next - this.#inFlight - 1 : 0);
     const found = await keysOf(this.#connection).get(key);
     if (!value.equals(found.value)) {
-      throw new Error(`${key} holds something else than was put (${found.value.length} bytes)`);
+      throw new Error(`${key} does not contain its value (${found.value.length} bytes)`);
     }
   }
 
@@ -155,7 +155,7 @@ function keyOf(number: number): string {
   return `${KEY_PREFIX}${String(number).padStart(DIGITS, "0")}`;
 }
 
-/** Runs the program. Raises an error with what it says if it fails, and the reason when interrupted. */
+/** Runs the program. Raises an error with its message if it fails, and the reason when interrupted. */
 async function perform(program: string, order: Order, interrupted: AbortSignal): Promise<Report> {
   const child = spawn(program, { stdio: ["pipe", "pipe", "pipe"], signal: interrupted });
   child.stdin.end(JSON.stringify(order));

@@ -3,13 +3,13 @@ import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
 import { handover } from "./handover.ts";
 
 describe("scenario handover", () => {
-  it("hands the lock to each waiter once in each round, and times every one of them", async () => {
+  it("grants the lock to each waiter once in each round, and measures every one of them", async () => {
     const cluster = new ClusterInMemory();
     const result = await performed(handover.createWorkload(0), cluster, 50, 51);
     expect(result.operations).to.equal(100);
     expect(result.timings.map(({ valuesMs }) => valuesMs.length)).to.deep.equal([100]);
     expect(result.durationMs).to.be.at.most(result.elapsedMs);
-    // The lock was made and taken once; in two rounds, a holder and fifty waiters had it.
+    // The lock was created and taken once. In two rounds, a holder and fifty waiters had it.
     expect(cluster.revision).to.equal(100n + 1n + 2n + 2n * 51n * 2n);
   });
 
@@ -20,7 +20,7 @@ describe("scenario handover", () => {
     expect(failure).to.contain("but the hold before it ended");
   });
 
-  it("fails when a waiter is let in beside the holder", async () => {
+  it("fails when a waiter is granted the lock beside the holder", async () => {
     const cluster = new ClusterInMemory();
     const workload = handover.createWorkload(0);
     cluster.faults.grantsWhileHeld = true;

@@ -1,7 +1,7 @@
 /**
- * One lock that is handed on: all waiters queue up behind a holder, and once they do, the holder gives the lock back, and
- * each waiter in turn gives it back as soon as it has it. Then the next round begins. An operation is a waiter's turn; it
- * takes from the sending of one release to the arrival of the next grant.
+ * One lock that passes from waiter to waiter. All waiters queue up behind a holder. Then the holder releases the lock,
+ * and each waiter in turn releases it at once. Then the next round begins. An operation is a waiter's turn; it takes
+ * from the sending of one release to the arrival of the next grant.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scen
 
 export const handover: Scenario = {
   name: "handover",
-  description: "one lock, handed on from waiter to waiter without being held (etcd: LeaseGrant, Lock, Unlock)",
+  description: "one lock, passed from waiter to waiter without being held (etcd: LeaseGrant, Lock, Unlock)",
   concurrency: {
     name: "waiters",
     flag: "--waiters",
@@ -27,15 +27,15 @@ export const handover: Scenario = {
 };
 
 const LOCK = "bench/handover";
-/** How often it is looked whether all waiters are queued; that is no part of what is timed. */
+/** The interval of checks whether all waiters are queued; this time is not measured. */
 const POLL_MS = 5;
 const QUEUE_TIMEOUT_MS = 60_000;
-/** Its grant and its release. */
+/** The grant and the release. */
 const REVISIONS_PER_HOLD = 2;
 
 class HandOvers implements Workload {
   readonly #order = new HoldOrder();
-  /** After the last release. */
+  /** The revision after the last release. */
   #revision = 0n;
 
   async prepare(connection: Connection): Promise<void> {
@@ -49,7 +49,10 @@ class HandOvers implements Workload {
     return new Rounds(this, await connectAll(place, waiters), waiters);
   }
 
-  /** These holds, in the order of their grants, were all of the lock since the last ones. Raises an error if not. */
+  /**
+   * Checks that these holds, in the order of their grants, were the only ones since the last call. Raises an error if
+   * not.
+   */
   judge(holds: readonly EndedHold[]): void {
     for (const { token, releasedAt } of holds) {
       this.#order.add(token, releasedAt);
@@ -125,7 +128,7 @@ class Rounds implements Load {
     return round.valuesMs;
   }
 
-  /** Resolves when all waiters are queued, or `signal` says that nothing depends on it any more. */
+  /** Resolves when all waiters are queued, or when `signal` aborts the wait. */
   async #untilQueued(connection: Connection, signal: AbortSignal): Promise<void> {
     const deadlineMs = performance.now() + QUEUE_TIMEOUT_MS;
     while (!signal.aborted) {
@@ -141,11 +144,11 @@ class Rounds implements Load {
   }
 }
 
-/** What happens to the lock from the first release on. */
+/** The events of the lock from the first release on. */
 class Round {
   readonly valuesMs: number[] = [];
   readonly #ended: { readonly token: bigint; releasedAt: bigint }[] = [];
-  /** When the last release was sent; null before the first. */
+  /** The time at which the last release was sent; null before the first. */
   #releasedMs: number | null = null;
 
   /** In the order of their grants. */

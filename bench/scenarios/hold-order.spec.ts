@@ -44,7 +44,7 @@ describe("holds of one lock", () => {
       ],
       "held at revision 3",
     ],
-    ["end before they begin", [[5, 5]], "held at revision 5, but given back at 5"],
+    ["end before they begin", [[5, 5]], "held at revision 5, but released at 5"],
   ] as const) {
     it(`are refused when they ${what}`, () => {
       expect(() => judge(holds)).to.throw(message);

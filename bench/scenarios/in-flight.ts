@@ -1,4 +1,7 @@
-/** How scenarios of independent operations differ: one at a time shows the latency, many at once the throughput. */
+/**
+ * The points of scenarios with independent operations: one at a time shows the latency, many at once show the
+ * throughput.
+ */
 
 import type { Concurrency } from "./scenario.ts";
 

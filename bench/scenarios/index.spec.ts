@@ -8,7 +8,7 @@ import { closedLoop } from "./closed-loop.ts";
 import { scenarios } from "./index.ts";
 import { PageWrites } from "./memory.ts";
 
-describe("scenarios on a cluster of ours", () => {
+describe("scenarios on a cluster of Quoin", () => {
   let directory: string;
   let cluster: QuoinCluster;
 
@@ -23,15 +23,15 @@ describe("scenarios on a cluster of ours", () => {
   });
 
   for (const { name, createWorkload } of scenarios) {
-    it(`do what they say: ${name}`, async () => {
-      // A small region shows as much as a large one, and takes no time to fill.
+    it(`do their work: ${name}`, async () => {
+      // A small region shows as much as a large one, and is quickly filled.
       const workload = name === "memory" ? closedLoop(new PageWrites(300, Math.random)) : createWorkload(16);
       const { operations } = await performed(workload, cluster, 5, 20);
       expect(operations).to.be.at.least(20);
     });
   }
 
-  it("have a leader, in a term, and tell how late its event loop was", async () => {
+  it("have a leader, in a term, and report the delay of its event loop", async () => {
     const leadership = await cluster.findLeader();
     expect(leadership?.leader).to.equal(cluster.members[0]);
     expect(leadership?.term).to.be.at.least(1);

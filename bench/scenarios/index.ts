@@ -1,4 +1,4 @@
-/** What can be measured: each scenario, and how a run of it is described. */
+/** The scenarios to measure, and the description of their runs. */
 
 import { cas } from "./cas.ts";
 import { append, appendBatch, appendKeyed, tail } from "./event-logs.ts";

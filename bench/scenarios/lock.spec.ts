@@ -8,7 +8,7 @@ describe("scenario lock", () => {
     const { operations, timings } = await performed(lock.createWorkload(0), cluster, 3, 30);
     expect(operations).to.equal(30);
     expect(timings.map(({ valuesMs }) => valuesMs.length)).to.deep.equal([30]);
-    // Three locks were made, and one was taken before.
+    // Three locks were created, and one was taken before.
     expect(cluster.revision).to.equal(100n + 3n + 2n + 60n);
   });
 

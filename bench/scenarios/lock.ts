@@ -1,4 +1,4 @@
-/** Locks taken and given back, each worker its own, so that nobody waits for anybody. */
+/** Locks taken and released; each worker has its own, so that no worker waits for another. */
 
 import type { Connection } from "../clusters/index.ts";
 import { locksOf } from "./abilities.ts";
@@ -10,7 +10,7 @@ import type { Scenario } from "./scenario.ts";
 
 export const lock: Scenario = {
   name: "lock",
-  description: "locks taken and given back, each worker its own (etcd: LeaseGrant, Lock, Unlock)",
+  description: "locks taken and released, each worker its own (etcd: LeaseGrant, Lock, Unlock)",
   concurrency: IN_FLIGHT,
   valueBytesDefault: null,
   isComparable: true,

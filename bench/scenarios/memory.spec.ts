@@ -6,7 +6,7 @@ import { PageWrites } from "./memory.ts";
 const PAGES = 300;
 
 describe("scenario memory", () => {
-  /** A workload on a small region, with pages in a fixed order that comes to all of them. */
+  /** A workload on a small region, with pages in a fixed order that reaches all of them. */
   function workload() {
     let next = 0;
     return closedLoop(new PageWrites(PAGES, () => (((next++ * 7) % PAGES) + 0.5) / PAGES));
@@ -27,13 +27,13 @@ describe("scenario memory", () => {
     expect(writes.filter((write) => write > 0)).to.have.length(100);
   });
 
-  it("fails when a write was acknowledged but is not there, whatever the revision says", async () => {
+  it("fails when an acknowledged write is missing, even if the revision is right", async () => {
     const cluster = new ClusterInMemory();
     cluster.faults.forgetsWrites = true;
-    expect(await failureOf(performed(workload(), cluster, 4, 20))).to.contain("do not hold what was written");
+    expect(await failureOf(performed(workload(), cluster, 4, 20))).to.contain("do not contain their last writes");
   });
 
-  it("fails when the region was written more often than it was asked for", async () => {
+  it("fails when the region was written more often than requested", async () => {
     const cluster = new ClusterInMemory();
     const connect = cluster.connect.bind(cluster);
     cluster.connect = async (member) => {
@@ -51,7 +51,7 @@ describe("scenario memory", () => {
     expect(await failureOf(performed(workload(), cluster, 4, 20))).to.contain("but has the version 24");
   });
 
-  it("fails where there are no regions", async () => {
+  it("fails without regions", async () => {
     const cluster = new ClusterInMemory();
     const connect = cluster.connect.bind(cluster);
     cluster.connect = async (member) => ({ ...(await connect(member)), regions: null });

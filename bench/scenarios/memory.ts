@@ -1,4 +1,4 @@
-/** Writes of whole pages at random in one large memory region that is full. */
+/** Writes of whole pages at random places of one large, full memory region. */
 
 import type { Connection, Regions } from "../clusters/index.ts";
 import { regionsOf } from "./abilities.ts";
@@ -18,20 +18,23 @@ export const memory: Scenario = {
 
 const PAGE_BYTES = 4096;
 const REGION_PAGES = 16_384;
-/** The region is filled, and read at the end, in parts of so many pages: 1 MiB, well below what a message may hold. */
+/**
+ * The region is filled, and read at the end, in parts of this many pages: 1 MiB, well below the size limit of a
+ * message.
+ */
 const PART_PAGES = 256;
 
-/** Exported for its specs, in which regions are small. */
+/** Exported for its specs, which use small regions. */
 export class PageWrites implements Operations {
   readonly revisionsPerOperation = 1n;
   readonly attempts = null;
   readonly #random: () => number;
-  /** For each page, the number of the write that it holds; 0 as it was filled. */
+  /** For each page, the number of the last write to it; 0 = its initial content. */
   readonly #writes: Float64Array;
   readonly #inFlight = new Set<number>();
   #region = "";
   #next = 1;
-  /** Writes of any size since the region was made. */
+  /** Writes of any size since the creation of the region. */
   #writesDone = 0n;
   revision = 0n;
 
@@ -58,12 +61,12 @@ export class PageWrites implements Operations {
     this.#writes[page] = write;
   }
 
-  /** Reads the whole region: every page must hold what was written into it last. */
+  /** Reads the whole region: every page must contain its last write. */
   async verify(connection: Connection): Promise<void> {
     for (const [first, count] of this.#parts()) {
       const { data, version } = await regionsOf(connection).read(this.#region, first * PAGE_BYTES, count * PAGE_BYTES);
       if (!this.#contentOf(first, count).equals(data)) {
-        throw new Error(`pages ${first} to ${first + count - 1} do not hold what was written into them last`);
+        throw new Error(`pages ${first} to ${first + count - 1} do not contain their last writes`);
       }
       if (version !== this.#writesDone + 1n) {
         throw new Error(`the region was written ${this.#writesDone} times, but has the version ${version}`);
@@ -77,7 +80,7 @@ export class PageWrites implements Operations {
     this.revision = greater(revision, this.revision);
   }
 
-  /** One that nobody is writing: of two writes of a page at once, it is not known which comes last. */
+  /** Returns a page without a write in flight: of two simultaneous writes to a page, the last one is unknown. */
   #choosePage(): number {
     for (;;) {
       const page = Math.floor(this.#random() * this.#writes.length);
@@ -94,7 +97,7 @@ export class PageWrites implements Operations {
     }
   }
 
-  /** What so many pages hold. */
+  /** The content of these pages. */
   #contentOf(first: number, count: number): Buffer {
     return Buffer.concat(
       Array.from({ length: count }, (_, at) => contentOf(first + at, this.#writes[first + at] as number)),
@@ -102,7 +105,7 @@ export class PageWrites implements Operations {
   }
 }
 
-/** A page without a zero at its end, which tells its number and which write it is. */
+/** A page without a zero at its end, whose content identifies its number and the write. */
 function contentOf(page: number, write: number): Buffer {
   const content = Buffer.alloc(PAGE_BYTES, 1 + (write % 255));
   content.writeUInt32LE(page, 0);

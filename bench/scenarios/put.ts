@@ -1,4 +1,4 @@
-/** Puts of ever new keys, each with a request id of its own. */
+/** Puts of always new keys, each with its own request id. */
 
 import type { Connection } from "../clusters/index.ts";
 import { keysOf } from "./abilities.ts";
@@ -9,7 +9,7 @@ import type { Scenario } from "./scenario.ts";
 
 export const put: Scenario = {
   name: "put",
-  description: "puts of ever new keys, each with a request id of its own",
+  description: "puts of always new keys, each with its own request id",
   concurrency: IN_FLIGHT,
   valueBytesDefault: 256,
   isComparable: true,

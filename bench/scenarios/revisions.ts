@@ -1,10 +1,10 @@
-/** What revisions tell of the work that was done. */
+/** Conclusions from revisions about the work that was done. */
 
 export function greater(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/** Raises an error if operations were acknowledged without being done, or did more than they should. */
+/** Raises an error if operations were acknowledged without execution, or did more than expected. */
 export function assertGrown(operations: number, grown: bigint, expected: bigint): void {
   if (grown !== expected) {
     throw new Error(

@@ -1,70 +1,70 @@
 /**
- * What can be measured. A scenario is a kind of work; its workload does that work at one cluster, in as many runs as are
- * asked for, and knows how to tell that it was really done.
+ * The interface of scenarios. A scenario is a kind of work. Its workload does that work on one cluster, in any number
+ * of runs, and can verify that it was really done.
  *
- * A cluster counts its changes in its revision, and answers with it. So the growth of the revision over a run shows
- * whether each acknowledged change took place, and that a read was nothing but a read. What a revision cannot show, each
- * scenario verifies in its own way.
+ * A cluster counts its changes in its revision, and returns it in answers. So the growth of the revision over a run
+ * shows whether each acknowledged change took place, and that a read changed nothing. Each scenario verifies in its own
+ * way what a revision cannot show.
  */
 
 import type { Connection, MeasuredCluster, MeasuredMember } from "../clusters/index.ts";
 
 export interface Scenario {
-  /** As it is asked for. */
+  /** The name in the command line. */
   readonly name: string;
-  /** What it does, for those who choose. */
+  /** A description for users. */
   readonly description: string;
   readonly concurrency: Concurrency;
-  /** Size of each value unless another is asked for; null where that is no choice. */
+  /** Default size of each value; null if the size is not an option. */
   readonly valueBytesDefault: number | null;
-  /** Whether etcd can do the same. */
+  /** Whether etcd supports the same. */
   readonly isComparable: boolean;
-  /** The work at one cluster; each needs its own, because it counts by itself. */
+  /** The work on one cluster; each cluster needs its own workload, which keeps its own counts. */
   createWorkload(valueBytes: number): Workload;
 }
 
-/** What the points of a scenario differ in: how many of something there are at once. */
+/** The difference between the points of a scenario: how many of something exist at once. */
 export interface Concurrency {
-  /** What there is so many of, such as `in flight`, and its option. */
+  /** The quantity that varies, such as `in flight`, and its option. */
   readonly name: string;
   readonly flag: string;
   readonly description: string;
-  /** The points unless others are asked for. */
+  /** The default points. */
   readonly counts: readonly number[];
 }
 
 export interface Workload {
   /**
-   * Writes what the runs need. To be called once, before them.
+   * Writes the data that the runs need. Call it once, before them.
    *
    * @param concurrencyMax of the runs that follow.
    */
   prepare(connection: Connection, concurrencyMax: number): Promise<void>;
-  /** Makes ready for one run. */
+  /** Prepares one run. */
   open(place: Place, concurrency: number): Promise<Load>;
 }
 
-/** Where the work is done. */
+/** The place of the work. */
 export interface Place {
   readonly cluster: MeasuredCluster;
   readonly leader: MeasuredMember;
-  /** Whom the requests go to, in turn. */
+  /** The members that get the requests, in turn. */
   readonly members: readonly MeasuredMember[];
 }
 
-/** One run: a load that is put on the cluster, to warm up, and then to be measured. */
+/** One run: a load on the cluster, first for the warm-up and then for the measurement. */
 export interface Load {
   /**
-   * Loads the cluster until a bound is reached. Raises the first error, what shows that something was not done, or the
-   * reason of the interruption. Nothing is retried: a figure with errors in it is none.
+   * Loads the cluster until a bound is reached. Raises the first error, an error if some work was not done, or the
+   * reason of the interruption. It retries nothing, because a figure with errors in it is worthless.
    */
   run(bounds: Bounds, interrupted: AbortSignal): Promise<LoadResult>;
-  /** Looks at what was left behind, where that takes longer than to be part of a run. Raises an error if it is wrong. */
+  /** Checks the results, if that takes too long for a run. Raises an error if they are wrong. */
   verify(): Promise<void>;
   close(): void;
 }
 
-/** A load ends with whichever comes first. */
+/** A load ends with the first of these. */
 export interface Bounds {
   readonly ms: number;
   readonly operations: number;
@@ -72,19 +72,19 @@ export interface Bounds {
 
 export interface LoadResult {
   readonly operations: number;
-  /** How long the operations took, without what only makes ready for them. */
+  /** Duration of the operations, without their preparation. */
   readonly durationMs: number;
-  /** How long the load took altogether. */
+  /** Duration of the whole load. */
   readonly elapsedMs: number;
-  /** What was timed, the most telling first. */
+  /** The measured times, the most important first. */
   readonly timings: readonly Timing[];
-  /** How often the operations were tried; null where each is done at once. */
+  /** Number of attempts; null if each operation needs one. */
   readonly attempts: number | null;
-  /** Processor time of a generator in a process of its own, in milliseconds. */
+  /** Processor time of a generator in a separate process, in milliseconds. */
   readonly generatorCpuMs?: number;
 }
 
-/** Times of one kind, in the order in which they were taken. */
+/** Times of one kind, in the order of measurement. */
 export interface Timing {
   readonly name: string;
   readonly valuesMs: readonly number[];

@@ -34,19 +34,19 @@ describe("scenario watch", () => {
     ["of another revision", ({ key, revision }: WatchedPut) => [{ key, revision: revision + 1n }], "but watchers"],
     ["of another key", ({ revision }: WatchedPut) => [{ key: "bench/watch/x", revision }], "is not expected"],
   ] as const) {
-    it(`fails when watchers are told ${what}`, async () => {
+    it(`fails when watchers receive a put ${what}`, async () => {
       cluster.faults.tell = tell;
       expect(await failureOf(performed(watch.createWorkload(16), cluster, 3, 5))).to.contain(message);
     });
   }
 
-  it("fails when one watcher is told of the last puts in another order", async () => {
+  it("fails when one watcher receives the last puts in another order", async () => {
     const kept: WatchedPut[] = [];
     cluster.faults.tell = (put, watcher) => {
       if (watcher !== 1 || cluster.puts < 8) {
         return [put];
       }
-      // Two by two, the later first.
+      // In pairs, the later one first.
       kept.push(put);
       return kept.length === 2 ? kept.splice(0).toReversed() : [];
     };

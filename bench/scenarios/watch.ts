@@ -1,7 +1,7 @@
 /**
- * One put at a time, of which all watchers of its prefix are told, who are spread over all members. The next put is sent
- * when the last one has arrived everywhere and was answered: so what is timed is the delivery of one change, and no queue
- * of changes. An operation is a put with all its deliveries.
+ * One put at a time, delivered to all watchers of its prefix, which are spread over all members. The next put is sent
+ * when the last one was answered and has arrived everywhere. So this measures the delivery of one change, without a
+ * queue of changes. An operation is a put with all its deliveries.
  */
 
 import type { Connection, WatchConnection } from "../clusters/index.ts";
@@ -13,7 +13,7 @@ import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scen
 
 export const watch: Scenario = {
   name: "watch",
-  description: "one put at a time, told to all watchers of its prefix, who are spread over all members",
+  description: "one put at a time, delivered to all watchers of its prefix, which are spread over all members",
   concurrency: {
     name: "watchers",
     flag: "--watchers",
@@ -26,17 +26,17 @@ export const watch: Scenario = {
 };
 
 const PREFIX = "bench/watch/";
-/** A process that watches has a few watches, not a thousand. */
+/** A real process has a few watches, not a thousand. */
 const WATCHES_PER_CONNECTION = 10;
-/** Many times what a delivery takes on a machine that is busy with other things. */
+/** Many times the duration of a delivery on a busy machine. */
 const DELIVERY_TIMEOUT_MS = 60_000;
-/** Puts that are sent at once when the run is over, to see that they come in order, and nothing comes twice. */
+/** Puts that are sent at once at the end of the run, to check that they arrive in order, and only once. */
 const LAST_PUTS = 32;
 
 class WatchedPuts implements Workload {
   readonly #value: Buffer;
   #next = 0;
-  /** The greatest one that was answered so far. */
+  /** The greatest revision in an answer so far. */
   revision = 0n;
 
   constructor(value: Buffer) {
@@ -52,7 +52,7 @@ class WatchedPuts implements Workload {
     const watches: WatchConnection[] = [];
     const deliveries = new Deliveries(watchers);
     const { cluster, leader } = place;
-    // A single watcher is at a follower, where most watchers of a cluster are.
+    // A single watcher is at a follower, like most watchers of a cluster.
     const members = [...cluster.members.filter((member) => member !== leader), leader];
     try {
       const perMember = Math.ceil(watchers / WATCHES_PER_CONNECTION / members.length);
@@ -125,7 +125,7 @@ class FanOut implements Load {
     }
   }
 
-  /** Sends a number of puts at once, which must come in order, and behind everything that came before. */
+  /** Sends a number of puts at once, which must arrive in order, and after everything before. */
   async verify(): Promise<void> {
     await Promise.all(Array.from({ length: LAST_PUTS }, () => this.#deliver()));
   }
@@ -172,9 +172,7 @@ class FanOut implements Load {
       const answers = this.#workload.put(connection, key).then((revision) => ({ revision, atMs: performance.now() }));
       const [delivered, answer] = await Promise.all([arrives, answers]);
       if (delivered.revision !== answer.revision) {
-        throw new Error(
-          `${key} was put at revision ${answer.revision}, but watchers were told of ${delivered.revision}`,
-        );
+        throw new Error(`${key} was put at revision ${answer.revision}, but watchers received ${delivered.revision}`);
       }
       return { sentMs, answeredMs: answer.atMs, delivered };
     } finally {

@@ -1,15 +1,15 @@
-/** Keys that are there before anything is measured. */
+/** Keys that exist before the measurement. */
 
 import type { Connection } from "../clusters/index.ts";
 import { keysOf } from "./abilities.ts";
 import { greater } from "./revisions.ts";
 
-/** Keys that are read in turn. */
+/** Keys to read in turn. */
 export const KEYS_READ = 1000;
-/** Requests in flight while they are written. */
+/** Requests in flight during their creation. */
 const KEYS_WRITTEN_AT_ONCE = 50;
 
-/** Puts the value under the key of each number below KEYS_READ, and returns the greatest revision of them. */
+/** Puts the value under the key of each number below KEYS_READ, and returns their greatest revision. */
 export async function writeKeysToRead(
   connection: Connection,
   keyOf: (number: number) => string,

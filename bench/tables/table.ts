@@ -2,7 +2,7 @@
 
 import Table from "cli-table3";
 
-/** The rows below their heads, all of them aligned to the right. */
+/** The rows below their heads, all aligned to the right. */
 export function tableOf(head: readonly string[], rows: readonly string[][]): string {
   const table = new Table({
     head: [...head],

@@ -1,6 +1,6 @@
 /**
- * A cluster in this process, with as many faults as a spec asks for: what a workload must notice can be made to happen
- * here, and with a real cluster it cannot.
+ * A cluster in this process, with configurable faults. A spec can cause every fault here that a workload must detect,
+ * which is impossible with a real cluster.
  */
 
 import type {
@@ -18,24 +18,24 @@ import type {
   WatchListener,
 } from "../clusters/index.ts";
 
-/** What it can be made to do wrong. */
+/** The faults that a spec can cause. */
 export interface Faults {
   /** From this put on, every other one is acknowledged without being done. */
   losesFromPut: number;
   failsAtPut: number;
-  /** A compare-and-swap succeeds whatever it compares. */
+  /** A compare-and-swap always succeeds. */
   swapsAlways: boolean;
-  /** Locks are granted although they are held. */
+  /** Locks are granted while they are held. */
   grantsWhileHeld: boolean;
-  /** A release lets so many waiters in. */
+  /** The number of waiters that get the lock at each release. */
   grantsPerRelease: number;
   /** Every hold has the token of the first one. */
   repeatsTokens: boolean;
   /** Region writes are acknowledged with a new revision, but nothing is written. */
   forgetsWrites: boolean;
-  /** Appends are acknowledged and told, but not kept. */
+  /** Appends are acknowledged and delivered, but not stored. */
   forgetsAppends: boolean;
-  /** What watchers are told of a put; by default the put. */
+  /** The puts that watchers receive for a put; by default that put. */
   tell: (put: WatchedPut, watcher: number) => readonly WatchedPut[];
 }
 
@@ -58,7 +58,7 @@ export class ClusterInMemory implements MeasuredCluster {
   readonly values = new Map<string, { value: Buffer; modRevision: bigint }>();
   readonly regions: { readonly bytes: Buffer; version: bigint }[] = [];
   readonly watches: Watch[] = [];
-  /** Of the one event log: what was acknowledged, what is kept, and who is told. */
+  /** The one event log: acknowledged events, stored events, and followers. */
   readonly events = { acknowledged: 0, kept: 0, followers: [] as ((sequence: number) => void)[] };
   /** Requests that each member answered. */
   readonly answeredBy = new Map<string, number>();

@@ -1,12 +1,12 @@
-/** A scenario, carried out once. */
+/** Performs a scenario once. */
 
 import type { MeasuredCluster } from "../clusters/index.ts";
 import type { LoadResult, Workload } from "../scenarios/index.ts";
 
-/** Longer than any spec takes: what ends a load is the number of operations. */
+/** Longer than any spec: the number of operations ends a load. */
 const LONG_MS = 3_600_000;
 
-/** Prepares the workload, loads the cluster with so many operations, verifies what they left, and closes it all. */
+/** Prepares the workload, runs this many operations, verifies their results, and closes everything. */
 export async function performed(
   workload: Workload,
   cluster: MeasuredCluster,
@@ -15,7 +15,7 @@ export async function performed(
 ): Promise<LoadResult> {
   const leadership = await cluster.findLeader();
   if (leadership === null) {
-    throw new Error("nobody leads");
+    throw new Error("no member leads");
   }
   const { leader } = leadership;
   const connection = await cluster.connect(leader);
@@ -31,7 +31,7 @@ export async function performed(
   }
 }
 
-/** The error that this ends with, as text; `no error` if it does not. */
+/** The error of the run, as text; `no error` if there is none. */
 export async function failureOf(run: Promise<unknown>): Promise<string> {
   try {
     await run;

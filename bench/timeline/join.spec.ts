@@ -8,7 +8,10 @@ const INDEX = 100;
 const SEQ = 9;
 const REQUEST_ID = "7a0e7a52";
 
-/** A put at member `asked`, of whose entry each disk takes so long; all else takes 1 µs, or 10 µs between threads and members. */
+/**
+ * A put at member `asked` with a given disk time for its entry; every other step takes 1 µs, or 10 µs between threads
+ * and members.
+ */
 class Scene {
   readonly #stamps = new Map<number, TimedStamp[]>([1, 2, 3].map((id) => [id, []]));
   readonly #asked: number;
@@ -16,7 +19,7 @@ class Scene {
 
   constructor(asked: number, syncUs: readonly [leader: number, second: number, third: number]) {
     this.#asked = asked;
-    // Two calls share the number of their stream: the first is over.
+    // Two calls have the same stream number: the first is over.
     this.stamp(asked, -5, "call.arrived", 5);
     this.stamp(asked, 20, "call.arrived", 5);
     this.stamp(asked, 21, "call.admitted", 5, 0, 0, REQUEST_ID);
@@ -84,7 +87,7 @@ class Scene {
     return 39;
   }
 
-  /** Returns when the main thread knows that the write is durable. */
+  /** Returns the time at which the main thread knows that the write is durable. */
   #write(member: number, handedUs: number, syncUs: number): number {
     const writeSeq = 40 + member;
     const syncedUs = handedUs + 10 + syncUs;
@@ -118,7 +121,7 @@ class Scene {
     return committedUs + 14;
   }
 
-  /** Returns when the entry is applied. */
+  /** Returns the time at which the entry is applied. */
   #apply(member: number, dueUs: number): number {
     this.stamp(member, dueUs + 1, "turn.begun");
     this.stamp(member, dueUs + 2, "apply.due", INDEX);
@@ -156,7 +159,7 @@ describe("the join of stamps to the timeline of a put", () => {
     ]);
   });
 
-  it("goes through the leader's disk if that is the slowest: the leader applies what it has itself", () => {
+  it("goes through the leader's disk if that is the slowest: the leader applies only its own entries", () => {
     const timeline = new Scene(LEADER, [900, 100, 200]).join();
     expect(timeline.decisive).to.equal("the leader's disk");
     expect(endUs(timeline, "leader's disk")).to.equal(948);
@@ -192,7 +195,7 @@ describe("the join of stamps to the timeline of a put", () => {
     expect(totalUs(timeline)).to.equal(1002);
   });
 
-  it("counts as disk what the entry waits for the log write before it", () => {
+  it("counts the wait for the previous log write as disk", () => {
     const handed = (timeline: Timeline) => timeline.legs.find(({ name }) => name === "leader's disk")?.points[0];
     const scene = new Scene(LEADER, [100, 100, 100]);
     expect(handed(scene.join())?.kind).to.equal("code");
@@ -200,7 +203,7 @@ describe("the join of stamps to the timeline of a put", () => {
     expect(handed(scene.join())?.kind).to.equal("disk");
   });
 
-  it("tells from the first acknowledgement who follows whom", () => {
+  it("finds leader and follower in the first acknowledgement", () => {
     expect(idsOf(new Scene(LEADER, [1, 1, 1]).log(3))).to.deep.equal({ follower: 3, leader: LEADER });
   });
 

@@ -2,34 +2,34 @@
  * Joins the stamps of all members to the timeline of one put, and finds its critical path.
  *
  * Within a thread a step belongs to the event that caused it: a turn takes everything that arrived before it. Between
- * threads and members the number of the attempt, the index of the entry, and the number of the log write say what
- * belongs together. A put has an own entry, and may share its log write.
+ * threads and members, the number of the attempt, the index of the entry, and the number of the log write connect the
+ * stamps. A put has its own entry, and may share its log write.
  */
 
 import { type StampLog, type TimedStamp, TimelineError } from "./stamp-log.ts";
 
-/** What a piece of the time went into. */
+/** The kinds of time. */
 export const KINDS = ["code", "loop", "threads", "disk", "wire", "generator"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A step, and what the time since the step before it went into. */
+/** A step, and the kind of the time since the step before it. */
 export interface Point {
   readonly step: string;
   readonly kind: Kind;
   readonly atNs: number;
 }
 
-/** Steps one after the other, from the end of another leg on. */
+/** Consecutive steps, from the end of another leg on. */
 export interface Leg {
   readonly name: LegName;
-  /** When it begins. */
+  /** The start of the leg. */
   readonly fromNs: number;
   readonly points: readonly Point[];
 }
 
 export type LegName = "request" | "leader's disk" | "first follower" | "commit index" | "leader applies" | "answer";
 
-/** What the put waited for last, on the way from the log to the answer. */
+/** The last event that the put waited for, between the log and the answer. */
 export type Decisive = "the leader's disk" | "a follower's acknowledgement" | "the asked follower's disk";
 
 export interface Timeline {
@@ -41,10 +41,10 @@ export interface Timeline {
   readonly path: readonly Point[];
 }
 
-/** A put, as the client saw it. Times in nanoseconds on the clock of the machine. */
+/** A put, as the client saw it. Times are in nanoseconds on the clock of the machine. */
 export interface Put {
   readonly requestId: string;
-  /** Process id of the member that was asked. */
+  /** Process id of the member that got the put. */
   readonly pid: number;
   readonly sentNs: number;
   /** The HTTP/2 session of the client has the request. */
@@ -67,13 +67,16 @@ export interface StampedCluster {
   readonly followers: readonly StampedMember[];
 }
 
-/** The ids of the leader and of the follower that has these stamps. Raises a TimelineError if it acknowledged nothing. */
+/**
+ * The ids of the leader and of the follower with these stamps. Raises a TimelineError if the follower acknowledged
+ * nothing.
+ */
 export function idsOf(log: StampLog): { readonly follower: number; readonly leader: number } {
   const { second, third } = log.first("acknowledgement.sent", 0);
   return { follower: second, leader: third };
 }
 
-/** The timeline of a put that `asked` was sent. Raises a TimelineError if a stamp is missing. */
+/** The timeline of a put to member `asked`. Raises a TimelineError if a stamp is missing. */
 export function joinPut(put: Put, asked: StampedMember, { leader, followers }: StampedCluster): Timeline {
   const { request, seq, index } = joinRequest(put, asked, leader);
   const appendedNs = endOf(request.points);
@@ -93,7 +96,7 @@ export function joinPut(put: Put, asked: StampedMember, { leader, followers }: S
     { name: "leader's disk", fromNs: appendedNs, points: own },
     { name: "first follower", fromNs: appendedNs, points: firstFollower },
   ];
-  // The leader applies only what is on its own disk as well; it tells others as soon as it is committed.
+  // The leader, too, applies only entries that are on its own disk; it informs others as soon as an entry is committed.
   const due = byEnd(vote, own) > 0 ? vote : own;
   if (asked === leader) {
     const answer = answerLeg(put, leader.log, index, seq, endOf(due));
@@ -106,7 +109,7 @@ export function joinPut(put: Put, asked: StampedMember, { leader, followers }: S
     fromNs: endOf(due),
     points: applyPoints(leader.log, index, endOf(due)),
   });
-  // A follower applies only what is on its own disk, too.
+  // A follower, too, applies only entries that are on its own disk.
   const askedDisk = followerPoints(leader, asked, index, appendedNs, "durable");
   if (byEnd(askedDisk, told.points) > 0) {
     const answer = answerLeg(put, asked.log, index, seq, endOf(askedDisk));
@@ -137,7 +140,7 @@ function joinRequest(
   const arrived = log.last("call.arrived", admitted.atNs, ({ first }) => first === admitted.first);
   const complete = log.first("call.complete", admitted.atNs, isOfPut);
   const callAnswered = log.first("call.answered", complete.atNs, isOfPut);
-  // The outcome of the attempt is made the answer of the call in one go.
+  // The result of the attempt becomes the answer of the call without interruption.
   const seq = log.last("proposal.answered", callAnswered.atNs).first;
   const queued = log.first("proposal.queued", complete.atNs, ({ first }) => first === seq);
   const turn = log.first("turn.begun", queued.atNs);
@@ -175,7 +178,7 @@ function joinRequest(
   return { request: { name: "request", fromNs: sentNs, points }, seq, index: appended.first };
 }
 
-/** From the entry in memory to the main thread that knows it durable. */
+/** From the entry in memory to the main thread, once it knows that the entry is durable. */
 function diskPoints(log: StampLog, index: number, fromNs: number): Point[] {
   const handed = log.first("log.handed", fromNs, ({ second }) => second >= index);
   const isOfWrite = ({ first }: TimedStamp) => first === handed.first;
@@ -183,7 +186,8 @@ function diskPoints(log: StampLog, index: number, fromNs: number): Point[] {
   const synced = log.first("log.synced", begun.atNs, isOfWrite);
   const written = log.first("log.written", synced.atNs, isOfWrite);
   const durable = log.first("log.durable", written.atNs, isOfWrite);
-  // One log write is in flight at a time: in a later turn than its own, the entry has waited for the write before it.
+  // Only one log write is in flight. If the write starts in a later turn than the entry's, it has waited for the write
+  // before it.
   const hasWaited = log.last("turn.begun", handed.atNs).atNs > fromNs;
   return [
     { step: "the log thread is sent the write", kind: hasWaited ? "disk" : "code", atNs: handed.atNs },
@@ -194,7 +198,7 @@ function diskPoints(log: StampLog, index: number, fromNs: number): Point[] {
   ];
 }
 
-/** From the leader's memory through a follower: until its disk has the entry, or until the leader knows of that. */
+/** From the leader's memory through a follower: until its disk has the entry, or until the leader knows that. */
 function followerPoints(
   leader: StampedMember,
   follower: StampedMember,
@@ -236,7 +240,7 @@ function followerPoints(
   return points;
 }
 
-/** From the commit at the leader to the asked follower that knows of it. */
+/** From the commit at the leader until the asked follower knows it. */
 function tellLeg(leader: StampedMember, asked: StampedMember, index: number, committedNs: number): Leg {
   const arrived = asked.log.first("progress.arrived", committedNs, ({ second, third }) => {
     return second >= index && third === leader.id;
@@ -260,7 +264,7 @@ function tellLeg(leader: StampedMember, asked: StampedMember, index: number, com
   };
 }
 
-/** From the last condition of applying to the applied entry. */
+/** From the last condition for applying until the entry is applied. */
 function applyPoints(log: StampLog, index: number, fromNs: number): Point[] {
   const turn = log.first("turn.begun", fromNs);
   const due = log.first("apply.due", turn.atNs, ({ first }) => first >= index);
@@ -310,12 +314,12 @@ function timelineOf(
   return { askedAt, decisive, startNs: put.sentNs, legs, path };
 }
 
-/** When what was queued at that time was given to the socket. */
+/** The time at which the socket got everything that was queued then. */
 function writtenTo(log: StampLog, peer: number, kind: string, fromNs: number): number {
   return log.first("peer.written", fromNs, ({ first, text }) => first === peer && text === kind).atNs;
 }
 
-/** Orders ways by their ends. */
+/** Orders paths by their ends. */
 function byEnd(one: readonly Point[], other: readonly Point[]): number {
   return endOf(one) - endOf(other);
 }

@@ -1,9 +1,9 @@
-/** What `npm run bench -- timeline` is asked for. */
+/** The options of `npm run bench -- timeline`. */
 
 import { Command } from "commander";
 
 export interface TimelineOptions {
-  /** Puts that are measured with stamps, and as many without. */
+  /** Number of puts with stamps, and of puts without. */
   readonly operations: number;
   readonly warmUpSeconds: number;
   /** Files for the tables as Markdown and for the figures as JSON; null = none. */
@@ -11,7 +11,7 @@ export interface TimelineOptions {
   readonly json: string | null;
 }
 
-/** The command that hands its options to `onOptions`. */
+/** The command, which passes its options to `onOptions`. */
 export function timelineCommand(
   parseCount: (text: string) => number,
   onOptions: (options: TimelineOptions) => void,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { readStamps } from "./stamp-log.ts";
 
-/** In a thread of its own. */
+/** In a separate thread. */
 const THREAD = `
   import { channel } from "node:diagnostics_channel";
   channel("quoin:stamp").publish({ name: "log.begun", first: 7, second: 8, third: 9, text: "" });
@@ -54,14 +54,14 @@ describe("the probe", () => {
     }
   });
 
-  it("keeps the newest stamps when there are more than it was asked to keep", () => {
+  it("keeps the newest stamps when there are more than the limit", () => {
     const child = run({ directory, stamps: "3" });
     expect(child.status, child.stderr).to.equal(0);
     const stamps = readStamps(directory).get(child.pid) ?? [];
     expect(stamps.filter(({ name }) => name === "turn.begun").map(({ first }) => first)).to.deep.equal([3, 4, 5]);
   });
 
-  it("ends the process if it is not told where to write, or how much", () => {
+  it("ends the process without a directory or a count", () => {
     for (const query of [{ directory }, { stamps: "3" }, { directory, stamps: "many" }]) {
       const child = run(query);
       expect(child.status).to.not.equal(0);

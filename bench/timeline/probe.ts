@@ -1,10 +1,10 @@
 /**
- * Loaded into a member before anything of it, and into each of its threads: keeps the stamps with the time of each, and
- * writes them down when the thread ends.
+ * Loaded into a member, and into each of its threads, before any other code: keeps the stamps with their times, and
+ * writes them into a file when the thread ends.
  *
- * Its own address says where to and how many: `probe.ts?directory=…&stamps=…`. The clock is CLOCK_MONOTONIC in
- * nanoseconds, which all processes of a machine share. The memory for the stamps is made at once; when it is full, the
- * oldest stamps are overwritten.
+ * Its own address contains the directory and the count: `probe.ts?directory=…&stamps=…`. The clock is CLOCK_MONOTONIC
+ * in nanoseconds, which all processes of a machine share. The memory for the stamps is allocated at once; when it is
+ * full, new stamps overwrite the oldest.
  */
 
 import { subscribe } from "node:diagnostics_channel";
@@ -13,10 +13,10 @@ import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { STAMP_CHANNEL, Stamp, StampName } from "@quoin/node/local";
 
-/** A type import alone: the member's own modules must not be loaded before it. */
+/** Only a type import: the member's own modules must not be loaded before it. */
 const CHANNEL: typeof STAMP_CHANNEL = "quoin:stamp";
 const NUMBERS = 3;
-/** The directory has what members were asked; only the owner reads it. */
+/** The directory contains requests to members, so only the owner may read it. */
 const FILE_MODE = 0o600;
 
 const asked = new URL(import.meta.url).searchParams;
@@ -36,7 +36,7 @@ subscribe(CHANNEL, (message) => {
   const { name, first, second, third, text } = message as Stamp;
   const at = count % capacity;
   count++;
-  // Below 2^53 for the first 104 days after a start of the machine, and within four nanoseconds for long after them.
+  // Below 2^53 for the first 104 days after a start of the machine, and within four nanoseconds for long after that.
   times[at] = Number(process.hrtime.bigint());
   names[at] = name;
   numbers[at * NUMBERS] = first;
@@ -51,7 +51,7 @@ process.on("exit", () => {
   }
 });
 
-/** The stamps in their order, one JSON array a line: nanoseconds, name, three numbers, text. */
+/** The stamps in order, one JSON array per line: nanoseconds, name, three numbers, text. */
 function lines(): string {
   const kept: string[] = [];
   for (let one = Math.max(0, count - capacity); one < count; one++) {

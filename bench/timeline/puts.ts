@@ -1,4 +1,4 @@
-/** Puts of ever new keys, one after the other over all members of a cluster, with the times that the client sees. */
+/** Puts of always new keys, one after the other over all members of a cluster, with the times that the client sees. */
 
 import { type ChannelListener, subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientHttp2Stream } from "node:http2";
@@ -6,13 +6,13 @@ import type { Connection, Keys, QuoinCluster } from "../clusters/index.ts";
 import { keysOf } from "../scenarios/index.ts";
 import type { Put } from "./join.ts";
 
-/** A run ends with whichever comes first. */
+/** A run ends with the first of these. */
 export interface PutBounds {
   readonly ms: number;
   readonly operations: number;
 }
 
-/** Channels of Node: a request is with the HTTP/2 session, and the headers of its answer have arrived. */
+/** Channels of Node: the HTTP/2 session has a request, and the headers of the answer have arrived. */
 const SUBMITTED = "http2.client.stream.start";
 const HEADERS = "http2.client.stream.finish";
 
@@ -25,7 +25,7 @@ interface MemberConnection {
 
 export class PutClient {
   readonly #members: readonly MemberConnection[];
-  /** The call that is made now. */
+  /** The current call. */
   readonly #call: { requestId: string };
   readonly #value: Buffer;
   #next = 0;
@@ -63,13 +63,13 @@ export class PutClient {
   }
 
   /**
-   * Raises the first error, the reason of the interruption, or an error if the revision does not show that exactly these
-   * puts were done. Nothing else may make HTTP/2 requests meanwhile.
+   * Raises the first error, the reason of the interruption, or an error if the revision does not show that exactly
+   * these puts were done. No other code may make HTTP/2 requests meanwhile.
    */
   async run(bounds: PutBounds, interrupted: AbortSignal): Promise<readonly Put[]> {
     const puts: Put[] = [];
     const untilMs = performance.now() + bounds.ms;
-    // One put before the others shows the revision.
+    // One put before the others reveals the revision.
     const before = await this.#put([]);
     let revision = before;
     subscribe(SUBMITTED, this.#onSubmitted);
@@ -110,7 +110,7 @@ export class PutClient {
   }
 }
 
-/** The clock of the machine, which the stamps have as well. */
+/** The clock of the machine, which the stamps use as well. */
 function nowNs(): number {
   return Number(process.hrtime.bigint());
 }

@@ -36,7 +36,7 @@ describe("the report of timelines", () => {
     expect(terminal).to.match(/first follower │ +the append is decoded │ +9 │ +13 │ +40 │ +700 │ +1200 │ +our code/);
   });
 
-  it("names beside each case the puts without stamps, and what was waited for last", () => {
+  it("names for each case the puts without stamps, and the last wait", () => {
     for (const text of [markdownReport(report), terminalReport(report)]) {
       expect(text).to.contain(
         "Asked at a follower: 4 puts, p50 2400 µs, p99 9000 µs; without stamps p50 2300 µs, p99 8800 µs. " +

@@ -1,4 +1,4 @@
-/** The timelines of many puts as tables: the steps of each case, and what its time went into. */
+/** The timelines of many puts as tables: the steps of each case, and the kinds of its time. */
 
 import { tableOf } from "../tables/index.ts";
 import type { Kind } from "./join.ts";
@@ -6,7 +6,7 @@ import type { CaseSummary, Percentiles } from "./summary.ts";
 
 export interface Report {
   readonly startedAt: Date;
-  /** Of the members. */
+  /** Version of the members. */
   readonly version: string;
   readonly members: number;
   readonly cpus: number;
@@ -15,7 +15,7 @@ export interface Report {
   readonly syncMs: number;
   readonly syncMsAfter: number;
   readonly cases: readonly CaseSummary[];
-  /** Of puts on members that keep no stamps, by where they were asked. */
+  /** Times of puts on members without stamps, by the role of the asked member. */
   readonly unstamped: Readonly<Record<CaseSummary["askedAt"], Percentiles>>;
 }
 

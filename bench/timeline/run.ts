@@ -1,9 +1,9 @@
 /**
- * Measures the steps of single puts: one at a time, over all members of a cluster whose members keep stamps, and beside
- * it the same puts on a cluster whose members keep none.
+ * Measures the steps of single puts: one at a time, over all members of a cluster with stamps. Beside it, it measures
+ * the same puts on a cluster without stamps.
  *
- * They take turns, a few puts each, so that what else the machine does meanwhile meets both. Both clusters run the whole
- * time. A put that lacks a stamp ends the measurement, and so does an election.
+ * The clusters take turns, a few puts each, so that other work of the machine affects both. Both clusters run the whole
+ * time. A missing stamp or an election ends the measurement.
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,11 +21,11 @@ import { percentilesOf, summarize } from "./summary.ts";
 const MEMBERS = 3;
 const VALUE_BYTES = 256;
 const MS_PER_SECOND = 1000;
-/** Of each cluster, before it is the turn of the other one; one more put goes before them. */
+/** Puts at each cluster before the turn of the other one; one more put goes before them. */
 const PUTS_PER_TURN = 30;
-/** A member takes about half as many for a put, heartbeats included. */
+/** A member needs about half as many for a put, including heartbeats. */
 const STAMPS_PER_PUT = 64;
-/** For what is stamped around the measured puts. */
+/** For stamps around the measured puts. */
 const STAMPS_MORE = 4_096;
 const DIRECTORY_MODE = 0o700;
 
@@ -46,7 +46,7 @@ export async function runTimeline(options: TimelineOptions, interrupted: AbortSi
     const stamped = await start("stamped", ["--import", probeUrl(stampDirectory, options.operations)]);
     const startedAt = new Date();
     const [without, measured] = await measureInTurns([plain, stamped], options, interrupted);
-    // The stamps are written when the members end.
+    // Members write the stamps when they end.
     running.delete(stamped);
     await stamped.stop();
     const report: Report = {
@@ -70,14 +70,14 @@ export async function runTimeline(options: TimelineOptions, interrupted: AbortSi
   }
 }
 
-/** The puts at one cluster, and which member led meanwhile. */
+/** The puts at one cluster, and its leader at that time. */
 interface Measured {
   readonly cluster: QuoinCluster;
   readonly leaderPid: number;
   readonly puts: readonly Put[];
 }
 
-/** Measures that many puts at each of the two clusters. */
+/** Measures this many puts at each of the two clusters. */
 async function measureInTurns(
   clusters: readonly [QuoinCluster, QuoinCluster],
   { operations, warmUpSeconds }: TimelineOptions,
@@ -115,7 +115,7 @@ async function measureInTurns(
   }
 }
 
-/** Where the members find the probe, with what it is to do. */
+/** The URL of the probe, with its parameters. */
 function probeUrl(directory: string, operations: number): string {
   const url = new URL("./probe.ts", import.meta.url);
   url.searchParams.set("directory", directory);
@@ -146,7 +146,7 @@ function joinAll({ cluster, leaderPid, puts }: Measured, stampDirectory: string)
   });
 }
 
-/** How long the puts without stamps took, by where they were asked. */
+/** The times of the puts without stamps, by the role of the asked member. */
 function unstampedTimes({ leaderPid, puts }: Measured): Report["unstamped"] {
   const times = (isLeader: boolean): readonly number[] =>
     puts.filter(({ pid }) => (pid === leaderPid) === isLeader).map(({ sentNs, answeredNs }) => answeredNs - sentNs);

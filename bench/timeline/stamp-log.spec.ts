@@ -16,14 +16,14 @@ describe("the stamps of a process", () => {
     stampAt(40, "log.begun", 8),
   ]);
 
-  it("are found by name and time, whatever the order in which the threads wrote them", () => {
+  it("are found by name and time, in any order of writing", () => {
     expect(log.first("turn.begun", 11).atNs).to.equal(30);
     expect(log.first("turn.begun", 10).atNs).to.equal(10);
     expect(log.last("turn.begun", 30).atNs).to.equal(30);
     expect(log.last("turn.begun", 29).atNs).to.equal(10);
   });
 
-  it("are found by what identifies the write", () => {
+  it("are found by the identifiers of the write", () => {
     expect(log.first("log.begun", 0, ({ first }) => first === 8).atNs).to.equal(40);
     expect(log.last("log.begun", 99, ({ first }) => first === 7).atNs).to.equal(20);
   });

@@ -1,4 +1,4 @@
-/** The stamps of one process, all threads together, and how to find one of them. */
+/** The stamps of one process, of all its threads, and searches in them. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export interface TimedStamp extends Stamp {
   readonly atNs: number;
 }
 
-/** A stamp that a write must have is not there, or not in its order. */
+/** A required stamp of a write is missing, or out of order. */
 export class TimelineError extends Error {}
 
 type Matches = (stamp: TimedStamp) => boolean;
@@ -20,7 +20,7 @@ const all: Matches = () => true;
 export class StampLog {
   /** By name, in the order of time. */
   readonly #stamps = new Map<StampName, TimedStamp[]>();
-  /** What the process is called in errors. */
+  /** The name of the process in errors. */
   readonly #process: string;
 
   constructor(process: string, stamps: readonly TimedStamp[]) {
@@ -66,7 +66,7 @@ export class StampLog {
   }
 }
 
-/** How many of the ascending stamps are earlier. */
+/** The number of earlier stamps in the ascending list. */
 function countBelow(stamps: readonly TimedStamp[], atNs: number): number {
   let low = 0;
   let high = stamps.length;
@@ -81,7 +81,7 @@ function countBelow(stamps: readonly TimedStamp[], atNs: number): number {
   return low;
 }
 
-/** What the probes of all threads have written into the directory, by process id. */
+/** The stamps that the probes of all threads have written into the directory, by process id. */
 export function readStamps(directory: string): ReadonlyMap<number, readonly TimedStamp[]> {
   const byProcess = new Map<number, TimedStamp[]>();
   for (const file of readdirSync(directory)) {

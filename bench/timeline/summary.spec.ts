@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Kind, Timeline } from "./join.ts";
 import { summarize, sumsByKind } from "./summary.ts";
 
-/** A put whose disk takes so many microseconds. The wire takes 10, our code takes 5. */
+/** A put with the given disk time in microseconds. The wire takes 10, our code takes 5. */
 function timelineOf(askedAt: Timeline["askedAt"], diskUs: number, isBehind = false): Timeline {
   const point = (step: string, kind: Kind, us: number) => ({ step, kind, atNs: 1_000_000 + us * 1000 });
   const request = [point("arrived", "wire", 10)];
@@ -29,14 +29,14 @@ describe("the summary of timelines", () => {
     expect(sums).to.deep.equal({ code: 5000, loop: 0, threads: 0, disk: 100_000, wire: 10_000, generator: 0 });
   });
 
-  it("counts a step as what it was in each put", () => {
+  it("counts a step by its kind in each put", () => {
     const { path } = timelineOf("leader", 100, true);
     const late = path.map((point) => (point.step === "handed over" ? { ...point, atNs: point.atNs + 7000 } : point));
     expect(sumsByKind({ startNs: 1_000_000, path: late }).disk).to.equal(100_000);
     expect(sumsByKind({ startNs: 1_000_000, path: late }).code).to.equal(5000);
   });
 
-  it("keeps puts that were asked at the leader apart from the others", () => {
+  it("separates puts at the leader from the others", () => {
     const cases = summarize([timelineOf("follower", 300), timelineOf("leader", 100), timelineOf("follower", 100)]);
     expect(cases.map(({ askedAt, puts }) => [askedAt, puts])).to.deep.equal([
       ["leader", 1],
@@ -60,13 +60,13 @@ describe("the summary of timelines", () => {
     expect(summary?.total).to.deep.equal({ p10Us: 115, p50Us: 215, p99Us: 315, meanUs: 215 });
   });
 
-  it("names a step after what it was in most puts", () => {
+  it("uses the kind of a step in most puts", () => {
     const puts = [timelineOf("leader", 100, true), timelineOf("leader", 100, true), timelineOf("leader", 100)];
     const [summary] = summarize(puts);
     expect(summary?.steps.find(({ step }) => step === "handed over")?.kind).to.equal("disk");
   });
 
-  it("gives each kind its share of the mean time, and counts what was waited for last", () => {
+  it("gives each kind its share of the mean time, and counts the last waits", () => {
     const puts = [100, 200, 300].map((diskUs) => timelineOf("leader", diskUs));
     const [summary] = summarize([...puts, { ...timelineOf("leader", 200), decisive: "a follower's acknowledgement" }]);
     const disk = summary?.kinds.find(({ kind }) => kind === "disk");

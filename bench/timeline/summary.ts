@@ -1,11 +1,11 @@
-/** What the timelines of many puts come to: times of each step, what was waited for, and sums by kind. */
+/** The results of the timelines of many puts: times of each step, the decisive waits, and sums by kind. */
 
 import { percentile } from "../measuring/index.ts";
 import { type Decisive, KINDS, type Kind, type LegName, type Point, type Timeline } from "./join.ts";
 
 /** Microseconds. */
 export interface Percentiles {
-  /** About what it takes on a machine that does nothing else. */
+  /** About the time on an otherwise idle machine. */
   readonly p10Us: number;
   readonly p50Us: number;
   readonly p99Us: number;
@@ -14,23 +14,23 @@ export interface Percentiles {
 export interface StepSummary {
   readonly leg: LegName;
   readonly step: string;
-  /** Of most of the puts. */
+  /** The kind in most of the puts. */
   readonly kind: Kind;
-  /** Since the step before it on its leg, or since what the leg goes on from. */
+  /** Since the previous step of its leg, or since the start of the leg. */
   readonly sinceStep: Percentiles;
   /** Since the sending. */
   readonly sinceStart: Percentiles;
 }
 
-/** The time that puts spent with something on their critical paths. */
+/** The time of one kind on the critical paths of the puts. */
 export interface KindSummary extends Percentiles {
   readonly kind: Kind;
   readonly meanUs: number;
-  /** Of the mean time of a put, from 0 to 1. */
+  /** Share of the mean time of a put, from 0 to 1. */
   readonly share: number;
 }
 
-/** The puts that were asked at one kind of member. */
+/** The puts that one kind of member got. */
 export interface CaseSummary {
   readonly askedAt: Timeline["askedAt"];
   readonly puts: number;
@@ -42,7 +42,7 @@ export interface CaseSummary {
 
 const NS_PER_US = 1000;
 
-/** The two cases, without one that no put is of. */
+/** The two cases, except one without puts. */
 export function summarize(timelines: readonly Timeline[]): readonly CaseSummary[] {
   return (["leader", "follower"] as const).flatMap((askedAt) => {
     const ofCase = timelines.filter((timeline) => timeline.askedAt === askedAt);
@@ -50,7 +50,7 @@ export function summarize(timelines: readonly Timeline[]): readonly CaseSummary[
   });
 }
 
-/** Nanoseconds that each kind has of the critical path; together exactly the time of the put. */
+/** Nanoseconds of each kind on the critical path; their sum is exactly the time of the put. */
 export function sumsByKind({ startNs, path }: Pick<Timeline, "startNs" | "path">): Readonly<Record<Kind, number>> {
   const sums = { code: 0, loop: 0, threads: 0, disk: 0, wire: 0, generator: 0 };
   let beforeNs = startNs;
@@ -61,7 +61,7 @@ export function sumsByKind({ startNs, path }: Pick<Timeline, "startNs" | "path">
   return sums;
 }
 
-/** Of nanoseconds in any order. */
+/** Percentiles of nanoseconds in any order. */
 export function percentilesOf(valuesNs: readonly number[]): Percentiles {
   const ascending = Float64Array.from(valuesNs).sort();
   const at = (percent: number): number => percentile(ascending, percent) / NS_PER_US;

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * Starts quoinctl. The program itself is TypeScript, which Node runs directly from version 24 on; when an older Node runs
- * this file, it looks for the one that npm has installed beside the package, and starts that with the same arguments,
+ * Starts quoinctl. The program itself is TypeScript, which Node runs directly from version 24 on. If an older Node runs
+ * this file, it looks for the Node that npm has installed near the package, and starts that one with the same arguments,
  * standard streams, signals and exit code.
  *
- * It is plain JavaScript on built-in modules, for Node 18 and newer.
+ * It is plain JavaScript with built-in modules only, for Node 18 and newer.
  */
 
 import { spawn } from "node:child_process";
@@ -13,11 +13,11 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const MINIMUM_NODE_MAJOR = 24;
-/** Set for the second start, so that a Node that is too old as well is an error and not an endless chain. */
+/** Set for the second start: if that Node is too old as well, this is an error and not an endless chain. */
 const RESTARTED = "QUOINCTL_RESTARTED";
 const FORWARDED_SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]);
 
-/** @returns {string | undefined} the nearest node that npm has installed above this file; undefined if there is none */
+/** @returns {string | undefined} the nearest Node that npm has installed above this file; undefined = none */
 function findInstalledNode() {
   let directory = path.dirname(realpathSync(fileURLToPath(import.meta.url)));
   while (directory !== path.dirname(directory)) {
@@ -52,7 +52,7 @@ function restart() {
       process.exitCode = code ?? 1;
       return;
     }
-    // Whoever started this program must see it end as the program itself did.
+    // The parent process must see this process end as the program itself ended.
     for (const forwarded of FORWARDED_SIGNALS) process.removeAllListeners(forwarded);
     process.kill(process.pid, signal);
   });

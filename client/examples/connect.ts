@@ -1,12 +1,13 @@
 /**
- * Connects the examples: to the cluster of QUOIN_ENDPOINTS and QUOIN_HTTP_ENDPOINTS with the token of QUOIN_TOKEN, or to the
- * one that `npm start` runs, of which `.quoin/endpoints.json` in the working directory tells the addresses and an API key.
+ * Connects the examples: to the cluster of QUOIN_ENDPOINTS and QUOIN_HTTP_ENDPOINTS with the token of QUOIN_TOKEN, or
+ * to the cluster that `npm start` runs. In that case `.quoin/endpoints.json` in the working directory has the addresses
+ * and an API key.
  */
 
 import { readFileSync } from "node:fs";
 import { type Client, createClient } from "@quoin/client";
 
-/** Makes a client. */
+/** Creates a client. */
 export function connect(): Client {
   const { QUOIN_ENDPOINTS: endpoints, QUOIN_HTTP_ENDPOINTS: http, QUOIN_TOKEN: token } = process.env;
   if (endpoints !== undefined && token !== undefined) {

@@ -1,4 +1,4 @@
-/** Leader election: two candidates, one leader at a time, and somebody who watches. */
+/** Leader election: two candidates, one leader at a time, and an observer. */
 
 import { connect } from "./connect.ts";
 
@@ -8,7 +8,7 @@ const election = client.election("default", "example-election");
 const observed = (async () => {
   const leaders: string[] = [];
   for await (const leader of election.observe()) {
-    leaders.push(leader?.value ?? "nobody");
+    leaders.push(leader?.value ?? "none");
     if (leader?.value === "second") return leaders;
   }
   return leaders;
@@ -26,5 +26,5 @@ console.log(`the leader is ${(await election.leader())?.value}, under a greater 
 const leaders = await observed;
 console.log(`the last leader that was observed is ${leaders.at(-1)}`);
 await second.resign();
-console.log(`afterwards the leader is ${(await election.leader())?.value ?? "nobody"}`);
+console.log(`afterwards the leader is ${(await election.leader())?.value ?? "none"}`);
 client.close();

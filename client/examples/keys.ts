@@ -1,4 +1,4 @@
-/** Keys and values: written, read, changed only if they are what they were, listed, and removed. */
+/** Keys and values: written, read, changed only if unchanged since, listed, and removed. */
 
 import { QuoinError } from "@quoin/client";
 import { connect } from "./connect.ts";
@@ -14,7 +14,7 @@ console.log(`read "${text.decode(value)}"`);
 const swap = await keyValue.compareAndSwap("default", "example/greeting", "goodbye", {
   expectedModRevision: modRevision,
 });
-console.log(swap.success ? "changed it" : "somebody else has changed it");
+console.log(swap.success ? "changed it" : "another client has changed it");
 
 const late = await keyValue.compareAndSwap("default", "example/greeting", "too late", {
   expectedModRevision: modRevision,

@@ -1,11 +1,11 @@
-/** Locks: work that only one process does at a time, and writes that count only while the lock is held. */
+/** Locks: work that only one process does at a time, and writes that take effect only while the lock is held. */
 
 import { QuoinError } from "@quoin/client";
 import { connect } from "./connect.ts";
 
 const client = connect();
 
-/** Ignores that a lock of this name is there from an earlier run. */
+/** Ignores that a lock of this name exists from an earlier run. */
 async function ensureLock(create: Promise<unknown>): Promise<void> {
   try {
     await create;
@@ -20,7 +20,7 @@ const first = await client.locks.hold("default", "example");
 console.log(`the first holds the lock, guarded: ${first.isHeld}`);
 await client.keyValue.put("default", "example/owner", "first", { guard: first.guard });
 
-// The second waits in line. It gets the lock as soon as the first gives it back.
+// The second waits in line. It gets the lock as soon as the first releases it.
 const second = client.locks.withLock("default", "example", async (hold) => {
   console.log(`the second holds it under a greater token: ${hold.token > first.token}`);
   try {

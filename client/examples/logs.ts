@@ -1,4 +1,4 @@
-/** Event logs: events that are stored once, however often they are sent, and read and followed in their order. */
+/** Event logs: events that are stored once, however often they are sent, and read and followed in order. */
 
 import { QuoinError } from "@quoin/client";
 import { connect } from "./connect.ts";
@@ -10,21 +10,21 @@ const left = await client.logs.find("example-orders");
 if (left !== undefined) await client.logs.delete(left.logId);
 const { logId } = await client.logs.create("example-orders", { settings: { retentionMaxBytes: 1_000_000 } });
 
-// The key names the event: sent again, it is answered as the first time, and stored once.
+// The key identifies the event: a repetition gets the same answer, and the event is stored once.
 const order = await client.logs.append(logId, "order 1", { key: "order-1" });
 const again = await client.logs.append(logId, "order 1", { key: "order-1" });
 console.log(`stored as ${order.sequence}, then again as ${again.sequence}, replayed: ${again.replayed}`);
 
-// Only if nobody has appended since.
+// Only if no event has been appended since.
 await client.logs.append(logId, "order 2", { expectedSequence: order.sequence });
 try {
   await client.logs.append(logId, "too late", { expectedSequence: order.sequence });
 } catch (error) {
   if (!(error instanceof QuoinError) || error.reason !== "SEQUENCE_CONFLICT") throw error;
-  console.log(`somebody was faster: the last one is ${error.details.get("last_sequence")}`);
+  console.log(`another client was faster: the last one is ${error.details.get("last_sequence")}`);
 }
 
-// All or none of them, whatever bytes they are.
+// All of them or none, with any bytes.
 const batch = await client.logs.appendBatch(logId, ["order 3\nof two lines", "", Uint8Array.of(0, 255)]);
 console.log(`a batch is stored as ${batch.sequences.join(", ")}`);
 
@@ -33,7 +33,7 @@ console.log(
   `read ${page.events.map(({ sequence, payload }) => `${sequence} ${JSON.stringify(text.decode(payload))}`).join(", ")}`,
 );
 
-// Follows the log, over the loss of members too, until the loop ends.
+// Follows the log until the loop ends, also when members are lost.
 for await (const { sequence, payload } of client.logs.tail(logId, { fromSequence: 4 })) {
   console.log(`followed ${sequence}, ${payload.length} bytes`);
   if (sequence === batch.lastSequence) await client.logs.append(logId, "the last one");

@@ -12,7 +12,7 @@ await region.write("world");
 await region.seek(0);
 console.log(new TextDecoder().decode(await region.read(12)));
 
-// Longer than one call may carry: it is divided, and tells how far it is.
+// Longer than one call can carry: it is divided, and reports its progress.
 const frame = new Uint8Array(6 * 1_024 * 1_024).fill(7);
 await region.seek(1_024 * 1_024);
 await region.write(frame, {

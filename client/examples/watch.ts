@@ -1,4 +1,4 @@
-/** Watches: changes as they happen, each once and in order, and going on later where another watch has stopped. */
+/** Watches: changes as they happen, each once and in order. A later watch continues where another has stopped. */
 
 import { connect } from "./connect.ts";
 
@@ -18,12 +18,12 @@ for await (const { events, revision } of watch) {
     console.log(`${type} ${kv.key}: ${text.decode(kv.value)}, before: ${before}`);
   }
   seen += events.length;
-  // Everything up to here is dealt with: this is what another process would need to go on.
+  // Everything up to here has been processed: another process would continue from this revision.
   resume = revision + 1;
   if (seen === 2) break;
 }
 
-// Nobody watches now, and nothing is lost.
+// There is no watch now, and nothing is lost.
 await put("three");
 await client.keyValue.delete("default", "example-watch/count");
 const rest = await client.watch.keys("default", { prefix: "example-watch/", startRevision: resume });

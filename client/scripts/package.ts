@@ -1,7 +1,7 @@
 /**
- * `npm run package -- --out DIRECTORY`: makes the packages that are published, `@quoin/client` and what it depends on, the
- * contract `@quoin/proto` and the formats `@quoin/backup`, as tarballs. In the repository they are TypeScript, which Node does
- * not run below node_modules; in a package they are ESM with types. Nothing of a member is in them.
+ * `npm run package -- --out DIRECTORY`: builds the published packages as tarballs: `@quoin/client`, and its
+ * dependencies `@quoin/proto` (the contract) and `@quoin/backup` (the formats). In the repository they are TypeScript,
+ * which Node does not run below node_modules; a package is ESM with types. It contains nothing of a member.
  */
 
 import { spawnSync } from "node:child_process";
@@ -13,13 +13,13 @@ import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What becomes a package. */
+/** The source of one package. */
 interface Source {
   /** Its folder in the repository. */
   readonly folder: string;
   /** Its entry, without extension. */
   readonly entry: string;
-  /** Files that are copied as they are, relative to the folder. */
+  /** Files that are copied unchanged, relative to the folder. */
   readonly copied: readonly string[];
 }
 
@@ -50,7 +50,7 @@ function compile(directory: string): void {
         rewriteRelativeImportExtensions: true,
         rootDir: root,
         outDir: path.join(directory, "compiled"),
-        // By its path: what is found below node_modules counts as somebody else's, and is not compiled.
+        // By path: TypeScript treats modules below node_modules as external and does not compile them.
         paths: {
           "@quoin/proto": [path.join(root, "proto/index.ts")],
           "@quoin/backup": [path.join(root, "backup/src/index.ts")],
@@ -65,7 +65,7 @@ function compile(directory: string): void {
   run("tsc", ["--project", configuration], root);
 }
 
-/** Puts one package together, and makes a tarball of it. */
+/** Assembles one package, and packs it as a tarball. */
 function pack(directory: string, { folder, entry, copied }: Source, destination: string): void {
   const source = path.join(root, folder);
   const built = path.join(directory, "compiled", folder);

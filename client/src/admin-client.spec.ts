@@ -105,7 +105,7 @@ describe("AdminClient", () => {
     ]);
   });
 
-  it("adds a member, and hands out its place", async () => {
+  it("adds a member, and returns its slot", async () => {
     const slot = { id: "7", name: "m-1", lagMs: 0n };
     member.scripts.addMember = () => ({ member: slot, configIndex: 7n });
     const { member: added, configIndex } = await admin.addMember("m-1", { ifConfigIndex: 5 });
@@ -158,7 +158,7 @@ describe("AdminClient", () => {
     ]);
   });
 
-  it("refuses what the wire cannot carry, before it asks", async () => {
+  it("refuses values beyond the range of the protocol, before it sends anything", async () => {
     const calls = [
       () => admin.addMember("\ud800"),
       () => admin.addMember("m", { ifConfigIndex: 0.5 }),
@@ -177,7 +177,7 @@ describe("AdminClient", () => {
     expect(member.calls).to.have.length(0);
   });
 
-  it("hands on why a change is refused", async () => {
+  it("passes on the reason of a refused change", async () => {
     member.scripts.promoteMembers = () =>
       refuse({ code: "FAILED_PRECONDITION", reason: "LEARNER_NOT_READY", message: "m-1 has not caught up" });
     const error = await admin.promoteMembers(["7"]).catch((thrown: unknown) => thrown);
@@ -186,10 +186,10 @@ describe("AdminClient", () => {
       message: "m-1 has not caught up",
       outcome: "not-executed",
     });
-    expect(member.calls, "it would not get better by itself at once").to.have.length(1);
+    expect(member.calls, "a retry would not help").to.have.length(1);
   });
 
-  it("of several members goes on to the leader, with the same request id", async () => {
+  it("with several members, it retries at the leader, with the same request id", async () => {
     const leader = await ScriptedMember.start({ addMember: () => ({ member: { id: "7" }, configIndex: 7n }) });
     const cluster = createAdminClient({
       endpoints: [member.endpoint],
@@ -208,7 +208,7 @@ describe("AdminClient", () => {
     }
   });
 
-  it("of several members goes on to the next one, when one is unavailable and names no leader", async () => {
+  it("with several members, it retries at the next one if one is unavailable and names no leader", async () => {
     const other = await ScriptedMember.start({ removeMembers: () => ({ configIndex: 7n }) });
     const runtime = new FakeRuntime();
     runtime.chance = 0;
@@ -224,19 +224,19 @@ describe("AdminClient", () => {
     }
   });
 
-  it("gives up history", async () => {
+  it("discards history", async () => {
     member.scripts.compact = ({ revision }) => ({ compactRevision: revision - 1n });
     expect(await admin.compact(8)).to.equal(7);
     expect(member.calls[0]?.request).to.deep.equal({ revision: 8n });
   });
 
-  it("wants endpoints that are host:port, at least one", () => {
+  it("needs at least one endpoint, each as host:port", () => {
     for (const options of [{ endpoint: "nowhere" }, { endpoints: [] }, { endpoints: ["h:1", "nowhere"] }]) {
       expect(() => createAdminClient({ ...options, credentials: { token: "t" } })).to.throw(QuoinError, "host:port");
     }
   });
 
-  it("of one member stays with it, whoever leads", async () => {
+  it("with one member, it stays with that one, whichever member leads", async () => {
     const leader = await ScriptedMember.start({ getStatus: () => ({ status: { id: "2" } }) });
     try {
       member.scripts.getStatus = () => refuse({ code: "UNAVAILABLE", leaderEndpoint: leader.endpoint });

@@ -1,9 +1,10 @@
 /**
- * The client of the ClusterAdminService: it asks how members are, founds a cluster, changes its membership and its leader.
+ * The client of the ClusterAdminService: it reads the status of members, founds a cluster, and changes its membership
+ * and its leader.
  *
- * It talks to the public ports of several members with a token that has the access `admin` in all namespaces, or to one
- * member alone, on its admin port with an admin token. Every member takes every call; only getStatus is about the member
- * that answers, and bootstrap is served on admin ports only.
+ * It connects either to the public ports of several members with a token of access `admin` in all namespaces, or to one
+ * member alone, on its admin port with an admin token. Every member serves every call; only getStatus is about the
+ * answering member itself, and bootstrap is served only on admin ports.
  */
 
 import {
@@ -61,14 +62,17 @@ const getBackupStatusMethod = unaryMethod(service.getBackupStatus, GetBackupStat
 const listBackupsMethod = unaryMethod(service.listBackups, ListBackupsResponse);
 const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
 
-/** One member, by its admin or public gRPC endpoint, as `host:port`. The client stays with it, whoever leads. */
+/**
+ * One member, by its admin or public gRPC endpoint, as `host:port`. The client stays with it, whichever member leads.
+ */
 interface OneMember {
   readonly endpoint: string;
 }
 
 /**
- * Several members of one cluster, by their public gRPC endpoints as `host:port`, at least one. The first one is chosen at
- * random; when it is unavailable, the client goes on to the leader that it names, or to the next endpoint.
+ * Several members of one cluster, by their public gRPC endpoints as `host:port`, at least one. The client starts with a
+ * random one. If a member is unavailable, it continues with the leader that the member names, or with the next
+ * endpoint.
  */
 interface AnyMember {
   readonly endpoints: readonly string[];
@@ -78,35 +82,35 @@ interface AnyMember {
 export type AdminClientOptions = AdminClientSettings & (OneMember | AnyMember);
 
 interface AdminClientSettings {
-  /** An admin token (for the admin port), or what makes tokens for the public port. */
+  /** An admin token (for the admin port), or a source of tokens for the public port. */
   readonly credentials: Credentials | TokenSource;
-  /** How to speak TLS; `{}` = with the system's authorities. Undefined = not encrypted. */
+  /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
   readonly tls?: TlsOptions | undefined;
-  /** Deadline of operations that set none, in milliseconds. Default 5,000. */
+  /** Deadline of operations without their own, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number | undefined;
   readonly channel?: ChannelOptions | undefined;
   readonly runtime?: Runtime | undefined;
 }
 
-/** How one member is, by its own account. */
+/** The status of one member, by its own report. */
 export type MemberStatus = Omit<Plain<MemberStatusMessage>, "state" | "role"> & {
-  /** What its process is doing, such as `RUNNING`; a number in decimal when this client is too old to know it. */
+  /** The state of its process, such as `RUNNING`; a decimal number if this client is too old to know it. */
   state: string;
-  /** Its part in Raft, such as `LEADER`; a number in decimal when this client is too old to know it. */
+  /** Its role in Raft, such as `LEADER`; a decimal number if this client is too old to know it. */
   role: string;
 };
 
 /** The membership. */
 export type Membership = Plain<ListMembersResponse>;
 
-/** A place in the membership: `incarnation` is empty while no process has claimed it. */
+/** A slot in the membership: `incarnation` is empty while no process has claimed it. */
 export type MemberSlot = Plain<MemberSlotMessage>;
 
-/** Options of changes of the membership. */
+/** Options of membership changes. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * Log index of the membership that is to be changed, as listMembers answers it in `configIndex`: when there is a newer
-   * one, the change fails with CONFIG_CHANGED. Default 0 = whatever it is.
+   * Log index of the membership to change, as in `configIndex` of listMembers: if there is a newer membership, the
+   * change fails with CONFIG_CHANGED. Default 0 = any.
    */
   readonly ifConfigIndex?: number | undefined;
 }
@@ -115,13 +119,13 @@ export interface ChangeOptions extends CallOptions {
 export interface AddMemberResult {
   /** The new learner. */
   readonly member: MemberSlot;
-  /** Log index of the membership as it is now. */
+  /** Log index of the new membership. */
   readonly configIndex: number;
 }
 
 /** Answer of promoteMembers and removeMembers. */
 export interface ChangeResult {
-  /** Log index of the membership as it is now. */
+  /** Log index of the new membership. */
   readonly configIndex: number;
 }
 
@@ -133,15 +137,15 @@ export interface PutSettingsOptions extends CallOptions {
 
 /** Options of transferLeadership. */
 export interface TransferOptions extends CallOptions {
-  /** Id of the voter that is to lead. Default: the one whose log is closest to the leader's. */
+  /** Id of the voter that becomes the leader. Default: the voter whose log is closest to the leader's. */
   readonly targetId?: string | undefined;
-  /** The term that it must still be, else FAILED_PRECONDITION. Default 0 = whatever it is. */
+  /** The term that must still be current, else FAILED_PRECONDITION. Default 0 = any. */
   readonly ifTerm?: number | undefined;
 }
 
 /** Answer of transferLeadership. */
 export interface TransferResult {
-  /** Id of the member that leads now. */
+  /** Id of the new leader. */
   readonly leaderId: string;
   /** Its term. */
   readonly term: number;
@@ -154,33 +158,35 @@ export interface StatusResult {
   readonly known: Membership | undefined;
 }
 
-/** What to found. */
+/** The parameters of a founding. */
 export interface BootstrapOptions extends CallOptions {
-  /** Id of the new cluster: a UUID that the caller has recorded before, so that a repetition cannot found a second one. */
+  /**
+   * Id of the new cluster: a UUID that the caller has recorded before, so that a retry cannot found a second cluster.
+   */
   readonly clusterId: string;
-  /** Id of the data directory that may found it, as getStatus answers it. */
+  /** Id of the data directory that may found it, as returned by getStatus. */
   readonly incarnation: string;
   /** The first owner: e-mail, password of 8 to 1,024 bytes, API key `qk_<8 characters>_<43 characters>`. */
   readonly owner: { readonly email: string; readonly password: string; readonly apiKey: string };
 }
 
-/** Which user is to be the owner. */
+/** The user to make the owner. */
 export interface ResetOwnerOptions extends CallOptions {
-  /** Password of 8 to 1,024 bytes; API key `qk_<8 characters>_<43 characters>`, none if it is absent. */
+  /** Password of 8 to 1,024 bytes; API key `qk_<8 characters>_<43 characters>`, optional. */
   readonly owner: { readonly email: string; readonly password: string; readonly apiKey?: string | undefined };
 }
 
-/** What a member takes a backup from, and when. */
+/** Conditions for starting a backup. */
 export interface StartBackupOptions extends CallOptions {
-  /** The store that the member must have, as getBackupStatus answers it in `store`. Default: any. */
+  /** The store that the member must have, as in `store` of getBackupStatus. Default: any. */
   readonly ifStore?: string | undefined;
-  /** Whether the backup may begin while the member has no leader, and so may miss acknowledged writes. Default: no. */
+  /** Whether the backup may start while the member has no leader, and so may miss acknowledged writes. Default: no. */
   readonly allowLeaderless?: boolean | undefined;
 }
 
-/** A snapshot that a member takes or took into its store. */
+/** A snapshot that a member writes or wrote to its store. */
 export type BackupRun = Omit<Plain<BackupRunMessage>, "phase"> & {
-  /** Such as `BACKUP_RUNNING`; a number in decimal when this client is too old to know it. */
+  /** Such as `BACKUP_RUNNING`; a decimal number if this client is too old to know it. */
   phase: string;
 };
 
@@ -191,17 +197,17 @@ export type ArchiveStatus = Plain<ArchiveStatusMessage>;
 export interface BackupStatus {
   /** The store of the member; empty = it was started without one. */
   readonly store: string;
-  /** Whether the member encrypts what it writes there. */
+  /** Whether the member encrypts its backups. */
   readonly encrypted: boolean;
-  /** The backup; undefined = there is no such one. */
+  /** The backup; undefined = there is none with this id. */
   readonly run: BackupRun | undefined;
   /** Undefined = the member takes no part in an archive. */
   readonly archive: ArchiveStatus | undefined;
-  /** When the member plans its next snapshot, in milliseconds since 1970; 0 = it plans none. */
+  /** When the member plans its next snapshot, in milliseconds since 1970; 0 = none planned. */
   readonly nextSnapshotMs: number;
 }
 
-/** A snapshot in a store, and what can be restored from it. */
+/** A snapshot in a store, and the points that it can restore. */
 export type BackupEntry = Plain<BackupEntryMessage>;
 
 /** Administers a cluster, or one member. */
@@ -213,8 +219,8 @@ export class AdminClient {
   }
 
   /**
-   * Tells how the member that answers is. Local to it; on its admin port it is answered in every state. A client of one
-   * endpoint knows which member that is.
+   * Returns the status of the answering member. The answer is local to it; its admin port answers in every state. A
+   * client with one endpoint knows which member that is.
    */
   async getStatus(options: CallOptions = {}): Promise<StatusResult> {
     const { message } = await execute(this.#context, getStatusMethod, {}, options);
@@ -227,9 +233,9 @@ export class AdminClient {
   }
 
   /**
-   * Lists the members as the leader knows them, with linearizable freshness.
+   * Lists the members as known to the leader, with linearizable freshness.
    *
-   * @throws QuoinError UNAVAILABLE when no leader can answer.
+   * @throws QuoinError UNAVAILABLE if no leader can answer.
    */
   async listMembers(options: CallOptions = {}): Promise<Membership> {
     return toPlain((await execute(this.#context, listMembersMethod, {}, options)).message);
@@ -239,7 +245,7 @@ export class AdminClient {
    * Founds a cluster on this member, which must be empty and have the given incarnation. Repeating it is safe.
    *
    * @returns the id of the member in the new cluster.
-   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY; from a backup that is to be restored FAILED_PRECONDITION /
+   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY; when it restores a backup: FAILED_PRECONDITION /
    * BACKUP_REFUSED, UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async bootstrap(options: BootstrapOptions): Promise<Plain<BootstrapResponse>> {
@@ -256,11 +262,11 @@ export class AdminClient {
   }
 
   /**
-   * Lets the owner log in again: the user with the address becomes an active owner with this password, and is made if there is
-   * none. Its API keys stay. Served on admin ports only. Repeating it is safe.
+   * Lets the owner log in again: makes the user with the address an active owner with this password, and creates the
+   * user if there is none. Its API keys stay. Served only on admin ports. Repeating it is safe.
    *
    * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or `owner.api_key`;
-   *   RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys; UNIMPLEMENTED / NOT_SERVED on a public port.
+   * RESOURCE_EXHAUSTED / QUOTA if the user has too many API keys; UNIMPLEMENTED / NOT_SERVED on a public port.
    */
   async resetOwner({ owner, ...options }: ResetOwnerOptions): Promise<Plain<ResetOwnerResponse>> {
     const request = {
@@ -274,7 +280,7 @@ export class AdminClient {
   }
 
   /**
-   * Adds a place for one more member, as a learner. The process that joins under this name claims it.
+   * Adds a slot for one more member, as a learner. The process that joins under this name claims it.
    *
    * @param name unique in the cluster; 1 to 63 characters as in a DNS name.
    * @throws QuoinError ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
@@ -287,11 +293,11 @@ export class AdminClient {
   }
 
   /**
-   * Gives learners a vote, several in one step. Who votes already stays a voter.
+   * Gives learners a vote, several in one step. A voter among them stays a voter.
    *
    * @param ids of the members, at least one.
-   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when one has not caught up,
-   *   QUORUM_UNSAFE when too few of the voters would be in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY if one has not caught up,
+   * QUORUM_UNSAFE if too few of the voters would be in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async promoteMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
     const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
@@ -302,8 +308,8 @@ export class AdminClient {
    * Removes members, several in one step. A removed member never comes back; a new one may have its name.
    *
    * @param ids of the members, at least one.
-   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / IS_LEADER, LAST_VOTER, QUORUM_UNSAFE when too
-   *   few of the others are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / IS_LEADER, LAST_VOTER, QUORUM_UNSAFE if too
+   * few of the others are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async removeMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
     const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
@@ -311,10 +317,11 @@ export class AdminClient {
   }
 
   /**
-   * Hands leadership to another voter, and answers when it leads. To the member that leads already it is done at once.
+   * Transfers the leadership to another voter, and returns when that voter leads. If the target already leads, it
+   * returns at once.
    *
-   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the target cannot lead or the term has moved
-   *   on; UNAVAILABLE when the target did not take over in time.
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION if the target cannot lead or the term has
+   * changed; UNAVAILABLE if the target did not take over in time.
    */
   async transferLeadership(options: TransferOptions = {}): Promise<TransferResult> {
     const { targetId = "", ifTerm = 0 } = options;
@@ -323,10 +330,10 @@ export class AdminClient {
   }
 
   /**
-   * Gives up the history of changes below a revision: watches cannot begin there any more. One that is not reached yet
-   * counts as the newest.
+   * Compacts the history below a revision: watches can no longer start there. A revision that is not reached yet counts
+   * as the newest one.
    *
-   * @returns the oldest revision at which a watch can begin from now on.
+   * @returns the oldest revision at which a watch can start from now on.
    */
   async compact(revision: number, options: CallOptions = {}): Promise<number> {
     const request = { revision: int64Field("revision", revision) };
@@ -334,12 +341,12 @@ export class AdminClient {
   }
 
   /**
-   * Changes settings of the cluster, all of those that are given or none; the others stay.
+   * Changes settings of the cluster, all given ones or none; the others stay.
    *
-   * @param values by name, such as `token.lifetime_secs`; null takes a setting back to its default.
-   * @returns the revision of the settings as they are now; getStatus tells it too, as `settingsRevision`.
-   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a name that is unknown or a value out of bounds; FAILED_PRECONDITION /
-   *   SETTINGS_CHANGED.
+   * @param values by name, such as `token.lifetime_secs`; null resets a setting to its default.
+   * @returns the new revision of the settings; getStatus returns it too, as `settingsRevision`.
+   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for an unknown name or a value out of bounds; FAILED_PRECONDITION /
+   * SETTINGS_CHANGED.
    */
   async putSettings(
     values: ReadonlyMap<string, number | null>,
@@ -357,10 +364,11 @@ export class AdminClient {
   }
 
   /**
-   * Begins a backup into the store of the member that answers. Served on admin ports only.
+   * Starts a backup to the store of the answering member. Served only on admin ports.
    *
    * @returns its id, for getBackupStatus of the same member.
-   * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE, OTHER_BACKUP_STORE, BACKUP_IN_PROGRESS; UNAVAILABLE / NO_LEADER.
+   * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE, OTHER_BACKUP_STORE, BACKUP_IN_PROGRESS; UNAVAILABLE /
+   * NO_LEADER.
    */
   async startBackup({ ifStore = "", allowLeaderless = false, ...options }: StartBackupOptions = {}): Promise<string> {
     const request = { ifStore: textField("if_store", ifStore), allowLeaderless };
@@ -368,9 +376,10 @@ export class AdminClient {
   }
 
   /**
-   * Tells about a backup of the member that answers, and about the archive as it knows it. Served on admin ports only.
+   * Returns the status of a backup of the answering member, and of the archive as it knows it. Served only on admin
+   * ports.
    *
-   * @param id of the backup; the running or the last one if it is absent.
+   * @param id of the backup; empty = the running or the last one.
    */
   async getBackupStatus(id = "", options: CallOptions = {}): Promise<BackupStatus> {
     const request = { id: textField("id", id) };
@@ -379,9 +388,9 @@ export class AdminClient {
   }
 
   /**
-   * Lists what the store of the member holds, oldest first. Served on admin ports only.
+   * Lists the backups in the store of the member, oldest first. Served only on admin ports.
    *
-   * @param clusterId whose backups; those of the member's cluster if it is absent.
+   * @param clusterId whose backups; empty = those of the member's cluster.
    * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async listBackups(clusterId = "", options: CallOptions = {}): Promise<Plain<ListBackupsResponse>> {
@@ -390,11 +399,11 @@ export class AdminClient {
   }
 
   /**
-   * Streams the state of the member that answers, with every write that was acknowledged before. A member without a leader
-   * streams what it has applied, and says so. Served on admin ports only. It is one attempt.
+   * Streams the state of the answering member, with every write that was acknowledged before. A member without a leader
+   * streams its applied state, and says so. Served only on admin ports. It is not retried.
    *
-   * @throws QuoinError FAILED_PRECONDITION / BACKUP_IN_PROGRESS; UNAVAILABLE when the member serves no data or does not begin
-   *   in time; UNIMPLEMENTED / NOT_SERVED on a public port.
+   * @throws QuoinError FAILED_PRECONDITION / BACKUP_IN_PROGRESS; UNAVAILABLE if the member serves no data or does not
+   * begin in time; UNIMPLEMENTED / NOT_SERVED on a public port.
    */
   async snapshot(options: SnapshotOptions = {}): Promise<SnapshotStream> {
     return openSnapshot(this.#context, options);
@@ -415,14 +424,14 @@ function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
 }
 
 /**
- * Makes the client of the administration of a cluster or of one member.
+ * Creates the administration client of a cluster or of one member.
  *
- * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for options that cannot be used.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for unusable options.
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
   const { credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
-  // Whoever names one member wants that one: another could not tell how it is, or has another port for administration.
+  // A caller that names one member means that one: another has another status, or another admin port.
   const followLeader = "endpoints" in options;
   assertEndpoints(followLeader ? "endpoints" : "endpoint", endpoints);
   assertTls(tls);

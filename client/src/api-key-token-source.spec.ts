@@ -25,20 +25,20 @@ describe("ApiKeyTokenSource", () => {
     return next;
   }
 
-  it("fetches a token when it is first needed, and keeps it", async () => {
+  it("fetches a token on first use, and keeps it", async () => {
     expect(endpoint.bodies).to.have.length(0);
     expect(await source.token()).to.equal("token-1");
     expect(source.token()).to.equal("token-1");
     expect(endpoint.bodies).to.deep.equal([{ api_key: "qk_key" }]);
   });
 
-  it("has one exchange under way, however many calls wait", async () => {
+  it("makes one exchange at a time, for any number of calls", async () => {
     const tokens = await Promise.all(Array.from({ length: 20 }, () => source.token()));
     expect(new Set(tokens)).to.deep.equal(new Set(["token-1"]));
     expect(endpoint.bodies).to.have.length(1);
   });
 
-  it("replaces the token at 80 % of its life, and goes on with the old one meanwhile", async () => {
+  it("replaces the token at 80 % of its life, and uses the old one meanwhile", async () => {
     await source.token();
     runtime.nowMs += 0.8 * 3_600_000 - 1;
     expect(source.token()).to.equal("token-1");
@@ -54,7 +54,7 @@ describe("ApiKeyTokenSource", () => {
     endpoint.script = () => ({ status: 503, body: { error: "no leader", code: "unavailable" } });
     runtime.nowMs += 0.9 * 3_600_000;
     let asked = endpoint.bodies.length;
-    // Each call sees a clock that is one second later: the pause between two tries is over each time.
+    // Each call sees a clock that is one second later: so the pause between two tries has always passed.
     while (endpoint.bodies.length < asked + 3) {
       runtime.nowMs += 1_000;
       expect(await source.token()).to.equal("token-1");

@@ -1,7 +1,7 @@
 /**
- * Tokens from an API key: fetched when first needed, and again at 80 % of their life while calls go on with the old one.
- * However many calls wait, one exchange is under way at a time. There are no timers: a client that makes no calls fetches
- * nothing.
+ * Tokens from an API key: fetched on first use, and again at 80 % of their life while calls continue with the old
+ * token. Only one exchange is in progress at a time, however many calls wait. There are no timers: a client without
+ * calls fetches nothing.
  */
 
 import { badField } from "./request-field.ts";
@@ -10,10 +10,10 @@ import type { TlsOptions } from "./tls.ts";
 import { exchangeApiKeyOnce } from "./token-exchange.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** Part of its life after which a token is replaced: early enough for several tries. */
+/** Part of its life after which a token is replaced: early enough for several retries. */
 const refreshAt = 0.8;
 
-/** Pause between two tries to replace a token that still works, in milliseconds. */
+/** Pause before a retry to replace a token that still works, in milliseconds. */
 const retryPauseMs = 1_000;
 
 /** The parts of an ApiKeyTokenSource. */
@@ -62,14 +62,14 @@ export class ApiKeyTokenSource implements TokenSource {
 
   /** @throws QuoinError as exchangeApiKey. */
   async refresh(refused: string): Promise<string> {
-    // Of several calls that were refused with the same token, the first fetches another one and the rest get that.
+    // If several calls were refused with the same token, the first fetches a new one and the others get it.
     if (this.#current?.text === refused) this.#current = undefined;
     return this.token();
   }
 
   #refreshInBackground(): void {
     this.#fetch().catch(() => {
-      // The present token still works. Should it expire before a later try succeeds, that call gets the error.
+      // The current token still works. If it expires before a later retry succeeds, that call gets the error.
       this.#notBeforeMs = this.#options.runtime.monotonicMs() + retryPauseMs;
     });
   }
@@ -83,7 +83,7 @@ export class ApiKeyTokenSource implements TokenSource {
 
   async #exchange(): Promise<string> {
     const { apiKey, httpEndpoints, tls, runtime } = this.#options;
-    // The life counts from before the exchange, so that this side errs early.
+    // The life counts from before the exchange, so that the client errs early.
     const startMs = runtime.monotonicMs();
     const { accessToken, expiresInSeconds } = await exchangeApiKeyOnce({ apiKey, httpEndpoints, tls });
     const lifeMs = expiresInSeconds * 1_000;

@@ -28,7 +28,7 @@ describe("API keys of the SDK", () => {
 
   const lines = () => member.requests.map(({ method, path }) => `${method} ${path}`);
 
-  it("are made, with an end or without, and not twice when nobody knows what became of the first", async () => {
+  it("are created, with or without an end, and not twice if the outcome of the first request is unknown", async () => {
     const made = { api_key_id: ID, name: "ci", key: "qk_1_secret", created_at: LISTED.created_at };
     answers = [UNAVAILABLE, [201, { ...made, expires_at: "2030-02-01T00:00:00.000Z" }]];
     expect(await client.keys.create("ci", { expiresInDays: 31 })).to.deep.equal({
@@ -44,7 +44,7 @@ describe("API keys of the SDK", () => {
     ]);
   });
 
-  it("are listed page by page, with what they were not yet as undefined", async () => {
+  it("are listed page by page, with undefined for events that have not happened", async () => {
     answers = [
       [200, { keys: [LISTED], next_cursor: "a=" }],
       [200, { keys: [], next_cursor: null }],
@@ -68,7 +68,7 @@ describe("API keys of the SDK", () => {
     ]);
   });
 
-  it("are revoked, again when nobody knows what became of that", async () => {
+  it("are revoked, and again if the outcome of the first request is unknown", async () => {
     answers = [UNKNOWN, [200, { api_key_id: ID, revoked: true, revoked_at: LISTED.last_used_at }]];
     expect(await client.keys.revoke(ID)).to.deep.equal({ apiKeyId: ID, revokedAtMs: Date.parse("2030-01-02") });
     answers = [[404, { error: "none", code: "key_not_found" }]];
@@ -76,7 +76,7 @@ describe("API keys of the SDK", () => {
     expect(lines()).to.deep.equal([`DELETE /keys/${ID}`, `DELETE /keys/${ID}`, "DELETE /keys/a%2Fb"]);
   });
 
-  it("are not what is no JSON", async () => {
+  it("are refused if the answer is not JSON", async () => {
     const broken = await ScriptedHttpMember.start((response) => response.end("<html>"));
     const options = { endpoints: ["127.0.0.1:1"], httpEndpoints: [broken.url], credentials: { token: "t" } };
     const other = createClient(options);

@@ -1,32 +1,35 @@
-/** API keys: what programs authenticate with. Each acts as the user who has made it. Served over HTTP, by every member. */
+/**
+ * API keys, with which programs authenticate. Each acts for the user who created it. Every member serves them over
+ * HTTP.
+ */
 
 import { getJson, optionalTimeMs, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 import { textField } from "./request-field.ts";
 
-/** An API key, without what is secret of it. */
+/** An API key without its secret part. */
 export interface ApiKeyInfo {
   readonly apiKeyId: string;
   readonly name: string;
-  /** The part of the key that is no secret. */
+  /** The public part of the key. */
   readonly keyPrefix: string;
-  /** Unix time, as the other ones here. */
+  /** Unix time, like the other times here. */
   readonly createdAtMs: number;
   /** Undefined = never. */
   readonly expiresAtMs: number | undefined;
   /** To the minute; undefined = never. */
   readonly lastUsedAtMs: number | undefined;
-  /** Undefined = it is not revoked. */
+  /** Undefined = not revoked. */
   readonly revokedAtMs: number | undefined;
 }
 
 /** A new API key. */
 export interface CreatedApiKey extends Pick<ApiKeyInfo, "apiKeyId" | "name" | "createdAtMs" | "expiresAtMs"> {
-  /** The key itself, in this answer and never again. */
+  /** The key itself; only this answer contains it. */
   readonly key: string;
 }
 
-/** What the revocation of an API key is answered. */
+/** Answer of revoke. */
 export interface RevokedApiKey {
   readonly apiKeyId: string;
   /** Unix time of the first revocation. */
@@ -35,7 +38,7 @@ export interface RevokedApiKey {
 
 /** Options of create. */
 export interface CreateApiKeyOptions extends HttpCallOptions {
-  /** Days that the key is valid, 1 to 3,650. Undefined = without an end. */
+  /** Days that the key is valid, 1 to 3,650. Undefined = unlimited. */
   readonly expiresInDays?: number | undefined;
 }
 
@@ -45,9 +48,9 @@ export interface ListApiKeysOptions extends HttpCallOptions {
   readonly userId?: string | undefined;
   /** The keys of all users, for administrators. Default false. */
   readonly all?: boolean | undefined;
-  /** Whether revoked keys are listed too. Default false. */
+  /** Whether to list revoked keys too. Default false. */
   readonly includeRevoked?: boolean | undefined;
-  /** Keys of a page, at most 1,000. Default 100. */
+  /** Keys per page, at most 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
@@ -79,7 +82,7 @@ export class ApiKeyClient {
   }
 
   /**
-   * Makes an API key for the user whose token this client has, and hands it out, this once.
+   * Creates an API key for the user of this client's token. Only this answer contains the key.
    *
    * @param name for people; 1 to 128 characters.
    */
@@ -96,7 +99,7 @@ export class ApiKeyClient {
     };
   }
 
-  /** API keys, page by page, each when it is asked for. */
+  /** API keys, page by page; each page is requested when it is needed. */
   async *pages({
     userId,
     all = false,
@@ -117,10 +120,10 @@ export class ApiKeyClient {
   }
 
   /**
-   * Revokes an API key and all of its tokens, at once and for ever. Once more does no harm.
+   * Revokes an API key and all of its tokens, at once and for ever. A repetition does no harm.
    *
-   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND, also for the key of a user whose role and
-   *   namespaces one does not hold as an administrator.
+   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND, also for a key of another user, unless one is an administrator with
+   * that user's role and namespaces.
    */
   async revoke(apiKeyId: string, options: HttpCallOptions = {}): Promise<RevokedApiKey> {
     const path = `/keys/${encodeURIComponent(textField("apiKeyId", apiKeyId))}`;

@@ -19,7 +19,7 @@ describe("backoffMs", () => {
 });
 
 describe("attempts that reach no member", () => {
-  it("are those that were certainly not sent, and that nobody answered", () => {
+  it("are those that were certainly not sent, and got no answer", () => {
     const unreached = (fields: object): boolean =>
       isUnreached(new QuoinError({ code: "UNAVAILABLE", message: "", ...fields }));
     expect(unreached({ outcome: "not-executed" })).to.equal(true);
@@ -28,7 +28,7 @@ describe("attempts that reach no member", () => {
     expect(unreached({ outcome: "not-executed", code: "DEADLINE_EXCEEDED" })).to.equal(false);
   });
 
-  it("pause for half of the most at least, so that nothing spins", () => {
+  it("pause for at least half of the maximum, so that a client does not spin", () => {
     expect([unreachedPauseMs(1, 0), unreachedPauseMs(3, 0), unreachedPauseMs(60, 0)]).to.deep.equal([25, 100, 500]);
     expect(unreachedPauseMs(60, 0.5)).to.equal(750);
   });

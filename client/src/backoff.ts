@@ -1,23 +1,27 @@
-/** How often an operation is tried, and how long it waits in between. */
+/** The number of attempts of an operation, and the pauses between them. */
 
 import type { QuoinError } from "./quoin-error.ts";
 
-/** Attempts of one operation that reach a member, the first one included: enough for a change of leader, few enough not to feed an overload. */
+/**
+ * Attempts of one operation that reach a member, including the first one: enough for a change of leader, few enough not
+ * to worsen an overload.
+ */
 export const maxAttempts = 4;
 
 const firstPauseMs = 50;
 const maxPauseMs = 1_000;
 
 /**
- * Whether an attempt reached no member: no connection came about, or no name had an address. Such attempts load no member,
- * and do not count: a Service may have no endpoint for a while.
+ * Whether an attempt reached no member: there was no connection, or no name had an address. Such attempts load no
+ * member and do not count, because a Service may have no endpoint for a while.
  */
 export function isUnreached({ code, reason, outcome }: QuoinError): boolean {
   return code === "UNAVAILABLE" && reason === "" && outcome === "not-executed";
 }
 
 /**
- * The pause after an attempt that reached no member: as `backoffMs`, and at least half of the most, so that nothing spins.
+ * The pause after an attempt that reached no member: like `backoffMs`, but at least half of the maximum, so that no
+ * client retries in a tight loop.
  *
  * @param attempt the attempt that failed, from 1.
  * @param random at least 0 and less than 1.
@@ -28,8 +32,8 @@ export function unreachedPauseMs(attempt: number, random: number): number {
 }
 
 /**
- * The pause after a failed attempt: exponential from 50 ms, capped at 1 s, with full jitter, so that clients that failed
- * together do not come back together.
+ * The pause after a failed attempt: exponential from 50 ms, capped at 1 s, with full jitter, so that clients that fail
+ * together do not retry together.
  *
  * @param attempt the attempt that failed, from 1.
  * @param random at least 0 and less than 1.

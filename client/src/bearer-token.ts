@@ -1,4 +1,4 @@
-/** The form of a bearer token. Whether it is valid only the service can say. */
+/** The form of a bearer token. Only the service can decide whether it is valid. */
 
 /** The characters of a bearer token (RFC 6750 §2.1). */
 const tokenPattern = /^[A-Za-z0-9._~+/-]+=*$/;

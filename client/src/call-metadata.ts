@@ -1,8 +1,8 @@
-/** What every call carries besides its request. */
+/** The metadata of every call. */
 
 import { Metadata } from "@grpc/grpc-js";
 
-/** Version of the API that this client speaks. */
+/** The API version of this client. */
 const apiVersion = "v1";
 
 /** The metadata of a call. */

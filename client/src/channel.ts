@@ -1,4 +1,6 @@
-/** Connections to members: one gRPC channel per endpoint, encrypted or not, kept alive and reconnected by grpc-js. */
+/**
+ * Connections to members: one gRPC channel for each endpoint, encrypted or not, kept alive and reconnected by grpc-js.
+ */
 
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
@@ -8,9 +10,9 @@ import type { TlsOptions } from "./tls.ts";
 
 /** Settings of each connection. */
 export interface ChannelOptions {
-  /** Silence after which a connection with calls in flight is probed, in milliseconds. Default 10,000. */
+  /** After this much silence, a connection with calls in flight is probed, in milliseconds. Default 10,000. */
   readonly keepaliveTimeMs?: number | undefined;
-  /** How long the answer to a probe may take before the connection counts as lost, in milliseconds. Default 5,000. */
+  /** How long a probe may remain unanswered before the connection counts as lost, in milliseconds. Default 5,000. */
   readonly keepaliveTimeoutMs?: number | undefined;
   /** Largest message to send or receive, in bytes. Default 4 MiB, the limit of the service. */
   readonly maxMessageBytes?: number | undefined;
@@ -20,17 +22,17 @@ const defaultKeepaliveTimeMs = 10_000;
 const defaultKeepaliveTimeoutMs = 5_000;
 const defaultMaxMessageBytes = 4 * 1_024 * 1_024;
 
-// A member that restarts is back within seconds: the 120 s that grpc-js may wait otherwise would be an outage of its own.
+// A restarting member is back within seconds. The 120 s that grpc-js may wait by default would be a further outage.
 const firstReconnectMs = 50;
 const maxReconnectMs = 1_000;
-/** An address may belong to a pod that is gone: the names are asked again as soon as connecting fails. */
+/** An address may belong to a deleted pod: resolve the names again as soon as connecting fails. */
 const minResolutionPauseMs = 1_000;
 
 /** A name that no server has: `.invalid` is reserved (RFC 2606 §2). */
 const meaninglessName = "address.invalid";
 
 /**
- * Makes the client of one endpoint. It connects when it is first used.
+ * Creates the client of one endpoint. It connects on first use.
  *
  * @param endpoint a valid `host:port`.
  * @param tls options that assertTls accepts; undefined = not encrypted.
@@ -48,19 +50,19 @@ export function openChannel(endpoint: string, tls: TlsOptions | undefined, optio
     "grpc.initial_reconnect_backoff_ms": firstReconnectMs,
     "grpc.max_reconnect_backoff_ms": maxReconnectMs,
     "grpc.dns_min_time_between_resolutions_ms": minResolutionPauseMs,
-    // Retries are the SDK's: it must count them, and change the endpoint in between.
+    // The SDK itself retries: it must count the attempts, and change the endpoint between them.
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,
     // The proxy of the environment, if there is one, cannot reach this machine.
     "grpc.enable_http_proxy": isLoopback(hostOf(endpoint)) ? 0 : 1,
-    // Closing a client closes its connections; with the pool of the process they would linger.
+    // Closing a client closes its connections; in the pool of the process they would linger.
     "grpc.use_local_subchannel_pool": 1,
   });
 }
 
 /**
- * An address in place of a name needs help: grpc-js offers it to the server as a name, which Node refuses (RFC 6066 §3). So
- * a name that means nothing is offered, and the certificate is checked against the address all the same.
+ * An IP address instead of a name needs special handling: grpc-js sends it to the server as a name, which Node refuses
+ * (RFC 6066 §3). So the client sends a meaningless name, and still checks the certificate against the address.
  */
 function tlsSettings(endpoint: string, tls: TlsOptions): { credentials: ChannelCredentials; options: ClientOptions } {
   const host = hostOf(endpoint);

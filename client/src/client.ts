@@ -1,4 +1,4 @@
-/** The client of a cluster: what an application creates once and shares. */
+/** The client of a cluster: an application creates one and shares it. */
 
 import { ApiKeyClient } from "./api-keys.ts";
 import { type ChannelOptions, openChannel } from "./channel.ts";
@@ -21,29 +21,29 @@ import { UsageClient } from "./usage.ts";
 import { UserClient } from "./users.ts";
 import { WatchClient } from "./watch-client.ts";
 
-/** How to reach a cluster. */
+/** The options of a client. */
 export interface ClientOptions {
   /**
-   * gRPC endpoints of members as `host:port`, at least one. Any member takes every call; the first one is chosen at random. A
-   * client that lives long learns of the other members by itself.
+   * gRPC endpoints of members as `host:port`, at least one. Any member serves every call; the client starts with a
+   * random one. A long-lived client learns of the other members by itself.
    */
   readonly endpoints: readonly string[];
-  /** What to authenticate with, or a source of tokens that several clients share. */
+  /** Credentials, or a source of tokens that several clients share. */
   readonly credentials: Credentials | TokenSource;
   /**
-   * HTTP interfaces of members as URLs, for event logs, API keys, users and usage. Default: those at which the API key is exchanged, else the port after
-   * that of each gRPC endpoint.
+   * HTTP interfaces of members as URLs, for event logs, API keys, users and usage. Default: those of the API key
+   * exchange, else the port after that of each gRPC endpoint.
    */
   readonly httpEndpoints?: readonly string[] | undefined;
-  /** How to speak TLS; `{}` = with the system's authorities. Undefined = not encrypted. */
+  /** TLS options; `{}` = with the system's certificate authorities. Undefined = not encrypted. */
   readonly tls?: TlsOptions | undefined;
-  /** Deadline of operations that set none, in milliseconds. Default 5,000. */
+  /** Deadline of operations without their own, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number | undefined;
   readonly channel?: ChannelOptions | undefined;
   readonly runtime?: Runtime | undefined;
 }
 
-/** A client. It connects when it is first used, and is safe to share. */
+/** A client. It connects on first use, and is safe to share. */
 export interface Client {
   readonly keyValue: KeyValueClient;
   readonly locks: LockClient;
@@ -55,22 +55,22 @@ export interface Client {
   readonly users: UserClient;
   readonly usage: UsageClient;
   readonly cluster: ClusterClient;
-  /** The election of this name: the exclusive lock and the key of that name. Asks nothing of the service by itself. */
+  /** The election of this name: the exclusive lock and the key with that name. Sends no request by itself. */
   election(namespace: string, name: string): Election;
   /**
-   * Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail, watches
-   * end, and holds of locks are not renewed any more.
+   * Closes the connections. Operations in flight still get their answers, but are not retried. New operations fail,
+   * watches end, and holds of locks are no longer renewed.
    */
   close(): void;
 }
 
-/** Deadline of operations that set none, in milliseconds: that of the service. */
+/** Deadline of operations without their own, in milliseconds: that of the service. */
 export const defaultTimeoutMs = 5_000;
 
 /**
- * Makes a client.
+ * Creates a client.
  *
- * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for options that cannot be used.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for unusable options.
  */
 export function createClient(options: ClientOptions): Client {
   const { endpoints, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;

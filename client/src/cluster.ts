@@ -1,4 +1,4 @@
-/** What a client may know of the cluster: the ClusterService of the contract. */
+/** Information about the cluster: the ClusterService of the contract. */
 
 import { GetClusterResponse, serviceDefinitions } from "@quoin/proto";
 import { type CallOptions, execute, type OperationContext, type Persistence } from "./operation.ts";
@@ -10,7 +10,7 @@ const getClusterMethod = unaryMethod(serviceDefinitions.ClusterService.getCluste
 /** The members of the cluster, and its leader. */
 export type Cluster = Plain<GetClusterResponse>;
 
-/** Asks about the cluster, as often as the persistence says. */
+/** Requests the members of the cluster, with this many attempts. */
 export async function askForCluster(
   context: OperationContext,
   options: CallOptions,
@@ -19,7 +19,7 @@ export async function askForCluster(
   return toPlain((await execute(context, getClusterMethod, {}, options, persistence)).message);
 }
 
-/** Asks about the cluster. */
+/** Reads information about the cluster. */
 export class ClusterClient {
   readonly #context: OperationContext;
 

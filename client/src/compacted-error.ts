@@ -1,14 +1,14 @@
-/** The error of a watch that asks for changes which are not kept any more. */
+/** The error of a watch whose changes are no longer kept. */
 
 import { QuoinError } from "./quoin-error.ts";
 
 /**
- * Raised when a watch begins, or would have to go on, at a revision of which the history has been dropped. Nothing is left
- * out silently: read the present state, and watch from the revision of that answer + 1.
+ * Raised if a watch starts or would continue at a revision whose history has been dropped. No change is left out
+ * silently: read the current state, and watch from the revision of that answer + 1.
  */
 export class CompactedError extends QuoinError {
   override readonly name = "CompactedError";
-  /** The oldest revision at which a watch can begin; undefined = the service did not say it. */
+  /** The oldest revision at which a watch can start; undefined = the service did not report it. */
   readonly compactRevision: number | undefined;
 
   /** @param error of the service, with the reason COMPACTED. */

@@ -1,20 +1,20 @@
-/** Connecting to a member before something is sent to it, within a bound. */
+/** Connects to a member before a request is sent, within a time limit. */
 
 import { connectivityState } from "@grpc/grpc-js";
 import { QuoinError } from "./quoin-error.ts";
 import type { Target } from "./target.ts";
 
 /**
- * How long an attempt waits for a connection. A host that does not answer at all would otherwise take the whole deadline,
- * though another member could have answered.
+ * How long an attempt waits for a connection, in milliseconds. Otherwise a host that never answers would use up the
+ * whole deadline, although another member could have answered.
  */
 const connectTimeoutMs = 1_000;
 
 /**
- * Waits until the channel is connected, or has failed to: sending then fails at once, and says why. A channel that does
- * neither in time is abandoned: what it waits for may never come, though the next connection would be made at once.
+ * Waits until the channel is connected, or has failed: sending then fails at once with the reason. A channel that does
+ * neither in time is abandoned. It may wait for ever, although a new connection would succeed at once.
  *
- * @param remainingMs how long it may take at most, in milliseconds.
+ * @param remainingMs the time limit, in milliseconds.
  * @throws QuoinError UNAVAILABLE after the timeout; CANCELLED by the signal.
  */
 export async function connect(target: Target, remainingMs: number, signal: AbortSignal | undefined): Promise<void> {
@@ -29,10 +29,10 @@ export async function connect(target: Target, remainingMs: number, signal: Abort
 }
 
 /**
- * The state of the channel. It may have been closed while the operation waited for something else: by the client, or because
- * another member leads. That must be seen before it is told to connect, because grpc-js would bring it back to life.
+ * The state of the channel. It may have been closed while the operation waited: by the client, or because another
+ * member leads. Check that before connecting, because grpc-js would reopen the channel.
  *
- * @throws QuoinError UNAVAILABLE, not executed, when the channel is closed.
+ * @throws QuoinError UNAVAILABLE, not executed, if the channel is closed.
  */
 function currentState(target: Target, connect: boolean): connectivityState {
   const channel = target.channel.getChannel();

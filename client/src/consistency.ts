@@ -1,12 +1,13 @@
-/** How fresh the answer of a read must be. */
+/** The required freshness of a read. */
 
 import { ReadConsistency } from "@quoin/proto";
 import type { CallOptions } from "./operation.ts";
 
 /**
- * How fresh an answer must be: `linearizable` sees every change acknowledged before the read began; `serializable` sees what
- * the answering member has applied, which may be up to 1 s old, and all of them cost a member one round to others a second.
- * What the caller may do is decided by the same state: for up to 1 s after a revocation, `serializable` reads with a revoked token may still be answered.
+ * The required freshness of an answer. `linearizable` sees every change acknowledged before the read began.
+ * `serializable` sees the state applied by the answering member, which may be up to 1 s old; all of these reads
+ * together cost a member one round to the others per second. The same state decides about the caller's rights: for up
+ * to 1 s after a revocation, a `serializable` read with a revoked token may still succeed.
  */
 export type Consistency = "linearizable" | "serializable";
 

@@ -22,7 +22,7 @@ describe("createTokenSource", () => {
     expect(await source.refresh("a.b-c_d~e+f/g==")).to.equal(undefined);
   });
 
-  it("refuses what is no bearer token without repeating it", async () => {
+  it("refuses an invalid bearer token without repeating it", async () => {
     for (const token of ["", "two words", "line\nbreak", "secret\u0000", "sécret"]) {
       const error = await failure(() => createTokenSource({ token }, undefined));
       expect(error).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
@@ -30,7 +30,7 @@ describe("createTokenSource", () => {
     }
   });
 
-  it("refuses an API key without HTTP endpoints, and endpoints that are no URLs", async () => {
+  it("refuses an API key without HTTP endpoints, and endpoints that are not URLs", async () => {
     expect((await failure(() => createTokenSource({ apiKey: "k", httpEndpoints: [] }, undefined))).reason).to.equal(
       "BAD_FIELD",
     );
@@ -45,7 +45,7 @@ describe("createTokenSource", () => {
 });
 
 describe("a token file", () => {
-  it("gives its first line that is not empty, and is read again when that is refused", async () => {
+  it("has the token in its first line that is not empty, and is read again after a refusal", async () => {
     await withTemporaryDirectory(async (directory) => {
       const tokenFile = path.join(directory, "token");
       await writeFile(tokenFile, "\n  first \nsecond\n");
@@ -59,7 +59,7 @@ describe("a token file", () => {
     });
   });
 
-  it("that is missing or holds no token is an error without its content", async () => {
+  it("if it is missing or has no token, the error does not contain its content", async () => {
     await withTemporaryDirectory(async (directory) => {
       const tokenFile = path.join(directory, "token");
       const source = createTokenSource({ tokenFile }, undefined);

@@ -1,6 +1,6 @@
 /**
- * What a client authenticates with: a given token, a file that somebody else keeps current, or an API key that is exchanged
- * for tokens.
+ * The credentials of a client: a given token, a file that another program keeps current, or an API key that is
+ * exchanged for tokens.
  */
 
 import { ApiKeyTokenSource } from "./api-key-token-source.ts";
@@ -11,20 +11,20 @@ import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** What a client may authenticate with: exactly one of these. */
+/** The credentials of a client: exactly one of these. */
 export type Credentials =
-  /** A token, sent as it is. */
+  /** A token, sent unchanged. */
   | { readonly token: string }
-  /** A file of which the first line that is not empty is the token. It is read again when the token is refused. */
+  /** A file whose first non-empty line is the token. It is read again when the token is refused. */
   | { readonly tokenFile: string }
   /** An API key, exchanged for tokens at the HTTP interface of a member, such as `http://127.0.0.1:7401`. */
   | { readonly apiKey: string; readonly httpEndpoints: readonly string[] };
 
 /**
- * Makes the source of some credentials.
+ * Creates the token source for credentials.
  *
- * @param tls how to speak to the HTTP interface where its URL begins with `https`.
- * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when they cannot be used; the message does not contain them.
+ * @param tls options for the HTTP interface if its URL begins with `https`.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if they are unusable; the message does not contain them.
  */
 export function createTokenSource(
   credentials: Credentials,

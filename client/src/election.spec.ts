@@ -91,7 +91,7 @@ describe("Election", function () {
       expect((await election.campaign("here")).token).to.equal(7);
     });
 
-    it("waits on while others lead, unless its time is limited", async () => {
+    it("keeps waiting while others lead, unless its time is limited", async () => {
       let turns = 0;
       const acquire = member.scripts.acquireLock!;
       member.scripts.acquireLock = (request, call) => {
@@ -106,7 +106,7 @@ describe("Election", function () {
       expect(turns).to.equal(1);
     });
 
-    it("begins anew when the lock was lost before the leader was proclaimed", async () => {
+    it("starts again if the lock was lost before the proclamation", async () => {
       let puts = 0;
       member.scripts.putKey = () => {
         puts += 1;
@@ -128,7 +128,7 @@ describe("Election", function () {
   });
 
   describe("leadership", () => {
-    it("can say something else, and ends with the key before the lock", async () => {
+    it("can change its value, and deletes the key before it releases the lock", async () => {
       const leadership = await election.campaign("here");
       await leadership.proclaim("there");
       expect(member.calls.at(-1)?.request).to.deep.include({ guard: { lockName: "e", fencingToken: 7n, rw: false } });
@@ -158,13 +158,13 @@ describe("Election", function () {
   });
 
   describe("leader", () => {
-    it("is whoever was proclaimed with the token that holds the lock", async () => {
+    it("is the one that was proclaimed with the token that holds the lock", async () => {
       member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: 7n } });
       member.scripts.listKeys = () => ({ items: [stored("here", 7)], revision: 10n });
       expect(await election.leader()).to.deep.equal({ value: "here", fencingToken: 7 });
     });
 
-    it("is nobody when the lock is free or missing, the key is stale, absent or somebody else's", async () => {
+    it("is undefined if the lock is free or missing, or the key is stale, absent or invalid", async () => {
       member.scripts.listKeys = () => ({ items: [stored("here", 7)], revision: 10n });
       expect(await election.leader()).to.equal(undefined);
       member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND" });
@@ -182,7 +182,7 @@ describe("Election", function () {
       }
     });
 
-    it("is looked for again when another one came between the two reads", async () => {
+    it("is read again if another one came between the two reads", async () => {
       const tokens = [7n, 8n];
       member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: tokens.shift() ?? 8n } });
       member.scripts.listKeys = () => ({ items: [stored("next", 8)], revision: 10n });
@@ -205,13 +205,13 @@ describe("Election", function () {
       return done === true ? "end" : value;
     }
 
-    it("tells who leads, in the order of the elections, however far the watches are", async () => {
+    it("yields the leaders in the order of the elections, however far the watches are", async () => {
       member.scripts.describeLock = () => ({ holder: { ...held, fencingToken: 7n }, lastFencingToken: 7n });
       member.scripts.listKeys = () => ({ items: [stored("one", 7)], revision: 10n });
       await using observation = election.observe();
       expect(await nextOf(observation)).to.deep.equal({ value: "one", fencingToken: 7 });
       const following = nextOf(observation);
-      // Of others, and of what is no news.
+      // Other keys, and events that change nothing.
       proclaim("somebody", 99, 11n, "e2");
       endHold(99n, 11n, "e2");
       endHold(99n, 11n, "e", true);
@@ -229,7 +229,7 @@ describe("Election", function () {
       expect(await nextOf(observation)).to.equal(undefined);
     });
 
-    it("begins with nobody when the lock is free, whatever the key says", async () => {
+    it("begins with undefined if the lock is free, whatever the value of the key", async () => {
       member.scripts.describeLock = () => ({ lastFencingToken: 7n });
       member.scripts.listKeys = () => ({ items: [stored("dead", 7)], revision: 10n });
       await using observation = election.observe();
@@ -238,7 +238,7 @@ describe("Election", function () {
       expect(member.callsOf("watchLocks")[0]?.request).to.include({ namePrefix: "e", startRevision: 11n });
     });
 
-    it("looks anew when the history is gone", async () => {
+    it("reads the state again if the history is gone", async () => {
       await using observation = election.observe();
       expect(await nextOf(observation)).to.equal(undefined);
       const following = nextOf(observation);
@@ -248,7 +248,7 @@ describe("Election", function () {
       expect(await following).to.deep.equal({ value: "one", fencingToken: 7 });
     });
 
-    it("ends both watches with return, also while it waits, and fails with the signal", async () => {
+    it("ends both watches with return, even while it waits, and fails with the signal", async () => {
       const observation = election.observe();
       expect(await nextOf(observation)).to.equal(undefined);
       const waiting = nextOf(observation);

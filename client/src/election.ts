@@ -1,12 +1,13 @@
 /**
- * Leader election: a lock decides who leads, and a key of the same name says so to everybody else.
+ * Leader election: a lock decides who leads, and a key with the same name shows the leader to everyone else.
  *
- * A candidate waits for the lock. The one that gets it proclaims itself under the key, guarded by its hold: so what stands
- * there was written by a leader while it led, and leaders follow one another in the order of their tokens. A leader is one
- * as long as its hold lasts, whatever stands under the key: who is asked about the leader compares both, by the token.
+ * A candidate waits for the lock. When it gets the lock, it proclaims itself under the key, guarded by its hold. So the
+ * value of the key was written by a leader while it led, and leaders follow each other in the order of their tokens. A
+ * leader leads for as long as its hold lasts, whatever the value of the key. A reader therefore compares both, by the
+ * token.
  *
- * Two leaders never hold the lock at once, but one that was paused may still believe that it leads. What it must not do
- * then, it does under `guard`.
+ * Two leaders never hold the lock at the same time, but a paused leader may still believe that it leads. It must use
+ * `guard` for everything that it must not do then.
  */
 
 import { CompactedError } from "./compacted-error.ts";
@@ -23,32 +24,32 @@ import type { KeyEvent, LockEvent, WatchClient } from "./watch-client.ts";
 
 /** Options of a candidacy. */
 export interface CampaignOptions extends Omit<CallOptions, "requestId"> {
-  /** How long a leader that died stays one, in seconds, 1 to 86,400. Default: that of the lock, which is 30. */
+  /** How long a dead leader remains the leader, in seconds, 1 to 86,400. Default: that of the lock, which is 30. */
   readonly ttlSeconds?: number | undefined;
   /** How long to wait for the leadership, in milliseconds. Default: until the signal. */
   readonly waitMs?: number | undefined;
 }
 
-/** The parts of the client that an election is made of. */
+/** The parts of the client that an election uses. */
 interface ElectionParts {
   readonly keyValue: KeyValueClient;
   readonly locks: LockClient;
   readonly watch: WatchClient;
 }
 
-/** The longest wait of one request for the lock, in milliseconds: with its deadline, less than the hour that is allowed. */
+/** The longest wait of one lock request, in milliseconds: with its deadline, less than the allowed hour. */
 const longestWaitMs = 3_000_000;
 
 /**
- * Reasons for which a candidate waits anew: others led all the time, or it was elected while nobody could tell it, and that
- * was over before somebody could.
+ * Reasons for a candidate to wait again: others led all the time, or its own hold had ended before it heard of its
+ * election.
  */
 const waitedInVainReasons: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_LOST"]);
 
-/** How often the lock and the key are read when another leader came in between: more changes in a row are no answer. */
+/** How often the lock and the key are read if another leader came in between: after more changes there is no result. */
 const readsMax = 3;
 
-/** An election by its name: the exclusive lock and the key of that name in a namespace. */
+/** An election by its name: the exclusive lock and the key with that name in a namespace. */
 export class Election {
   readonly namespace: string;
   readonly name: string;
@@ -61,10 +62,10 @@ export class Election {
   }
 
   /**
-   * Waits until this candidate leads, and says so. The lock is created when it is missing.
+   * Waits until this candidate leads, and proclaims it. Creates the lock if it is missing.
    *
-   * @param value what the others are to know of this leader.
-   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED when others led for all of `waitMs`; CANCELLED by the signal.
+   * @param value the information about this leader for others.
+   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others led for all of `waitMs`; CANCELLED by the signal.
    */
   async campaign(value: string, options: CampaignOptions = {}): Promise<Leadership> {
     textField("value", value);
@@ -75,13 +76,13 @@ export class Election {
         return leadership;
       } catch (thrown) {
         await leadership[Symbol.asyncDispose]();
-        // The hold was lost before it was told of: another candidacy is as good as this one was.
+        // The hold was lost before this client heard of it: try again with a new candidacy.
         if (!(thrown instanceof QuoinError) || thrown.reason !== "FENCED") throw thrown;
       }
     }
   }
 
-  /** The leader at this moment; undefined when nobody leads, or the one who does has not said so yet. */
+  /** The current leader; undefined if there is none, or if it has not proclaimed itself yet. */
   async leader(options: Omit<CallOptions, "requestId"> = {}): Promise<Leader | undefined> {
     for (let read = 1; read <= readsMax; read += 1) {
       const { token } = await this.#readLock(options);
@@ -93,9 +94,9 @@ export class Election {
   }
 
   /**
-   * Tells who leads: at first as it is, then whenever it changes; undefined whenever nobody does. What is not read in time
-   * is left out, but the order is that of the elections. It goes on by itself as watches do, and ends with the loop, with
-   * `return()`, or with the signal, which makes it fail with CANCELLED.
+   * Yields the leader: first the current one, then every change; undefined = no leader. Changes that are not read in
+   * time are skipped, but the order is that of the elections. It reconnects by itself, as watches do. It ends with the
+   * loop, with `return()`, or with the signal, which makes it fail with CANCELLED.
    */
   observe(options: Omit<CallOptions, "requestId"> = {}): EndableIterator<Leader | undefined> {
     const ending = new AbortController();
@@ -121,7 +122,7 @@ export class Election {
         }
       } catch (thrown) {
         if (ending.signal.aborted) return undefined;
-        // What happened meanwhile is not kept any more, so it is looked at anew.
+        // The history since then is no longer kept, so read the state again.
         if (!(thrown instanceof CompactedError)) throw thrown;
       } finally {
         ended.abort();
@@ -129,7 +130,7 @@ export class Election {
     }
   }
 
-  /** Reads how it is, and watches from there on. */
+  /** Reads the current state, and watches from there. */
   async #openView(options: Omit<CallOptions, "requestId">): Promise<LeaderView> {
     const { proclaimed, revision } = await this.#readKey(options);
     const { token, lastToken } = await this.#readLock(options);
@@ -139,7 +140,7 @@ export class Election {
       watch.keys(this.namespace, { ...options, prefix: this.name, startRevision }),
       watch.locks(this.namespace, { ...options, namePrefix: this.name, startRevision }),
     ]);
-    // All tokens below that of a live hold are of holds that have ended.
+    // All tokens below that of a live hold belong to holds that have ended.
     const view = new LeaderView(proclaimed, token === 0 ? lastToken : token - 1);
     view.follow(keys, (event) => this.#onKeyEvent(view, event));
     view.follow(locks, (event) => this.#onLockEvent(view, event));
@@ -176,7 +177,7 @@ export class Election {
     }
   }
 
-  /** What stands under the key: a listing tells its revision also when there is no key. */
+  /** The value of the key: a listing returns its revision even without the key. */
   async #readKey(options: CallOptions): Promise<{ proclaimed: Leader | undefined; revision: number }> {
     const { items, revision } = await this.#parts.keyValue.list(this.namespace, {
       ...options,
@@ -188,7 +189,7 @@ export class Election {
     return { proclaimed: first?.key === this.name ? readProclamation(first.value) : undefined, revision };
   }
 
-  /** The token of the live hold, and of the last one; 0 = there is or was none. */
+  /** The tokens of the live hold and of the last one; 0 = none. */
   async #readLock(options: CallOptions): Promise<{ token: number; lastToken: number }> {
     try {
       const { holder, lastFencingToken } = await this.#parts.locks.describe(this.namespace, this.name, options);
@@ -202,7 +203,7 @@ export class Election {
 
 /** A candidate that leads, until it resigns or loses the lock. */
 export class Leadership implements AsyncDisposable {
-  /** The hold of the lock. It emits `lost` when the leadership is. */
+  /** The hold of the lock. It emits `lost` when the leadership is lost. */
   readonly hold: LockHandle;
   readonly #keyValue: KeyValueClient;
 
@@ -211,7 +212,7 @@ export class Leadership implements AsyncDisposable {
     this.hold = hold;
   }
 
-  /** Token of the leadership: greater than those of all leaders before. */
+  /** Token of the leadership: greater than those of all earlier leaders. */
   get token(): number {
     return this.hold.token;
   }
@@ -221,15 +222,15 @@ export class Leadership implements AsyncDisposable {
     return this.hold.signal;
   }
 
-  /** Makes a write count only while this candidate leads. */
+  /** Makes a write take effect only while this candidate leads. */
   get guard(): Guard {
     return this.hold.guard;
   }
 
   /**
-   * Says something else about this leader.
+   * Replaces the information about this leader.
    *
-   * @throws QuoinError ABORTED / FENCED when it does not lead any more.
+   * @throws QuoinError ABORTED / FENCED if it no longer leads.
    */
   async proclaim(value: string, { timeoutMs, signal }: Omit<CallOptions, "requestId"> = {}): Promise<void> {
     const { namespace, name, guard, token } = this.hold;
@@ -241,14 +242,14 @@ export class Leadership implements AsyncDisposable {
    * Ends the leadership, and lets the next candidate lead at once.
    *
    * @returns whether it lasted until then.
-   * @throws QuoinError when no member answers; the leadership ends by itself then, and resign may be called again.
+   * @throws QuoinError if no member answers; the leadership then ends by itself, and resign may be called again.
    */
   async resign(options: Omit<CallOptions, "requestId"> = {}): Promise<boolean> {
     const { namespace, name, guard } = this.hold;
     try {
       if (this.hold.isHeld) await this.#keyValue.delete(namespace, name, { ...options, guard });
     } catch (thrown) {
-      // Without the lock the key says nothing: the next leader overwrites it.
+      // Without the lock the key has no meaning: the next leader overwrites it.
       if (!(thrown instanceof QuoinError)) throw thrown;
     }
     return this.hold.release(options);
@@ -274,7 +275,7 @@ function readProclamation(bytes: Uint8Array): Leader | undefined {
     if (typeof fencingToken !== "number" || typeof value !== "string") return undefined;
     return { value, fencingToken };
   } catch (error) {
-    // Somebody else has written there: that makes nobody leader.
+    // Another client has written this value, so it proclaims no leader.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

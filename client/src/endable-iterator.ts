@@ -1,6 +1,6 @@
-/** An async iterator that can be ended from outside while it waits, which an async generator by itself cannot. */
+/** An async iterator that can be ended from outside while it waits; an async generator alone cannot. */
 
-/** Items as they come, until `return` is called or the loop over it ends. Two loops over it share its items. */
+/** Items as they come, until `return` is called or a loop over it ends. Two loops over it share its items. */
 export class EndableIterator<Item> implements AsyncIterableIterator<Item, undefined, undefined>, AsyncDisposable {
   readonly #items: AsyncGenerator<Item, undefined, undefined>;
   readonly #ending: AbortController;
@@ -16,7 +16,7 @@ export class EndableIterator<Item> implements AsyncIterableIterator<Item, undefi
     return this.#items.next();
   }
 
-  /** Ends it, also while an item is waited for: who waits then finds the end. */
+  /** Ends it, also while a caller waits for an item: that caller gets the end. */
   async return(): Promise<IteratorResult<Item, undefined>> {
     this.#ending.abort();
     return this.#items.return(undefined);

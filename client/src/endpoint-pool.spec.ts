@@ -30,7 +30,7 @@ describe("EndpointPool", () => {
     return opened.get(endpoint)?.getChannel().getConnectivityState(false) === connectivityState.SHUTDOWN;
   }
 
-  it("begins where it is told, and opens one channel per endpoint, when it is needed", () => {
+  it("begins at the given position, and opens one channel per endpoint, on first use", () => {
     const pool = createPool(["a:1", "b:1"], 1);
     expect(pool.current().endpoint).to.equal("b:1");
     expect(pool.current().channel).to.equal(pool.current().channel);
@@ -47,7 +47,7 @@ describe("EndpointPool", () => {
     expect(visited).to.deep.equal(["a:1", "b:1", "c:1", "a:1", "b:1"]);
   });
 
-  it("goes to the leader that a member names, and from there on to the next configured endpoint", () => {
+  it("goes to the leader that a member names, and from there to the next configured endpoint", () => {
     const pool = createPool(["a:1", "b:1"]);
     pool.leave("a:1", "leader:1");
     expect(pool.current().endpoint).to.equal("leader:1");
@@ -55,7 +55,7 @@ describe("EndpointPool", () => {
     expect(pool.current().endpoint).to.equal("b:1");
   });
 
-  it("takes the next endpoint when the leader's is no endpoint, or the one that failed", () => {
+  it("takes the next endpoint if the leader's is invalid, or is the one that failed", () => {
     const pool = createPool(["a:1", "b:1", "c:1"]);
     pool.leave("a:1", "not an endpoint");
     expect(pool.current().endpoint).to.equal("b:1");
@@ -63,7 +63,7 @@ describe("EndpointPool", () => {
     expect(pool.current().endpoint).to.equal("c:1");
   });
 
-  it("tries a member that it was told of once round the configured endpoints, each until it fails", () => {
+  it("tries each discovered member once between the rounds of configured endpoints, until it fails", () => {
     const pool = createPool(["a:1", "b:1"]);
     pool.learn(["b:1", "leader:1", "not an endpoint", "c:1"]);
     expect(pool.current().endpoint, "the one in use stays").to.equal("a:1");

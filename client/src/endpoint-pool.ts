@@ -1,39 +1,38 @@
 /**
- * The members that a client talks to, one at a time: it stays with a member as long as that answers, goes to the next
- * endpoint when it does not, and to the leader when a member names it.
+ * The members that a client uses, one at a time. It stays with a member while that answers. Otherwise it goes to the
+ * next endpoint, or to the leader if a member names it.
  *
- * Once round the configured endpoints, it tries a member that the cluster has told of: so a client gets over the
- * replacement of all members that it was configured with. Endpoints that were told may not be reachable from here, as
- * from outside of a network; one that fails is not tried again until it is told of again, and the configured ones always
- * have their turn.
+ * Once per round of the configured endpoints, it tries a learned member. So a client survives the replacement of all
+ * its configured members. Learned endpoints may be unreachable from here, for example from outside a network. A learned
+ * endpoint that fails is not tried again until it is learned again, and the configured ones always have their turn.
  *
- * It does not decide whether a failure is worth another attempt.
+ * It does not decide whether a failure is worth a retry.
  */
 
 import type { Client } from "@grpc/grpc-js";
 import { isEndpoint } from "./endpoint.ts";
 import { Target } from "./target.ts";
 
-/** Channels to endpoints that members have told of, besides the configured ones: more than a cluster has members. */
+/** Channels to endpoints that members have named, besides the configured ones: more than a cluster has members. */
 const maxHintedChannels = 16;
 
-/** The endpoints of one client, and which of them is in use. */
+/** The endpoints of one client, and the one in use. */
 export class EndpointPool {
   readonly #configured: readonly string[];
   readonly #open: (endpoint: string) => Client;
-  /** By endpoint; those that were named by members in the order in which that happened first. */
+  /** By endpoint; those named by members are in the order in which they were first named. */
   readonly #targets = new Map<string, Target>();
-  /** Endpoints that the cluster has told of and that are not configured, in the order in which they are tried. */
+  /** Learned endpoints that are not configured, in the order in which they are tried. */
   #learned: readonly string[] = [];
-  /** Where the configured endpoints go on. */
+  /** The position in the round of configured endpoints. */
   #index: number;
   #current: string;
   readonly #closing = new AbortController();
 
   /**
    * @param configured at least one valid endpoint.
-   * @param start which of them to begin with; at least 0, less than their number.
-   * @param open makes the channel of an endpoint when it is first needed.
+   * @param start the position to begin with; at least 0, less than their number.
+   * @param open creates the channel of an endpoint on first use.
    */
   constructor(configured: readonly string[], start: number, open: (endpoint: string) => Client) {
     this.#configured = [...configured];
@@ -46,12 +45,12 @@ export class EndpointPool {
     return this.#closing.signal.aborted;
   }
 
-  /** Aborts when the pool is closed: for what would otherwise go on. */
+  /** Aborts when the pool is closed: for work that would otherwise continue. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** The endpoint in use. Not to be called after close. */
+  /** The endpoint in use. The caller must not call it after close. */
   current(): Target {
     const endpoint = this.#current;
     let target = this.#targets.get(endpoint);
@@ -64,10 +63,10 @@ export class EndpointPool {
   }
 
   /**
-   * Leaves an endpoint that failed. When another call has left it already, this does nothing: many calls fail together,
-   * and must not skip endpoints that none of them has tried.
+   * Leaves an endpoint that failed. If another call has already left it, this does nothing: many calls fail together,
+   * and must not skip untried endpoints.
    *
-   * @param leader the leader's endpoint as the member said; undefined = it did not. One that is no endpoint is ignored.
+   * @param leader the leader's endpoint by the member's answer; undefined = not named. An invalid endpoint is ignored.
    */
   leave(failed: string, leader: string | undefined): void {
     if (this.#current !== failed) return;
@@ -88,9 +87,9 @@ export class EndpointPool {
   }
 
   /**
-   * Takes note of the members that the cluster has. What is no endpoint is ignored; the endpoint in use stays.
+   * Learns the members of the cluster. Invalid endpoints are ignored; the endpoint in use stays.
    *
-   * @param endpoints of all members, the first ones to be tried first.
+   * @param endpoints of all members, in the order to try them.
    */
   learn(endpoints: readonly string[]): void {
     const known = new Set(endpoints.filter((endpoint) => isEndpoint(endpoint)));
@@ -107,7 +106,7 @@ export class EndpointPool {
   #make(endpoint: string): Target {
     const channel = this.#open(endpoint);
     const target = new Target(endpoint, channel, () => {
-      // Many calls may find out together.
+      // Many calls may find this out together.
       if (this.#targets.get(endpoint) !== target) return;
       this.#targets.delete(endpoint);
       channel.close();

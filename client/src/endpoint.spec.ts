@@ -26,7 +26,7 @@ describe("isEndpoint", () => {
 });
 
 describe("hostOf", () => {
-  it("is what stands before the port, without brackets", () => {
+  it("is the part before the port, without brackets", () => {
     expect(["demo:7400", "127.0.0.1:1", "[::1]:7400"].map(hostOf)).to.deep.equal(["demo", "127.0.0.1", "::1"]);
   });
 });

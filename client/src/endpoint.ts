@@ -6,7 +6,7 @@ import { badField } from "./request-field.ts";
 const endpointPattern = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
 const maxPort = 65_535;
 
-/** Whether a text is `host:port`; an IPv6 address stands in brackets. */
+/** Whether a text is `host:port`, with an IPv6 address in brackets. */
 export function isEndpoint(text: string): boolean {
   const port = endpointPattern.exec(text)?.[2];
   return port !== undefined && Number(port) >= 1 && Number(port) <= maxPort;
@@ -22,7 +22,7 @@ export function hostOf(endpoint: string): string {
 }
 
 /**
- * Whether a host is this machine itself, by the names and addresses that are reserved for it.
+ * Whether a host is this machine, by the reserved names and addresses.
  *
  * @param host an IPv6 address without brackets.
  */
@@ -39,10 +39,10 @@ export function assertEndpoints(field: string, endpoints: readonly string[]): vo
 }
 
 /**
- * Where the HTTP interface of a member is by convention: the port after that of gRPC (7400 and 7401), on the same host.
+ * The conventional HTTP interface of a member: the port after that of gRPC (7400 and 7401), on the same host.
  *
  * @param endpoint a valid `host:port`.
- * @param secure whether the cluster speaks TLS.
+ * @param secure whether the cluster uses TLS.
  */
 export function conventionalHttpEndpoint(endpoint: string, secure: boolean): string {
   const separator = endpoint.lastIndexOf(":");

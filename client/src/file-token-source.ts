@@ -1,6 +1,6 @@
 /**
- * A token from a file that somebody else keeps current, as Kubernetes does. The file is read when a token is first needed,
- * and again when the service refuses it.
+ * A token from a file that another program keeps current, as Kubernetes does. The file is read on first use, and again
+ * when the service refuses the token.
  */
 
 import { readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { isToken } from "./bearer-token.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** Reads the token from the first line of a file that is not empty. */
+/** Reads the token from the first non-empty line of a file. */
 export class FileTokenSource implements TokenSource {
   readonly #file: string;
   #token: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Guards: a write that carries one is executed only while a hold of a lock is live, which the service decides at the very
- * revision of the write. So a holder that was paused, and does not know yet that it lost the lock, changes nothing.
+ * Guards: a guarded write is executed only while a hold of a lock is live; the service decides this at the very
+ * revision of the write. So a paused holder that does not know yet that it has lost the lock changes nothing.
  */
 
 import type { Guard as GuardMessage } from "@quoin/proto";
@@ -18,7 +18,9 @@ export interface Guard {
 
 /** Options of a write that may be guarded. */
 export interface GuardedOptions extends CallOptions {
-  /** The hold that must be live, else ABORTED / FENCED and nothing is written. `handle.guard` is that of a lock handle. */
+  /**
+   * The hold that must be live, else ABORTED / FENCED and nothing is written. A lock handle has it as `handle.guard`.
+   */
   readonly guard?: Guard | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One HTTP request to one member. It uses Node's own HTTP client, because `fetch` cannot be told which authorities to
- * trust. Redirects are not followed: a token is sent to no address but the given ones.
+ * One HTTP request to one member. It uses Node's own HTTP client, because `fetch` does not support custom certificate
+ * authorities. Redirects are not followed: a token is sent only to the given addresses.
  */
 
 import { type IncomingMessage, Agent as PlainAgent, request as requestHttp } from "node:http";
@@ -9,7 +9,7 @@ import type { HttpAnswer } from "./http-failure.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { type TlsOptions, toNodeTls } from "./tls.ts";
 
-/** What is sent. */
+/** The content of a request. */
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path and query, percent-encoded. */
@@ -19,12 +19,12 @@ export interface HttpRequest {
 }
 
 /**
- * More than any answer has: an event of 10 MiB as text, or the sequences of a batch of 1,000,000 events. It bounds what a
- * wrong address makes this side read.
+ * More than any answer has: an event of 10 MiB as text, or the sequences of a batch of 1,000,000 events. It limits how
+ * much this side reads from a wrong address.
  */
 const maxAnswerBytes = 20 * 1_024 * 1_024;
 
-/** How long a connection may take, with its handshake: what takes longer may never come, and another one comes at once. */
+/** The time limit for a connection and its handshake: a slower one may never come, and a new one comes at once. */
 const connectTimeoutMs = 1_000;
 
 /** Keeps connections to members, and sends requests over them. */
@@ -39,7 +39,7 @@ export class HttpExchange {
   }
 
   /**
-   * The answer, whatever its status is.
+   * Returns the answer, whatever its status.
    *
    * @throws QuoinError UNAVAILABLE without one; not executed if the request was certainly not sent.
    */
@@ -52,7 +52,7 @@ export class HttpExchange {
     }
   }
 
-  /** The answer, of which the body is still to come, until the signal aborts. */
+  /** Returns the answer before its body has arrived; the signal aborts both. */
   open(origin: string, { method, path, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const url = new URL(path, origin);
     const options = { method, headers, signal };
@@ -69,7 +69,7 @@ export class HttpExchange {
           return;
         }
         const timer = setTimeout(() => request.destroy(new Error("no connection in time")), connectTimeoutMs);
-        // Nothing is sent before the handshake is done.
+        // Nothing is sent before the end of the handshake.
         socket.once(isPlain ? "connect" : "secureConnect", () => {
           isConnected = true;
           clearTimeout(timer);

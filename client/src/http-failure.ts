@@ -1,9 +1,12 @@
-/** Failures of the HTTP interface as QuoinErrors: their codes are those of gRPC, their reasons the codes of HTTP. */
+/**
+ * Turns failures of the HTTP interface into QuoinErrors: their codes are those of gRPC, their reasons the codes of
+ * HTTP.
+ */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { QuoinError, type QuoinErrorCode } from "./quoin-error.ts";
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -26,7 +29,7 @@ const codesByStatus: ReadonlyMap<number, QuoinErrorCode> = new Map([
   [507, "RESOURCE_EXHAUSTED"],
 ]);
 
-/** Where the status alone says less. */
+/** Reasons whose code the status alone does not show. */
 const codesByReason: ReadonlyMap<string, QuoinErrorCode> = new Map([
   ["FENCED", "ABORTED"],
   ["ALREADY_EXISTS", "ALREADY_EXISTS"],
@@ -34,7 +37,7 @@ const codesByReason: ReadonlyMap<string, QuoinErrorCode> = new Map([
 
 const msPerSecond = 1_000;
 
-/** The error of an answer that is no success: its outcome is certain unless the status says that it is not. */
+/** The error of an unsuccessful answer: its outcome is certain unless the status says that it is unknown. */
 export function failureOf({ status, headers, body }: HttpAnswer, endpoint: string): QuoinError {
   const fields = parseObject(body);
   const error = fields.get("error");
@@ -52,12 +55,12 @@ export function failureOf({ status, headers, body }: HttpAnswer, endpoint: strin
   });
 }
 
-/** Whether another attempt may have another answer. */
+/** Whether a retry may get another answer. */
 export function isPassing({ code, reason }: QuoinError): boolean {
   return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || reason === "TIMEOUT";
 }
 
-/** The fields of a JSON object; none when it is something else, as from a server that is not a member. */
+/** The fields of a JSON object; empty for anything else, as from a server that is not a member. */
 export function parseObject(body: Buffer): ReadonlyMap<string, unknown> {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));

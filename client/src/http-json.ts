@@ -9,13 +9,13 @@ export interface JsonRequest extends Pick<MemberRequest, "path" | "isRepeatable"
   readonly value?: object;
 }
 
-/** What is read at a path. The caller knows its form, because it knows what it has asked for. */
+/** Reads a path. The caller knows the form of the answer from its request. */
 export async function getJson<Message>(members: HttpMembers, path: string, options: HttpCallOptions): Promise<Message> {
   const { body } = await members.request({ method: "GET", path, headers: {}, isRepeatable: true }, options);
   return parseJson(body.toString("utf8"));
 }
 
-/** What a change is answered. The caller knows its form, because it knows what it has asked for. */
+/** Sends a change. The caller knows the form of the answer from its request. */
 export async function sendJson<Message>(
   members: HttpMembers,
   { value, ...request }: JsonRequest,
@@ -29,16 +29,16 @@ export async function sendJson<Message>(
   return parseJson(body.toString("utf8"));
 }
 
-/** @throws QuoinError INTERNAL when the text is no JSON. */
+/** @throws QuoinError INTERNAL if the text is not JSON. */
 export function parseJson<Message>(text: string): Message {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new QuoinError({ code: "INTERNAL", message: "the answer is no JSON", cause });
+    throw new QuoinError({ code: "INTERNAL", message: "the answer is not JSON", cause });
   }
 }
 
-/** A timestamp of the service as Unix time in milliseconds; undefined = there is none. */
+/** A timestamp of the service as Unix time in milliseconds; undefined = none. */
 export function optionalTimeMs(timestamp: string | null): number | undefined {
   return timestamp === null ? undefined : Date.parse(timestamp);
 }

@@ -1,10 +1,10 @@
 /**
- * Requests to the HTTP interface of a cluster: up to four attempts within one deadline, at one member after the other.
+ * Requests to the HTTP interface of a cluster: up to four attempts within one deadline, on one member after the other.
  * Attempts that reach no member do not count.
  *
- * What certainly was not executed is sent again: to the next member, or after the time that a limit asks for. What may
- * have been executed is sent again only where that does no harm, because it only reads or carries an idempotency key.
- * A token that is refused is replaced once.
+ * A request that was certainly not executed is retried: on the next member, or after the pause that a rate limit
+ * requires. A request that may have been executed is retried only if that is safe: if it only reads, or if it has an
+ * idempotency key. A refused token is replaced once.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -18,21 +18,21 @@ import type { Runtime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** What requests of one client share. */
+/** The shared parts of one client's requests. */
 export interface HttpContext {
   /** URLs such as `http://127.0.0.1:7401`, at least one. */
   readonly endpoints: readonly string[];
   readonly tls: TlsOptions | undefined;
   readonly tokens: TokenSource;
   readonly runtime: Runtime;
-  /** Deadline of requests that set none, in milliseconds. */
+  /** Deadline of requests without their own, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /** Options of every request. */
 export type HttpCallOptions = Omit<CallOptions, "requestId">;
 
-/** What is sent, and whether it may be sent again when nobody knows whether it was executed. */
+/** The request, and whether it may be retried if its outcome is unknown. */
 export interface MemberRequest extends HttpRequest {
   readonly isRepeatable: boolean;
 }
@@ -48,7 +48,7 @@ export class HttpMembers {
   readonly #closing = new AbortController();
   #current: number;
 
-  /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for endpoints that are none. */
+  /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for invalid endpoints. */
   constructor(context: HttpContext) {
     for (const endpoint of context.endpoints) {
       const protocol = URL.parse(endpoint)?.protocol;
@@ -69,7 +69,7 @@ export class HttpMembers {
   }
 
   /**
-   * Sends a request until it is decided.
+   * Sends a request until it has a final answer.
    *
    * @throws QuoinError with the outcome over all attempts.
    */
@@ -89,7 +89,7 @@ export class HttpMembers {
       } catch (thrown) {
         let failure = QuoinError.from(thrown);
         if (failure.outcome === "unknown") outcome = "unknown";
-        // Whatever an attempt is refused for: an earlier one may have been executed, or be on its way still.
+        // Whatever the refusal of this attempt: an earlier one may have been executed, or may still arrive.
         let error = failure.with({ outcome });
         if (!isUnreached(failure)) counted += 1;
         if (counted >= maxAttempts || signal?.aborted === true || this.closing.aborted) throw error;
@@ -97,7 +97,7 @@ export class HttpMembers {
           refused = token;
           const missing = await this.#refreshToken(token, failure);
           if (missing === null) continue;
-          // Without another token, this attempt has failed for the reason that there is none.
+          // Without a new token, the reason of this failure is the missing token.
           failure = missing;
           error = failure.with({ outcome });
         }
@@ -109,9 +109,9 @@ export class HttpMembers {
   }
 
   /**
-   * Opens a stream at the member in use, once.
+   * Opens a stream on the current member, without retries.
    *
-   * @throws QuoinError when it is refused, or the member does not answer within the deadline of requests.
+   * @throws QuoinError if it is refused, or the member does not answer within the deadline of requests.
    */
   async stream(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {
     const endpoint = this.#endpoint();
@@ -170,7 +170,7 @@ export class HttpMembers {
     }
   }
 
-  /** Why there is no other token for the next attempt: the refusal, or why none could be fetched; null = there is one. */
+  /** Why there is no new token for the next attempt: the refusal, or the failure to fetch one; null = there is one. */
   async #refreshToken(refused: string, refusal: QuoinError): Promise<QuoinError | null> {
     try {
       return (await this.#context.tokens.refresh(refused)) === undefined ? refusal : null;
@@ -199,7 +199,7 @@ export class HttpMembers {
   }
 
   #endpoint(): string {
-    // The index is kept within the list, of which the constructor requires one at least.
+    // The index is always within the list, and the constructor requires at least one endpoint.
     return this.#context.endpoints[this.#current]!;
   }
 }

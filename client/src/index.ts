@@ -1,4 +1,4 @@
-/** TypeScript SDK of Quoin. Start with createClient; an operation that fails raises a QuoinError. */
+/** TypeScript SDK of Quoin. Start with createClient; a failed operation raises a QuoinError. */
 
 export {
   type AddMemberResult,

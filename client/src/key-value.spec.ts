@@ -78,7 +78,7 @@ describe("KeyValueClient", () => {
     expect(error.message).to.include("revision");
   });
 
-  it("S14: tells an empty value from an absent one", async () => {
+  it("S14: distinguishes an empty value from an absent one", async () => {
     member.scripts.getKey = () => ({ value: new Uint8Array(), modRevision: 5n });
     expect((await client.keyValue.get("n", "k")).value).to.deep.equal(new Uint8Array());
     member.scripts.compareAndSwap = () => ({ success: false, currentExists: true, currentValue: new Uint8Array() });
@@ -179,7 +179,7 @@ describe("KeyValueClient", () => {
     expect(items.map((item) => item.key)).to.deep.equal(["\ufeffk", "k"]);
   });
 
-  it("walks through all pages, each when it is asked for, each as an operation of its own", async () => {
+  it("reads all pages, each on demand, and each as a separate operation", async () => {
     member.scripts.listKeys = ({ pageToken }: ListKeysRequest) =>
       pageToken === "2" ? { nextPageToken: "" } : { nextPageToken: String(Number(pageToken) + 1) };
     let pages = 0;

@@ -1,8 +1,9 @@
 /**
  * Keys and values in namespaces: the KeyValueService of the contract, typed, with counts as numbers.
  *
- * Keys and namespaces are strings without lone surrogates (rule S16); values are bytes, and a string stands for its UTF-8
- * form. Reads are linearizable unless asked otherwise. Every method raises a QuoinError, and says here only what is its own.
+ * Keys and namespaces are strings without lone surrogates (rule S16). Values are bytes; a string is sent as its UTF-8
+ * form. Reads are linearizable by default. Every method raises a QuoinError; the comments list only the errors of the
+ * method itself.
  */
 
 import {
@@ -39,9 +40,9 @@ export type CreateNamespaceResult = Plain<CreateNamespaceResponse>;
 /** Answer of get. */
 export type GetResult = Plain<GetKeyResponse>;
 
-/** What a key was before a change. */
+/** The state of a key before a change. */
 export type PreviousEntry = Omit<KeyEntry, "value"> & {
-  /** Undefined where the answer is that of a repeated attempt and the service does not keep the value any more. */
+  /** Undefined if the answer belongs to a repeated attempt and the service no longer keeps the value. */
   value: Uint8Array | undefined;
 };
 
@@ -57,8 +58,8 @@ export type KeyPage = Plain<ListKeysResponse>;
 /** Answer of compareAndSwap. */
 export type CompareAndSwapResult = Omit<Plain<CompareAndSwapResponse>, "currentValue"> & {
   /**
-   * The key's value now: the new one after success. Undefined when the key does not exist; also where
-   * `currentValueOmitted` says that the answer is that of a repeated attempt and the value is not kept any more.
+   * The current value of the key: the new one after success. Undefined if the key does not exist. Also undefined if
+   * `currentValueOmitted` shows that the answer belongs to a repeated attempt and the value is no longer kept.
    */
   currentValue: Uint8Array | undefined;
 };
@@ -69,7 +70,7 @@ export interface PutOptions extends GuardedOptions {
   readonly ttlSeconds?: number | undefined;
   /** The revision that the key must have; 0 = it must not exist. Otherwise FAILED_PRECONDITION / REVISION_MISMATCH. */
   readonly expectedModRevision?: number | undefined;
-  /** Whether the answer says what the key was before. */
+  /** Whether the answer contains the previous state of the key. */
   readonly returnPrevious?: boolean | undefined;
 }
 
@@ -77,15 +78,15 @@ export interface PutOptions extends GuardedOptions {
 export interface DeleteOptions extends GuardedOptions {
   /** The revision that the key must have, else FAILED_PRECONDITION / REVISION_MISMATCH. */
   readonly expectedModRevision?: number | undefined;
-  /** Whether the answer says what the key was. */
+  /** Whether the answer contains the last state of the key. */
   readonly returnPrevious?: boolean | undefined;
 }
 
 /** Options of a listing. */
 export interface ListOptions extends ReadOptions {
-  /** What the keys must start with; all keys by default. */
+  /** The prefix of the keys; default: all keys. */
   readonly prefix?: string | undefined;
-  /** Most entries of a page, 1 to 1,000. Default 100. */
+  /** Entries per page, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
   /** Whether to leave out the values. */
   readonly keysOnly?: boolean | undefined;
@@ -97,7 +98,7 @@ export interface ListPageOptions extends ListOptions {
   readonly pageToken?: string | undefined;
 }
 
-/** What a key must be to be swapped. With no expectation it must not exist; with both, both must hold. */
+/** The expected state of a key to swap. Without an expectation it must not exist; with both, both must match. */
 export interface CompareAndSwapOptions extends GuardedOptions {
   /** The key must exist with exactly this value, which may be empty. */
   readonly expectedValue?: string | Uint8Array | undefined;
@@ -185,10 +186,11 @@ export class KeyValueClient {
   }
 
   /**
-   * Reads all pages of the keys with a prefix, each when it is asked for. Every page is an operation of its own, with the
-   * whole `timeoutMs`. The pages may be of different revisions; watching from the first page's revision + 1 misses nothing.
+   * Reads all pages of the keys with a prefix, each when it is needed. Every page is a separate operation, with the
+   * whole `timeoutMs`. The pages may have different revisions; a watch from the first page's revision + 1 misses
+   * nothing.
    *
-   * @throws QuoinError as list.
+   * @throws QuoinError like list.
    */
   async *pages(namespace: string, options: Omit<ListOptions, "requestId"> = {}): AsyncGenerator<KeyPage, void, void> {
     let pageToken = "";
@@ -225,7 +227,7 @@ export class KeyValueClient {
   }
 }
 
-/** The answer with an omitted value as undefined, so that it is not taken for an empty one. */
+/** The answer with an omitted value as undefined, so that callers do not read it as an empty value. */
 function withPrevious<Result extends { previous: KeyEntry | undefined; previousValueOmitted: boolean }>(
   result: Result,
 ): Omit<Result, "previous"> & { previous: PreviousEntry | undefined } {

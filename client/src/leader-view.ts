@@ -1,22 +1,21 @@
 /**
- * Who leads, as far as two watches have told: who was proclaimed under the key, and which holds of the lock have ended. The
- * two need not be equally far, because tokens only grow: whoever was proclaimed leads unless its hold, or a later one, has
- * ended.
+ * The leader, from two watches: of the proclamation under the key, and of the ended holds of the lock. The two may have
+ * different positions, because tokens only grow: a proclaimed leader leads unless its hold, or a later one, has ended.
  */
 
 import type { Watch } from "./watch.ts";
 
-/** Whom an election has made leader. */
+/** A leader of an election. */
 export interface Leader {
-  /** What it says about itself, such as its address. */
+  /** Its information about itself, such as its address. */
   readonly value: string;
-  /** Token of its hold: that of a later leader is greater. */
+  /** Token of its hold; a later leader has a greater one. */
   readonly fencingToken: number;
 }
 
-/** Put together from changes. */
+/** A view built from changes. */
 export class LeaderView {
-  /** What stands under the key. */
+  /** The value of the key. */
   proclaimed: Leader | undefined;
   /** The greatest token of a hold that has ended. */
   endedToken: number;
@@ -28,7 +27,7 @@ export class LeaderView {
     this.endedToken = endedToken;
   }
 
-  /** Takes in the changes of a watch until that fails; then the view fails too. */
+  /** Applies the changes of a watch until it fails; then the view fails too. */
   follow<Event>(watch: Watch<Event>, take: (event: Event) => void): void {
     const taken = (async () => {
       for await (const { events } of watch) {
@@ -45,7 +44,7 @@ export class LeaderView {
   /**
    * The leader, now and after each change.
    *
-   * @throws what a watch has failed with.
+   * @throws the error of a failed watch.
    */
   async *leaders(): AsyncGenerator<Leader | undefined, undefined, undefined> {
     for (;;) {

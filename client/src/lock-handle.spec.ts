@@ -50,7 +50,7 @@ describe("LockHandle", function () {
     return member.callsOf(method).map((call) => call.request as { fencingToken: bigint; owner: string });
   }
 
-  it("waits for the lock, and holds it under a random owner that is the same in all of the process", async () => {
+  it("waits for the lock, and holds it under a random owner, which is the same in the whole process", async () => {
     const [one, other] = [await hold(), await hold()];
     expect(one).to.include({ namespace: "n", name: "l", token: 7, deadlineMs: runtime.nowMs + ttlMs, isHeld: true });
     expect(one.guard).to.deep.equal({ lockName: "l", fencingToken: 7 });
@@ -59,7 +59,7 @@ describe("LockHandle", function () {
     expect(requests("acquireLock")[0]).to.deep.include({ owner: one.owner, waitMs: 30_000n, fencingToken: 0n });
   });
 
-  it("is not there when others hold the lock for all of the wait", async () => {
+  it("is not created if others hold the lock for the whole wait", async () => {
     member.scripts.acquireLock = () => ({ acquired: false, holder: { owner: "somebody" }, state: LockState.HELD });
     const error = await failure(client.locks.hold("n", "l", { waitMs: 0 }));
     expect(error).to.include({ code: "FAILED_PRECONDITION", reason: "NOT_ACQUIRED", outcome: "not-executed" });
@@ -76,10 +76,10 @@ describe("LockHandle", function () {
       expect(requests("acquireLock").at(-1)).to.deep.include({ fencingToken: 7n, owner: handle.owner, waitMs: 0n });
     }
     const ids = member.calls.map((call) => call.requestId[0]);
-    expect(new Set(ids), "each renewal is a request of its own").to.have.property("size", ids.length);
+    expect(new Set(ids), "each renewal is a separate request").to.have.property("size", ids.length);
   });
 
-  it("S30: goes on asking while there is no leader, with one request id, and is renewed when there is one", async () => {
+  it("S30: repeats its request while there is no leader, with one request id, and is renewed as soon as there is one", async () => {
     const handle = await hold();
     member.scripts.acquireLock = () => (member.calls.length <= 20 ? refuse(noLeader) : granted(7n));
     runtime.advance(ttlMs / 3);
@@ -99,7 +99,7 @@ describe("LockHandle", function () {
     };
     const aborted = once(handle.signal, "abort");
     runtime.advance(ttlMs / 3);
-    // Between the rounds of tries, when another one and the end are planned, time passes as it would by itself.
+    // Between two rounds of tries, with timers for the next round and the end, time passes as usual.
     await until("the loss", () => {
       if (runtime.timers > 1) runtime.advance(runtime.nextTimerMs ?? 0);
       return losses.length > 0;
@@ -134,19 +134,19 @@ describe("LockHandle", function () {
   });
 
   for (const reason of ["LOCK_LOST", "NOT_LOCK_HOLDER"] as const) {
-    it(`is lost at once when a renewal is refused as ${reason}`, async () => {
+    it(`is lost at once if a renewal is refused as ${reason}`, async () => {
       const handle = await hold();
       member.scripts.acquireLock = () => refuse({ code: "FAILED_PRECONDITION", reason });
       runtime.advance(ttlMs / 3);
       await until("the loss", () => losses.length > 0);
       expect(handle.signal.aborted).to.equal(true);
-      expect(runtime.nextTimerMs, "nothing more is planned").to.equal(undefined);
+      expect(runtime.nextTimerMs, "no timer is left").to.equal(undefined);
       expect(await handle.release(), "there is nothing to give back").to.equal(false);
       expect(requests("releaseLock")).to.have.length(0);
     });
   }
 
-  it("outlives renewals that are refused for a while", async () => {
+  it("survives renewals that are refused for a while", async () => {
     const handle = await hold();
     const refusals: Refusal[] = [
       { code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" },
@@ -168,7 +168,7 @@ describe("LockHandle", function () {
     expect(losses).to.deep.equal([]);
   });
 
-  it("does not ask again when it may not, and is lost at its deadline", async () => {
+  it("does not retry an unretryable refusal, and is lost at its deadline", async () => {
     const handle = await hold();
     member.scripts.acquireLock = () => refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" });
     runtime.advance(ttlMs / 3);
@@ -184,7 +184,7 @@ describe("LockHandle", function () {
   });
 
   describe("release", () => {
-    it("gives the lock back by its token, once, and ends the renewals", async () => {
+    it("releases the lock by its token, once, and ends the renewals", async () => {
       const handle = await hold();
       expect(await Promise.all([handle.release(), handle.release()])).to.deep.equal([true, true]);
       expect(await handle.release()).to.equal(true);
@@ -196,7 +196,7 @@ describe("LockHandle", function () {
       expect(losses).to.deep.equal([]);
     });
 
-    it("tells when the hold was over already, and emits the loss", async () => {
+    it("reports if the hold had already ended, and emits the loss", async () => {
       const handle = await hold();
       member.scripts.releaseLock = () => refuse({ code: "FAILED_PRECONDITION", reason: "NOT_LOCK_HOLDER" });
       expect(await handle.release()).to.equal(false);
@@ -208,7 +208,7 @@ describe("LockHandle", function () {
       const handle = await hold();
       member.scripts.releaseLock = () => refuse(noLeader);
       expect((await failure(handle.release())).reason).to.equal("NO_LEADER");
-      expect(handle.isHeld, "it is not renewed any more").to.equal(false);
+      expect(handle.isHeld, "it is no longer renewed").to.equal(false);
       member.scripts.releaseLock = () => ({ released: true });
       expect(await handle.release()).to.equal(true);
       const ids = member.callsOf("releaseLock").map((call) => call.requestId[0]);
@@ -242,12 +242,12 @@ describe("LockHandle", function () {
   });
 
   describe("withLock", () => {
-    it("returns what the work returns, and gives the lock back", async () => {
+    it("returns what the work returns, and releases the lock", async () => {
       expect(await client.locks.withLock("n", "l", ({ token }) => token + 1)).to.equal(8);
       expect(requests("releaseLock")).to.have.length(1);
     });
 
-    it("throws what the work throws, and gives the lock back", async () => {
+    it("throws what the work throws, and releases the lock", async () => {
       const problem = new Error("no luck");
       const work = client.locks.withLock("n", "l", () => Promise.reject(problem));
       expect(await work.catch((error: unknown) => error)).to.equal(problem);
@@ -260,13 +260,13 @@ describe("LockHandle", function () {
       const work = client.locks.withLock("n", "l", async (handle) => {
         runtime.advance(ttlMs / 3);
         await until("the loss", () => handle.signal.aborted);
-        return "nobody may take this for a result under the lock";
+        return "this is not a result under the lock";
       });
       expect((await failure(work)).reason).to.equal("LOCK_LOST");
     });
   });
 
-  it("does not keep a process alive that has nothing else to do", async () => {
+  it("does not keep an otherwise idle process alive", async () => {
     const index = new URL("./index.ts", import.meta.url).href;
     const program = `
       import { createClient } from ${JSON.stringify(index)};

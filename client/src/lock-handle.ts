@@ -1,10 +1,10 @@
 /**
- * A hold of a lock that keeps itself alive.
+ * A hold of a lock that renews itself.
  *
- * It is renewed when a third of its life has passed, and for want of an answer again and again, at other members too, until
- * its deadline: that no leader can be found ends no hold before its time (rule S30). The deadline errs early (rule S23), so
- * that whoever looks at the handle knows of the loss before anybody else gets the lock. A process that stands still learns
- * of it late all the same: what must not happen then is to be guarded, by `guard` or by comparing `token`.
+ * It is renewed after a third of its life. Without an answer it is retried until its deadline, also on other members: a
+ * missing leader never ends a hold before its time (rule S30). The deadline errs early (rule S23), so a user of the
+ * handle sees the loss before another client gets the lock. A paused process still sees it late: it must guard
+ * everything that must not happen then, by `guard` or by comparing `token`.
  *
  * No timer of a handle keeps the process alive.
  */
@@ -17,7 +17,7 @@ import type { CallOptions, Persistence } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Options of a hold that is kept. */
+/** Options of a hold that is renewed. */
 export interface HoldOptions extends AcquireOptions {
   /** Label of the holder, at most 256 bytes. Default: random, the same for all holds of this process. */
   readonly owner?: string | undefined;
@@ -27,36 +27,38 @@ export interface HoldOptions extends AcquireOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a handle is made of. */
+/** The parts of a handle. */
 export interface HandleParts {
   readonly runtime: Runtime;
   readonly held: { readonly namespace: string; readonly name: string; readonly owner: string };
   readonly grant: Grant;
   /** Renews the hold with this token. */
   readonly renew: (fencingToken: number, call: CallOptions, persistence: Persistence) => Promise<Grant>;
-  /** Gives the hold with this token back. */
+  /** Releases the hold with this token. */
   readonly release: (fencingToken: number, call: CallOptions) => Promise<void>;
 }
 
-/** Labels the holds of this process, so that whoever describes a lock can tell its holders apart. */
+/** The label of the holds of this process, so that the description of a lock shows different holders. */
 const processOwner = randomUUID();
 
-/** As long as a hold lasts by default: if its holder died, it is over by then. */
+/** The default life of a hold: if its holder died, the hold has ended by then. */
 const defaultWaitMs = 30_000;
 
-/** Part of its life after which a hold is renewed: two thirds are left for tries. */
+/** Part of its life after which a hold is renewed: two thirds are left for retries. */
 const renewAt = 1 / 3;
 
-/** Part of the remaining life that one member may take to answer a renewal: others must have their turn too. */
+/** Part of the remaining life that one member has to answer a renewal: others must have their turn too. */
 const attemptShare = 1 / 4;
 
-/** The least that a member may take for it, in milliseconds: less would give up members that are only a little slow. */
+/** The minimum time for one member, in milliseconds: less would abandon members that are only a little slow. */
 const attemptTimeoutMinMs = 250;
 
-/** Pause before a renewal that was refused is tried again, in milliseconds: the deadline comes nearer, and the tries with it. */
+/**
+ * Minimum pause before a refused renewal is retried, in milliseconds. Retries come faster as the deadline comes nearer.
+ */
 const renewalPauseMinMs = 100;
 
-/** Reasons that say for certain that the hold is over. */
+/** Reasons that show for certain that the hold has ended. */
 const lossReasons: ReadonlySet<string> = new Set([
   "LOCK_LOST",
   "NOT_LOCK_HOLDER",
@@ -64,11 +66,11 @@ const lossReasons: ReadonlySet<string> = new Set([
   "NAMESPACE_NOT_FOUND",
 ]);
 
-/** A hold of an exclusive lock. It emits `lost`, once, when the hold ended without having been released. */
+/** A hold of an exclusive lock. It emits `lost`, once, if the hold ended without a release. */
 export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> implements AsyncDisposable {
   readonly namespace: string;
   readonly name: string;
-  /** Label under which the lock is held. */
+  /** Label of the hold. */
   readonly owner: string;
   readonly #parts: HandleParts;
   readonly #loss = new AbortController();
@@ -97,57 +99,57 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     return this.#grant.fencingToken;
   }
 
-  /** When the hold ends unless it is renewed, on the runtime's clock, which is `performance.now()`. */
+  /** When the hold ends without renewal, on the runtime's clock, which is `performance.now()`. */
   get deadlineMs(): number {
     return this.#grant.deadlineMs;
   }
 
-  /** How long the hold still lasts unless it is renewed, in milliseconds; 0 = it is over. */
+  /** The remaining time of the hold without renewal, in milliseconds; 0 = it has ended. */
   get remainingMs(): number {
     return this.#isOver ? 0 : Math.max(0, this.#grant.deadlineMs - this.#parts.runtime.monotonicMs());
   }
 
-  /** Whether the lock is certainly held at this moment. */
+  /** Whether the lock is certainly held now. */
   get isHeld(): boolean {
     return this.remainingMs > 0;
   }
 
-  /** Aborts when the hold is lost, with the error as its reason. Releasing does not abort it. */
+  /** Aborts when the hold is lost, with the error as its reason. A release does not abort it. */
   get signal(): AbortSignal {
     return this.#loss.signal;
   }
 
-  /** Makes a write count only while this hold is live: `client.keyValue.put(…, { guard: handle.guard })`. */
+  /** Makes a write take effect only while this hold is live: `client.keyValue.put(…, { guard: handle.guard })`. */
   get guard(): Guard {
     return { lockName: this.name, fencingToken: this.token };
   }
 
   /**
-   * Gives the lock back; who waits gets it at once. Calling it again does nothing more.
+   * Releases the lock; the next waiter gets it at once. Further calls do nothing.
    *
    * @returns whether the lock was held until then.
-   * @throws QuoinError when no member answers; the hold is not renewed any more, and release may be called again.
+   * @throws QuoinError if no member answers; the hold is no longer renewed, and release may be called again.
    */
   release(options: Omit<CallOptions, "requestId"> = {}): Promise<boolean> {
     this.#released ??= this.#giveBack(options);
     return this.#released;
   }
 
-  /** Gives the lock back at the end of an `await using`. If no member answers, the hold ends at its deadline. */
+  /** Releases the lock at the end of an `await using`. If no member answers, the hold ends at its deadline. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.release();
     } catch (error) {
-      // What was done under the lock is done: that others wait a little longer must not make it a failure.
+      // The work under the lock is done; a longer wait of others must not make it a failure.
       if (!(error instanceof QuoinError)) throw error;
     }
   }
 
   /**
-   * Changes the hold when no renewal is under way; the next renewal follows from what it is then.
+   * Changes the hold when no renewal is in progress; the next renewal uses the changed hold.
    *
-   * @param change gets the time that is left; what it returns is the hold from now on.
-   * @throws QuoinError of the change; FAILED_PRECONDITION / LOCK_LOST when the hold is over.
+   * @param change gets the remaining time, and returns the changed hold.
+   * @throws QuoinError of the change; FAILED_PRECONDITION / LOCK_LOST if the hold has ended.
    */
   protected async change(change: (call: CallOptions, persistence: Persistence) => Promise<Grant>): Promise<void> {
     const changed = this.#lastChange.then(() => this.#changeNow(change));
@@ -166,7 +168,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       const error = QuoinError.from(thrown);
       this.#lastFailure = error;
       if (!this.#isOver && lossReasons.has(error.reason)) this.#lose(error);
-      // Whoever may not do this will not be allowed to by asking again. The hold lasts until its deadline.
+      // A retry cannot help a caller without rights. The hold lasts until its deadline.
       if (error.code !== "PERMISSION_DENIED") this.#planRenewal();
       throw error;
     }
@@ -183,7 +185,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       const renewed = this.change(({ timeoutMs }, persistence) =>
         this.#parts.renew(this.token, { timeoutMs, signal: this.#end.signal }, persistence),
       );
-      // It is tried again until the deadline, and the loss then tells the last failure.
+      // It is retried until the deadline; the loss then reports the last failure.
       renewed.catch(() => undefined);
     });
   }
@@ -202,7 +204,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   #tellLoss(cause: QuoinError | undefined): void {
     const error = this.#lossError(cause);
     this.#loss.abort(error);
-    // On its own, so that what a listener throws is its own as well.
+    // In a microtask, so that an error of a listener does not affect this code.
     queueMicrotask(() => this.emit("lost", error));
   }
 
@@ -216,7 +218,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   async #giveBack(options: Omit<CallOptions, "requestId">): Promise<boolean> {
     if (this.signal.aborted) return false;
     this.#stop();
-    // A change that is under way may give the hold another token.
+    // A change in progress may give the hold another token.
     await this.#lastChange;
     try {
       await this.#parts.release(this.token, { ...options, requestId: this.#releaseId });
@@ -236,7 +238,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       code: "FAILED_PRECONDITION",
       reason: "LOCK_LOST",
       outcome: "not-executed",
-      message: `the hold of lock ${this.name} with token ${this.token} is over: ${why}`,
+      message: `the hold of lock ${this.name} with token ${this.token} has ended: ${why}`,
       details: new Map([
         ["lock", this.name],
         ["fencing_token", String(this.token)],
@@ -247,9 +249,9 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
 }
 
 /**
- * Does work under a hold, and gives the hold back whatever comes of it.
+ * Runs work under a hold, and always releases the hold.
  *
- * @throws what the work throws; FAILED_PRECONDITION / LOCK_LOST when the hold was over before the work was.
+ * @throws the error of the work; FAILED_PRECONDITION / LOCK_LOST if the hold ended before the work.
  */
 export async function withHandle<Handle extends LockHandle, Result>(
   handle: Handle,
@@ -265,14 +267,14 @@ export async function withHandle<Handle extends LockHandle, Result>(
   return result;
 }
 
-/** The options of a request for a hold that is kept. */
+/** The options of a request for a renewed hold. */
 export function holdOptions(options: HoldOptions): HoldOptions & { readonly owner: string } {
   return { ...options, owner: options.owner ?? processOwner, waitMs: options.waitMs ?? defaultWaitMs };
 }
 
 /** The error of a wait in which the lock was never free. */
 export function notAcquired(name: string, holder: { readonly owner: string } | undefined): QuoinError {
-  const who = holder === undefined ? "nobody may hold it yet" : `${holder.owner} holds it`;
+  const who = holder === undefined ? "its lock delay has not ended" : `${holder.owner} holds it`;
   return new QuoinError({
     code: "FAILED_PRECONDITION",
     reason: "NOT_ACQUIRED",

@@ -1,4 +1,4 @@
-/** Locks of both kinds as the SDK hands them out, with enums by their names and counts as numbers. */
+/** Locks of both kinds in the form of the SDK: enums by name, and counts as numbers. */
 
 import { enumName, type LockHold as LockHoldMessage, LockState as LockStateNumber, RWMode } from "@quoin/proto";
 import type { Execution } from "./operation.ts";
@@ -7,10 +7,10 @@ import { type Plain, toPlain } from "./plain-message.ts";
 import { int64Field, textField } from "./request-field.ts";
 import type { UnaryMethod } from "./unary-call.ts";
 
-/** What a lock is doing; a number in decimal when this client is too old to know it. */
+/** The state of a lock; a decimal number if this client is too old to know it. */
 export type LockState = "FREE" | "HELD" | "READ_HELD" | "WRITE_HELD" | "COOLDOWN" | (string & {});
 
-/** Kind of a hold on a read-write lock: shared by any number of holders, or one's own. */
+/** Mode of a hold on a read-write lock: shared by any number of holders, or exclusive. */
 export type LockMode = "READ" | "WRITE";
 
 /** One live hold of an exclusive lock. */
@@ -21,7 +21,7 @@ export type ReadWriteLockHold = LockHold & { mode: LockMode };
 
 /** Options of the creation of a lock. */
 export interface CreateLockOptions extends CallOptions {
-  /** How long a hold lasts that is not renewed and does not say it itself, in seconds, 1 to 86,400. Default 30. */
+  /** How long a hold lasts without renewal and without its own ttl, in seconds, 1 to 86,400. Default 30. */
   readonly ttlSeconds?: number | undefined;
   /** Seconds that must pass after an expired or forced hold before the next exclusive one, 0 to 60. Default 0. */
   readonly lockDelaySeconds?: number | undefined;
@@ -29,13 +29,13 @@ export interface CreateLockOptions extends CallOptions {
 
 /** Options of a request for a lock. */
 export interface AcquireOptions extends CallOptions {
-  /** How long the hold lasts unless it is renewed, in seconds from the grant, 1 to 86,400. Default: the lock's own. */
+  /** How long the hold lasts without renewal, in seconds from the grant, 1 to 86,400. Default: that of the lock. */
   readonly ttlSeconds?: number | undefined;
   /** Label of the holder, at most 256 bytes. Default: the subject of the token. */
   readonly owner?: string | undefined;
   /**
-   * How long to wait while others hold the lock, in milliseconds, to which `timeoutMs` is added: at most an hour together.
-   * Default 0 = try once. A wait survives the loss of members, and keeps its place in the queue.
+   * How long to wait while others hold the lock, in milliseconds; together with `timeoutMs` at most an hour. Default 0
+   * = try once. A wait survives the loss of members, and keeps its place in the queue.
    */
   readonly waitMs?: number | undefined;
 }
@@ -47,35 +47,35 @@ export type RenewOptions = Omit<AcquireOptions, "waitMs">;
 export interface ReleaseLockOptions extends CallOptions {
   /** Token of the hold. Default: the hold of the caller's subject and `owner`. */
   readonly fencingToken?: number | undefined;
-  /** Label of the holder, as it was given to acquire. Default: the subject of the token. */
+  /** Label of the holder, as given to acquire. Default: the subject of the token. */
   readonly owner?: string | undefined;
 }
 
 /** Options of a release by force. */
 export interface ForceReleaseOptions extends CallOptions {
-  /** Only if the hold with this token is still live. Default: whatever hold there is. */
+  /** Only if the hold with this token is still live. Default: any hold. */
   readonly fencingToken?: number | undefined;
   /** Why, for the record; at most 256 bytes. */
   readonly reason?: string | undefined;
 }
 
-/** A hold as it was granted. */
+/** A granted hold. */
 export interface Grant {
   readonly fencingToken: number;
   readonly ttlSeconds: number;
-  /** When it ends unless it is renewed, on the runtime's clock; early rather than late (rule S23). */
+  /** When it ends without renewal, on the runtime's clock; it errs early (rule S23). */
   readonly deadlineMs: number;
 }
 
-/** Tries as often as the deadline allows, because giving up would cost the place in the queue. */
+/** Retries as often as the deadline allows, because giving up would lose the place in the queue. */
 const waitingPersistence: Persistence = { maxAttempts: Number.POSITIVE_INFINITY };
 
-/** The lock that a request is about. */
+/** The lock of a request. */
 export function lockTarget(namespace: string, name: string): { namespace: string; name: string } {
   return { namespace: textField("namespace", namespace), name: textField("name", name) };
 }
 
-/** Fields that the creations of both kinds of locks have. */
+/** The common fields for creating both kinds of locks. */
 export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateLockOptions) {
   return {
     ttlSeconds: int64Field("ttl_seconds", ttlSeconds),
@@ -83,7 +83,7 @@ export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateL
   };
 }
 
-/** Fields that the acquisitions of both kinds of locks have. */
+/** The common fields for acquiring both kinds of locks. */
 export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: AcquireOptions, fencingToken: number) {
   return {
     ttlSeconds: int64Field("ttl_seconds", ttlSeconds),
@@ -93,14 +93,14 @@ export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: Ac
   };
 }
 
-/** Fields that the releases of both kinds of locks have. */
+/** The common fields for releasing both kinds of locks. */
 export function releaseFields({ fencingToken = 0, owner = "" }: ReleaseLockOptions) {
   return { owner: textField("owner", owner), fencingToken: int64Field("fencing_token", fencingToken) };
 }
 
 /**
- * Asks for a lock. A request that waits is repeated with its request id until its time is over, whatever happens to
- * members: so it keeps its place, and what was granted meanwhile is not granted twice (rule S24).
+ * Requests a lock. A waiting request is repeated with its request id until its time is up, whatever happens to members.
+ * So it keeps its place, and no hold is granted twice (rule S24).
  */
 export function executeAcquisition<Request, Response>(
   context: OperationContext,
@@ -113,7 +113,7 @@ export function executeAcquisition<Request, Response>(
   return execute(context, method, request, { ...options, timeoutMs: waitMs + timeoutMs }, waitingPersistence);
 }
 
-/** What was granted, by an answer that says so. */
+/** The grant in a successful answer. */
 export function grantOf({
   message,
   attemptStartMs,
@@ -144,7 +144,7 @@ export function readWriteHold(hold: LockHoldMessage): ReadWriteLockHold {
   return { ...exclusiveHold(hold), mode: modeName(hold.mode) };
 }
 
-/** The name of a mode that a read-write lock's hold has. */
+/** The mode name of a read-write lock's hold. */
 export function modeName(mode: RWMode): LockMode {
   return mode === RWMode.WRITE ? "WRITE" : "READ";
 }

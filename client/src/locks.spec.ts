@@ -104,7 +104,7 @@ describe("LockClient", () => {
     expect(deadlineMs).to.equal(startMs + 75 + 1_000);
   });
 
-  it("tells who is in the way", async () => {
+  it("reports the holder that is in the way", async () => {
     member.scripts.acquireLock = () => ({ acquired: false, holder: hold, queueLength: 3, state: LockState.HELD });
     expect(await client.locks.acquire("n", "l")).to.deep.include({
       acquired: false,
@@ -114,7 +114,7 @@ describe("LockClient", () => {
     });
   });
 
-  it("S24: repeats a request that waits with its request id and its very bytes, as long as it waits", async () => {
+  it("S24: repeats a request that waits with its request id and identical bytes, as long as it waits", async () => {
     const grant = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n };
     const lost: Refusal = { code: "UNAVAILABLE", reason: "LEADER_CHANGED", outcome: "unknown" };
     member.scripts.acquireLock = () => (member.calls.length <= 12 ? refuse(lost) : grant);
@@ -128,7 +128,7 @@ describe("LockClient", () => {
     expect(new Set(encoded)).to.have.property("size", 1);
   });
 
-  it("gives up a wait when its time and the operation's are over, and one that does not wait after four attempts", async () => {
+  it("gives up a wait after its time and the operation's, and a request without a wait after four attempts", async () => {
     member.scripts.acquireLock = () => refuse(noLeader);
     const startMs = runtime.nowMs;
     expect((await failure(client.locks.acquire("n", "l", { waitMs: 10_000, timeoutMs: 2_000 }))).reason).to.equal(
@@ -187,7 +187,7 @@ describe("LockClient", () => {
     expect(request()).to.deep.include({ guard: sent });
   });
 
-  it("S16, S17: refuses what the wire cannot carry, with the field's name, before anything is sent", async () => {
+  it("S16, S17: refuses values beyond the range of the protocol, with the field's name, before it sends anything", async () => {
     const { locks, keyValue } = client;
     for (const [work, field] of [
       [locks.create("\ud800", "l"), "namespace"],

@@ -1,9 +1,9 @@
 /**
- * Exclusive locks: the first half of the LockService, typed, and handles that keep a hold alive.
+ * Exclusive locks: the first half of the LockService, typed, and handles that renew a hold.
  *
- * `hold` and `withLock` are what applications need; the other methods are single operations. A lock exists once it was
- * created, and is never deleted. Every method raises a QuoinError, and says here only what is its own; all but create raise
- * NOT_FOUND / LOCK_NOT_FOUND.
+ * Applications need `hold` and `withLock`; the other methods are single operations. A lock exists once it was created,
+ * and is never deleted. Every method raises a QuoinError; the comments list only the errors of the method itself. All
+ * except create raise NOT_FOUND / LOCK_NOT_FOUND.
  */
 
 import {
@@ -51,16 +51,16 @@ export type CreateLockResult = Plain<CreateLockResponse>;
 /** Answer of describe. */
 export type DescribeLockResult = Omit<Plain<DescribeLockResponse>, "state" | "holder"> & {
   state: LockState;
-  /** Undefined = nobody holds it. */
+  /** Undefined = no holder. */
   holder: LockHold | undefined;
 };
 
 /** Answer of acquire. */
 export type AcquireLockResult = Omit<Plain<AcquireLockResponse>, "state" | "holder"> & {
   state: LockState;
-  /** The caller's hold if it was acquired, else the one in the way; undefined = nobody holds it (the state is COOLDOWN). */
+  /** The caller's hold if it was acquired, else the one in the way; undefined = no holder (the state is COOLDOWN). */
   holder: LockHold | undefined;
-  /** When the hold ends unless it is renewed, on the runtime's clock; undefined = not acquired. */
+  /** When the hold ends without renewal, on the runtime's clock; undefined = not acquired. */
   deadlineMs: number | undefined;
 };
 
@@ -70,7 +70,7 @@ export type ForceReleaseResult = Omit<Plain<ForceReleaseLockResponse>, "previous
   previous: LockHold | undefined;
 };
 
-/** Asks for exclusive locks, and keeps them. */
+/** Acquires exclusive locks, and renews them. */
 export class LockClient {
   readonly #context: OperationContext;
 
@@ -79,7 +79,7 @@ export class LockClient {
   }
 
   /**
-   * Creates a lock of 1 to 256 bytes, which is free at first.
+   * Creates a lock with a name of 1 to 256 bytes. It starts free.
    *
    * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
@@ -96,8 +96,8 @@ export class LockClient {
   }
 
   /**
-   * Asks for a lock, once or for as long as `waitMs`. That others hold it is an answer with `acquired: false`, no error.
-   * The hold ends by itself unless it is renewed.
+   * Requests a lock, once or for as long as `waitMs`. If others hold it, the answer has `acquired: false`; that is not
+   * an error. The hold ends by itself without renewal.
    */
   async acquire(namespace: string, name: string, options: AcquireOptions = {}): Promise<AcquireLockResult> {
     return acquireResult(await this.#acquire(namespace, name, options));
@@ -106,7 +106,7 @@ export class LockClient {
   /**
    * Renews a hold: it lasts for `ttlSeconds` from now.
    *
-   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST when it has ended, NOT_LOCK_HOLDER when it is not the caller's.
+   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST if it has ended, NOT_LOCK_HOLDER if it is not the caller's.
    */
   async renew(
     namespace: string,
@@ -119,9 +119,9 @@ export class LockClient {
   }
 
   /**
-   * Gives a lock back; who waits gets it at once.
+   * Releases a lock; the next waiter gets it at once.
    *
-   * @throws QuoinError FAILED_PRECONDITION / NOT_LOCK_HOLDER when nobody or somebody else holds it.
+   * @throws QuoinError FAILED_PRECONDITION / NOT_LOCK_HOLDER if the caller does not hold it.
    */
   async release(
     namespace: string,
@@ -132,7 +132,10 @@ export class LockClient {
     return toPlain((await execute(this.#context, releaseLockMethod, request, options)).message);
   }
 
-  /** Takes a lock away from its holder. Needs the access `admin`. That nobody holds it is `released: false`, no error. */
+  /**
+   * Takes a lock from its holder. Needs the access `admin`. Without a holder, `released` is false; that is not an
+   * error.
+   */
   async forceRelease(namespace: string, name: string, options: ForceReleaseOptions = {}): Promise<ForceReleaseResult> {
     const message = await forceRelease(this.#context, { namespace, name, rw: false }, options);
     const { previous } = message;
@@ -140,9 +143,9 @@ export class LockClient {
   }
 
   /**
-   * Acquires a lock and keeps it: the handle renews the hold until it is released or lost.
+   * Acquires a lock and renews it: the handle renews the hold until it is released or lost.
    *
-   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED when others held it for all of `waitMs`.
+   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others held it for all of `waitMs`.
    */
   async hold(namespace: string, name: string, options: HoldOptions = {}): Promise<LockHandle> {
     const asked = holdOptions(options);
@@ -164,11 +167,12 @@ export class LockClient {
   }
 
   /**
-   * Does work while holding a lock, and gives it back.
+   * Runs work while holding a lock, and releases it.
    *
-   * @param work gets the handle, of which the signal aborts when the hold is lost.
-   * @returns what the work returns.
-   * @throws QuoinError as hold; FAILED_PRECONDITION / LOCK_LOST when the work ended after the hold; what the work throws.
+   * @param work gets the handle, whose signal aborts when the hold is lost.
+   * @returns the result of the work.
+   * @throws QuoinError like hold; FAILED_PRECONDITION / LOCK_LOST if the hold ended before the work; the error of the
+   * work.
    */
   async withLock<Result>(
     namespace: string,
@@ -195,7 +199,7 @@ export class LockClient {
   }
 }
 
-/** Takes a lock of either kind away from its holders. */
+/** Takes a lock of either kind from its holders. */
 export async function forceRelease(
   context: OperationContext,
   { namespace, name, rw }: { readonly namespace: string; readonly name: string; readonly rw: boolean },

@@ -16,7 +16,7 @@ function split(body: Uint8Array, delimiter: Uint8Array): Buffer[] {
 }
 
 describe("the body of a batch", () => {
-  it("is what its payloads are split from, whatever they are", () => {
+  it("splits into its payloads, whatever they are", () => {
     const payload = fc.oneof(
       fc.uint8Array({ maxLength: 5 }),
       fc.string().map(Buffer.from),
@@ -31,7 +31,7 @@ describe("the body of a batch", () => {
     );
   });
 
-  it("is no larger than its only payload, whatever that holds", () => {
+  it("is no larger than its only payload, whatever that contains", () => {
     for (const payload of [Buffer.from("a"), Buffer.from("a\n"), Buffer.from("\n")]) {
       const { body, delimiter } = joinPayloads([payload]);
       expect([...split(body, delimiter)].map(String)).to.deep.equal([String(payload)]);
@@ -39,7 +39,7 @@ describe("the body of a batch", () => {
     }
   });
 
-  it("has a newline between texts of one line, for whoever looks at it", () => {
+  it("has a newline between texts of one line, so that a person can read it", () => {
     const { body, delimiter } = joinPayloads([Buffer.from("a"), Buffer.from("")]);
     expect([String(body), percentEncoded(delimiter)]).to.deep.equal(["a\n\n", "%0A"]);
   });

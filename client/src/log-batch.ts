@@ -1,19 +1,19 @@
-/** The body of a batch: payloads with a delimiter between them that none of them has. */
+/** The body of a batch: payloads, and between them a delimiter that none of them contains. */
 
 import { randomBytes } from "node:crypto";
 
 const newline = Buffer.from("\n");
 const randomDelimiterBytes = 24;
 
-/** Payloads as one body, and what separates them. */
+/** Payloads as one body, and their delimiter. */
 export interface BatchBody {
   readonly body: Uint8Array;
   readonly delimiter: Uint8Array;
 }
 
 /**
- * Joins payloads, with a newline if they have none, else with random bytes. The delimiter also ends an empty payload at the
- * end, which would be lost without it; any other payload there takes no more than its own bytes.
+ * Joins payloads, with a newline if none contains one, else with random bytes. The delimiter also ends an empty last
+ * payload, which would otherwise be lost; any other last payload has none.
  */
 export function joinPayloads(payloads: readonly Uint8Array[]): BatchBody {
   let delimiter: Uint8Array = newline;
@@ -22,7 +22,7 @@ export function joinPayloads(payloads: readonly Uint8Array[]): BatchBody {
   for (;;) {
     const parts = payloads.flatMap((payload, at) => (at < delimiters ? [payload, delimiter] : [payload]));
     const body = Buffer.concat(parts);
-    // Counted over the joined bytes: a delimiter might also come about where a payload ends.
+    // Counted in the joined bytes: a delimiter might also appear across the end of a payload.
     if (occurrences(body, delimiter) === delimiters && !payloads.some((payload) => holds(payload, delimiter))) {
       return { body, delimiter };
     }
@@ -30,7 +30,7 @@ export function joinPayloads(payloads: readonly Uint8Array[]): BatchBody {
   }
 }
 
-/** Bytes as a query has them. */
+/** Bytes in the form of a query. */
 export function percentEncoded(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join("");
 }

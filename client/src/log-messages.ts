@@ -1,4 +1,4 @@
-/** Event logs and their events: as the wire has them, and as the SDK does. */
+/** Event logs and their events, on the wire and in the SDK. */
 
 import { parseJson } from "./http-json.ts";
 
@@ -6,9 +6,9 @@ import { parseJson } from "./http-json.ts";
 export interface LogInfo {
   readonly logId: string;
   readonly name: string;
-  /** Within which the name is unique. Users see logs of their namespaces only. */
+  /** Its name is unique within this namespace. Users see only logs of their namespaces. */
   readonly namespace: string;
-  /** Of the oldest event that is kept, or of the next one if there is none. */
+  /** Sequence of the oldest kept event, or of the next one if there is none. */
   readonly firstSequence: number;
   /** 0 = nothing was ever appended. */
   readonly lastSequence: number;
@@ -21,13 +21,13 @@ export interface LogInfo {
   readonly settings: LogSettings;
 }
 
-/** Settings of a log. In requests undefined is left as it is, and null is set no more. */
+/** Settings of a log. In requests, undefined = unchanged, and null = removed. */
 export interface LogSettings {
-  /** For how long keys of events are remembered, in seconds; 0 = not at all; null = as the cluster says. */
+  /** How long keys of events are remembered, in seconds; 0 = not at all; null = the cluster's default. */
   readonly duplicateWindowSeconds?: number | null | undefined;
-  /** Events that are older are removed, in seconds; null = none are. */
+  /** Older events are removed, in seconds; null = no limit. */
   readonly retentionMaxAgeSeconds?: number | null | undefined;
-  /** The oldest events beyond so many bytes are removed; null = none are. */
+  /** The oldest events beyond this many bytes are removed; null = no limit. */
   readonly retentionMaxBytes?: number | null | undefined;
 }
 
@@ -37,14 +37,14 @@ export interface LogEvent {
   /** Unix time. */
   readonly timestampMs: number;
   readonly payload: Uint8Array;
-  /** Undefined = it has none. */
+  /** Undefined = none. */
   readonly key: string | undefined;
 }
 
-/** Events that follow each other. */
+/** Consecutive events. */
 export interface EventPage {
   readonly events: readonly LogEvent[];
-  /** Of the log. */
+  /** The last sequence of the log. */
   readonly lastSequence: number;
 }
 
@@ -54,7 +54,7 @@ const settingNames = [
   ["retentionMaxBytes", "retention.max_bytes"],
 ] as const;
 
-/** A log, on the wire. */
+/** A log on the wire. */
 export interface WireLog {
   readonly log_id: string;
   readonly name: string;
@@ -75,19 +75,19 @@ interface WireEvent {
   readonly idempotency_key: string | null;
 }
 
-/** A page of logs, on the wire. */
+/** A page of logs on the wire. */
 export interface WireLogs {
   readonly logs: readonly WireLog[];
   readonly next_cursor: string | null;
 }
 
-/** A page of events, on the wire. */
+/** A page of events on the wire. */
 export interface WireEvents {
   readonly events: readonly WireEvent[];
   readonly last_sequence: number;
 }
 
-/** A log, as the SDK has it. */
+/** A log in the form of the SDK. */
 export function logOf(log: WireLog): LogInfo {
   return {
     logId: log.log_id,
@@ -103,7 +103,7 @@ export function logOf(log: WireLog): LogInfo {
   };
 }
 
-/** Settings, as the wire has them. */
+/** Settings in the form of the wire. */
 export function wireSettings(settings: LogSettings): Record<string, number | null> {
   const entries = settingNames.map(([name, wireName]) => [wireName, settings[name]] as const);
   return Object.fromEntries(
@@ -111,12 +111,12 @@ export function wireSettings(settings: LogSettings): Record<string, number | nul
   );
 }
 
-/** A page of events, as the SDK has it. */
+/** A page of events in the form of the SDK. */
 export function pageOf({ events, last_sequence: lastSequence }: WireEvents): EventPage {
   return { events: events.map(eventOf), lastSequence };
 }
 
-/** An event as a stream tells it. */
+/** An event from a stream. */
 export function eventOfText(text: string): LogEvent {
   return eventOf(parseJson(text));
 }

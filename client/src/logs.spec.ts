@@ -15,7 +15,7 @@ const refuse = (status: number, code: string, headers = {}): Script => {
 const store: Script = (response) => answerJson(response, 200, STORED);
 const hangUp: Script = (response) => response.destroy();
 
-/** An event as a stream tells it. */
+/** An event as a stream sends it. */
 function told(sequence: number): string {
   const event = { sequence, timestamp: "2026-01-01T00:00:00.000Z", payload: "YQ==", idempotency_key: null };
   return `id: ${sequence}\ndata: ${JSON.stringify(event)}\n\n`;
@@ -36,7 +36,7 @@ describe("logs of the SDK", () => {
     for (const member of members.splice(0)) await member.stop();
   });
 
-  /** A client of one member for each script; the first one is asked first. */
+  /** A client of one member for each script; the first one gets the first request. */
   async function connect(scripts: readonly Script[], tokens?: TokenSource): Promise<Client> {
     for (const script of scripts) members.push(await ScriptedHttpMember.start(script));
     const credentials = tokens ?? { token: "token" };
@@ -48,7 +48,7 @@ describe("logs of the SDK", () => {
 
   const keysOf = (requests: readonly ReceivedRequest[]) => requests.map(({ headers }) => headers["idempotency-key"]);
 
-  it("send an append again with its key, at the next member, whatever became of it", async () => {
+  it("send an append again with its key, at the next member, whatever its outcome", async () => {
     for (const script of [refuse(503, "unavailable"), refuse(504, "timeout"), hangUp]) {
       const client = await connect([script, store]);
       expect(await client.logs.append(LOG, "a")).to.deep.equal({ sequence: 7, replayed: false });
@@ -70,7 +70,7 @@ describe("logs of the SDK", () => {
     expect([new Set(keys).size, keys[2]]).to.deep.equal([3, "mine"]);
   });
 
-  it("send a key as the bytes of its UTF-8, and spaces inside it as they are", async () => {
+  it("send a key as its UTF-8 bytes, and keep the spaces inside it", async () => {
     const client = await connect([store]);
     for (const key of ["order 7", "grüße 鍵", "é".repeat(512)]) {
       await client.logs.append(LOG, "a", { key });
@@ -79,22 +79,22 @@ describe("logs of the SDK", () => {
     }
   });
 
-  it("miss the namespace of a new log as any other thing that is not there", async () => {
+  it("report the missing namespace of a new log as not found", async () => {
     const client = await connect([refuse(404, "not_found")]);
     const missing = await failure(client.logs.create("a", { namespace: "absent" }));
     expect(missing).to.include({ code: "NOT_FOUND", reason: "NOT_FOUND", outcome: "not-executed" });
   });
 
-  it("send nothing again that has no key, unless it was certainly not executed", async () => {
+  it("repeat a request without a key only if it was certainly not executed", async () => {
     const client = await connect([hangUp, store]);
     expect(await failure(client.logs.create("a"))).to.include({ code: "UNAVAILABLE", outcome: "unknown" });
     expect(members[1]?.requests).to.have.length(0);
   });
 
-  it("do not take what a second attempt is refused for for the outcome of the first", async () => {
+  it("do not take the refusal of a second attempt as the outcome of the first", async () => {
     for (const refusal of [refuse(409, "sequence_conflict", { "last-sequence": "7" }), refuse(404, "log_not_found")]) {
       const client = await connect([hangUp, refusal]);
-      // The first attempt may have stored the event, or may be on its way still.
+      // The first attempt may have stored the event, or may still be on its way.
       const error = await failure(client.logs.append(LOG, "a", { expectedSequence: 6 }));
       expect(error).to.include({ outcome: "unknown" });
       expect(error.reason).to.be.oneOf(["SEQUENCE_CONFLICT", "LOG_NOT_FOUND"]);
@@ -104,7 +104,7 @@ describe("logs of the SDK", () => {
     expect(await failure(client.logs.append(LOG, "a"))).to.include({ outcome: "not-executed" });
   });
 
-  it("wait as long as a limit asks", async () => {
+  it("wait as long as a rate limit demands", async () => {
     const client = await connect([
       (...call) => (call[2] === 1 ? refuse(429, "rate_limited", { "retry-after": "2" }) : store)(...call),
     ]);
@@ -131,7 +131,7 @@ describe("logs of the SDK", () => {
     expect(await failure(refused.logs.describe(LOG))).to.include({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" });
   });
 
-  it("go on when there is no other token for a while", async () => {
+  it("retry while there is no new token for some time", async () => {
     let [token, asked] = ["old", 0];
     const next = (): string => {
       asked += 1;
@@ -148,7 +148,7 @@ describe("logs of the SDK", () => {
     expect([asked, runtime.pausesMs.length]).to.deep.equal([3, 2]);
   });
 
-  it("say of a conflict what the last sequence is, and of a hold that is over that it is", async () => {
+  it("report the last sequence of a conflict, and a hold that has ended", async () => {
     const client = await connect([refuse(409, "sequence_conflict", { "last-sequence": "41" })]);
     const conflict = await failure(client.logs.append(LOG, "a", { expectedSequence: 40 }));
     expect(conflict).to.include({ code: "FAILED_PRECONDITION", reason: "SEQUENCE_CONFLICT", outcome: "not-executed" });
@@ -161,7 +161,7 @@ describe("logs of the SDK", () => {
     expect(members[0]?.requests[0]?.headers["lock-guard"]).to.equal("default/a%2Fb;token=7;rw");
   });
 
-  it("refuse what no member need see", async () => {
+  it("refuse invalid arguments before any request", async () => {
     const client = await connect([store]);
     for (const work of [
       ...["", " a", "a ", "a\nb", "\u0085", "\ud800", "é".repeat(513)].map((key) =>
@@ -185,12 +185,12 @@ describe("logs of the SDK", () => {
     expect(page.events.map((one) => [one.sequence, payload.equals(one.payload)])).to.deep.equal([[3, true]]);
   });
 
-  it("go on behind the last event, at the next member, when a stream ends", async () => {
+  it("continue after the last event, at the next member, if a stream ends", async () => {
     const streaming = (...sequences: readonly number[]): Script => {
       return (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
         const text = `retry: 1000\n\n${sequences.map(told).join("")}: \n\n`;
-        // In pieces that end within an event.
+        // In pieces that end inside an event.
         response.write(text.slice(0, 30));
         response.end(text.slice(30));
       };
@@ -205,10 +205,10 @@ describe("logs of the SDK", () => {
     expect(seen).to.deep.equal([3, 4, 5, 6]);
     const asked = members.map(({ requests }) => requests[0]?.headers["last-event-id"]);
     expect(asked).to.deep.equal(["2", "4", "4"]);
-    expect(runtime.timers, "timers that are left").to.equal(0);
+    expect(runtime.timers, "remaining timers").to.equal(0);
   });
 
-  it("end a tail with the refusal, and when it is cancelled", async () => {
+  it("end a tail with the refusal, and on cancellation", async () => {
     const client = await connect([refuse(404, "log_not_found")]);
     expect(await failure(client.logs.tail(LOG).next())).to.include({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND" });
     members.unshift(await ScriptedHttpMember.start((response) => response.writeHead(200).write(": \n\n")));

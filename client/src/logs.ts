@@ -1,8 +1,8 @@
 /**
- * Event logs: appending, once for each key, reading, and following. They are served over HTTP, by every member.
+ * Event logs: appending, once for each key, reading, and following. Every member serves them over HTTP.
  *
- * An append has an idempotency key of its own unless it is given one, so that it can be sent again, to another member, when
- * nobody knows what became of it: the log remembers the key for as long as its window says, and stores the event once.
+ * An append without a given idempotency key gets its own. So it can be retried, also on another member, if its outcome
+ * is unknown: the log remembers the key for its window, and stores the event once.
  */
 
 import { randomUUID } from "node:crypto";
@@ -32,7 +32,7 @@ import { type SentEvent, sentEvents } from "./sent-events.ts";
 
 /** Options of create. */
 export interface CreateLogOptions extends HttpCallOptions {
-  /** The namespace that the log belongs to; users see logs of their namespaces only. Default `default`. */
+  /** The namespace of the log; users see only logs of their namespaces. Default `default`. */
   readonly namespace?: string | undefined;
   readonly settings?: LogSettings | undefined;
 }
@@ -47,13 +47,13 @@ export interface FindLogOptions extends HttpCallOptions {
 export interface ListLogsOptions extends HttpCallOptions {
   /** Only logs of this name, at most one in each namespace. */
   readonly name?: string | undefined;
-  /** Only logs of this namespace. Default: of all namespaces that one may access. */
+  /** Only logs of this namespace. Default: of all accessible namespaces. */
   readonly namespace?: string | undefined;
-  /** Logs of a page, at most 1,000. Default 100. */
+  /** Logs per page, at most 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
-/** A hold of a lock without which nothing is appended, and the namespace of the lock: `{ namespace, ...hold.guard }`. */
+/** A hold that must be live for an append, and the namespace of its lock: `{ namespace, ...hold.guard }`. */
 export interface LogGuard extends Guard {
   readonly namespace: string;
 }
@@ -61,61 +61,60 @@ export interface LogGuard extends Guard {
 /** Options of appends. */
 export interface AppendOptions extends HttpCallOptions {
   /**
-   * Idempotency key: while the log remembers it, an append with the same key stores nothing and is answered as the first one.
-   * 1 to 1,024 bytes of UTF-8 without control characters and without spaces at either end; for a batch with the `:{i}` that
-   * each event adds. Random by default.
+   * Idempotency key: while the log remembers it, an append with the same key stores nothing and gets the first answer.
+   * 1 to 1,024 bytes of UTF-8 without control characters and without spaces at either end; in a batch, including the
+   * suffix `:{i}` of each event. Random by default.
    */
   readonly key?: string | undefined;
-  /** The last sequence that the log must have, else FAILED_PRECONDITION / SEQUENCE_CONFLICT; 0 = none was appended. */
+  /** The last sequence that the log must have, else FAILED_PRECONDITION / SEQUENCE_CONFLICT; 0 = no event yet. */
   readonly expectedSequence?: number | undefined;
   /** The hold that must be live, else ABORTED / FENCED. */
   readonly guard?: LogGuard | undefined;
 }
 
-/** What an append is answered. */
+/** Answer of append. */
 export interface AppendResult {
   readonly sequence: number;
-  /** Whether it was stored before, perhaps by an earlier attempt. */
+  /** Whether it was already stored, perhaps by an earlier attempt. */
   readonly replayed: boolean;
 }
 
-/** What the append of a batch is answered. */
+/** Answer of appendBatch. */
 export interface AppendBatchResult {
   /** In the order of the payloads. */
   readonly sequences: readonly number[];
-  /** The greatest of them. */
+  /** The greatest sequence. */
   readonly lastSequence: number;
-  /** Whether all were stored before, perhaps by an earlier attempt. */
+  /** Whether all were already stored, perhaps by an earlier attempt. */
   readonly replayed: boolean;
 }
 
 /** Options of read. */
 export interface ReadEventsOptions extends HttpCallOptions {
-  /** The first sequence that is wanted. Default 1. */
+  /** The first requested sequence. Default 1. */
   readonly fromSequence?: number | undefined;
-  /** Events at most, up to 1,000. Default 100. */
+  /** The maximum number of events, up to 1,000. Default 100. */
   readonly limit?: number | undefined;
-  /** Seconds to wait for events if there are none, up to 60; they count beside `timeoutMs`. Default 0. */
+  /** Seconds to wait for events if there are none, up to 60; added to `timeoutMs`. Default 0. */
   readonly waitSeconds?: number | undefined;
 }
 
 /** Options of tail. */
 export interface TailOptions {
-  /** The first sequence that is wanted. Default 1. */
+  /** The first requested sequence. Default 1. */
   readonly fromSequence?: number | undefined;
   /** Makes it fail with CANCELLED. */
   readonly signal?: AbortSignal | undefined;
 }
-
-/** Members send something every ten seconds; one that is silent for so long, in milliseconds, is left. */
 const keyBytesMax = 1_024;
 /** No control characters, and no space at either end. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the refused characters.
 const keyPattern = /^[^\u0000-\u0020\u007f-\u009f](?:[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$/u;
+/** Members send something every ten seconds. A stream that is silent for this long, in milliseconds, is left. */
 const silenceMs = 30_000;
 const defaultTimeoutMs = 5_000;
 const msPerSecond = 1_000;
-/** Attempts to open a tail that are counted for the pause between them. */
+/** The most failed attempts to open a tail that increase the pause between them. */
 const pausedAttemptsMax = 10;
 
 /** Event logs. */
@@ -129,17 +128,17 @@ export class LogClient {
   /**
    * Creates a log.
    *
-   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS when a live log of the namespace has the name;
-   *   PERMISSION_DENIED / NAMESPACE_DENIED for a namespace that one may not access, also for `default` when none is named.
+   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS if a live log of the namespace has the name; PERMISSION_DENIED /
+   * NAMESPACE_DENIED for a namespace without access, also for `default` if none is named.
    */
   async create(name: string, { namespace, settings = {}, ...options }: CreateLogOptions = {}): Promise<LogInfo> {
     const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
-    // Made twice, it exists already the second time.
+    // A second creation gets the error that the log already exists.
     const request = { method: "POST", path: "/logs", value: body, isRepeatable: false } as const;
     return logOf(await sendJson<WireLog>(this.#members, request, options));
   }
 
-  /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that one may not see. */
+  /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that is not visible. */
   async describe(logId: string, options: HttpCallOptions = {}): Promise<LogInfo> {
     return logOf(await getJson<WireLog>(this.#members, pathOf(logId), options));
   }
@@ -147,7 +146,7 @@ export class LogClient {
   /**
    * The live log of this name in one namespace; undefined = there is none.
    *
-   * @throws QuoinError PERMISSION_DENIED / NAMESPACE_DENIED for a namespace that one may not access.
+   * @throws QuoinError PERMISSION_DENIED / NAMESPACE_DENIED for a namespace without access.
    */
   async find(name: string, { namespace = "default", ...options }: FindLogOptions = {}): Promise<LogInfo | undefined> {
     const query = new URLSearchParams({ name: textField("name", name), namespace: textField("namespace", namespace) });
@@ -155,7 +154,7 @@ export class LogClient {
     return log === undefined ? undefined : logOf(log);
   }
 
-  /** The logs that one may see, by namespace and name, page by page; a page may be empty though others follow. */
+  /** The visible logs, by namespace and name, page by page; a page may be empty although others follow. */
   async *pages({
     pageSize = 100,
     name,
@@ -173,15 +172,17 @@ export class LogClient {
     }
   }
 
-  /** Changes the settings that are given. One must be the creator of the log, or an administrator. */
+  /** Changes the given settings. The caller must be the creator of the log, or an administrator. */
   async updateSettings(logId: string, settings: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
     const value = { settings: wireSettings(settings) };
-    // Settings are the same however often they are set.
+    // Repeated changes give the same settings.
     const request = { method: "PATCH", path: pathOf(logId), value, isRepeatable: true } as const;
     return logOf(await sendJson<WireLog>(this.#members, request, options));
   }
 
-  /** Deletes a log and its events, at once and for ever. One must be the creator of the log, or an administrator. */
+  /**
+   * Deletes a log and its events, at once and for ever. The caller must be the creator of the log, or an administrator.
+   */
   async delete(logId: string, options: HttpCallOptions = {}): Promise<void> {
     await sendJson(this.#members, { method: "DELETE", path: pathOf(logId), isRepeatable: false }, options);
   }
@@ -195,8 +196,9 @@ export class LogClient {
   }
 
   /**
-   * Appends events, all or none of them: at most 1,000,000, of at most 10 MiB together with what separates them: a byte behind
-   * each but the last, or 24 if any holds a line break. One event may be as large as that.
+   * Appends all events or none: at most 1,000,000 of them, and at most 10 MiB including their delimiters. A delimiter
+   * follows each event except the last: one byte, or 24 bytes if any event contains a line break. One event may have
+   * the whole size.
    */
   async appendBatch(
     logId: string,
@@ -214,7 +216,7 @@ export class LogClient {
     return { sequences, lastSequence, replayed: isReplayed(answer) };
   }
 
-  /** Reads a page of events, of at most 1 MiB, or one that is larger. */
+  /** Reads a page of events, of at most 1 MiB, or one larger event. */
   async read(
     logId: string,
     { fromSequence = 1, limit = 100, waitSeconds = 0, ...options }: ReadEventsOptions = {},
@@ -231,8 +233,8 @@ export class LogClient {
   }
 
   /**
-   * Follows a log: its events from a sequence on, each once and in order, and those that come, until the loop ends. Goes on
-   * at another member, behind the last event, when a member is gone or silent. What retention removed is left out.
+   * Follows a log from a sequence on: existing and new events, each once and in order, until the loop ends. If a member
+   * is gone or silent, it continues after the last event on another member. Events removed by retention are left out.
    *
    * It fails with the QuoinError of a refusal, such as NOT_FOUND when the log is deleted.
    */
@@ -287,7 +289,7 @@ export class LogClient {
     }
   }
 
-  /** Aborts a stream that says nothing for too long. */
+  /** Aborts a stream that is silent for too long. */
   async *#heard(
     events: AsyncIterable<SentEvent | undefined>,
     silence: AbortController,
@@ -325,8 +327,8 @@ function pathOf(logId: string): string {
 }
 
 /**
- * The key as Node writes headers, one character for each byte. Checked here, because Node would quote it in its error, and
- * because HTTP drops spaces at both ends: two keys would be one.
+ * The key in Node's form for headers, one character for each byte. Checked here, because Node would quote it in its
+ * error, and because HTTP removes spaces at both ends, so two keys could become one.
  */
 function keyField(key: string): string {
   const bytes = Buffer.from(key);
@@ -349,7 +351,7 @@ function isReplayed({ headers }: HttpAnswer): boolean {
   return headers["idempotent-replayed"] === "true";
 }
 
-/** Whether a stream that failed for another reason than its token is to be opened again. */
+/** Whether to reopen a stream that failed for another reason than its token. */
 function isPassing(thrown: unknown): boolean {
   return !(thrown instanceof QuoinError) || thrown.code === "UNAVAILABLE" || thrown.reason === "RATE_LIMITED";
 }

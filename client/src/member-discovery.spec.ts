@@ -35,7 +35,7 @@ describe("MemberDiscovery", () => {
 
   const asked = () => seed.callsOf("getCluster").length;
 
-  it("goes on with a member that was never configured, when all that were are gone", async () => {
+  it("uses a member that was never configured, if all configured ones are gone", async () => {
     tell([other.endpoint, seed.endpoint]);
     await client.keyValue.get("n", "k");
     expect(asked(), "a program that ends soon asks nothing").to.equal(0);
@@ -47,7 +47,7 @@ describe("MemberDiscovery", () => {
     expect((await client.keyValue.get("n", "k")).revision).to.equal(2);
   });
 
-  it("asks once a minute at most, and goes on when it is not answered", async () => {
+  it("asks at most once a minute, and continues without an answer", async () => {
     seed.scripts.getCluster = () => {
       throw refuse({ code: "UNAVAILABLE" });
     };

@@ -1,27 +1,27 @@
 /**
- * Asks the cluster now and then who its members are, so that a client that lives long knows more than the endpoints that it
- * was configured with, some of which may be gone one day.
+ * Requests the members of the cluster at intervals, so that a long-lived client knows more than its configured
+ * endpoints, which may disappear one day.
  *
- * It asks beside the operations of the client and only while there are any, and never fails: what cannot be asked now is
- * asked after a later operation.
+ * It runs beside the operations of the client, only while there are any, and never fails: a failed request is repeated
+ * after a later operation.
  */
 
 import { askForCluster } from "./cluster.ts";
 import type { OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
 
-/** How old a client is before it asks, in milliseconds: programs that do one thing and end need not know. */
+/** How old a client is before its first request, in milliseconds: short-lived programs do not need it. */
 const firstDelayMs = 1_000;
-/** Between two questions, in milliseconds: members change seldom, and there may be many clients. */
+/** The interval of the requests, in milliseconds: members change seldom, and there may be many clients. */
 const intervalMs = 60_000;
-/** How long an answer may take, in milliseconds. */
+/** The time limit of a request, in milliseconds. */
 const timeoutMs = 2_000;
 
 /** Keeps the endpoints of a client up to date. */
 export class MemberDiscovery {
   readonly #context: OperationContext;
   #isAsking = false;
-  /** When it asks next, on the runtime's clock. */
+  /** When the next request is due, on the runtime's clock. */
   #dueMs: number;
 
   constructor(context: OperationContext) {
@@ -29,7 +29,7 @@ export class MemberDiscovery {
     this.#dueMs = context.runtime.monotonicMs() + firstDelayMs;
   }
 
-  /** An operation was answered: the cluster can be asked. */
+  /** An operation was answered, so the cluster is reachable. */
   onAnswer(): void {
     const nowMs = this.#context.runtime.monotonicMs();
     if (this.#isAsking || nowMs < this.#dueMs) return;

@@ -1,9 +1,11 @@
 /**
- * A memory region as a file: reads and writes of any length go on where the last one ended, and `seek` goes elsewhere.
+ * A memory region as a file: reads and writes of any length continue where the last one ended, and `seek` moves the
+ * position.
  *
- * What is longer than one call may carry is divided into several, in order. Each of them is atomic, all together are not:
- * `expectedVersion` makes them so for a writer that must be alone, as the version then has to grow by one with each; a
- * guard on a lock keeps others out. A read fails when the region changed under it, unless that is said not to matter.
+ * A transfer that is too long for one call is divided into several calls, in order. Each call is atomic; all together
+ * are not. With `expectedVersion` a write fails if another client writes meanwhile, because the version must then grow
+ * by one with each call. A guard on a lock excludes other writers. A read fails if the region changes meanwhile, unless
+ * the caller allows that.
  */
 
 import type { ReadOptions } from "./consistency.ts";
@@ -11,28 +13,28 @@ import type { MemoryClient, RegionChangeOptions } from "./memory.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { badField, bytesField } from "./request-field.ts";
 
-/** Most bytes of one call: what the service takes and gives, 64 KiB less than its largest message. */
+/** The most bytes of one call: the limit of the service, 64 KiB less than its largest message. */
 const maxCallBytes = 4 * 1_024 * 1_024 - 64 * 1_024;
 
-/** Options of several calls, each with the whole `timeoutMs` and a request id of its own. */
+/** Options of several calls, each with the whole `timeoutMs` and its own request id. */
 interface TransferOptions {
-  /** Told after each call how many bytes of how many have been transferred. */
+  /** Called after each call with the transferred bytes and the total. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
 }
 
 /** Options of a read of any length. */
 export interface RegionReadOptions extends Omit<ReadOptions, "requestId">, TransferOptions {
-  /** Whether the bytes may be of several versions, when others write meanwhile. Default false. */
+  /** Whether the bytes may have several versions, if others write meanwhile. Default false. */
   readonly mixed?: boolean | undefined;
 }
 
 /** Options of a write of any length. */
 export interface RegionWriteOptions extends Omit<RegionChangeOptions, "requestId">, TransferOptions {}
 
-/** What a seek counts from. */
+/** The origin of a seek. */
 export type SeekOrigin = "start" | "current" | "end";
 
-/** One region, and a position in it. Calls that move the position are to be made one after the other. */
+/** One region, and a position in it. Calls that move the position must be made one after the other. */
 export class MemoryRegion {
   readonly namespace: string;
   readonly regionId: string;
@@ -51,10 +53,10 @@ export class MemoryRegion {
   }
 
   /**
-   * Goes elsewhere; from the end, the region is asked for its size.
+   * Moves the position; from the end, this reads the size of the region.
    *
    * @returns the new position.
-   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when it is before the start.
+   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if it is before the start.
    */
   async seek(offset: number, from: SeekOrigin = "start"): Promise<number> {
     const base = from === "start" ? 0 : from === "current" ? this.#position : await this.size();
@@ -70,9 +72,9 @@ export class MemoryRegion {
   }
 
   /**
-   * Reads from the position on, and moves it behind what was read.
+   * Reads from the position on, and moves it to the end of the read bytes.
    *
-   * @throws QuoinError as readAt; the position stays.
+   * @throws QuoinError like readAt; the position stays.
    */
   async read(length: number, options: RegionReadOptions = {}): Promise<Uint8Array> {
     const bytes = await this.readAt(this.#position, length, options);
@@ -81,10 +83,10 @@ export class MemoryRegion {
   }
 
   /**
-   * Writes from the position on, and moves it behind what was written.
+   * Writes from the position on, and moves it to the end of the written bytes.
    *
    * @returns the version of the region.
-   * @throws QuoinError as writeAt; the position stays.
+   * @throws QuoinError like writeAt; the position stays.
    */
   async write(data: string | Uint8Array, options: RegionWriteOptions = {}): Promise<number> {
     const bytes = bytesField("data", data);
@@ -96,7 +98,7 @@ export class MemoryRegion {
   /**
    * Reads bytes from an offset on; the position stays.
    *
-   * @throws QuoinError as MemoryClient.read; ABORTED / VERSION_MISMATCH when the region changed meanwhile.
+   * @throws QuoinError like MemoryClient.read; ABORTED / VERSION_MISMATCH if the region changed meanwhile.
    */
   async readAt(offset: number, length: number, options: RegionReadOptions = {}): Promise<Uint8Array> {
     if (!Number.isSafeInteger(length) || length < 0)
@@ -121,10 +123,11 @@ export class MemoryRegion {
   }
 
   /**
-   * Writes bytes from an offset on; the position stays. When a call of several fails, those before it have written.
+   * Writes bytes from an offset on; the position stays. If one of several calls fails, the calls before it have
+   * written.
    *
    * @returns the version of the region.
-   * @throws QuoinError as MemoryClient.write.
+   * @throws QuoinError like MemoryClient.write.
    */
   async writeAt(offset: number, data: string | Uint8Array, options: RegionWriteOptions = {}): Promise<number> {
     const { onProgress, expectedVersion, ...call } = options;

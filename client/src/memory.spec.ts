@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { failure, refuse, ScriptedMember } from "../test/index.ts";
 import { type Client, createClient } from "./index.ts";
 
-/** Most bytes of one call, by the contract. */
+/** The most bytes of one call, by the contract. */
 const callBytes = 4 * 1_024 * 1_024 - 64 * 1_024;
 
 const region = {
@@ -118,7 +118,7 @@ describe("MemoryClient", () => {
     expect(request()).to.deep.equal({ namespace: "n", pageSize: 1, pageToken: "2", consistency: 0 });
   });
 
-  it("S16, S17: refuses what the wire cannot carry, with the field's name, before anything is sent", async () => {
+  it("S16, S17: refuses values beyond the range of the protocol, with the field's name, before it sends anything", async () => {
     const { memory } = client;
     for (const [work, field] of [
       [memory.allocate("\ud800", 1), "namespace"],
@@ -161,7 +161,7 @@ describe("MemoryClient", () => {
       });
     });
 
-    it("goes on where it is, and elsewhere when it is sent there", async () => {
+    it("continues at its position, and seeks to another one", async () => {
       const open = client.memory.open("n", "r");
       await open.write("hello, ");
       expect(open.position).to.equal(7);
@@ -176,7 +176,7 @@ describe("MemoryClient", () => {
       expect(await open.read(0)).to.deep.equal(new Uint8Array());
     });
 
-    it("divides what is longer than one call, and tells how far it is", async () => {
+    it("divides a transfer that is longer than one call, and reports its progress", async () => {
       const open = client.memory.open("n", "r");
       const data = new Uint8Array(bytes.length).map((_byte, index) => index % 251);
       const written: number[] = [];
@@ -190,7 +190,7 @@ describe("MemoryClient", () => {
       expect(read.at(-1)).to.equal(1);
     });
 
-    it("expects the version that its own calls leave behind", async () => {
+    it("expects the version that its own calls produce", async () => {
       const open = client.memory.open("n", "r");
       const data = new Uint8Array(bytes.length);
       expect(await open.writeAt(0, data, { expectedVersion: 1 })).to.equal(4);
@@ -198,7 +198,7 @@ describe("MemoryClient", () => {
       const write = member.scripts.writeMemory!;
       member.scripts.writeMemory = (request, call) => {
         calls += 1;
-        // Somebody else writes between the first and the second.
+        // Another client writes between the first and the second call.
         if (calls === 2) version += 1n;
         return write(request, call);
       };
@@ -206,7 +206,7 @@ describe("MemoryClient", () => {
       expect(calls).to.equal(2);
     });
 
-    it("S33: does not mix versions, unless that is said not to matter", async () => {
+    it("S33: does not mix versions, unless the caller allows it", async () => {
       const open = client.memory.open("n", "r");
       const read = member.scripts.readMemory!;
       member.scripts.readMemory = (request, call) => {

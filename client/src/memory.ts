@@ -1,9 +1,9 @@
 /**
  * Memory regions: the MemoryService of the contract, typed, with counts as numbers.
  *
- * A region is a row of bytes that is read and written by offset. One call sees or changes one version of it as a whole; a
- * call outside its bounds does nothing. Every method raises a QuoinError, and says here only what is its own; all that name
- * a region raise NOT_FOUND / REGION_NOT_FOUND.
+ * A region is a sequence of bytes, read and written by offset. One call sees or changes one version of it completely; a
+ * call outside its bounds does nothing. Every method raises a QuoinError; the comments list only the errors of the
+ * method itself. All methods of a region raise NOT_FOUND / REGION_NOT_FOUND.
  */
 
 import {
@@ -35,7 +35,7 @@ const writeMethod = unaryMethod(service.writeMemory, WriteMemoryResponse);
 const readMethod = unaryMethod(service.readMemory, ReadMemoryResponse);
 const listMethod = unaryMethod(service.listMemoryRegions, ListMemoryRegionsResponse);
 
-/** What a region is, without its bytes. */
+/** A region without its bytes. */
 export type MemoryRegionInfo = Plain<MemoryRegionMessage>;
 
 /** Answer of allocate. */
@@ -53,7 +53,7 @@ export type FreeResult = Plain<FreeMemoryResponse>;
 /** Answer of write. */
 export type WriteMemoryResult = Plain<WriteMemoryResponse>;
 
-/** Answer of read: exactly as many bytes as were asked for, all of one version. */
+/** Answer of read: exactly the requested number of bytes, all of one version. */
 export type ReadMemoryResult = Plain<ReadMemoryResponse>;
 
 /** One page of regions, in the order of their ids. */
@@ -73,7 +73,7 @@ export interface RegionChangeOptions extends GuardedOptions {
 
 /** Options of a listing. */
 export interface ListRegionsOptions extends ReadOptions {
-  /** Most regions of a page, 1 to 1,000. Default 100. */
+  /** Regions per page, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
@@ -92,7 +92,7 @@ export class MemoryClient {
   }
 
   /**
-   * Creates a region full of zeros.
+   * Creates a region of zeros.
    *
    * @param sizeBytes at least 1, at most 64 MiB unless the service is configured otherwise.
    * @throws QuoinError RESOURCE_EXHAUSTED / QUOTA; NOT_FOUND / NAMESPACE_NOT_FOUND.
@@ -106,7 +106,7 @@ export class MemoryClient {
     return toPlain((await execute(this.#context, allocateMethod, request, options)).message);
   }
 
-  /** Reads what a region is. */
+  /** Reads the description of a region. */
   async describe(namespace: string, regionId: string, options: ReadOptions = {}): Promise<DescribeRegionResult> {
     const request = { ...target(namespace, regionId), consistency: consistencyField(options.consistency) };
     const { region, revision } = (await execute(this.#context, describeMethod, request, options)).message;
@@ -134,7 +134,7 @@ export class MemoryClient {
   }
 
   /**
-   * Frees a region. Its id is never used again.
+   * Frees a region. Its id is never reused.
    *
    * @throws QuoinError FAILED_PRECONDITION / VERSION_MISMATCH; ABORTED / FENCED.
    */
@@ -144,11 +144,11 @@ export class MemoryClient {
   }
 
   /**
-   * Overwrites bytes of a region, all or none. A region does not grow by it.
+   * Overwrites bytes of a region, all or none. A write never enlarges the region.
    *
-   * @param data at most 4 MiB - 64 KiB; text stands for its UTF-8 form. `open` writes more.
-   * @throws QuoinError OUT_OF_RANGE / MEMORY_BOUNDS; INVALID_ARGUMENT / TOO_LARGE; FAILED_PRECONDITION / VERSION_MISMATCH;
-   *   ABORTED / FENCED.
+   * @param data at most 4 MiB - 64 KiB; text is sent as its UTF-8 form. `open` writes more.
+   * @throws QuoinError OUT_OF_RANGE / MEMORY_BOUNDS; INVALID_ARGUMENT / TOO_LARGE; FAILED_PRECONDITION /
+   * VERSION_MISMATCH; ABORTED / FENCED.
    */
   async write(
     namespace: string,
@@ -204,10 +204,10 @@ export class MemoryClient {
   }
 
   /**
-   * Reads all pages, each when it is asked for. Every page is an operation of its own, with the whole `timeoutMs`, and may
-   * be of another revision.
+   * Reads all pages, each when it is needed. Every page is a separate operation, with the whole `timeoutMs`, and may
+   * have another revision.
    *
-   * @throws QuoinError as list.
+   * @throws QuoinError like list.
    */
   async *pages(
     namespace: string,
@@ -221,7 +221,7 @@ export class MemoryClient {
     } while (pageToken !== "");
   }
 
-  /** A region as a file: with a position, and for reads and writes of any length. Asks nothing of the service by itself. */
+  /** A region as a file: with a position, and for reads and writes of any length. Sends no request by itself. */
   open(namespace: string, regionId: string): MemoryRegion {
     return new MemoryRegion(this, namespace, regionId);
   }

@@ -1,6 +1,6 @@
 /**
- * One stream of messages from one member, read message by message. What nobody has asked for yet waits at the member, after
- * a few messages on this side: a reader that is slow costs no memory here.
+ * One stream of messages from one member, read message by message. Unread messages wait at the member, after a few
+ * messages on this side: a slow reader costs no memory here.
  */
 
 import type { ClientReadableStream, Metadata } from "@grpc/grpc-js";
@@ -15,7 +15,7 @@ export interface StreamMethod<Request, Message> {
   readonly deserialize: (bytes: Buffer) => Message;
 }
 
-/** Makes a method from its generated definition; messages are decoded as strictly as those of unaryMethod. */
+/** Creates a method from its generated definition; it decodes messages as strictly as unaryMethod. */
 export function streamMethod<Request, Message>(
   definition: { readonly path: string; readonly requestSerialize: (request: Request) => Buffer },
   message: MessageCodec<Message>,
@@ -27,7 +27,7 @@ export function streamMethod<Request, Message>(
   };
 }
 
-/** Asks a member for a stream. */
+/** Requests a stream from a member. */
 export function openMessageStream<Request, Message>(
   { channel }: Target,
   { path, serialize, deserialize }: StreamMethod<Request, Message>,
@@ -37,22 +37,23 @@ export function openMessageStream<Request, Message>(
   return new MessageStream(channel.makeServerStreamRequest(path, serialize, deserialize, request, metadata, {}));
 }
 
-/** A stream that was asked for; it lasts until it is cancelled or the member ends it. */
+/** A requested stream; it lasts until it is cancelled or the member ends it. */
 export class MessageStream<Message> {
   readonly #call: ClientReadableStream<Message>;
   readonly #messages: AsyncIterator<Message>;
 
   constructor(call: ClientReadableStream<Message>) {
     this.#call = call;
-    // An error that comes while nobody reads is told by the next read.
+    // The next read raises an error that comes while there is no reader.
     call.on("error", () => undefined);
     this.#messages = call[Symbol.asyncIterator]() as AsyncIterator<Message>;
   }
 
   /**
-   * The next message. Not to be called before the one before has come.
+   * The next message. The caller must wait for the message before.
    *
-   * @throws QuoinError of the member or the connection, and UNAVAILABLE when the stream just ends, which no member does.
+   * @throws QuoinError of the member or the connection, and UNAVAILABLE if the stream simply ends, which no member
+   * does.
    */
   async next(): Promise<Message> {
     let result: IteratorResult<Message, unknown>;
@@ -65,7 +66,7 @@ export class MessageStream<Message> {
     return result.value;
   }
 
-  /** Ends the stream; a read that waits fails with CANCELLED. */
+  /** Ends the stream; a waiting read fails with CANCELLED. */
   cancel(): void {
     this.#call.cancel();
   }

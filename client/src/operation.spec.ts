@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { FakeRuntime, type Refusal, refuse, ScriptedMember, ScriptedTokenEndpoint } from "../test/index.ts";
 import { type Client, type ClientOptions, createClient, QuoinError, systemRuntime } from "./index.ts";
 
-/** Nothing listens here: the port of a service that no machine has any more. */
+/** Nothing listens here: the port of an obsolete service. */
 const closedEndpoint = "127.0.0.1:1";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -58,7 +58,7 @@ describe("operations", function () {
     throw new Error("the operation succeeded");
   }
 
-  /** A script that refuses as long as there are refusals, and then answers. */
+  /** A script that sends the given refusals, and then answers. */
   function refuseFirst(...refusals: readonly Refusal[]) {
     const left = [...refusals];
     return () => {
@@ -150,14 +150,14 @@ describe("operations", function () {
       });
     }
 
-    it("goes round the endpoints, past one where nothing listens", async () => {
+    it("tries the endpoints in turn, and skips one where nothing listens", async () => {
       const tired = await startMember({ getKey: () => refuse({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" }) });
       const fit = await startMember({ getKey: () => found });
       const client = connect([closedEndpoint, tired.endpoint, fit.endpoint]);
       expect((await client.keyValue.get("n", "k")).revision).to.equal(7);
       expect([tired.calls.length, fit.calls.length]).to.deep.equal([1, 1]);
       await client.keyValue.get("n", "k");
-      expect([tired.calls.length, fit.calls.length], "it stays where it got an answer").to.deep.equal([1, 2]);
+      expect([tired.calls.length, fit.calls.length], "it stays with the member that answered").to.deep.equal([1, 2]);
     });
 
     it("goes to the leader that the answer names", async () => {
@@ -171,7 +171,7 @@ describe("operations", function () {
     });
 
     for (const code of [0, 2]) {
-      it(`takes a stream that ends with code ${code} and no status, as with its member, for UNAVAILABLE`, async () => {
+      it(`takes a stream that ends with code ${code} and no status, as if its member had gone, for UNAVAILABLE`, async () => {
         const dying = createHttp2Server();
         const ids: unknown[] = [];
         dying.on("stream", (stream: ServerHttp2Stream, headers) => {
@@ -232,7 +232,7 @@ describe("operations", function () {
       }
     });
 
-    it("is settled by an answer that is decided where the request is executed", async () => {
+    it("is certain after an answer that is decided where the request is executed", async () => {
       for (const last of [
         { code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH", outcome: "not-executed" },
         { code: "RESOURCE_EXHAUSTED", reason: "QUOTA", outcome: "not-executed" },
@@ -245,7 +245,7 @@ describe("operations", function () {
   });
 
   describe("deadline", () => {
-    it("bounds all attempts together: the pause that would pass it is not made", async () => {
+    it("bounds all attempts together: there is no pause that would exceed it", async () => {
       const runtime = new FakeRuntime();
       runtime.chance = 0.999;
       const member = await startMember({
@@ -262,7 +262,7 @@ describe("operations", function () {
       expect(member.calls).to.have.length(2);
     });
 
-    it("tells why the last attempt failed if the pause after it takes all the time that is left", async () => {
+    it("reports the last failure if the pause after it would take all the remaining time", async () => {
       const member = await startMember({ getKey: () => refuse({ code: "UNAVAILABLE", reason: "NO_LEADER" }) });
       const runtime = new FakeRuntime();
       // A busy machine wakes up late.
@@ -274,7 +274,7 @@ describe("operations", function () {
       expect(member.calls).to.have.length(1);
     });
 
-    it("S12: ends a call that is not answered, and leaves its outcome unknown", async () => {
+    it("S12: ends a call without an answer, and leaves its outcome unknown", async () => {
       const member = await startMember({ putKey: (_request, call) => aborted(call.cancelled) });
       const client = connect([member.endpoint], { runtime: systemRuntime });
       const error = await failure(client.keyValue.put("n", "k", "v", { timeoutMs: 200 }));
@@ -283,7 +283,7 @@ describe("operations", function () {
       await expectAborted(member.calls[0]!.cancelled);
     });
 
-    it("ends the wait for a token, and then nothing was sent", async () => {
+    it("ends the wait for a token, without having sent anything", async () => {
       const member = await startMember({ getKey: () => found });
       const tokens = await startTokens(() => new Promise(() => undefined));
       const client = connect([member.endpoint], {
@@ -295,7 +295,7 @@ describe("operations", function () {
       expect(member.calls).to.have.length(0);
     });
 
-    it("leaves a host that does not answer in time for another one that does", async () => {
+    it("leaves a host that does not answer in time for one that does", async () => {
       const fit = await startMember({ getKey: () => found });
       const silent = await startSilentServer();
       cleanups.push(() => silent.close());
@@ -303,7 +303,7 @@ describe("operations", function () {
       expect(fit.calls).to.have.length(1);
     });
 
-    it("must be more than 0 and what a timer can hold", async () => {
+    it("must be more than 0 and within the range of a timer", async () => {
       const client = connect([closedEndpoint]);
       for (const timeoutMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
         const error = await failure(client.keyValue.get("n", "k", { timeoutMs }));
@@ -320,7 +320,7 @@ describe("operations", function () {
           : found,
     };
 
-    it("are refreshed once when they are refused", async () => {
+    it("are refreshed once if they are refused", async () => {
       const tokens = await startTokens();
       const member = await startMember(FIRST_TOKEN_EXPIRED);
       const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
@@ -331,7 +331,7 @@ describe("operations", function () {
       expect(tokens.bodies, "the new token is kept").to.have.length(2);
     });
 
-    it("are asked for again when one is refused while the exchange has no leader", async () => {
+    it("are requested again if one is refused while the exchange has no leader", async () => {
       const tokens = await startTokens((_body, count) =>
         count === 2 || count === 3
           ? { status: 503, body: { error: "no leader", code: "unavailable" } }
@@ -352,14 +352,14 @@ describe("operations", function () {
       expect([member.calls.length, tokens.bodies.length]).to.deep.equal([2, 2]);
     });
 
-    it("that are given are sent once: there is no other", async () => {
+    it("from the caller are sent once: there is no other", async () => {
       const member = await startMember({ getKey: () => refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_INVALID" }) });
       const error = await failure(connect([member.endpoint]).keyValue.get("n", "k"));
       expect(error).to.include({ code: "UNAUTHENTICATED", reason: "TOKEN_INVALID", outcome: "not-executed" });
       expect(member.calls).to.have.length(1);
     });
 
-    it("cannot be had for a revoked key: the refusal of the exchange is the error", async () => {
+    it("cannot be fetched for a revoked key: the refusal of the exchange is the error", async () => {
       const tokens = await startTokens(() => ({
         status: 401,
         body: { error: "the API key is not valid", code: "invalid_api_key" },
@@ -371,7 +371,7 @@ describe("operations", function () {
       expect([member.calls.length, tokens.bodies.length]).to.deep.equal([0, 1]);
     });
 
-    it("are asked for again when the exchange has no leader", async () => {
+    it("are requested again if the exchange has no leader", async () => {
       const tokens = await startTokens((_body, count) =>
         count < 3
           ? { status: 503, body: { error: "no leader", code: "unavailable" } }
@@ -385,7 +385,7 @@ describe("operations", function () {
   });
 
   describe("cancellation", () => {
-    it("by the signal ends the call at the member too", async () => {
+    it("by the signal also ends the call at the member", async () => {
       const abort = new AbortController();
       const member = await startMember({
         putKey: (_request, call) => {
@@ -434,7 +434,7 @@ describe("operations", function () {
       expect(member.calls).to.have.length(0);
     });
 
-    it("of the client: a closed one refuses operations, and sends nothing", async () => {
+    it("of the client: a closed client refuses operations, and sends nothing", async () => {
       const member = await startMember({ getKey: () => found });
       const client = connect([member.endpoint]);
       client.close();
@@ -449,7 +449,7 @@ function encodeBigint(_name: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** Never answers; rejects when the signal is aborted, so that nothing is left waiting. */
+/** Never answers; rejects when the signal is aborted, so that nothing keeps waiting. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(new Error("given up")), { once: true });
@@ -462,7 +462,7 @@ async function expectAborted(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/** A server that accepts connections and never says a word. */
+/** A server that accepts connections and never answers. */
 async function startSilentServer(): Promise<{ endpoint: string; close: () => void }> {
   const server: Server = createServer();
   const sockets = new Set<{ destroy(): void }>();

@@ -1,15 +1,15 @@
 /**
  * One operation from the caller's point of view: up to four attempts with one request id, within one deadline, with the
- * endpoints and tokens that it takes.
+ * necessary endpoints and tokens.
  *
- * - UNAVAILABLE is tried again, at the leader if the member named it, else at the next endpoint. That is safe for mutations,
- *   because the service executes a request id once and replays its answer.
- * - UNAUTHENTICATED is tried again once with another token, if there is one.
- * - Attempts that reach no member do not count: they are repeated as long as the deadline allows, for a Service may have
- *   no endpoint for a while.
- * - Everything else is final: PERMISSION_DENIED does not get better, and DEADLINE_EXCEEDED leaves no time.
+ * - UNAVAILABLE is retried, on the leader if the member named it, else on the next endpoint. That is safe for
+ *   mutations, because the service executes a request id once and replays its answer.
+ * - UNAUTHENTICATED is retried once with a new token, if there is one.
+ * - Attempts that reach no member do not count: they are repeated as long as the deadline allows, because a Service may
+ *   have no endpoint for a while.
+ * - Everything else is final: PERMISSION_DENIED does not improve, and DEADLINE_EXCEEDED leaves no time.
  *
- * What must not end before its deadline, such as the renewal of a lock, is given more persistence than four attempts.
+ * An operation that must not end before its deadline, such as the renewal of a lock, gets more than four attempts.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,48 +23,48 @@ import type { Target } from "./target.ts";
 import type { TokenSource } from "./token-source.ts";
 import { type Answer, callUnary, type UnaryMethod } from "./unary-call.ts";
 
-/** Options that every operation takes. */
+/** Options of every operation. */
 export interface CallOptions {
   /** How long the operation may take over all its attempts, in milliseconds, more than 0. Default 5,000. */
   readonly timeoutMs?: number | undefined;
   /** Cancels the operation: it then fails with CANCELLED. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Request id of the operation, a UUID; random by default. Repeating an operation of which the outcome is unknown with the
-   * request id of its error executes it at most once.
+   * Request id of the operation, a UUID; random by default. To repeat an operation with an unknown outcome, use the
+   * request id of its error: the service then executes it at most once.
    */
   readonly requestId?: string | undefined;
 }
 
-/** What operations of one client share. */
+/** The shared parts of one client's operations. */
 export interface OperationContext {
   readonly pool: EndpointPool;
   readonly tokens: TokenSource;
   readonly runtime: Runtime;
-  /** Deadline of operations that set none, in milliseconds. */
+  /** Deadline of operations without their own, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether an attempt may go to the leader's endpoint; not for methods that ask one very member. */
+  /** Whether an attempt may go to the leader's endpoint; not for methods of one particular member. */
   readonly followLeader: boolean;
-  /** Called after each operation that was answered. */
+  /** Called after each answered operation. */
   readonly onAnswer?: (() => void) | undefined;
 }
 
-/** How long an operation goes on while members fail. */
+/** How long an operation continues while members fail. */
 export interface Persistence {
-  /** Most attempts, the first one included; Infinity = as many as the deadline allows. */
+  /** The most attempts, including the first one; Infinity = as many as the deadline allows. */
   readonly maxAttempts: number;
-  /** Whether attempts count that reach no member; always for methods that ask one very member. Default false. */
+  /** Whether attempts that reach no member count; always for methods of one particular member. Default false. */
   readonly countsUnreached?: boolean | undefined;
   /**
-   * How long a member may take for one attempt before the next one is asked, in milliseconds; only for requests that are
-   * answered at once. Undefined = as long as the operation.
+   * How long a member may take for one attempt before the next member is tried, in milliseconds; only for requests with
+   * an immediate answer. Undefined = as long as the operation.
    */
   readonly attemptTimeoutMs?: number | undefined;
 }
 
-/** What an operation is answered. */
+/** The answer to an operation. */
 export interface Execution<Response> extends Answer<Response> {
-  /** When the attempt that was answered began, on the runtime's clock: its request was not sent earlier. */
+  /** When the answered attempt began, on the runtime's clock: its request was not sent earlier. */
   readonly attemptStartMs: number;
 }
 
@@ -72,12 +72,12 @@ const usualPersistence: Persistence = { maxAttempts };
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The longest timer that Node has; a longer deadline would end at once. */
+/** The longest timer of Node; a longer deadline would end at once. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
 /**
- * Errors that are decided where the request is executed, so that they also tell what became of an earlier attempt with the
- * same request id. Errors that come before, such as UNAUTHENTICATED, do not.
+ * Errors that are decided where the request is executed, so they also settle earlier attempts with the same request id.
+ * Errors from before that point, such as UNAUTHENTICATED, do not.
  */
 const decidedCodes: ReadonlySet<string> = new Set([
   "NOT_FOUND",
@@ -102,7 +102,7 @@ export async function execute<Request, Response>(
   return new Operation({ context, method, request, persistence }, options).run();
 }
 
-/** What an operation is made of. */
+/** The parts of an operation. */
 interface OperationParts<Request, Response> {
   readonly context: OperationContext;
   readonly method: UnaryMethod<Request, Response>;
@@ -118,12 +118,12 @@ class Operation<Request, Response> {
   readonly #signal: AbortSignal | undefined;
   readonly #requestId: string;
   readonly #deadlineMs: number;
-  /** The token of the attempt under way; undefined while there is none. */
+  /** The token of the current attempt; undefined without one. */
   #token: string | undefined;
   #tokenRefreshed = false;
   /** Attempts that count. */
   #counted = 0;
-  /** What is certain of the attempts so far. */
+  /** The certain outcome of the attempts so far. */
   #outcome: Outcome = "not-executed";
 
   constructor(
@@ -173,14 +173,14 @@ class Operation<Request, Response> {
     return { ...answer, attemptStartMs };
   }
 
-  /** Makes ready for another attempt, or throws the error when there is to be none. */
+  /** Prepares another attempt, or throws the error if there must be none. */
   async #prepareNext(attempt: number, endpoint: string, error: QuoinError, isUncounted: boolean): Promise<void> {
     if (!isUncounted) this.#counted += 1;
     if (this.#counted >= this.#persistence.maxAttempts) throw error;
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#tokenRefreshed) {
       this.#tokenRefreshed = true;
       const failure = await this.#refreshToken(this.#token, error);
-      // Without another token, this attempt has failed for the reason that there is none.
+      // Without a new token, the reason of this failure is the missing token.
       if (failure !== null) await this.#prepareNext(attempt, endpoint, failure, isUnreached(failure));
       return;
     }
@@ -189,7 +189,7 @@ class Operation<Request, Response> {
     const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
     if (pauseMs >= this.#remainingMs()) throw error;
     await this.#pause(pauseMs);
-    // The pause may have taken longer. What was wrong says more than that no time is left.
+    // The pause may have taken longer. The earlier error says more than the passed deadline.
     if (this.#remainingMs() <= 0) throw error;
   }
 
@@ -197,7 +197,7 @@ class Operation<Request, Response> {
     return isUnreached(failure) && this.#context.followLeader && this.#persistence.countsUnreached !== true;
   }
 
-  /** Whether only the member was too slow, and not the operation. */
+  /** Whether only the member was too slow, and the operation still has time. */
   #isLateAttempt({ code }: QuoinError): boolean {
     return code === "DEADLINE_EXCEEDED" && this.#persistence.attemptTimeoutMs !== undefined && this.#remainingMs() > 0;
   }
@@ -209,7 +209,7 @@ class Operation<Request, Response> {
     return this.#token;
   }
 
-  /** Why there is no other token for the next attempt: the refusal, or why none could be fetched; null = there is one. */
+  /** Why there is no new token for the next attempt: the refusal, or the failure to fetch one; null = there is one. */
   async #refreshToken(refused: string, refusal: QuoinError): Promise<QuoinError | null> {
     try {
       return (await this.#within(this.#context.tokens.refresh(refused))) === undefined ? refusal : null;
@@ -227,7 +227,7 @@ class Operation<Request, Response> {
     }
   }
 
-  /** Waits for work that other operations may share, so that it goes on when this one has waited long enough. */
+  /** Waits for work that other operations may share; the work continues if this operation stops waiting. */
   #within<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const signal = this.#signal;
@@ -248,7 +248,7 @@ class Operation<Request, Response> {
     return this.#deadlineMs - this.#context.runtime.monotonicMs();
   }
 
-  /** The error with what is certain after all attempts: one of unknown outcome is settled only by a decided answer. */
+  /** The error with the certain outcome of all attempts: only a decided answer settles an unknown outcome. */
   #conclude(error: QuoinError): QuoinError {
     const settled = decidedCodes.has(error.code) || error.reason === "QUOTA";
     const outcome = this.#outcome === "unknown" && !settled ? "unknown" : error.outcome;
@@ -256,7 +256,7 @@ class Operation<Request, Response> {
   }
 }
 
-/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time that no timer can measure. */
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
 export function assertTimeout(timeoutMs: number): void {
   if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return;
   throw badField("timeoutMs", `must be more than 0 and at most ${maxTimeoutMs}, not ${timeoutMs}`);

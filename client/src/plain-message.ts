@@ -1,6 +1,6 @@
 /**
- * Messages of the contract as the SDK hands them out: the same fields, with counts as numbers. Nothing is lost, because
- * decodeRequest of @quoin/proto, which reads the answers too, refuses an int64 outside ±(2^53 − 1) (rule S17).
+ * Messages of the contract in the form of the SDK: the same fields, with counts as numbers. Nothing is lost, because
+ * decodeRequest of @quoin/proto, which also reads the answers, refuses an int64 outside ±(2^53 − 1) (rule S17).
  */
 
 /** A decoded message with its int64 fields as numbers, at any depth. */
@@ -12,7 +12,7 @@ export type Plain<Value> = Value extends bigint
       ? Plain<Element>[]
       : { [Field in keyof Value]: Plain<Value[Field]> };
 
-/** Converts a message that decodeRequest has made. Bytes are handed on, not copied. */
+/** Converts a message from decodeRequest. Bytes are passed on, not copied. */
 export function toPlain<Message>(message: Message): Plain<Message> {
   return convert(message) as Plain<Message>;
 }

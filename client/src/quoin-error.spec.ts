@@ -63,7 +63,7 @@ describe("QuoinError.from", () => {
     expect(error.reason).to.equal("FENCED");
   });
 
-  it("keeps what the text trailers say when the details are broken", () => {
+  it("keeps the fields of the text trailers if the details are broken", () => {
     const error = QuoinError.from(
       serviceError(status.NOT_FOUND, "no such key", {
         [statusDetailsTrailer]: Buffer.from([0xff, 0xff]),
@@ -74,7 +74,7 @@ describe("QuoinError.from", () => {
     expect([...error.details]).to.deep.equal([]);
   });
 
-  it("says without a trailer only of refusals that nothing was executed", () => {
+  it("without a trailer, is certain only for refusals that nothing was executed", () => {
     const unknown = allCodes.filter((name) => QuoinError.from(serviceError(status[name], "x")).outcome === "unknown");
     expect(unknown.sort()).to.deep.equal([
       "CANCELLED",
@@ -93,7 +93,7 @@ describe("QuoinError.from", () => {
     expect(error.outcome).to.equal("unknown");
   });
 
-  it("makes CANCELLED of an abort, and UNKNOWN of everything else, with the original as cause", () => {
+  it("maps an abort to CANCELLED, and everything else to UNKNOWN, with the original as cause", () => {
     const abort = new DOMException("stop", "AbortError");
     expect(QuoinError.from(abort)).to.include({ code: "CANCELLED", cause: abort });
     const bug = new TypeError("x is not a function");

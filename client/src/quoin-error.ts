@@ -1,6 +1,6 @@
 /**
- * The one error class of the SDK. Whatever fails in a call, at the service, on the way or in the arguments, is raised as a
- * QuoinError; `QuoinError.from` is used at every boundary. It never carries a token, an API key or a password.
+ * The only error class of the SDK. Every failure of a call, in the service, on the network or in the arguments, is
+ * raised as a QuoinError; every boundary uses `QuoinError.from`. It never contains a token, an API key or a password.
  */
 
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
@@ -10,34 +10,34 @@ import { decodeStatusDetails, MalformedMessageError, type StatusDetails, statusD
 export type QuoinErrorCode = Exclude<keyof typeof status, "OK">;
 
 /**
- * What is certain about the effect of a failed operation, over all its attempts: `not-executed`, or `unknown` when it may
- * have been executed. With `unknown`, a repetition with the same `requestId` within 300 s is answered with the truth.
+ * The certain effect of a failed operation, over all its attempts: `not-executed`, or `unknown` = it may have been
+ * executed. If it is `unknown`, a repetition with the same `requestId` within 300 s returns the real outcome.
  */
 export type Outcome = "not-executed" | "unknown";
 
-/** What a QuoinError is made of. */
+/** The parts of a QuoinError. */
 export interface QuoinErrorFields {
   readonly code: QuoinErrorCode;
   /** For people. */
   readonly message: string;
-  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none was given. */
+  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none. */
   readonly reason?: string | undefined;
-  /** Undefined = what the code alone allows to say. */
+  /** Undefined = as the code alone implies. */
   readonly outcome?: Outcome | undefined;
   /** Facts about the error by name, such as `field`. */
   readonly details?: ReadonlyMap<string, string> | undefined;
-  /** How long the service asks to wait before a retry, in milliseconds. */
+  /** The pause before a retry that the service requests, in milliseconds. */
   readonly retryDelayMs?: number | undefined;
-  /** Where the leader serves gRPC, as host:port, when the answering member knows it. */
+  /** The leader's gRPC endpoint, as host:port, if the answering member knows it. */
   readonly leaderEndpoint?: string | undefined;
-  /** The request id that all attempts had. */
+  /** The request id of all attempts. */
   readonly requestId?: string | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * Codes that are refusals when nothing else is said. All others may come after the fact: also RESOURCE_EXHAUSTED, which
- * this side raises when an answer is too large.
+ * Codes that are refusals by default. All others may come after the execution: also RESOURCE_EXHAUSTED, which this side
+ * raises if an answer is too large.
  */
 const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
   "INVALID_ARGUMENT",
@@ -52,14 +52,14 @@ const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
 ]);
 
 /**
- * How grpc-js begins the details of a call that it never sent for lack of a connection. Should a later version say it in
- * other words, the outcome becomes `unknown`, which is never wrong.
+ * The first words of grpc-js's details for a call that was never sent because there was no connection. If a later
+ * version uses other words, the outcome becomes `unknown`, which is never wrong.
  */
 const neverSentPrefixes = ["No connection established", "Name resolution failed"];
 
 /**
- * How grpc-js begins the details of a call whose stream ended without a status, which it calls INTERNAL: the member, or
- * something on the way to it, went away. Members end every call with a status of their own.
+ * The first words of grpc-js's details for a call whose stream ended without a status, which it calls INTERNAL: the
+ * member, or a device on the way, went away. Members end every call with their own status.
  */
 const lostPrefixes = [
   "Received RST_STREAM with code 0 (Call ended without gRPC status)",
@@ -70,16 +70,16 @@ const lostPrefixes = [
 export class QuoinError extends Error {
   override readonly name: string = "QuoinError";
   readonly code: QuoinErrorCode;
-  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none was given, as when no member answered. */
+  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none, for example because no member answered. */
   readonly reason: string;
   readonly outcome: Outcome;
   /** Facts about the error by name, such as `field`. */
   readonly details: ReadonlyMap<string, string>;
-  /** How long the service asks to wait before a retry, in milliseconds; undefined = it does not say. */
+  /** The pause before a retry that the service requests, in milliseconds; undefined = none. */
   readonly retryDelayMs: number | undefined;
-  /** Where the leader serves gRPC, as host:port; undefined = not known. */
+  /** The leader's gRPC endpoint, as host:port; undefined = not known. */
   readonly leaderEndpoint: string | undefined;
-  /** The request id that all attempts had; undefined = the operation did not get that far. */
+  /** The request id of all attempts; undefined = the operation did not get that far. */
   readonly requestId: string | undefined;
 
   constructor(fields: QuoinErrorFields) {
@@ -94,7 +94,7 @@ export class QuoinError extends Error {
   }
 
   /**
-   * Makes a QuoinError of anything that was thrown: a QuoinError is returned as it is, an error of grpc-js is read with its
+   * Turns anything thrown into a QuoinError. A QuoinError is returned unchanged, an error of grpc-js is read with its
    * trailers, an abort becomes CANCELLED, and anything else UNKNOWN with the original as its cause.
    */
   static from(thrown: unknown): QuoinError {
@@ -168,7 +168,7 @@ function statusDetails(metadata: Metadata): StatusDetails | undefined {
   try {
     return decodeStatusDetails(value);
   } catch (error) {
-    // The status and the text trailers still say what happened; a broken extra must not hide them.
+    // The status and the text trailers still have the facts; a broken extra must not hide them.
     if (error instanceof MalformedMessageError) return undefined;
     throw error;
   }

@@ -1,14 +1,14 @@
-/** A hold of a read-write lock that keeps itself alive, and can change its mode. */
+/** A hold of a read-write lock that renews itself, and can change its mode. */
 
 import type { Guard } from "./guard.ts";
 import { type HandleParts, LockHandle } from "./lock-handle.ts";
 import type { Grant, LockMode } from "./lock-messages.ts";
 import type { CallOptions, Persistence } from "./operation.ts";
 
-/** What a handle of a read-write lock is made of, besides what every handle is. */
+/** The parts of a handle of a read-write lock, in addition to those of every handle. */
 export interface ReadWriteHandleParts extends Omit<HandleParts, "renew"> {
   readonly mode: LockMode;
-  /** Asks for a mode with the token of the hold: renews, downgrades or upgrades it. */
+  /** Requests a mode with the token of the hold: renews, downgrades or upgrades it. */
   readonly ask: (mode: LockMode, fencingToken: number, call: CallOptions, persistence: Persistence) => Promise<Grant>;
 }
 
@@ -18,38 +18,38 @@ export class ReadWriteLockHandle extends LockHandle {
   #mode: LockMode;
 
   constructor({ mode, ask, ...parts }: ReadWriteHandleParts) {
-    // A renewal asks for the mode that the hold has by then.
+    // A renewal requests the current mode of the hold.
     super({ ...parts, renew: (token, call, persistence) => ask(this.#mode, token, call, persistence) });
     this.#mode = mode;
     this.#ask = ask;
   }
 
-  /** How the lock is held. */
+  /** The mode of the hold. */
   get mode(): LockMode {
     return this.#mode;
   }
 
-  /** Makes a write count only while this hold is live and in mode WRITE. */
+  /** Makes a write take effect only while this hold is live and in mode WRITE. */
   override get guard(): Guard {
     return { lockName: this.name, fencingToken: this.token, rw: true };
   }
 
   /**
-   * Lets readers in: WRITE becomes READ, with the same token, and at no moment is the lock anybody else's. On a reader it
-   * only renews the hold.
+   * Lets readers in: WRITE becomes READ, with the same token, and no other holder gets the lock in between. On a reader
+   * it only renews the hold.
    *
-   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST when the hold is over.
+   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST if the hold has ended.
    */
   async downgrade(): Promise<void> {
     await this.#changeMode("READ");
   }
 
   /**
-   * Makes a reader the writer, under a new token: what was read under the old one still holds. On a writer it only renews
-   * the hold.
+   * Makes a reader the writer, under a new token; earlier reads are still valid, because no one wrote in between. On a
+   * writer it only renews the hold.
    *
-   * @throws QuoinError FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK when others read or wait, and the hold stays as it is;
-   *   FAILED_PRECONDITION / LOCK_LOST when it is over.
+   * @throws QuoinError FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK if others read or wait, and the hold does not
+   * change; FAILED_PRECONDITION / LOCK_LOST if it has ended.
    */
   async upgrade(): Promise<void> {
     await this.#changeMode("WRITE");

@@ -106,7 +106,7 @@ describe("ReadWriteLockClient", () => {
       ]);
     });
 
-    it("are upgraded under a new token, which is what is renewed, guarded with and given back then", async () => {
+    it("are upgraded under a new token, which then renews, guards and releases", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "READ");
       member.scripts.acquireRwLock = ({ mode, fencingToken }) => granted(mode, fencingToken === 7n ? 9n : fencingToken);
       await handle.upgrade();
@@ -119,7 +119,7 @@ describe("ReadWriteLockClient", () => {
       expect(request()).to.include({ fencingToken: 9n });
     });
 
-    it("stay as they are, and are renewed, when an upgrade would deadlock", async () => {
+    it("stay as they are, and are renewed, if an upgrade would deadlock", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "READ");
       member.scripts.acquireRwLock = ({ mode, fencingToken }) =>
         mode === RWMode.WRITE
@@ -132,7 +132,7 @@ describe("ReadWriteLockClient", () => {
       expect(askedFor().at(-1)).to.deep.equal([RWMode.READ, 7n]);
     });
 
-    it("change when the renewal that is under way has ended: later it would undo the change", async () => {
+    it("change after the current renewal has ended, because a late renewal would undo the change", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "WRITE");
       let answerRenewal: (() => void) | undefined;
       member.scripts.acquireRwLock = async ({ mode, fencingToken }) => {
@@ -142,7 +142,7 @@ describe("ReadWriteLockClient", () => {
       runtime.advance(ttlMs / 3);
       await until("the renewal to begin", () => answerRenewal !== undefined);
       const downgraded = handle.downgrade();
-      // Whatever is ready to run runs before this: the change has not been sent.
+      // All ready callbacks run before this: the change has not been sent.
       await client.readWriteLocks.release("n", "another");
       expect(askedFor()).to.have.length(2);
       answerRenewal?.();
@@ -151,7 +151,7 @@ describe("ReadWriteLockClient", () => {
       expect(handle.mode).to.equal("READ");
     });
 
-    it("are given back under the token of an upgrade that was under way", async () => {
+    it("are released under the token of an upgrade that was under way", async () => {
       const handle = await client.readWriteLocks.hold("n", "l", "READ");
       let answerUpgrade: (() => void) | undefined;
       member.scripts.acquireRwLock = async () => {
@@ -167,7 +167,7 @@ describe("ReadWriteLockClient", () => {
       expect(request()).to.include({ fencingToken: 9n });
     });
 
-    it("are given back after work, in the mode that the work leaves behind", async () => {
+    it("are released after the work, in the mode at its end", async () => {
       const mode = await client.readWriteLocks.withLock("n", "l", "WRITE", async (handle) => {
         await handle.downgrade();
         return handle.mode;

@@ -1,9 +1,9 @@
 /**
- * Read-write locks: the second half of the LockService, typed, and handles that keep a hold alive.
+ * Read-write locks: the second half of the LockService, typed, and handles that renew a hold.
  *
- * Any number of readers, or one writer; no reader overtakes a waiting writer. They have names of their own, apart from those
- * of exclusive locks. Every method raises a QuoinError, and says here only what is its own; all but create raise NOT_FOUND /
- * LOCK_NOT_FOUND.
+ * A lock has any number of readers, or one writer; no reader overtakes a waiting writer. Their names are separate from
+ * those of exclusive locks. Every method raises a QuoinError; the comments list only the errors of the method itself.
+ * All except create raise NOT_FOUND / LOCK_NOT_FOUND.
  */
 
 import {
@@ -60,16 +60,16 @@ export type AcquireReadWriteLockResult = Omit<Plain<AcquireRWLockResponse>, "sta
   state: LockState;
   /** Mode of the caller's hold; undefined = not acquired. */
   mode: LockMode | undefined;
-  /** All live holds, the caller's included. */
+  /** All live holds, including the caller's. */
   holders: ReadWriteLockHold[];
-  /** When the hold ends unless it is renewed, on the runtime's clock; undefined = not acquired. */
+  /** When the hold ends without renewal, on the runtime's clock; undefined = not acquired. */
   deadlineMs: number | undefined;
 };
 
 /** Answer of forceRelease. */
 export interface ForceReleaseReadWriteResult {
   readonly released: boolean;
-  /** The hold that ended, of several readers the one granted first; undefined = there was none. */
+  /** The hold that ended; of several readers, the one granted first; undefined = there was none. */
   readonly previous: ReadWriteLockHold | undefined;
   readonly revision: number;
 }
@@ -80,7 +80,7 @@ export interface ReleaseReadWriteLockOptions extends ReleaseLockOptions {
   readonly mode?: LockMode | undefined;
 }
 
-/** Asks for read-write locks, and keeps them. */
+/** Acquires read-write locks, and renews them. */
 export class ReadWriteLockClient {
   readonly #context: OperationContext;
 
@@ -89,7 +89,7 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Creates a lock of 1 to 256 bytes, which is free at first.
+   * Creates a lock with a name of 1 to 256 bytes. It starts free.
    *
    * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
@@ -106,8 +106,8 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Asks for a lock in a mode, once or for as long as `waitMs`. That others are in the way is an answer with
-   * `acquired: false`, no error. The hold ends by itself unless it is renewed.
+   * Requests a lock in a mode, once or for as long as `waitMs`. If others are in the way, the answer has `acquired:
+   * false`; that is not an error. The hold ends by itself without renewal.
    */
   async acquire(
     namespace: string,
@@ -119,11 +119,11 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Asks for a mode with the token of a hold: the same mode renews it; READ on a writer downgrades it and keeps the token;
-   * WRITE on a reader upgrades it, under a new token.
+   * Requests a mode with the token of a hold: the same mode renews it; READ on a writer downgrades it and keeps the
+   * token; WRITE on a reader upgrades it, under a new token.
    *
-   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST when it has ended, NOT_LOCK_HOLDER when it is not the caller's,
-   *   UPGRADE_WOULD_DEADLOCK when the reader is not alone or somebody waits.
+   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST if it has ended, NOT_LOCK_HOLDER if it is not the caller's,
+   * UPGRADE_WOULD_DEADLOCK if the reader is not alone or there is a waiter.
    */
   async renew(
     namespace: string,
@@ -137,9 +137,9 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Gives one hold back.
+   * Releases one hold.
    *
-   * @throws QuoinError FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when without a token several holds match.
+   * @throws QuoinError FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD if several holds match without a token.
    */
   async release(
     namespace: string,
@@ -155,8 +155,8 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Takes a lock away from all its holders, or from the one with a token. Needs the access `admin`. That nobody holds it is
-   * `released: false`, no error.
+   * Takes a lock from all its holders, or from the holder with a token. Needs the access `admin`. Without a holder,
+   * `released` is false; that is not an error.
    */
   async forceRelease(
     namespace: string,
@@ -169,9 +169,9 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Acquires a lock in a mode and keeps it: the handle renews the hold until it is released or lost.
+   * Acquires a lock in a mode and renews it: the handle renews the hold until it is released or lost.
    *
-   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED when others were in the way for all of `waitMs`.
+   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others were in the way for all of `waitMs`.
    */
   async hold(namespace: string, name: string, mode: LockMode, options: HoldOptions = {}): Promise<ReadWriteLockHandle> {
     const asked = holdOptions(options);
@@ -196,11 +196,12 @@ export class ReadWriteLockClient {
   }
 
   /**
-   * Does work while holding a lock in a mode, and gives it back.
+   * Runs work while holding a lock in a mode, and releases it.
    *
-   * @param work gets the handle, of which the signal aborts when the hold is lost.
-   * @returns what the work returns.
-   * @throws QuoinError as hold; FAILED_PRECONDITION / LOCK_LOST when the work ended after the hold; what the work throws.
+   * @param work gets the handle, whose signal aborts when the hold is lost.
+   * @returns the result of the work.
+   * @throws QuoinError like hold; FAILED_PRECONDITION / LOCK_LOST if the hold ended before the work; the error of the
+   * work.
    */
   async withLock<Result>(
     namespace: string,

@@ -1,6 +1,6 @@
 /**
- * From the values of the SDK's surface to those of the wire, checked: what the wire cannot carry exactly is refused with
- * the name of the field, never rounded or replaced. What the service allows beyond that, it checks itself.
+ * Converts values of the SDK to those of the wire, with checks: a value that the wire cannot represent exactly is
+ * refused with the name of the field, never rounded or replaced. The service checks its own further limits.
  */
 
 import { QuoinError } from "./quoin-error.ts";
@@ -9,7 +9,7 @@ const int32Max = 2 ** 31 - 1;
 const int32Min = -(2 ** 31);
 const utf8 = new TextEncoder();
 
-/** The error of an argument that no member would ever see: INVALID_ARGUMENT / BAD_FIELD, not executed. */
+/** The error of an argument that never reaches a member: INVALID_ARGUMENT / BAD_FIELD, not executed. */
 export function badField(field: string, problem: string): QuoinError {
   return new QuoinError({
     code: "INVALID_ARGUMENT",
@@ -21,15 +21,15 @@ export function badField(field: string, problem: string): QuoinError {
 }
 
 /**
- * A string field. Lone surrogates are refused (rule S16): UTF-8 has no form for them, and encoders replace them by U+FFFD,
- * so that two different keys would become one.
+ * A string field. Lone surrogates are refused (rule S16): UTF-8 cannot represent them, and encoders replace them by
+ * U+FFFD, so that two different keys would become one.
  */
 export function textField(field: string, text: string): string {
   if (!text.isWellFormed()) throw badField(field, "has a lone surrogate, which UTF-8 cannot carry");
   return text;
 }
 
-/** A bytes field: bytes as they are, text as its UTF-8 form. Lone surrogates are refused as in textField. */
+/** A bytes field: bytes unchanged, text as its UTF-8 form. Lone surrogates are refused as in textField. */
 export function bytesField(field: string, value: string | Uint8Array): Uint8Array {
   return typeof value === "string" ? utf8.encode(textField(field, value)) : value;
 }

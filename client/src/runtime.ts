@@ -1,8 +1,10 @@
-/** What the SDK takes from its surroundings besides the network: a clock, chance, pauses and timers. Tests pass their own. */
+/**
+ * The surroundings of the SDK besides the network: a clock, random numbers, pauses and timers. Tests pass their own.
+ */
 
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Clock, chance, pauses and timers. */
+/** Clock, random numbers, pauses and timers. */
 export interface Runtime {
   /** A clock that only moves forward, in milliseconds from an arbitrary start. */
   monotonicMs(): number;
@@ -11,18 +13,18 @@ export interface Runtime {
   /**
    * Resolves after a pause between two attempts.
    *
-   * @throws the abort of the signal, when it comes first.
+   * @throws the abort of the signal, if it comes first.
    */
   sleep(durationMs: number, signal: AbortSignal | undefined): Promise<void>;
   /**
    * Calls back once after a delay, at least 0 and less than 2^31 ms. It does not keep the process alive.
    *
-   * @returns takes the timer back; does nothing once it has called.
+   * @returns a function that cancels the timer; it does nothing after the call.
    */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** The real clock, chance, pauses and timers. */
+/** The real clock, random numbers, pauses and timers. */
 export const systemRuntime: Runtime = {
   monotonicMs: () => performance.now(),
   random: () => Math.random(),

@@ -17,7 +17,7 @@ async function heard(chunks: readonly string[]): Promise<(SentEvent | undefined)
 }
 
 describe("server-sent events", () => {
-  it("are the same in whatever pieces they come, empty ones included", async () => {
+  it("are the same whatever the pieces, even with empty ones", async () => {
     const cuts = fc.array(fc.integer({ min: 0, max: TEXT.length }), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(cuts, async (places) => {
@@ -28,7 +28,7 @@ describe("server-sent events", () => {
     );
   });
 
-  it("are told as soon as they have ended, one character at a time", async () => {
+  it("are yielded as soon as they end, one character at a time", async () => {
     expect(await heard([...TEXT])).to.deep.equal([undefined, ...EVENTS, undefined]);
     expect(await heard([TEXT.slice(0, -1)])).to.deep.equal([undefined, ...EVENTS]);
   });

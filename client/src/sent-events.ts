@@ -1,14 +1,14 @@
-/** Reading server-sent events (HTML Living Standard, section 9.2) from the chunks of an answer. */
+/** Reads server-sent events (HTML Living Standard, section 9.2) from the chunks of an answer. */
 
-/** An event: its fields that are told here. */
+/** The used fields of an event. */
 export interface SentEvent {
   readonly id: string;
   readonly data: string;
 }
 
-/** The events of a stream; undefined for a comment, which only says that the stream lives. */
+/** The events of a stream; undefined for a comment, which only shows that the stream is alive. */
 export async function* sentEvents(chunks: AsyncIterable<string>): AsyncGenerator<SentEvent | undefined> {
-  // Of an event that comes in many chunks only the new one is looked through.
+  // For an event of many chunks, search only the new chunk.
   const pending: string[] = [];
   for await (const chunk of chunks) {
     const isEnded = chunk.includes("\n\n") || (chunk.startsWith("\n") && endsWithLineBreak(pending));

@@ -26,7 +26,7 @@ describe("the stream of a snapshot", () => {
     return Buffer.concat(await Array.fromAsync(chunks));
   }
 
-  it("has what the member says of it, and all its bytes", async () => {
+  it("has the metadata from the member, and all its bytes", async () => {
     member.streams.snapshot = (_request, stream) => {
       stream.send({ ...about, chunk: bytes.subarray(0, 5), leaderless: true });
       stream.send({ ...about, chunk: bytes.subarray(5), leaderless: true });
@@ -39,7 +39,7 @@ describe("the stream of a snapshot", () => {
     expect(member.calls[0]?.authorization).to.deep.equal(["Bearer admin-token"]);
   });
 
-  it("fails when its bytes are others than were sent, or when its last piece is missing", async () => {
+  it("fails if its bytes differ from the sent ones, or if its last piece is missing", async () => {
     member.streams.snapshot = (_request, stream) => {
       stream.send({ ...about, chunk: bytes.subarray(1) });
       stream.send({ ...about, last: true, sha256 });
@@ -55,7 +55,7 @@ describe("the stream of a snapshot", () => {
     expect([endless.code, endless.outcome]).to.deep.equal(["UNAVAILABLE", "not-executed"]);
   });
 
-  it("fails when the member does not begin in time, or sends nothing any more", async () => {
+  it("fails if the member does not begin in time, or stops sending", async () => {
     member.streams.snapshot = () => undefined;
     const late = await failure(admin.snapshot({ timeoutMs: 50 }));
     expect(late.message).to.include(`${member.endpoint} has sent nothing`);
@@ -67,7 +67,7 @@ describe("the stream of a snapshot", () => {
     ]);
   });
 
-  it("fails as the member refuses it, and ends when it is cancelled", async () => {
+  it("fails with the refusal of the member, and ends on cancellation", async () => {
     member.streams.snapshot = () => refuse({ code: "FAILED_PRECONDITION", reason: "BACKUP_IN_PROGRESS" });
     expect((await failure(admin.snapshot())).reason).to.equal("BACKUP_IN_PROGRESS");
     member.streams.snapshot = (_request, stream) => stream.send({ ...about, chunk: bytes });

@@ -1,6 +1,6 @@
 /**
- * The state of a member as a stream of bytes: a snapshot in the format of backups. The bytes are compared with the hash that
- * the member sends at the end; what they mean, `@quoin/backup` knows.
+ * The state of a member as a stream of bytes: a snapshot in the format of backups. The bytes are compared with the hash
+ * that the member sends at the end; `@quoin/backup` reads their content.
  */
 
 import { createHash, randomUUID } from "node:crypto";
@@ -14,11 +14,11 @@ import { QuoinError } from "./quoin-error.ts";
 /** Options of a snapshot. */
 export interface SnapshotOptions extends Omit<CallOptions, "requestId"> {
   /**
-   * How long the member may take to begin, in milliseconds: it waits until its state has every acknowledged write. Default
-   * 20,000. The stream itself takes as long as it takes.
+   * How long the member may take to begin, in milliseconds: it waits until its state has every acknowledged write.
+   * Default 20,000. The stream itself has no time limit.
    */
   readonly timeoutMs?: number | undefined;
-  /** The stream fails when no byte has come for this long, in milliseconds. Default 60,000. */
+  /** The stream fails if no byte comes for this long, in milliseconds. Default 60,000. */
   readonly silenceMs?: number | undefined;
 }
 
@@ -30,26 +30,26 @@ export interface SnapshotStream {
   readonly revision: number;
   /** Whether the member had no leader, so that the snapshot may miss acknowledged writes. */
   readonly leaderless: boolean;
-  /** Highest log index that the member knew to be committed when it began. */
+  /** Highest log index that the member knew to be committed when the stream began. */
   readonly commitIndex: number;
   /**
-   * The bytes, to be consumed once. It is not encrypted, and holds signing keys and hashes of passwords.
+   * The bytes, to be consumed once. They are not encrypted, and contain signing keys and hashes of passwords.
    *
-   * @throws QuoinError when the stream breaks, or its bytes are others than the member has sent. Only when it has ended
-   *   without an error the snapshot is whole.
+   * @throws QuoinError if the stream breaks, or its bytes differ from those that the member sent. The snapshot is
+   * complete only after an end without an error.
    */
   readonly chunks: AsyncGenerator<Uint8Array, void, undefined>;
-  /** Ends a stream that is not to be read any further. */
+  /** Ends a stream that the caller does not read to its end. */
   cancel(): void;
 }
 
 const snapshotMethod = streamMethod(serviceDefinitions.ClusterAdminService.snapshot, SnapshotResponse);
-/** Longer than a member waits for its state to be up to date, which is 10 s, on a busy machine. */
+/** Longer than a member waits for its state to be up to date (10 s), on a busy machine. */
 const defaultTimeoutMs = 20_000;
-/** A member sends at its own pace, and lets everything else go first. */
+/** A member sends at its own pace, and gives priority to all other work. */
 const defaultSilenceMs = 60_000;
 
-/** Opens the stream at the member in use. It is not tried again: the next attempt would be another snapshot. */
+/** Opens the stream on the current member. It is not retried: the next attempt would be another snapshot. */
 export async function openSnapshot(context: OperationContext, options: SnapshotOptions): Promise<SnapshotStream> {
   const { timeoutMs = defaultTimeoutMs, silenceMs = defaultSilenceMs, signal } = options;
   assertTimeout(timeoutMs);
@@ -88,7 +88,7 @@ async function nextWithin(
   try {
     return await messages.next();
   } catch (thrown) {
-    // It reads: whatever becomes of it, nothing was executed.
+    // It only reads, so nothing was executed in any case.
     if (!isSilent) throw QuoinError.from(thrown).with({ outcome: "not-executed" });
     const message = `${endpoint} has sent nothing for ${Math.round(limitMs)} ms`;
     throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message, cause: thrown });
@@ -109,7 +109,7 @@ async function* chunksOf(
       if (piece.chunk.length > 0) yield piece.chunk;
       if (!piece.last) continue;
       if (hash.digest("hex") !== piece.sha256) {
-        const message = "the snapshot has arrived with other bytes than were sent; try again";
+        const message = "the snapshot arrived with other bytes than the member sent; try again";
         throw new QuoinError({ code: "DATA_LOSS", outcome: "not-executed", message });
       }
       return;

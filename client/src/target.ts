@@ -1,9 +1,9 @@
 /**
  * An endpoint with its channel, and what is known of the connection behind it.
  *
- * Nothing on a connection tells that the other side is gone without a word: a machine that has lost its power, a pod of
- * which the address went with it. grpc-js waits for a connection, and for the handshake on it, as long as the system does,
- * which may be for ever. So what does not answer is abandoned, and the next attempt gets a channel of its own.
+ * A connection does not show that the other side has vanished: a machine without power, or a pod whose address is gone.
+ * grpc-js waits for a connection, and for its handshake, as long as the system does, which may be for ever. So an
+ * unanswered channel is abandoned, and the next attempt gets its own.
  */
 
 import type { Client } from "@grpc/grpc-js";
@@ -12,27 +12,30 @@ export class Target {
   readonly endpoint: string;
   readonly channel: Client;
   readonly #onAbandon: () => void;
-  /** When the member was heard of last, on the clock of `performance.now()`. */
+  /** When the member last answered, on the clock of `performance.now()`. */
   #heardMs = Number.NEGATIVE_INFINITY;
 
-  /** @param onAbandon called when the channel is to be used no more. */
+  /** @param onAbandon called when the channel must no longer be used. */
   constructor(endpoint: string, channel: Client, onAbandon: () => void) {
     this.endpoint = endpoint;
     this.channel = channel;
     this.#onAbandon = onAbandon;
   }
 
-  /** The member has answered something. */
+  /** Records that the member has answered. */
   noteAnswer(): void {
     this.#heardMs = performance.now();
   }
 
-  /** A call that began at `startMs` was not answered in time: gives the channel up unless another call was. */
+  /**
+   * A call that began at `startMs` was not answered in time: abandons the channel, unless another call was answered
+   * since.
+   */
   noteSilence(startMs: number): void {
     if (this.#heardMs < startMs) this.abandon();
   }
 
-  /** The next call gets another channel; calls in flight still get their answers, should there be any. */
+  /** The next call gets another channel; calls in flight still get their answers, if any come. */
   abandon(): void {
     this.#onAbandon();
   }

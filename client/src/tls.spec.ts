@@ -11,7 +11,7 @@ const takers: readonly ((tls: TlsOptions | undefined) => unknown)[] = [
 ];
 
 describe("TLS options", () => {
-  it("are refused when they are made that cannot be used, without repeating them", () => {
+  it("are refused on creation if they are unusable, without repeating them", () => {
     const wrong: readonly TlsOptions[] = [
       { ca: "no PEM" },
       { certificate: testCertificate, key: "no PEM" },

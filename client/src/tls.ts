@@ -1,4 +1,4 @@
-/** How a client speaks TLS, for gRPC and for HTTP alike. */
+/** The TLS options of a client, for gRPC and for HTTP. */
 
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
@@ -6,19 +6,19 @@ import { badField } from "./request-field.ts";
 
 /** Certificates and key, all in PEM. */
 export interface TlsOptions {
-  /** Authorities to trust instead of the system's. */
+  /** Certificate authorities to trust instead of the system's. */
   readonly ca?: string | Uint8Array | undefined;
-  /** Certificate to show, together with its key. */
+  /** The client certificate; needs its key. */
   readonly certificate?: string | Uint8Array | undefined;
   /** Private key of the certificate. */
   readonly key?: string | Uint8Array | undefined;
 }
 
 /**
- * Checks the options before anything is connected: a connection would only fail, and not say why.
+ * Checks the options before connecting: a connection would only fail, without the reason.
  *
  * @param tls undefined = not encrypted.
- * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when they cannot be used.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD if they are unusable.
  */
 export function assertTls(tls: TlsOptions | undefined): void {
   if (tls === undefined) return;
@@ -26,7 +26,7 @@ export function assertTls(tls: TlsOptions | undefined): void {
     throw badField("tls", "needs a certificate and its key together");
   }
   try {
-    // OpenSSL passes over authorities that it cannot read.
+    // OpenSSL ignores authorities that it cannot read.
     if (tls.ca !== undefined) new X509Certificate(tls.ca);
     createSecureContext(toNodeTls(tls));
   } catch (error) {
@@ -35,7 +35,7 @@ export function assertTls(tls: TlsOptions | undefined): void {
   }
 }
 
-/** The options as Node's own modules take them. */
+/** The options in the form of Node's own modules. */
 export function toNodeTls(tls: TlsOptions): SecureContextOptions {
   return {
     ...(tls.ca === undefined ? {} : { ca: Buffer.from(tls.ca) }),

@@ -15,10 +15,10 @@ import { type AccessToken, type ExchangeRequest, exchangeApiKey, exchangeApiKeyO
 
 const apiKey = "qk_verysecret";
 
-/** More than attempts that reach a member. */
+/** More than the attempts that reach a member. */
 const ROUNDS_ALONE = 6;
 
-/** A member that is not there until some rounds were made in vain. */
+/** A member that starts only after some rounds have failed. */
 class LateMember extends FakeRuntime {
   readonly #answers: StatusAndBody[];
   #port = 0;
@@ -29,7 +29,7 @@ class LateMember extends FakeRuntime {
     this.#answers = answers;
   }
 
-  /** Where it will be. */
+  /** Its future address. */
   async freeUrl(): Promise<string> {
     const member = await ScriptedHttpMember.start(() => undefined);
     const { url } = member;
@@ -77,7 +77,7 @@ describe("exchangeApiKey", () => {
     return result;
   }
 
-  it("posts the key, and the life if one is wanted", async () => {
+  it("posts the key, and the lifetime if there is one", async () => {
     const endpoint = await start();
     expect(await exchange([endpoint.url])).to.deep.equal({ accessToken: "token-1", expiresInSeconds: 3_600 });
     await exchange([endpoint.url], { expiresInSeconds: 60 });
@@ -92,7 +92,7 @@ describe("exchangeApiKey", () => {
     [418, "teapot", "UNKNOWN"],
   ] as const;
   for (const [status, code, expected] of refusals) {
-    it(`takes HTTP status ${status} as ${expected}, and asks no other member`, async () => {
+    it(`takes HTTP status ${status} as ${expected}, and tries no other member`, async () => {
       const first = await start(() => ({ status, body: { error: `because ${code}`, code } }));
       const second = await start();
       const error = await secretFailure(exchange([first.url, second.url]));
@@ -106,7 +106,7 @@ describe("exchangeApiKey", () => {
     });
   }
 
-  it("asks the next member when one has no leader, fails, or is not there", async () => {
+  it("tries the next member if one has no leader, fails, or does not run", async () => {
     const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
     const broken = await start(() => ({ status: 500, body: "<html>oops</html>" }));
     const fit = await start();
@@ -121,7 +121,7 @@ describe("exchangeApiKey", () => {
     expect((await secretFailure(exchange([]))).code).to.equal("UNAVAILABLE");
   });
 
-  it("goes on while no member is there, or none can decide, within its time", async () => {
+  it("retries within its time while no member runs, or none can decide", async () => {
     const member = new LateMember([
       [503, { error: "no leader", code: "unavailable" }],
       [504, { error: "not in time", code: "timeout" }],
@@ -137,14 +137,14 @@ describe("exchangeApiKey", () => {
     }
   });
 
-  it("gives up when its time is over", async () => {
+  it("gives up at the end of its time", async () => {
     const runtime = new FakeRuntime();
     const error = await failure(exchangeApiKey({ apiKey, httpEndpoints: ["http://127.0.0.1:1"] }, runtime));
     expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
     expect(runtime.nowMs - 1_000).to.be.within(4_000, 5_000);
   });
 
-  it("asks members that cannot decide no more than four times, and ones with a bug once", async () => {
+  it("tries members that cannot decide at most four times, and one with an internal error once", async () => {
     const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
     expect((await secretFailure(exchange([withoutLeader.url], { timeoutMs: 20_000 }))).message).to.equal("no leader");
     expect(withoutLeader.bodies).to.have.length(4);
@@ -153,26 +153,26 @@ describe("exchangeApiKey", () => {
     expect(broken.bodies).to.have.length(1);
   });
 
-  it("is made in one round for operations, which go on by themselves", async () => {
+  it("is made in one round for operations, which retry themselves", async () => {
     const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
     const request = { apiKey, httpEndpoints: [withoutLeader.url, withoutLeader.url] };
     expect((await secretFailure(exchangeApiKeyOnce(request))).code).to.equal("UNAVAILABLE");
     expect(withoutLeader.bodies).to.have.length(2);
   });
 
-  it("refuses a time that no timer can measure", async () => {
+  it("refuses a time beyond the range of timers", async () => {
     for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
       expect(await secretFailure(exchange(["http://127.0.0.1:1"], { timeoutMs }))).to.include({ reason: "BAD_FIELD" });
     }
   });
 
-  it("waits for an answer no longer than it may", async () => {
+  it("waits for an answer no longer than its time limit", async () => {
     const silent = await start(() => new Promise(() => undefined));
     const error = await secretFailure(exchange([silent.url], { timeoutMs: 100 }));
     expect(error.code).to.equal("UNAVAILABLE");
   });
 
-  it("does not take for a token what is none", async () => {
+  it("refuses an answer without a valid token", async () => {
     const bodies = [
       "",
       "[]",
@@ -190,7 +190,7 @@ describe("exchangeApiKey", () => {
     }
   });
 
-  it("reads no endless answer", async () => {
+  it("does not read an endless answer", async () => {
     const endpoint = await start(() => ({ status: 200, body: "x".repeat(21 * 1_024 * 1_024) }));
     expect((await secretFailure(exchange([endpoint.url]))).message).to.include("the answer is too large");
   });
@@ -211,7 +211,7 @@ describe("logIn", () => {
   const user = { user_id: "u", email: "ada@example.com", role: "member", namespaces: ["a"] };
   const token = { access_token: "token", expires_in: 60 };
 
-  it("posts the e-mail address and the password, and says who that is", async () => {
+  it("posts the e-mail address and the password, and returns the user", async () => {
     const member = await ScriptedHttpMember.start(
       answerInTurn([
         [200, { ...token, user }],
@@ -238,7 +238,7 @@ describe("logIn", () => {
     }
   });
 
-  it("goes on while no member is there", async () => {
+  it("retries while no member runs", async () => {
     const member = new LateMember([[200, { ...token, user }]]);
     try {
       const request = { email: "ada@example.com", password: "correct horse", httpEndpoints: [await member.freeUrl()] };

@@ -1,9 +1,9 @@
 /**
- * What is exchanged for access tokens at the HTTP interface of any member: API keys, and passwords of users.
+ * Exchanges API keys, and passwords of users, for access tokens at the HTTP interface of any member.
  *
- * Each endpoint is asked in turn. Where none could decide, all are asked again until the time is over, as for other
- * operations: up to four attempts that reach a member, and any number of those that reach none. To repeat an exchange does
- * no harm, whatever became of the attempt before.
+ * Each endpoint is tried in turn. If none could decide, all are tried again until the time is up, as for other
+ * operations: up to four attempts that reach a member, and any number of those that reach none. Repeating an exchange
+ * does no harm, whatever the outcome of the attempt before.
  */
 
 import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
@@ -21,8 +21,8 @@ interface ExchangePlace {
   readonly httpEndpoints: readonly string[];
   readonly tls?: TlsOptions | undefined;
   /**
-   * How long to go on while no endpoint decides, in milliseconds; also how long each endpoint of the first round may take.
-   * Default for an API key 5,000, and 2,000 for each endpoint; for a login 10,000.
+   * How long to continue while no endpoint decides, in milliseconds; also the limit for each endpoint in the first
+   * round. Default for an API key: 5,000, and 2,000 for each endpoint; for a login: 10,000.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -30,24 +30,24 @@ interface ExchangePlace {
 /** An API key, and where to exchange it. */
 export interface ExchangeRequest extends ExchangePlace {
   readonly apiKey: string;
-  /** Wanted life of the token in seconds, at least 1; the service shortens it to what it allows. Default 3,600. */
+  /** Requested life of the token in seconds, at least 1; the service may shorten it. Default 3,600. */
   readonly expiresInSeconds?: number | undefined;
 }
 
-/** Who logs in, and where. */
+/** A user who logs in, and where. */
 export interface LoginRequest extends ExchangePlace {
   readonly email: string;
   readonly password: string;
 }
 
-/** A fresh token. */
+/** A new token. */
 export interface AccessToken {
   readonly accessToken: string;
-  /** Its life from now on, in seconds, as the service says. */
+  /** Its life from now on, in seconds, as reported by the service. */
   readonly expiresInSeconds: number;
 }
 
-/** A fresh token of a user. */
+/** A new token of a user. */
 export interface Login extends AccessToken {
   readonly user: {
     readonly userId: string;
@@ -63,27 +63,27 @@ interface Exchange {
 }
 
 const statusOk = 200;
-/** Members that answer so could not decide, or have a bug: the next one is asked. */
+/** Members with such an answer could not decide, or have a bug: try the next one. */
 const firstStatusOfServerErrors = 500;
 
-/** How long things may take, in milliseconds. */
+/** Time limits, in milliseconds. */
 interface Patience {
   /** An attempt at one endpoint. */
   readonly attemptMs: number;
-  /** All rounds together; the first one is made to its end, however long it takes. */
+  /** All rounds together; the first one always runs to its end. */
   readonly totalMs: number;
 }
 
 /** Two attempts fit into the default deadline of a call. */
 const defaultPatience: Patience = { attemptMs: 2_000, totalMs: 5_000 };
-/** A password is hashed before the answer, by design slowly: as long as the service takes at most. */
+/** A password is hashed before the answer, which is slow by design: this is the maximum of the service. */
 const defaultLoginPatience: Patience = { attemptMs: 10_000, totalMs: 10_000 };
 
 /**
  * Exchanges an API key for a token.
  *
- * @throws QuoinError UNAUTHENTICATED / INVALID_API_KEY for a key that is unknown, revoked or expired; UNAVAILABLE when no
- *   endpoint could decide. The message contains neither the key nor a token.
+ * @throws QuoinError UNAUTHENTICATED / INVALID_API_KEY for a key that is unknown, revoked or expired; UNAVAILABLE if no
+ * endpoint could decide. The message contains neither the key nor a token.
  */
 export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime = systemRuntime): Promise<AccessToken> {
   return exchange(request, apiKeyExchange(request), patienceOf(request, defaultPatience), runtime, tokenOf);
@@ -98,8 +98,8 @@ export async function exchangeApiKeyOnce(request: ExchangeRequest): Promise<Acce
 /**
  * Exchanges the e-mail address and the password of a user for a token.
  *
- * @throws QuoinError UNAUTHENTICATED / INVALID_CREDENTIALS when one of both is not right; PERMISSION_DENIED /
- *   EMAIL_NOT_VERIFIED; UNAVAILABLE when no endpoint could decide. The message contains neither the password nor a token.
+ * @throws QuoinError UNAUTHENTICATED / INVALID_CREDENTIALS if either is wrong; PERMISSION_DENIED / EMAIL_NOT_VERIFIED;
+ * UNAVAILABLE if no endpoint could decide. The message contains neither the password nor a token.
  */
 export async function logIn(
   { email, password, ...place }: LoginRequest,
@@ -119,14 +119,14 @@ function apiKeyExchange({ apiKey, expiresInSeconds }: ExchangeRequest): Exchange
   return { path: "/auth/token", body: { api_key: apiKey, expires_in_secs: expiresInSeconds } };
 }
 
-/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time that no timer can measure. */
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
 function patienceOf({ timeoutMs }: ExchangePlace, unset: Patience): Patience {
   if (timeoutMs === undefined) return unset;
   assertTimeout(timeoutMs);
   return { attemptMs: timeoutMs, totalMs: timeoutMs };
 }
 
-/** @param read what is made of an answer; undefined = it is none. */
+/** @param read parses an answer; undefined = it is invalid. */
 async function exchange<Result>(
   place: ExchangePlace,
   asked: Exchange,
@@ -137,7 +137,7 @@ async function exchange<Result>(
   const { endpoint, answer } = await firstDecision(place, asked, patience, runtime);
   if (answer.status !== statusOk) {
     const refusal = notExecuted(failureOf(answer, endpoint));
-    // Nothing is looked up here: what is not there is the path, at a server that is no member.
+    // The exchange looks nothing up, so NOT_FOUND means a wrong path, on a server that is not a member.
     throw refusal.code === "NOT_FOUND" ? refusal.with({ code: "UNIMPLEMENTED" }) : refusal;
   }
   const result = read(parseObject(answer.body));
@@ -188,7 +188,7 @@ async function firstDecision(
   throw notExecuted(failure.with({ code: "UNAVAILABLE" }));
 }
 
-/** A token that was not received is one that nobody has: nothing happened at the service that matters. */
+/** If the token did not arrive, no one has it, so the exchange had no relevant effect. */
 function notExecuted(error: QuoinError): QuoinError {
   return error.with({ outcome: "not-executed" });
 }

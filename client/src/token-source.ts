@@ -1,17 +1,17 @@
-/** Where the access tokens of calls come from. */
+/** The source of the access tokens of calls. */
 
-/** Gives tokens to calls; one source may serve several clients. */
+/** Provides tokens for calls; one source may serve several clients. */
 export interface TokenSource {
   /**
-   * The token to send now; a promise when it must be fetched first.
+   * The token to send now; a promise if it must be fetched first.
    *
-   * @throws QuoinError when there is none.
+   * @throws QuoinError if there is none.
    */
   token(): string | Promise<string>;
   /**
-   * Another token than the one that was refused; undefined when there is no other.
+   * A new token instead of the refused one; undefined if there is none.
    *
-   * @throws QuoinError when another one cannot be fetched.
+   * @throws QuoinError if a new one cannot be fetched.
    */
   refresh(refused: string): Promise<string | undefined>;
 }

@@ -1,6 +1,6 @@
 /**
- * One attempt of one unary call on one channel: connect within a bound, send, wait for the answer. Retries, tokens and the
- * choice of the endpoint are the business of the caller.
+ * One attempt of one unary call on one channel: connects within a time limit, sends, and waits for the answer. The
+ * caller handles retries, tokens and the choice of the endpoint.
  */
 
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
@@ -32,8 +32,8 @@ export interface Attempt<Request, Response> {
 }
 
 /**
- * Makes a method from its generated definition. Answers are decoded as strictly as requests: text that is not UTF-8 and
- * counts that a number cannot hold are errors, never approximations.
+ * Creates a method from its generated definition. Answers are decoded as strictly as requests: text that is not UTF-8
+ * and counts that a number cannot represent are errors, never approximations.
  */
 export function unaryMethod<Request, Response>(
   definition: { readonly path: string; readonly requestSerialize: (request: Request) => Buffer },
@@ -49,8 +49,8 @@ export function unaryMethod<Request, Response>(
 /**
  * Makes one attempt.
  *
- * @throws QuoinError: UNAVAILABLE, not executed, without a connection; DEADLINE_EXCEEDED; CANCELLED by the signal; or what
- *   the service answered.
+ * @throws QuoinError: UNAVAILABLE, not executed, without a connection; DEADLINE_EXCEEDED; CANCELLED by the signal; or
+ * the error of the service.
  */
 export async function callUnary<Request, Response>(
   target: Target,
@@ -93,7 +93,7 @@ function send<Request, Response>(
   });
 }
 
-/** Members give each refusal its trailers; what grpc-js itself makes up has none. */
+/** Members add trailers to each refusal; errors of grpc-js itself have none. */
 function isAnswer({ metadata }: ServiceError): boolean {
   return Object.keys(metadata.getMap()).length > 0;
 }

@@ -19,7 +19,7 @@ const [bytes, keys, locks, memory_bytes, memory_regions, event_bytes, event_logs
 );
 
 describe("usage of the SDK", () => {
-  it("is read for a period, and has numbers for all of it, its parts and API keys", async () => {
+  it("is read for a period, with numbers for the whole, its parts and API keys", async () => {
     const member = await ScriptedHttpMember.start((response) =>
       answerJson(response, 200, {
         period: { start: "2030-01-01T00:00:00.000Z", end: "2030-01-03T00:00:00.000Z" },

@@ -1,9 +1,9 @@
-/** What was used of a cluster, as it is counted for billing. Served over HTTP, by every member. */
+/** The usage of a cluster, as counted for billing. Every member serves it over HTTP. */
 
 import { getJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 
-/** What was counted in some time. */
+/** The usage in a period. */
 export interface UsageNumbers {
   /** Requests and calls of any kind. */
   readonly requests: number;
@@ -12,33 +12,33 @@ export interface UsageNumbers {
   readonly eventsAppended: number;
   readonly bytesAppended: number;
   /**
-   * At the end of the time. For users who may not read all namespaces: what their namespaces have now; undefined where the
-   * time is over, and in single hours and days.
+   * At the end of the period. For users who may not read all namespaces: the current value of their namespaces;
+   * undefined if the period has ended, and in single hours and days.
    */
   readonly bytesStored: number | undefined;
   readonly kvOperations: number;
   readonly lockOperations: number;
   readonly memoryOperations: number;
-  /** The sizes of memory regions together, at the end of the time; undefined where `bytesStored` is. */
+  /** The total size of memory regions at the end of the period; undefined where `bytesStored` is. */
   readonly memoryBytes: number | undefined;
 }
 
-/** What was counted for one API key. */
+/** The usage of one API key. */
 export interface ApiKeyUsage extends Pick<UsageNumbers, "requests" | "eventsAppended" | "bytesAppended"> {
   readonly apiKeyId: string;
 }
 
-/** What a namespace has of what a quota limits, and may have. */
+/** The usage of a namespace, and its limit by a quota. */
 export interface QuotaUse {
   readonly used: number;
-  /** As settings have it now; it may be below what is used. */
+  /** By the current settings; it may be below `used`. */
   readonly limit: number;
 }
 
-/** What a namespace has now. */
+/** The current usage of a namespace. */
 export interface NamespaceUse {
   readonly namespace: string;
-  /** Of keys, values, locks, and descriptions of memory regions. */
+  /** Bytes of keys, values, locks, and descriptions of memory regions. */
   readonly bytes: QuotaUse;
   readonly keys: QuotaUse;
   /** Of both kinds. */
@@ -46,36 +46,39 @@ export interface NamespaceUse {
   /** The sizes of the memory regions. */
   readonly memoryBytes: QuotaUse;
   readonly memoryRegions: QuotaUse;
-  /** Of events, and of what is remembered of their keys. */
+  /** Bytes of events, and of their remembered keys. */
   readonly eventBytes: QuotaUse;
   readonly eventLogs: QuotaUse;
 }
 
-/** What was used in a period. Times are Unix times. */
+/** The usage in a period. Times are Unix times. */
 export interface Usage {
   readonly startMs: number;
   readonly endMs: number;
   /**
-   * Of the cluster for users who may read all namespaces; for other users their own usage, and for administrators also that
-   * of users whose role and namespaces they hold.
+   * For users who may read all namespaces: of the cluster. For other users: their own usage; for administrators also
+   * that of users whose role and namespaces they have.
    */
   readonly totals: UsageNumbers;
-  /** The hours or days in which something was counted, of what the totals are of. */
+  /** The hours or days with any usage, with the same scope as the totals. */
   readonly buckets: readonly (UsageNumbers & { readonly startMs: number })[];
-  /** One's own API keys; for administrators also those of users whose role and namespaces they hold. */
+  /** One's own API keys; for administrators also those of users whose role and namespaces they have. */
   readonly byKey: readonly ApiKeyUsage[];
-  /** What one's own namespaces have now, the one nearest to a limit first; at most 1,000. */
+  /** The current usage of one's own namespaces, the one nearest to a limit first; at most 1,000. */
   readonly namespaces: readonly NamespaceUse[];
-  /** Of one user at one member; 0 = as many as there come. */
+  /** The request rate of one user on one member; 0 = no limit. */
   readonly requestsPerMinuteMax: number;
   readonly asOfMs: number;
 }
 
 /** Options of read. */
 export interface UsageOptions extends HttpCallOptions {
-  /** Where the period begins; text as the service reads it, such as `2030-01-31`. Default: with the month of its end. */
+  /**
+   * The beginning of the period; a text is parsed by the service, such as `2030-01-31`. Default: the beginning of the
+   * month of its end.
+   */
   readonly from?: Date | string | undefined;
-  /** Where it ends, at most 100 days later. Default: now. */
+  /** The end of the period, at most 100 days later. Default: now. */
   readonly to?: Date | string | undefined;
   /** Default `day`. */
   readonly granularity?: "hour" | "day" | undefined;
@@ -116,7 +119,7 @@ interface WireUsage {
   readonly as_of: string;
 }
 
-/** The usage. */
+/** Reads the usage. */
 export class UsageClient {
   readonly #members: HttpMembers;
 
@@ -124,7 +127,7 @@ export class UsageClient {
     this.#members = members;
   }
 
-  /** What was used in a period, divided into hours or days. */
+  /** The usage in a period, by hours or days. */
   async read({ from, to, granularity = "day", ...options }: UsageOptions = {}): Promise<Usage> {
     const query = new URLSearchParams({ granularity });
     if (from !== undefined) query.set("from", instantOf(from));

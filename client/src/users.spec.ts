@@ -29,14 +29,14 @@ describe("users of the SDK", () => {
     await member.stop();
   });
 
-  /** What was asked: method and path, and the body where there is one. */
+  /** The requests: method and path, and the body if there is one. */
   const asked = () =>
     member.requests.map(({ method, path, body }) => [
       `${method} ${path}`,
       ...(body.length === 0 ? [] : [JSON.parse(body.toString())]),
     ]);
 
-  it("are made and described", async () => {
+  it("are created and described", async () => {
     answers = [[201, SENT]];
     const wanted = { role: "member", namespaces: ["a"] } as const;
     expect(await client.users.create("ada@example.com", wanted)).to.deep.equal(USER);
@@ -60,7 +60,7 @@ describe("users of the SDK", () => {
     expect(asked()).to.deep.equal([["GET /users?limit=100"], ["GET /users?limit=100&cursor=a%3D"]]);
   });
 
-  it("are changed in what is given, also when nobody knows what became of the first attempt", async () => {
+  it("are changed in the given fields, also if the outcome of the first attempt is unknown", async () => {
     answers = [UNKNOWN, [200, { ...SENT, status: "disabled" }]];
     expect((await client.users.update(ID, { status: "disabled" })).status).to.equal("disabled");
     answers = [[409, { error: "the last one", code: "last_owner" }]];

@@ -1,13 +1,13 @@
 /**
- * Users: who may do what, and where. Users may see themselves. Administrators act on users whose role and namespaces they
- * hold; other users look as if they did not exist. Served over HTTP, by every member.
+ * Users: their rights, and in which namespaces. Users may see themselves. Administrators can manage users whose role
+ * and namespaces they have; other users look absent. Every member serves them over HTTP.
  */
 
 import { getJson, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 import { textField } from "./request-field.ts";
 
-/** What a user may do; each role includes those before it. */
+/** The rights of a user; each role includes those before it. */
 export type UserRole = "viewer" | "member" | "admin" | "owner";
 
 /** A user. */
@@ -15,15 +15,15 @@ export interface UserInfo {
   readonly userId: string;
   readonly email: string;
   readonly role: UserRole;
-  /** Where the user may do it; `*` stands for all. */
+  /** The namespaces of the user; `*` = all. */
   readonly namespaces: readonly string[];
-  /** Unverified until the user has answered a mail. */
+  /** Unverified until the user has confirmed the mail address. */
   readonly status: "unverified" | "active" | "disabled";
   /** Unix time. */
   readonly createdAtMs: number;
 }
 
-/** What a new user is to be. */
+/** The fields of a new user. */
 export interface NewUser {
   readonly role: UserRole;
   readonly namespaces: readonly string[];
@@ -31,9 +31,9 @@ export interface NewUser {
   readonly password?: string | undefined;
 }
 
-/** What is to change of a user; what is undefined stays. */
+/** The changes of a user; undefined fields stay. */
 export interface UserChanges extends Partial<NewUser> {
-  /** Of a user who was verified. */
+  /** Only for a verified user. */
   readonly status?: "active" | "disabled" | undefined;
   /** The password that a new one replaces. Required to change one's own, which ends the tokens of one's logins. */
   readonly currentPassword?: string | undefined;
@@ -41,7 +41,7 @@ export interface UserChanges extends Partial<NewUser> {
 
 /** Options of pages. */
 export interface ListUsersOptions extends HttpCallOptions {
-  /** Users of a page, at most 1,000. Default 100. */
+  /** Users per page, at most 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
@@ -68,9 +68,10 @@ export class UserClient {
   }
 
   /**
-   * Makes a user, who is asked by mail to verify the address, and for a password if none is given.
+   * Creates a user, who gets a mail to verify the address, and to set a password if none is given.
    *
-   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS; PERMISSION_DENIED for a role or a namespace that one does not hold.
+   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS; PERMISSION_DENIED for a role or a namespace that the caller
+   * does not have.
    */
   async create(
     email: string,
@@ -86,7 +87,7 @@ export class UserClient {
     return infoOf(await getJson(this.#members, pathOf(userId), options));
   }
 
-  /** The users that one may see, page by page; the next page is requested when it is needed. */
+  /** The visible users, page by page; the next page is requested when it is needed. */
   async *pages({
     pageSize = 100,
     ...options
@@ -101,16 +102,16 @@ export class UserClient {
   }
 
   /**
-   * Changes a user, or one's own password. A new password ends all tokens and streams of the user's logins at once, but not
-   * those of API keys.
+   * Changes a user, or one's own password. A new password ends all tokens and streams of the user's logins at once, but
+   * not those of API keys.
    *
-   * @throws QuoinError NOT_FOUND / USER_NOT_FOUND; PERMISSION_DENIED for what one does not hold; FAILED_PRECONDITION /
-   *   LAST_OWNER when nobody would be an active owner any more.
+   * @throws QuoinError NOT_FOUND / USER_NOT_FOUND; PERMISSION_DENIED for rights that the caller does not have;
+   * FAILED_PRECONDITION / LAST_OWNER if no active owner would be left.
    */
   async update(userId: string, changes: UserChanges, options: HttpCallOptions = {}): Promise<UserInfo> {
     const { role, namespaces, password, status, currentPassword } = changes;
     const value = { role, namespaces, password, status, current_password: currentPassword };
-    // The user is the same however often it is set. Only a password that was replaced cannot be shown again.
+    // A repeated change gives the same user. Only a replaced password cannot be proven a second time.
     const isRepeatable = currentPassword === undefined;
     return infoOf(await this.#send({ method: "PATCH", path: pathOf(userId), value, isRepeatable }, options));
   }
@@ -118,7 +119,7 @@ export class UserClient {
   /**
    * Deletes a user, with all API keys and tokens of the user.
    *
-   * @throws QuoinError as update.
+   * @throws QuoinError like update.
    */
   async delete(userId: string, options: HttpCallOptions = {}): Promise<void> {
     await this.#send({ method: "DELETE", path: pathOf(userId), isRepeatable: false }, options);

@@ -27,19 +27,19 @@ const watchLocksMethod = streamMethod(service.watchLocks, WatchLocksResponse);
 
 /** One change of a key. */
 export interface KeyEvent {
-  /** What happened; a number in decimal when this client is too old to know it. */
+  /** The kind of the change; a decimal number if this client is too old to know it. */
   readonly type: "PUT" | "DELETE" | "EXPIRE" | (string & {});
-  /** The key after a PUT; else the key, its last value, and as `modRevision` that of its end. */
+  /** The key after a PUT; else the key, its last value, and the revision of its end as `modRevision`. */
   readonly kv: KeyEntry;
-  /** What the key was before; undefined unless it was asked for and the key existed. */
+  /** The key before the change; undefined unless it was requested and the key existed. */
   readonly previous: KeyEntry | undefined;
 }
 
 /** One change of the holds of a lock. */
 export type LockEvent = Omit<Plain<LockEventMessage>, "action" | "reason" | "mode"> & {
-  /** What happened to the hold; a number in decimal when this client is too old to know it. */
+  /** The change of the hold; a decimal number if this client is too old to know it. */
   readonly action: "ACQUIRED" | "RELEASED" | (string & {});
-  /** Why; a number in decimal when this client is too old to know it. */
+  /** The reason; a decimal number if this client is too old to know it. */
   readonly reason: "NORMAL" | "EXPIRED" | "FORCED" | "DOWNGRADED" | "UPGRADED" | (string & {});
   /** Mode of a read-write lock's hold; undefined on an exclusive lock. */
   readonly mode: LockMode | undefined;
@@ -47,9 +47,9 @@ export type LockEvent = Omit<Plain<LockEventMessage>, "action" | "reason" | "mod
 
 /** Options of a watch of keys. */
 export interface WatchKeysOptions extends WatchOptions {
-  /** What the keys must start with; all keys of the namespace by default. */
+  /** The prefix of the keys; default: all keys of the namespace. */
   readonly prefix?: string | undefined;
-  /** Whether events tell what the key was before. Default false. */
+  /** Whether events contain the previous state of the key. Default false. */
   readonly includePrevious?: boolean | undefined;
   /** Whether to leave out the values. Default false. */
   readonly keysOnly?: boolean | undefined;
@@ -57,11 +57,11 @@ export interface WatchKeysOptions extends WatchOptions {
 
 /** Options of a watch of locks. */
 export interface WatchLocksOptions extends WatchOptions {
-  /** What the names must start with; all locks of the namespace by default. */
+  /** The prefix of the names; default: all locks of the namespace. */
   readonly namePrefix?: string | undefined;
 }
 
-/** Watches what changes. */
+/** Watches keys and locks. */
 export class WatchClient {
   readonly #context: OperationContext;
 
@@ -70,11 +70,11 @@ export class WatchClient {
   }
 
   /**
-   * Watches keys. The watch is in place when it is returned; it lasts until `return`, the end of a loop over it, or the
-   * signal.
+   * Watches keys. The watch is established when it is returned; it lasts until `return`, the end of a loop over it, or
+   * the signal.
    *
-   * @throws CompactedError when the history from `startRevision` on is not kept any more; QuoinError NOT_FOUND /
-   *   NAMESPACE_NOT_FOUND; UNAVAILABLE when no member serves the watch in time.
+   * @throws CompactedError if the history from `startRevision` on is no longer kept; QuoinError NOT_FOUND /
+   * NAMESPACE_NOT_FOUND; UNAVAILABLE if no member serves the watch in time.
    */
   async keys(namespace: string, options: WatchKeysOptions = {}): Promise<Watch<KeyEvent>> {
     const fields = {
@@ -94,9 +94,9 @@ export class WatchClient {
   }
 
   /**
-   * Watches the holds of locks of both kinds, as keys are watched.
+   * Watches the holds of locks of both kinds, in the same way as keys.
    *
-   * @throws CompactedError and QuoinError as keys.
+   * @throws CompactedError and QuoinError like keys.
    */
   async locks(namespace: string, options: WatchLocksOptions = {}): Promise<Watch<LockEvent>> {
     const fields = {

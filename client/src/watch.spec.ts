@@ -44,7 +44,7 @@ describe("watches", function () {
   let runtime: FakeRuntime;
   let member: ScriptedMember;
   let client: Client;
-  /** The streams of the member, in the order in which they were asked for. */
+  /** The streams of the member, in the order of their requests. */
   let streams: ScriptedStream<"watchKeys">[];
   const cleanups: (() => unknown)[] = [];
 
@@ -61,7 +61,7 @@ describe("watches", function () {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   });
 
-  /** A member where watches are in place behind revision 10, or behind where they resume. */
+  /** A member where watches start after revision 10, or after the revision from which they resume. */
   async function startMember(): Promise<ScriptedMember> {
     const started = await ScriptedMember.start({});
     started.streams.watchKeys = ({ startRevision }, stream) => {
@@ -88,7 +88,7 @@ describe("watches", function () {
     return value;
   }
 
-  it("is in place when it is returned, and tells changes with their revision", async () => {
+  it("is established when it is returned, and yields changes with their revision", async () => {
     const watch = await client.watch.keys("n", { prefix: "p/", includePrevious: true, progressIntervalMs: 500 });
     expect(watch.revision).to.equal(10);
     expect(requests()).to.deep.equal([
@@ -121,7 +121,7 @@ describe("watches", function () {
     expect(watch.revision).to.equal(12);
   });
 
-  it("tells changes of locks", async () => {
+  it("yields changes of locks", async () => {
     member.streams.watchLocks = (_request, stream) => {
       stream.send({ created: true, revision: 10n });
       const held = { lockKey: "l", owner: "me", fencingToken: 11n };
@@ -139,7 +139,7 @@ describe("watches", function () {
     ]);
   });
 
-  it("hands out progress when it is asked for, and knows of it otherwise", async () => {
+  it("yields progress if requested, and otherwise only stores it", async () => {
     const quiet = await client.watch.keys("n");
     streams[0]?.send({ progress: true, revision: 20n });
     streams[0]?.send(put("a", 21n));
@@ -152,7 +152,7 @@ describe("watches", function () {
   });
 
   describe("resuming", () => {
-    it("goes on behind the last revision, at another member, when its own goes away", async () => {
+    it("continues after the last revision, at another member, if its own one stops", async () => {
       const other = await startMember();
       const watch = await connect([member.endpoint, other.endpoint]).watch.keys("n", { prefix: "p" });
       streams[0]?.send(put("p1", 12n));
@@ -166,7 +166,7 @@ describe("watches", function () {
       expect((await batch).events[0]?.kv.key).to.equal("p2");
     });
 
-    it("goes on when the connection breaks, for as long as it takes", async () => {
+    it("continues after a broken connection, however long that takes", async () => {
       const watch = await client.watch.keys("n", { startRevision: 5 });
       streams[0]?.send(put("a", 5n));
       await nextOf(watch);
@@ -183,7 +183,7 @@ describe("watches", function () {
       expect(await batch).to.deep.include({ revision: 6 });
     });
 
-    it("waits longer each time when streams end as soon as they are in place", async () => {
+    it("waits longer each time if streams end as soon as they are established", async () => {
       const watch = await client.watch.keys("n");
       runtime.chance = 0.5;
       member.streams.watchKeys = ({ startRevision }, stream) => {
@@ -199,7 +199,7 @@ describe("watches", function () {
       expect((await batch).revision).to.equal(11);
     });
 
-    it("goes on when a stream just ends", async () => {
+    it("continues if a stream ends without an error", async () => {
       const watch = await client.watch.keys("n");
       streams[0]?.end();
       const batch = nextOf(watch);
@@ -208,7 +208,7 @@ describe("watches", function () {
       expect((await batch).revision).to.equal(11);
     });
 
-    it("goes on elsewhere when a member tells nothing for three intervals", async () => {
+    it("continues elsewhere if a member sends nothing for three intervals", async () => {
       const other = await startMember();
       const watch = await connect([member.endpoint, other.endpoint]).watch.keys("n", { progressIntervalMs: 200 });
       const batch = nextOf(watch);
@@ -223,7 +223,7 @@ describe("watches", function () {
       expect((await batch).revision).to.equal(12);
     });
 
-    it("takes another token when its own is refused, and ends when that is refused too", async () => {
+    it("fetches another token if its own is refused, and ends if that one is refused too", async () => {
       const tokens = await ScriptedTokenEndpoint.start();
       cleanups.push(() => tokens.stop());
       const credentials = { apiKey: "qk_key", httpEndpoints: [tokens.url] };
@@ -241,7 +241,7 @@ describe("watches", function () {
       expect(member.calls).to.have.length(3);
     });
 
-    it("ends when the service refuses to go on", async () => {
+    it("ends if the service refuses to continue", async () => {
       const watch = await client.watch.keys("n");
       streams[0]?.fail({ code: "PERMISSION_DENIED", reason: "NAMESPACE_DENIED" });
       expect((await failure(nextOf(watch))).reason).to.equal("NAMESPACE_DENIED");
@@ -249,7 +249,7 @@ describe("watches", function () {
       expect(member.calls).to.have.length(1);
     });
 
-    it("raises a CompactedError, with the revision, when the history is not kept any more", async () => {
+    it("raises a CompactedError, with the revision, if the history is no longer kept", async () => {
       const details = new Map([["compact_revision", "400"]]);
       const compacted: Refusal = { code: "OUT_OF_RANGE", reason: "COMPACTED", details };
       const watch = await client.watch.keys("n");
@@ -263,7 +263,7 @@ describe("watches", function () {
   });
 
   describe("opening", () => {
-    it("goes round the members, also past one that has too many streams and one that says nothing", async () => {
+    it("tries the members in turn, and skips one with too many streams and one that does not answer", async () => {
       const full = await startMember();
       full.streams.watchKeys = () => refuse({ code: "RESOURCE_EXHAUSTED", reason: "TOO_MANY_STREAMS" });
       const mute = await startMember();
@@ -280,7 +280,7 @@ describe("watches", function () {
       expect(member.calls).to.have.length(4);
     });
 
-    it("gives up when its time is over", async () => {
+    it("gives up at the end of its time", async () => {
       member.streams.watchKeys = () => undefined;
       const opened = failure(client.watch.keys("n", { timeoutMs: 1_000 }));
       await until("the wait", () => runtime.nextTimerMs === 1_000);
@@ -289,7 +289,7 @@ describe("watches", function () {
       expect(member.calls).to.have.length(1);
     });
 
-    it("S16, S17: refuses what the wire cannot carry before anything is sent", async () => {
+    it("S16, S17: refuses values beyond the range of the protocol before it sends anything", async () => {
       for (const [work, field] of [
         [client.watch.keys("\ud800"), "namespace"],
         [client.watch.keys("n", { prefix: "\ud800" }), "prefix"],
@@ -309,7 +309,7 @@ describe("watches", function () {
       await until("the member to be left", () => member.calls.every((call) => call.cancelled.aborted));
     }
 
-    it("by return ends a read that waits, and leaves the member", async () => {
+    it("by return ends a waiting read, and the stream at the member", async () => {
       const watch = await client.watch.keys("n");
       const waiting = watch.next();
       expect(await watch.return()).to.deep.equal({ done: true, value: undefined });
@@ -318,7 +318,7 @@ describe("watches", function () {
       await untilLeft();
     });
 
-    it("by return leaves the member also when nothing was ever read", async () => {
+    it("by return ends the stream at the member even if nothing was ever read", async () => {
       const watch = await client.watch.keys("n");
       await watch.return();
       await untilLeft();
@@ -349,7 +349,7 @@ describe("watches", function () {
       await untilLeft();
     });
 
-    it("by the signal is the error CANCELLED of what is read then", async () => {
+    it("by the signal makes a read fail with CANCELLED", async () => {
       const controller = new AbortController();
       const watch = await client.watch.keys("n", { signal: controller.signal });
       const waiting = failure(watch.next());
@@ -361,7 +361,7 @@ describe("watches", function () {
       expect((await failure(client.watch.keys("n", { signal: AbortSignal.abort() }))).code).to.equal("CANCELLED");
     });
 
-    it("by the end of the client is an error too", async () => {
+    it("by the end of the client also makes a read fail", async () => {
       const watch = await client.watch.keys("n");
       const waiting = failure(watch.next());
       client.close();
@@ -369,7 +369,7 @@ describe("watches", function () {
     });
   });
 
-  it("leaves at the member what is not read", async () => {
+  it("leaves unread changes at the member", async () => {
     const watch = await client.watch.keys("n");
     const large = (revision: bigint) => {
       const event = { type: KeyEvent_Type.PUT, kv: { ...entry("k", revision), value: Buffer.alloc(256 * 1_024) } };

@@ -1,11 +1,11 @@
 /**
- * A watch: changes as they happen, every one once and in order, over any number of streams.
+ * A watch: changes as they happen, each once and in order, over any number of streams.
  *
- * When a stream ends for want of a member or a leader, or tells nothing for three progress intervals, the watch goes on at
- * another member behind the last revision that it has heard, as often as it takes. It ends when the service refuses to go
- * on: the history from there is not kept any more (CompactedError), or the caller may not read it any more.
+ * If a stream ends because there is no member or no leader, or is silent for three progress intervals, the watch
+ * continues on another member after its last revision, as often as necessary. It ends if the service refuses to
+ * continue: the history from there is no longer kept (CompactedError), or the caller has lost its access.
  *
- * It is read one batch at a time, and what is not read waits at the member.
+ * It is read one batch at a time, and unread changes wait at the member.
  */
 
 import { randomUUID } from "node:crypto";
@@ -21,54 +21,61 @@ import type { Target } from "./target.ts";
 
 /** Options of every watch. */
 export interface WatchOptions extends Omit<CallOptions, "requestId"> {
-  /** The first change to tell is the first at or after this revision. Default: what happens from now on. */
+  /** The watch begins with the first change at or after this revision. Default: changes from now on. */
   readonly startRevision?: number | undefined;
   /**
-   * How often the member is to tell that it has nothing to tell, in milliseconds, 100 to 60,000. After three times this
-   * without a message the watch goes on elsewhere, so it must be enough to receive the largest change. Default 1,000.
+   * How often the member reports progress without changes, in milliseconds, 100 to 60,000. After three intervals
+   * without a message the watch continues elsewhere, so an interval must be long enough to receive the largest change.
+   * Default 1,000.
    */
   readonly progressIntervalMs?: number | undefined;
-  /** Whether to hand out batches without changes too, which only tell how far the watch has come. Default false. */
+  /** Whether to yield batches without changes too, which only report the position of the watch. Default false. */
   readonly progress?: boolean | undefined;
   /** Ends the watch: reading it then fails with CANCELLED. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the watch may take to be in place, in milliseconds. Default 5,000, as of operations. */
+  /** How long establishing the watch may take, in milliseconds. Default 5,000, as for operations. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Changes that are told together: all of one or more revisions, of which none is ever divided. */
+/** Changes that come together: all changes of one or more revisions; a revision is never divided. */
 export interface WatchBatch<Event> {
   /** In order; empty = progress. */
   readonly events: readonly Event[];
-  /** Everything up to this revision has been told: a later watch that starts at this + 1 misses and repeats nothing. */
+  /**
+   * The watch has delivered everything up to this revision: a later watch that starts at this + 1 misses and repeats
+   * nothing.
+   */
   readonly revision: number;
 }
 
-/** What the messages of every watch have. */
+/** The common fields of the messages of every watch. */
 export interface WatchMessage {
   readonly revision: bigint;
 }
 
-/** What a watch asks for. */
+/** The request of a watch. */
 export interface WatchSource<Request, Message extends WatchMessage, Event> {
   readonly method: StreamMethod<Request, Message>;
-  /** The request for what begins at a revision. */
+  /** The request that starts at a revision. */
   readonly request: (startRevision: bigint) => Request;
   readonly events: (message: Message) => Event[];
 }
 
 const defaultProgressIntervalMs = 1_000;
 
-/** Intervals without a message after which a stream is given up. */
+/** Intervals without a message after which a stream is abandoned. */
 const silentIntervals = 3;
 
-/** A member without a leader refuses after 3 s: only one that does not answer at all takes longer to begin a stream. */
+/**
+ * A member without a leader refuses after 3 s: only a member that does not answer at all takes longer to begin a
+ * stream.
+ */
 const openTimeoutMs = 4_000;
 
-/** Reasons for which another member may well serve what this one refuses. */
+/** Reasons for which another member may still serve the watch. */
 const passingReasons: ReadonlySet<string> = new Set(["TOO_MANY_STREAMS"]);
 
-/** Opens a watch, and returns it when it is in place. */
+/** Opens a watch, and returns it when it is established. */
 export async function openWatch<Request, Message extends WatchMessage, Event>(
   context: OperationContext,
   source: WatchSource<Request, Message, Event>,
@@ -82,13 +89,13 @@ export async function openWatch<Request, Message extends WatchMessage, Event>(
 }
 
 /**
- * A watch that is in place. `next` raises a CompactedError when it cannot go on without leaving something out, and a
- * QuoinError when the service refuses it, or the signal or the end of the client cancels it.
+ * An established watch. `next` raises a CompactedError if it cannot continue without leaving changes out, and a
+ * QuoinError if the service refuses it, or if the signal or the end of the client cancels it.
  */
 export class Watch<Event> extends EndableIterator<WatchBatch<Event>> {
   readonly #position: { readonly revision: number };
 
-  /** @param position tells everything up to which revision has been handed out. */
+  /** @param position the revision up to which everything was delivered. */
   constructor(
     batches: AsyncGenerator<WatchBatch<Event>, undefined, undefined>,
     ending: AbortController,
@@ -98,7 +105,7 @@ export class Watch<Event> extends EndableIterator<WatchBatch<Event>> {
     this.#position = position;
   }
 
-  /** Everything up to this revision has been handed out, whether there were changes or not. */
+  /** Everything up to this revision has been delivered, with or without changes. */
   get revision(): number {
     return this.#position.revision;
   }
@@ -110,22 +117,22 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   readonly #source: WatchSource<Request, Message, Event>;
   readonly #options: WatchOptions;
   readonly #silenceMs: number;
-  /** Ends the watch quietly. */
+  /** Ends the watch without an error. */
   readonly #ending: AbortSignal;
-  /** Whatever ends the watch from this side. */
+  /** Everything that ends the watch from this side. */
   readonly #anyEnd: AbortSignal;
-  /** Everything up to this revision has been handed out. */
+  /** Everything up to this revision has been delivered. */
   revision = 0;
   #next: number;
   #stream: MessageStream<Message> | undefined;
-  /** That of the stream. */
+  /** The target of the stream. */
   #target: Target | undefined;
-  /** Where the stream was asked for, and with which token; undefined = it did not get that far. */
+  /** The endpoint and the token of the stream request; undefined = it did not get that far. */
   #endpoint: string | undefined;
   #token: string | undefined;
-  /** Failures since a stream has told anything but that it is in place. */
+  /** Failures since a stream last sent more than its first message. */
   #failures = 0;
-  /** Those of them that reached no member. */
+  /** The number of them that reached no member. */
   #unreached = 0;
   #isTokenRefreshed = false;
 
@@ -142,19 +149,19 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     this.#ending = ending;
     const signals = [ending, context.pool.closing, options.signal];
     this.#anyEnd = AbortSignal.any(signals.filter((signal) => signal !== undefined));
-    // Also while nobody reads.
+    // Also while there is no reader.
     this.#anyEnd.addEventListener("abort", () => this.#leaveStream(), { once: true });
     this.#next = options.startRevision ?? 0;
   }
 
-  /** Puts the watch in place, in as many attempts as an operation has. */
+  /** Establishes the watch, with as many attempts as an operation has. */
   async begin(): Promise<void> {
     const untilMs = this.#context.runtime.monotonicMs() + (this.#options.timeoutMs ?? this.#context.timeoutMs);
     await this.#message(maxAttempts, untilMs);
     this.revision = this.#next - 1;
   }
 
-  /** The batches, for ever. */
+  /** The batches, without an end. */
   async *batches(): AsyncGenerator<WatchBatch<Event>, undefined, undefined> {
     for (;;) {
       let events: Event[];
@@ -170,7 +177,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     }
   }
 
-  /** The next message, of the stream that there is or of another one. */
+  /** The next message, of the current or of a new stream. */
   async #message(attemptsMax: number, untilMs: number): Promise<Message> {
     for (;;) {
       try {
@@ -185,7 +192,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     }
   }
 
-  /** Asks for a stream, and reads the message that tells that it is in place. */
+  /** Requests a stream, and reads the message that confirms it. */
   async #open(untilMs: number): Promise<Message> {
     const { pool, tokens, runtime } = this.#context;
     this.#anyEnd.throwIfAborted();
@@ -203,7 +210,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     return this.#read(Math.min(leftMs, openTimeoutMs));
   }
 
-  /** Reads the next message, and gives the stream up when none comes in time. */
+  /** Reads the next message, and abandons the stream if none comes in time. */
   async #read(silenceMs: number): Promise<Message> {
     const stream = this.#stream;
     if (stream === undefined) throw this.#endError();
@@ -222,14 +229,14 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     } catch (thrown) {
       if (!isSilent) throw thrown;
       this.#target?.noteSilence(startMs);
-      const message = `${this.#endpoint} has told nothing for ${silenceMs} ms`;
+      const message = `${this.#endpoint} has sent nothing for ${silenceMs} ms`;
       throw new QuoinError({ code: "UNAVAILABLE", message, cause: thrown });
     } finally {
       stopTimer();
     }
   }
 
-  /** Makes ready for another stream, or throws the error when there is to be none. */
+  /** Prepares another stream, or throws the error if there must be none. */
   async #prepareNext(error: QuoinError, attemptsMax: number, untilMs: number): Promise<void> {
     this.#leaveStream();
     if (this.#anyEnd.aborted) throw this.#endError();
@@ -273,7 +280,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   }
 }
 
-/** Whether another member, or the same one later, may well go on; a connection that ends may cancel its streams. */
+/** Whether another member, or the same one later, may continue; a connection that ends may cancel its streams. */
 function isPassing({ code, reason }: QuoinError): boolean {
   return code === "UNAVAILABLE" || code === "CANCELLED" || passingReasons.has(reason);
 }

@@ -1,6 +1,6 @@
 /**
- * Runs quoinctl as a user does: its launcher as a child process, with an environment of its own, so that nothing of the
- * machine that runs the specs decides the result.
+ * Runs quoinctl as a user does: its launcher as a child process with its own environment, so that nothing of this
+ * machine affects the result.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -9,15 +9,15 @@ import { fileURLToPath } from "node:url";
 /** The launcher that npm installs as `quoinctl`. */
 const launcher = fileURLToPath(new URL("../bin/quoinctl.js", import.meta.url));
 
-/** A child that hangs is killed after this time: 20 times what one usually takes on a busy machine. */
+/** A hanging child is killed after this time: 20 times the usual time on a busy machine. */
 const limitMs = 20_000;
 
 /** How to run a child. */
 interface ChildOptions {
-  /** Its working directory, which is its home as well. */
+  /** Its working directory, which is also its home. */
   readonly directory: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What it reads; its standard input stays open without. */
+  /** Its standard input; undefined = the input stays open. */
   readonly input?: string | Uint8Array | undefined;
   /** Arguments of Node itself, before the launcher. */
   readonly nodeArguments?: readonly string[];
@@ -59,7 +59,7 @@ export function startQuoinctl(parameters: readonly string[], options: ChildOptio
   const stderr: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-  // A child may end without reading what it is given.
+  // A child may end without reading its input.
   child.stdin.on("error", () => undefined);
   if (options.input !== undefined) child.stdin.end(options.input);
   const ended = new Promise<ChildResult>((resolve, reject) => {
@@ -81,7 +81,7 @@ export async function runQuoinctl(parameters: readonly string[], options: ChildO
   }
 }
 
-/** The child leads a process group, so that what it has started dies with it. */
+/** The child leads a process group, so that its own children die with it. */
 function stopGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {

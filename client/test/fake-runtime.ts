@@ -1,4 +1,4 @@
-/** A runtime in the hands of a spec: its clock moves when it is told to, and in pauses, which it remembers. */
+/** A runtime that a spec controls: its clock moves only on request and in pauses, which it records. */
 
 import type { Runtime } from "../src/index.ts";
 
@@ -7,10 +7,10 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Clock, chance, pauses and timers under control. */
+/** Clock, random numbers, pauses and timers under control. */
 export class FakeRuntime implements Runtime {
   nowMs = 1_000;
-  /** What random() answers. */
+  /** The result of random(). */
   chance = 0.5;
   readonly pausesMs: number[] = [];
   readonly #timers = new Set<Timer>();
@@ -46,7 +46,7 @@ export class FakeRuntime implements Runtime {
     return next === undefined ? undefined : next.dueMs - this.nowMs;
   }
 
-  /** Lets time pass, and the timers that become due call in their order. */
+  /** Lets time pass, and calls due timers in order. */
   advance(durationMs: number): void {
     const untilMs = this.nowMs + durationMs;
     for (;;) {

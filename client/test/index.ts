@@ -1,4 +1,7 @@
-/** What the specs of the client share: a member and a token endpoint that answer by script, and programs run as children. */
+/**
+ * Shared parts of the client's specs: a member and a token endpoint with scripted answers, and programs run as
+ * children.
+ */
 
 export { type ChildResult, type RunningChild, runQuoinctl, startQuoinctl } from "./child.ts";
 export { FakeRuntime } from "./fake-runtime.ts";

@@ -1,10 +1,10 @@
-/** Runs the command line in this process, as a shell would, and keeps what it writes. */
+/** Runs the command line in this process, as a shell would, and keeps its output. */
 
 import { EventEmitter } from "node:events";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { FakeRuntime } from "./fake-runtime.ts";
 
-/** Collects what is written. */
+/** Collects the output. */
 class Sink extends Writable {
   readonly chunks: Buffer[] = [];
   isTTY = false;
@@ -32,15 +32,15 @@ export interface ProgramRun {
 
 export interface ProgramInput {
   readonly input?: string;
-  /** Whether somebody looks at a terminal. */
+  /** Whether a person uses a terminal. */
   readonly isTTY?: boolean;
   readonly environment?: Record<string, string>;
   readonly directory?: string;
-  /** Where the program listens for signals. */
+  /** The signals of the program. */
   readonly signals?: EventEmitter;
 }
 
-/** The program, with everything that a process gives it. */
+/** The program, with all its surroundings. */
 type Program = (
   parameters: readonly string[],
   surroundings: {

@@ -1,9 +1,9 @@
-/** An HTTP server that answers by script and remembers what it was asked. */
+/** An HTTP server with scripted answers that records its requests. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request, whole. */
+/** A complete request. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -16,7 +16,7 @@ export type StatusAndBody = readonly [status: number, body: object];
 
 type HttpScript = (response: ServerResponse, request: ReceivedRequest, count: number) => void;
 
-/** A member that speaks HTTP by script. */
+/** A member with scripted answers over HTTP. */
 export class ScriptedHttpMember {
   readonly requests: ReceivedRequest[] = [];
   readonly #script: HttpScript;
@@ -26,7 +26,7 @@ export class ScriptedHttpMember {
     this.#script = script;
   }
 
-  /** @param port where it listens; 0 = any free one. */
+  /** @param port to listen on; 0 = any free one. */
   static async start(script: HttpScript, port = 0): Promise<ScriptedHttpMember> {
     const member = new ScriptedHttpMember(script);
     await new Promise<void>((resolve) => member.#server.listen(port, "127.0.0.1", resolve));
@@ -51,7 +51,7 @@ export class ScriptedHttpMember {
   }
 }
 
-/** Answers requests with these, in turn; with the last one again and again. The list may change meanwhile. */
+/** Answers requests with these in turn, and then always with the last one. The list may change meanwhile. */
 export function answerInTurn(answers: StatusAndBody[]): HttpScript {
   return (response) => {
     const [status, body] = (answers.length > 1 ? answers.shift() : answers[0]) ?? [500, {}];

@@ -1,6 +1,6 @@
 /**
- * A gRPC server that speaks the real contract and answers by script, so that a spec decides what goes wrong and when. It
- * listens on a port of its own on loopback, decodes requests strictly, and remembers every call.
+ * A gRPC server with the real contract and scripted answers, so that a spec decides what goes wrong and when. It
+ * listens on its own loopback port, decodes requests strictly, and records every call.
  */
 
 import * as grpc from "@grpc/grpc-js";
@@ -91,7 +91,7 @@ import {
   WriteMemoryResponse,
 } from "@quoin/proto";
 
-/** A refusal that a script throws, with the trailers that the service sends. */
+/** A refusal from a script, with the trailers of the service. */
 export interface Refusal {
   readonly code: keyof typeof grpc.status;
   readonly message?: string;
@@ -113,7 +113,7 @@ class RefusalError extends Error {
   }
 }
 
-/** Refuses the call that a script is answering. */
+/** Refuses the current call of a script. */
 export function refuse(refusal: Refusal): never {
   throw new RefusalError(refusal);
 }
@@ -196,7 +196,7 @@ type RequestOf<Name extends keyof AllMethods> = ReturnType<AllMethods[Name][0]["
 type PartialResponseOf<Name extends keyof AllMethods> = Parameters<AllMethods[Name][1]["fromPartial"]>[0];
 type Answered<Response> = Response | Promise<Response>;
 
-/** What each method answers: fields that are left out have their default. */
+/** The answer of each method: omitted fields have their default. */
 type Scripts = {
   -readonly [Name in keyof AllMethods]?: (
     request: RequestOf<Name>,
@@ -204,19 +204,19 @@ type Scripts = {
   ) => Answered<PartialResponseOf<Name>>;
 };
 
-/** A stream of answers in the hands of a script. */
+/** A stream of answers that a script controls. */
 export interface ScriptedStream<Name extends keyof AllStreams> {
-  /** Sends a message; fields that are left out have their default. */
+  /** Sends a message; omitted fields have their default. */
   send(message: Parameters<AllStreams[Name][1]["fromPartial"]>[0]): void;
   /** How many messages the other side has not taken yet. */
   readonly untaken: number;
   /** Ends the stream with a refusal. */
   fail(refusal: Refusal): void;
-  /** Ends the stream as if all had been told, which the service never does. */
+  /** Ends the stream without a refusal, which the service never does. */
   end(): void;
 }
 
-/** What each stream tells once it was asked for. What a script throws ends the stream. */
+/** The messages of each stream after its request. An error from a script ends the stream. */
 type StreamScripts = {
   -readonly [Name in keyof AllStreams]?: (
     request: ReturnType<AllStreams[Name][0]["decode"]>,
@@ -232,11 +232,11 @@ interface ResponseCodec extends MessageCodec<unknown> {
 /** How to listen. */
 interface ScriptedMemberOptions {
   readonly tls?: { readonly certificate: string; readonly key: string };
-  /** A port that was used before; a new one by default. */
+  /** A port that was used before; default: a new one. */
   readonly port?: number;
 }
 
-/** A member that answers by script. What has no script is UNIMPLEMENTED. */
+/** A member with scripted answers. A method without a script is UNIMPLEMENTED. */
 export class ScriptedMember {
   readonly endpoint: string;
   readonly calls: ReceivedCall[] = [];
@@ -292,7 +292,7 @@ export class ScriptedMember {
 function serverCredentials(tls: ScriptedMemberOptions["tls"]): grpc.ServerCredentials {
   if (tls === undefined) return grpc.ServerCredentials.createInsecure();
   const certificate = Buffer.from(tls.certificate);
-  // The certificate that specs use signed itself, so it is its own authority: clients must show the same one.
+  // The certificate of the specs is self-signed, so it is its own authority: clients must use the same one.
   return grpc.ServerCredentials.createSsl(
     certificate,
     [{ private_key: Buffer.from(tls.key), cert_chain: certificate }],

@@ -1,10 +1,10 @@
-/** An HTTP server with POST /auth/token that answers by script and remembers the bodies that it got. */
+/** An HTTP server for POST /auth/token with scripted answers that records the bodies of its requests. */
 
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
-/** An answer: an object is sent as JSON, a text as it is. */
+/** An answer: an object is sent as JSON, a text unchanged. */
 interface ScriptedAnswer {
   readonly status: number;
   readonly body: object | string;
@@ -12,7 +12,7 @@ interface ScriptedAnswer {
 
 type TokenScript = (body: unknown, count: number) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
-/** A token endpoint that answers by script. */
+/** A token endpoint with scripted answers. */
 export class ScriptedTokenEndpoint {
   readonly url: string;
   readonly bodies: unknown[] = [];
@@ -25,7 +25,7 @@ export class ScriptedTokenEndpoint {
     this.url = url;
   }
 
-  /** Starts one. By default it gives the tokens `token-1`, `token-2` and so on, each for an hour. */
+  /** Starts one. By default it returns the tokens `token-1`, `token-2` and so on, each for an hour. */
   static async start(
     script: TokenScript = (_body, count) => ({
       status: 200,

@@ -1,4 +1,4 @@
-/** A directory of its own for a test, removed afterwards, also when the test fails. */
+/** A separate directory for a test, removed afterwards, also if the test fails. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,14 +1,14 @@
 /**
- * Runs a shell command on a terminal of its own, which `script` of util-linux makes: what is typed there, and all that
- * the terminal shows. The command is a child process as those of child.ts are.
+ * Runs a shell command on its own terminal, made by `script` of util-linux, with typed input and all that the terminal
+ * shows. The command is a child process like those of child.ts.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 
-/** A command that hangs is killed after this time: 20 times what one usually takes on a busy machine. */
+/** A hanging command is killed after this time: 20 times the usual time on a busy machine. */
 const limitMs = 40_000;
 
-/** Whether there is a `script` that makes terminals as this file asks for them; those of other systems have other options. */
+/** Whether there is a `script` with the options of this file; other systems have other options. */
 export function canMakeTerminals(): boolean {
   const { stdout } = spawnSync("script", ["--version"], { encoding: "utf8" });
   return (stdout ?? "").includes("util-linux");
@@ -40,7 +40,7 @@ export class TerminalRun {
     });
   }
 
-  /** All that the terminal has shown. */
+  /** Everything that the terminal has shown. */
   get shown(): string {
     return this.#shown;
   }
@@ -55,7 +55,7 @@ export class TerminalRun {
     return this.#ended;
   }
 
-  /** Closes the terminal: what still runs on it gets SIGHUP. */
+  /** Closes the terminal: everything that still runs on it gets SIGHUP. */
   stop(): void {
     this.#child.kill("SIGKILL");
   }

@@ -1,6 +1,6 @@
 /**
- * A self-signed certificate for 127.0.0.1 and localhost, valid from 2020 to 2120, with its key. It protects nothing: specs
- * use it as authority, server certificate and client certificate in one.
+ * A self-signed certificate for 127.0.0.1 and localhost, valid from 2020 to 2120, with its key. It protects nothing:
+ * specs use it as authority, server certificate and client certificate.
  */
 
 /** The certificate, in PEM. */
@@ -24,7 +24,7 @@ HVwD/wpkRG8a/WoyfzY15/AdKXBX11n2KGl8j9Y+DAt35rMGjGM8+t6p
 -----END PRIVATE KEY-----
 `;
 
-/** Another certificate of that kind, for 127.0.0.2 and stranger.invalid: nobody is there. */
+/** A second certificate of this kind, for 127.0.0.2 and stranger.invalid, where no server is. */
 export const strangerCertificate = `-----BEGIN CERTIFICATE-----
 MIIBazCCARKgAwIBAgIBATAKBggqhkjOPQQDAjATMREwDwYDVQQDDAhzdHJhbmdl
 cjAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowEzERMA8GA1UEAwwI
@@ -37,7 +37,7 @@ vWVopDxs7dOI8Hpd2jq6XO6gEqbY56xAjL3JCI9k+w==
 -----END CERTIFICATE-----
 `;
 
-/** The private key of that one. */
+/** The private key of the second certificate. */
 export const strangerKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgk12uiqew/xwxnXjl
 mCsxXiOJqq6P6/SLbiaalUB1ykOhRANCAAQ8F9AN4ywr5BkeBZRt/ko0UeGRzAqq

@@ -1,13 +1,13 @@
-/** What specs wait for: a fact, or the error that an operation is to raise. */
+/** Waits of specs: for a fact, or for the error that an operation must raise. */
 
 import { QuoinError } from "../src/index.ts";
 
 const pollMs = 2;
 
-/** Many times what anything here takes, the start of a process included: never a statement about speed. */
+/** Many times what any wait here needs, including the start of a process: never a statement about speed. */
 const limitMs = 30_000;
 
-/** What `attempt` returns once that is neither undefined nor false; rejects when it never is. */
+/** The result of `attempt` once it is neither undefined nor false; rejects after the limit. */
 export async function until<Result>(what: string, attempt: () => Result | undefined | false): Promise<Result> {
   const endMs = performance.now() + limitMs;
   for (;;) {
@@ -18,7 +18,7 @@ export async function until<Result>(what: string, attempt: () => Result | undefi
   }
 }
 
-/** The QuoinError with which some work fails; rejects when it does not. */
+/** The QuoinError of failing work; rejects if the work succeeds. */
 export async function failure(work: Promise<unknown>): Promise<QuoinError> {
   try {
     await work;

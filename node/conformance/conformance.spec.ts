@@ -1,4 +1,4 @@
-/** The contract at a cluster as users start it, every entry through every member. */
+/** The contract on a cluster like users start it: every entry through every member. */
 
 import { describeContract, MEMBERS } from "./contract-specs.ts";
 import { trialsOf } from "./run.ts";

@@ -1,6 +1,6 @@
 /**
- * The whole suite at a cluster of three that is started for it, as specs. Entries run several at a time; each spec waits for
- * the result of its own.
+ * The whole suite as specs, on a cluster of three that it starts. Several entries run at a time; each spec waits for
+ * the result of its entry.
  */
 
 import { NotApplicable } from "./harness/index.ts";
@@ -9,13 +9,13 @@ import { type Result, run, type Trial } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
 export const MEMBERS = 3;
-const START_LIMIT_MS = 300_000; // Three processes that start on cores which other tests keep busy.
+const START_LIMIT_MS = 300_000; // Three processes start while other tests keep the cores busy.
 
 /**
  * Describes the trials as specs.
  *
- * @param title of the suite.
- * @param environment variables for the processes of the cluster, beside those of this process.
+ * @param title of the suite
+ * @param environment variables for the processes of the cluster, in addition to those of this process
  */
 export function describeContract(
   title: string,
@@ -42,7 +42,7 @@ function describeTrials(trials: readonly Trial[], environment: Readonly<Record<s
         console.error(`${error.message}\n${error.evidence}`);
       }
       for (const { reject, promise } of results.values()) {
-        // A spec that waits for it fails. Without a spec that waits, the rejection is handled all the same.
+        // A spec that waits for it fails. If none waits, this handles the rejection.
         promise.catch(() => undefined);
         reject(error);
       }

@@ -1,6 +1,6 @@
 /**
- * The contract at a cluster whose members serve gRPC with the library that they can fall back on: every entry once, through
- * one member after the other.
+ * The contract on a cluster whose members serve gRPC with the fallback library: every entry once, through one member
+ * after the other.
  */
 
 import { describeContract, MEMBERS } from "./contract-specs.ts";

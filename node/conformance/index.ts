@@ -1,3 +1,3 @@
-/** What other tests use of the suite: the cluster that it starts. */
+/** The part of the suite that other tests use: the cluster that it starts. */
 
 export { LocalConformanceCluster } from "./local-cluster.ts";

@@ -3,7 +3,7 @@ import type { Table } from "./harness/index.ts";
 import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
 import { type Result, run, trialsOf } from "./run.ts";
 
-const START_LIMIT_MS = 300_000; // Three processes that start on cores which other tests keep busy.
+const START_LIMIT_MS = 300_000; // Three processes start while other tests keep the cores busy.
 
 describe("the cluster of the conformance suite", function () {
   this.timeout(START_LIMIT_MS);
@@ -15,11 +15,11 @@ describe("the cluster of the conformance suite", function () {
 
   afterEach(() => cluster?.remove());
 
-  it("stays for the other entries when one cannot clear up", async () => {
+  it("stays for the other entries when one cannot clean up", async () => {
     const table: Table = {
       name: "a table",
       entries: {
-        "cannot clear up": async (place) => {
+        "cannot clean up": async (place) => {
           place.atEnd(() => Promise.reject(new Error("the connection is gone")));
         },
         "asks, while the other one has ended": async (place) => {
@@ -33,12 +33,12 @@ describe("the cluster of the conformance suite", function () {
     await run(await cluster.target(), trialsOf([table], 1), (result) => results.push(result), cluster.lost);
     const told = results.map(({ trial, outcome, error }) => [trial.title, outcome, error?.message ?? ""]);
     expect(told).to.deep.equal([
-      ["cannot clear up", "failed", "what the entry had made could not be removed: the connection is gone"],
+      ["cannot clean up", "failed", "the entry could not clean up: the connection is gone"],
       ["asks, while the other one has ended", "passed", ""],
     ]);
   });
 
-  it("tells which member has ended, and what was logged last, and the run ends", async () => {
+  it("reports which member has ended, and the last log lines, and the run ends", async () => {
     const table: Table = { name: "a table", entries: { "waits for ever": () => new Promise(() => undefined) } };
     const running = run(await cluster.target(), trialsOf([table], 1), () => undefined, cluster.lost);
     const [name, pid] = [...cluster.memberPids][1] ?? expect.fail("there are three members");
@@ -52,7 +52,7 @@ describe("the cluster of the conformance suite", function () {
     }
   });
 
-  it("tells that its launcher has ended, and how", async () => {
+  it("reports that its launcher has ended, and how", async () => {
     process.kill(cluster.launcherPid, "SIGKILL");
     const error = await cluster.lost.catch((thrown: unknown) => thrown);
     expect((error as ClusterLostError).message).to.equal("the cluster was lost: the launcher ended (SIGKILL)");

@@ -1,9 +1,9 @@
 /**
- * A cluster of three members on this machine, started as a user starts it: by the program behind `npm start`, which
- * writes its addresses and the owner's API key into a file. It is gone, with its data, when it was removed.
+ * A cluster of three members on this machine, started like a user starts it: by the program behind `npm start`, which
+ * writes its addresses and the owner's API key into a file. `remove` stops it and deletes its data.
  *
- * This is the one file here that knows where that program is. It knows nothing else of what it starts, but what the
- * program tells people: that it is ready, and which member has ended.
+ * This is the only file here that knows where that program is. It knows nothing else about it but its output: that it
+ * is ready, and which member has ended.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -22,23 +22,23 @@ const MEMBER = /^ {2}(\S+) +([0-9]+) +[0-9.]+:[0-9]+ /gm;
 const MEMBER_ENDED = /^(\S+ ended \(.+?\))/m;
 /** The launcher gives up after two minutes, and says why. */
 const READY_LIMIT_MS = 180_000;
-/** What is told of the end of each log. */
+/** Number of lines that are shown from the tail of each log. */
 const LOG_TAIL_LINES = 15;
-/** Mails go to the logs too. Nobody else is to read what they say. */
+/** Mails go to the logs too. They contain tokens, so they are not shown. */
 const MAIL = '"mail":';
-/** In seconds; the shortest that there is, for a token that is to expire soon. */
+/** The shortest possible life of a token, in seconds, for one that must expire soon. */
 const SHORT_LIFE = 1;
 
-/** What `npm start` writes down for people and programs. */
+/** The file that `npm start` writes for people and programs. */
 interface Endpoints {
   readonly grpc: readonly string[];
   readonly http: readonly string[];
   readonly apiKey: string;
 }
 
-/** A process of the cluster has ended, which nothing here has asked it to. */
+/** A process of the cluster has ended unexpectedly. */
 export class ClusterLostError extends Error {
-  /** What was printed and logged last, in many lines. */
+  /** The last output and log lines. */
   readonly evidence: string;
 
   constructor(what: string, evidence: string) {
@@ -48,7 +48,7 @@ export class ClusterLostError extends Error {
 }
 
 export class LocalConformanceCluster {
-  /** Where the launcher keeps everything. */
+  /** The launcher's directory. */
   readonly directory = mkdtempSync(join(tmpdir(), "quoin-conformance-"));
   /** Rejects with a ClusterLostError when a process of the cluster ends before `remove`. */
   readonly lost: Promise<never>;
@@ -62,16 +62,16 @@ export class LocalConformanceCluster {
     this.#basePort = basePort;
     this.#environment = environment;
     const { promise, reject } = Promise.withResolvers<never>();
-    // Who waits for it is told; nobody need wait.
+    // Handles the rejection if no caller waits for it.
     promise.catch(() => undefined);
     this.lost = promise;
     this.#lose = reject;
   }
 
   /**
-   * A cluster that is ready. Rejects with what the launcher printed if it ends before.
+   * Starts a cluster and waits until it is ready. Rejects with the launcher's output if the launcher ends before.
    *
-   * @param environment variables for its processes, beside those of this process.
+   * @param environment variables for its processes, in addition to those of this process
    */
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<LocalConformanceCluster> {
     const cluster = new LocalConformanceCluster(await freeBasePort(), environment);
@@ -84,7 +84,7 @@ export class LocalConformanceCluster {
     }
   }
 
-  /** Where the members are and what they log, a new token of the owner, and one that has expired. */
+  /** Addresses and logs of the members, a new token of the owner, and an expired one. */
   async target(): Promise<Target> {
     const expired = await this.#exchange({ expires_in_secs: SHORT_LIFE });
     const { exp } = claimsOf(expired);
@@ -112,12 +112,12 @@ export class LocalConformanceCluster {
 
   async remove(): Promise<void> {
     await this.#stop();
-    // Those that have lost their launcher end by themselves.
+    // Members end by themselves when their launcher is gone.
     await until("the end of the members", () => [...this.memberPids.values()].every((pid) => !exists(pid)));
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** What the launcher printed, and the ends of the members' logs. */
+  /** The launcher's output, and the tails of the members' logs. */
   get #evidence(): string {
     const tailOf = (text: string): string => {
       const lines = text.trimEnd().split("\n");
@@ -147,7 +147,7 @@ export class LocalConformanceCluster {
     const env = { ...process.env, ...this.#environment };
     const launcher = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
     this.#launcher = launcher;
-    // However this process ends.
+    // Stops the launcher whenever this process exits.
     process.once("exit", () => launcher.kill("SIGTERM"));
     for (const output of [launcher.stdout, launcher.stderr]) {
       output.setEncoding("utf8").on("data", (text: string) => this.#take(text));
@@ -159,7 +159,7 @@ export class LocalConformanceCluster {
       return this.#printed.includes(READY);
     };
     await until("the cluster to be ready", isReady, READY_LIMIT_MS);
-    // After all that it printed.
+    // "close" comes after all output.
     launcher.once("close", (code, signal) => {
       if (this.#launcher !== null) {
         this.#loseBecause(`the launcher ended (${signal ?? `exit code ${code}`})`);

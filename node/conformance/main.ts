@@ -44,7 +44,7 @@ try {
   process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   if (error instanceof ClusterLostError) {
     console.error(error.evidence);
-    // Entries that were under way wait in vain, some of them for long.
+    // Do not wait for entries in progress: they cannot succeed, and may take long to fail.
     process.exit();
   }
 }

@@ -1,4 +1,4 @@
-/** What `npm run conformance` is asked to test. */
+/** The options of `npm run conformance`. */
 
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
@@ -11,13 +11,13 @@ export interface ConformanceOptions {
   readonly grep: RegExp | null;
 }
 
-/** The arguments are wrong; the message says which and why. */
+/** The arguments are wrong; the message says which one and why. */
 export class UsageError extends Error {}
 
-/** Tokens are read from files or from here, never from arguments, which everybody on the machine can see. */
+/** Tokens come from files or from this variable, never from arguments, which every user of the machine can see. */
 const TOKEN_VARIABLE = "QUOIN_TOKEN";
 
-/** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
+/** Parses the arguments. Null if they asked only for help, which is printed. Raises UsageError. */
 export function parseOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -27,12 +27,12 @@ export function parseOptions(
       "Tests the service behind the endpoints of one cluster against the contract, through every one of them",
     )
     .addOption(repeated("--endpoint <host:port>", "where a member serves gRPC; without any, a cluster is started"))
-    .addOption(repeated("--http-endpoint <host:port>", "where they serve HTTP, in the same order, if they do not say"))
+    .addOption(repeated("--http-endpoint <host:port>", "their HTTP addresses in the same order; default: as reported"))
     .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
-    .addOption(repeated("--other-token-file <file>", "a token of less, of somebody else, or expired"))
-    .addOption(repeated("--mail-log <file>", "the log of a member that writes mails there instead of sending them"))
+    .addOption(repeated("--other-token-file <file>", "a token with fewer rights, of another user, or expired"))
+    .addOption(repeated("--mail-log <file>", "the log of a member that logs mails instead of sending them"))
     .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
-    .option("--compact", "also give up the cluster's history of changes, which ends everybody's old watches")
+    .option("--compact", "also drop the cluster's history of changes, which ends the old watches of all clients")
     .option("--grep <pattern>", "only entries whose title matches the regular expression")
     .allowExcessArguments(false)
     .exitOverride()

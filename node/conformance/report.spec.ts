@@ -26,18 +26,18 @@ describe("the report of npm run conformance", () => {
     return report.finish();
   }
 
-  it("tells each table that is done, and ends with the sum", () => {
+  it("prints each finished table, and ends with the totals", () => {
     expect(report([])).to.equal(true);
     expect(printed).to.deep.equal(["ok PutKey", "ok GetKey", "4 passed, 0 failed"]);
   });
 
-  it("tells where something failed, and why", () => {
+  it("prints where something failed, and why", () => {
     expect(report(["passed", "failed"])).to.equal(false);
     expect(printed[0]).to.match(/^FAILED PutKey: works\n {4}at b:2: Error: the reason/);
     expect(printed.slice(1)).to.deep.equal(["FAILED PutKey", "ok GetKey", "3 passed, 1 failed"]);
   });
 
-  it("tells why something was skipped", () => {
+  it("prints why something was skipped", () => {
     expect(report(["skipped", "passed", "skipped"])).to.equal(true);
     expect(printed.slice(2)).to.deep.equal(["skipped 2: the reason", "2 passed, 0 failed, 2 skipped"]);
   });

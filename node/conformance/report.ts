@@ -1,4 +1,4 @@
-/** What the command tells as it runs: a line for each table that is done, every failure at once, and the sum. */
+/** The output of the command: each failure at once, a line for each finished table, and the totals. */
 
 import type { Outcome, Result, Trial } from "./run.ts";
 
@@ -6,7 +6,7 @@ export class Report {
   readonly #endpoints: readonly string[];
   readonly #print: (line: string) => void;
   readonly #counts: Record<Outcome, number> = { passed: 0, failed: 0, skipped: 0 };
-  /** Trials that are still to come, by the name of their table. */
+  /** Number of outstanding trials, by the name of their table. */
   readonly #awaited = new Map<string, number>();
   readonly #failedOf = new Map<string, number>();
   readonly #skipped = new Map<string, number>();
@@ -34,7 +34,7 @@ export class Report {
     }
   }
 
-  /** Says why something was skipped, and ends with the line `N passed, N failed`. Returns whether all is well. */
+  /** Prints why entries were skipped, and then the line `N passed, N failed`. Returns whether the run succeeded. */
   finish(): boolean {
     const { passed, failed, skipped } = this.#counts;
     for (const [reason, count] of this.#skipped) {

@@ -2,7 +2,7 @@
 
 import { NotApplicable, Place, type Table, type Target, Visit } from "./harness/index.ts";
 
-/** Entries mostly wait; more at a time would only make the members' answers slower. */
+/** Entries mostly wait; with more at a time the members would only answer more slowly. */
 const ENTRIES_AT_A_TIME = 12;
 
 export type Outcome = "passed" | "failed" | "skipped";
@@ -11,7 +11,7 @@ export type Outcome = "passed" | "failed" | "skipped";
 export interface Trial {
   readonly table: Table;
   readonly title: string;
-  /** Which of the target's endpoints, from 0. */
+  /** Position among the target's endpoints, from 0. */
   readonly member: number;
 }
 
@@ -22,7 +22,7 @@ export interface Result {
   readonly error: Error | null;
 }
 
-/** All trials of so many members, in the order of the tables. */
+/** All trials for this number of members, in the order of the tables. */
 export function trialsOf(tables: readonly Table[], members: number): readonly Trial[] {
   return tables.flatMap((table) =>
     Object.keys(table.entries).flatMap((title) =>
@@ -32,10 +32,10 @@ export function trialsOf(tables: readonly Table[], members: number): readonly Tr
 }
 
 /**
- * Runs the trials and tells each result as it comes. Rejects only if the run itself cannot begin or end, or the cluster
- * is lost: nothing is told of trials that went on then.
+ * Runs the trials and reports each result as it comes. Rejects only if the run itself cannot begin or end, or the
+ * cluster is lost. Then trials in progress are not reported.
  *
- * @param lost rejects if the cluster is lost.
+ * @param lost rejects if the cluster is lost
  */
 export async function run(
   target: Target,
@@ -91,13 +91,13 @@ async function runAll(
   }
 }
 
-/** Never rejects: who cannot clear up has failed, and the others go on. */
+/** Never rejects: a trial that cannot clean up has failed, and the others continue. */
 async function attempt(visit: Visit, trial: Trial, number: number): Promise<Result> {
   const place = new Place(visit, trial.member, number);
   const error = await errorOf(() => trial.table.entries[trial.title]?.(place));
   const errorAtEnd = await errorOf(() => place.leave());
   if (errorAtEnd !== null && (error === null || error instanceof NotApplicable)) {
-    const failed = new Error(`what the entry had made could not be removed: ${errorAtEnd.message}`, {
+    const failed = new Error(`the entry could not clean up: ${errorAtEnd.message}`, {
       cause: errorAtEnd,
     });
     return { trial, outcome: "failed", error: failed };
@@ -108,7 +108,7 @@ async function attempt(visit: Visit, trial: Trial, number: number): Promise<Resu
   return { trial, outcome: error instanceof NotApplicable ? "skipped" : "failed", error };
 }
 
-/** What it throws; null if it does not. */
+/** The error that the action throws; null if it does not. */
 async function errorOf(action: () => Promise<void> | undefined): Promise<Error | null> {
   try {
     await action();

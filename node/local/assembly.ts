@@ -1,9 +1,10 @@
 /**
- * Makes one cluster of a fleet: starts its processes, founds it, adds who is missing, and promotes who has caught up.
+ * Makes one cluster of a fleet: starts its processes, founds it, adds missing members, and promotes those that caught
+ * up.
  *
- * It looks at what is and does the next thing, again and again, until nothing is left to do. So it does not matter what
- * an earlier run has done already, or where it was interrupted: new clusters, larger ones and such that were only
- * stopped are the same to it. It removes nobody.
+ * It reads the current state and takes the next step, repeatedly, until nothing is left to do. So it does not matter
+ * what an earlier run has done, or where it was interrupted: new, larger and restarted clusters take the same path. It
+ * never removes a member.
  */
 
 import { join } from "node:path";
@@ -18,26 +19,29 @@ import { addressOf } from "./ports.ts";
 import type { Restoring } from "./restoring.ts";
 import { StartError } from "./start-error.ts";
 
-/** A started process, and how it is. */
+/** A started process and its status. */
 export interface Observed {
   readonly process: MemberProcess;
   readonly status: MemberStatus;
-  /** The membership that it has applied, which may be old. */
+  /** The membership that it has applied, which may be outdated. */
   readonly known: Membership | undefined;
 }
 
 const POLL_MS = 100;
-/** Members that replay a long log, or catch up, on a slow disk need their time. */
+/** On a slow disk, members need time to replay a long log or to catch up. */
 const START_TIMEOUT_MS = 120_000;
 const FOUNDING_TIMEOUT_MS = START_TIMEOUT_MS / 2;
-/** A founding from a backup goes on when its call has ended. The launcher repeats the call, and shows the progress in between. */
+/**
+ * A founding from a backup continues after its call has ended. The launcher repeats the call, and shows progress in
+ * between.
+ */
 const RESTORE_POLL_MS = 3_000;
 
 /** States in which a voter votes. */
 const VOTING_STATES = new Set(["JOINING", "RUNNING"]);
-/** States out of which a process comes to serve by itself, if there is a cluster that it belongs to. */
+/** States from which a process reaches service by itself, if a cluster exists that it belongs to. */
 const SERVICEABLE_STATES = new Set([...VOTING_STATES, "EMPTY"]);
-/** Refusals of changes that may be accepted a little later. */
+/** Refusals of changes that a later retry may pass. */
 const PASSING_REASONS = new Set([
   "LEARNER_NOT_READY",
   "CONFIG_CHANGE_IN_PROGRESS",
@@ -47,12 +51,12 @@ const PASSING_REASONS = new Set([
 ]);
 
 /**
- * Returns the members as they are once all of them serve, but for those that cannot without a person: the cluster goes
- * on without them as long as it has a majority. Raises StartError.
+ * Returns the members once all of them serve, except those that need a person: the cluster continues without them while
+ * it has a majority. Raises StartError.
  *
- * @param directory of the launcher's files.
+ * @param directory folder of the launcher's files.
  * @param interrupted gives up, with its reason.
- * @param restoring the cluster begins with a backup, and null if it begins empty
+ * @param restoring the restore that founds the cluster; null for a cluster that starts empty
  */
 export async function assemble(
   directory: string,
@@ -74,7 +78,7 @@ export async function assemble(
       return observed;
     }
     if (restoring?.isUnderWay(observed) === true) {
-      // A backup may be of any size.
+      // A backup may have any size.
       deadlineMs = performance.now() + START_TIMEOUT_MS;
     }
     if (performance.now() > deadlineMs) {
@@ -84,7 +88,7 @@ export async function assemble(
   }
 }
 
-/** How they are, and the names of those that do not answer. Raises StartError when one has ended. */
+/** The status of the processes, and the names of those that do not answer. Raises StartError when one has ended. */
 async function observe(
   processes: readonly MemberProcess[],
 ): Promise<{ readonly observed: readonly Observed[]; readonly silent: readonly string[] }> {
@@ -109,7 +113,7 @@ async function observe(
   return { observed, silent };
 }
 
-/** Does what can be done now. Returns what is waited for, null if nothing is. */
+/** Takes the steps that are possible now. Returns what the cluster still waits for, or null. */
 async function advance(
   directory: string,
   fleet: Fleet,
@@ -139,7 +143,7 @@ async function advance(
   }
 }
 
-/** Raises StartError if so many voters are lost that there will be no leader until a person does something about it. */
+/** Raises StartError if so many voters are lost that the cluster needs a person before it can have a leader. */
 function refuseLoss(fleet: Fleet, observed: readonly Observed[], known: readonly MemberSlot[]): void {
   const isHopeless = !observed.some(({ status }) => SERVICEABLE_STATES.has(status.state));
   const ours = fleet.layouts.map(({ name }) => name);
@@ -160,7 +164,7 @@ function refuseLoss(fleet: Fleet, observed: readonly Observed[], known: readonly
   throw new StartError(lines.join("\n"));
 }
 
-/** Raises StartError if the cluster has members of the launcher that it was not told to start. */
+/** Raises StartError if the launcher's cluster has members that this run does not start. */
 function refuseLeftOut({ layouts }: Fleet, known: readonly MemberSlot[]): void {
   const names = layouts.map(({ name }) => name);
   const leftOut = known
@@ -170,7 +174,7 @@ function refuseLeftOut({ layouts }: Fleet, known: readonly MemberSlot[]): void {
   if (leftOut.length > 0) {
     const enough = memberCountFor(Math.max(...leftOut.map((name) => numberOf(name) ?? 0)));
     throw new StartError(
-      `the cluster has the members ${leftOut.join(", ")} as well, which --members ${names.length} does not start. ` +
+      `the cluster has the members ${leftOut.join(", ")} too, which --members ${names.length} does not start.  ` +
         `${enough === null ? "" : `Start it with --members ${enough}. `}To make it smaller for good, remove them ` +
         `first, while all run: npx quoinctl member remove ${leftOut.join(" ")}`,
     );
@@ -178,8 +182,8 @@ function refuseLeftOut({ layouts }: Fleet, known: readonly MemberSlot[]): void {
 }
 
 /**
- * Raises StartError if the members would look for each other where they were and not where they are: they can agree
- * about one new address at a time, but not when all of them have moved.
+ * Raises StartError if the members would look for each other at outdated addresses. They can agree on one new address
+ * at a time, but not when all of them have moved.
  */
 function refuseMove({ layouts }: Fleet, known: readonly MemberSlot[]): void {
   const claimed = known.filter(isClaimed);
@@ -189,7 +193,7 @@ function refuseMove({ layouts }: Fleet, known: readonly MemberSlot[]): void {
       const [first] = layouts;
       const basePort = Number(endpoint.split(":").at(-1)) - (ports.peer - (first?.ports.grpc ?? 0));
       throw new StartError(
-        `the members know each other by other ports (${name} by ${endpoint}): start the cluster with ` +
+        `the members know each other by different ports (${name} by ${endpoint}): start the cluster with ` +
           `--base-port ${basePort}`,
       );
     }
@@ -200,15 +204,15 @@ function isClaimed({ incarnation }: MemberSlot): boolean {
   return incarnation !== "";
 }
 
-/** The latest membership that one of them has applied. */
+/** The latest membership that one of the processes has applied. */
 function freshest(observed: readonly Observed[]): Membership | undefined {
   const known = observed.flatMap((one) => one.known ?? []);
   return known.toSorted((left, right) => right.configIndex - left.configIndex)[0];
 }
 
 /**
- * The founding is recorded before it is asked for, and only the data directory that the record names may found. So a
- * crash anywhere in between is completed by the next start, and lost data is reported instead of replaced.
+ * Records the founding before it requests it; only the data directory in the record may found. So the next start
+ * completes a founding after a crash at any point, and reports lost data instead of replacing it.
  */
 async function found(
   directory: string,
@@ -223,7 +227,7 @@ async function found(
   const { incarnation } = founder.status;
   let record = readRecord(directory) ?? createRecord(directory, incarnation);
   if (record.founderIncarnation !== incarnation && restoring !== null) {
-    // The cluster of that record is gone, and what is restored is another one.
+    // The cluster in that record is gone, and the restored one is a different cluster.
     record = createRecord(directory, incarnation);
   }
   if (record.founderIncarnation !== incarnation) {
@@ -241,9 +245,10 @@ async function found(
 }
 
 /**
- * Gives each process a slot, and a vote when it has caught up. Returns what is waited for, null if nothing is.
+ * Gives each process a slot, and a vote when it has caught up. Returns what the cluster still waits for, or null.
  *
- * Those without data are started when they have their slots: a process that asks in vain asks again only after a while.
+ * Starts the processes without data once they have their slots: a process that asks in vain waits a while before it
+ * retries.
  */
 async function enlarge(speaker: Observed, fleet: Fleet, observed: readonly Observed[]): Promise<string | null> {
   const { admin } = speaker.process;
@@ -259,7 +264,7 @@ async function enlarge(speaker: Observed, fleet: Fleet, observed: readonly Obser
     return "members were started just now";
   }
   const serviceable = observed.filter(({ status }) => SERVICEABLE_STATES.has(status.state));
-  // Who finds its slot taken, or itself removed, soon says so.
+  // A process that finds its slot taken, or itself removed, soon reports that.
   const waiting = serviceable.filter(
     ({ process, status }) => slots.get(process.name)?.incarnation !== status.incarnation,
   );
@@ -268,18 +273,18 @@ async function enlarge(speaker: Observed, fleet: Fleet, observed: readonly Obser
   }
   const learners = serviceable.flatMap(({ process }) => slots.get(process.name) ?? []).filter(({ voter }) => !voter);
   if (learners.length > 0) {
-    // All in one step: two voters would stop when one of them fails.
+    // All in one step: a cluster of two voters stops when one of them fails.
     await admin.promoteMembers(learners.map(({ id }) => id));
     return "members were promoted just now";
   }
   return null;
 }
 
-/** Who will serve and does not yet, null if nobody. */
+/** The members that should serve and do not serve yet, or null. */
 async function findUnready(observed: readonly Observed[]): Promise<string | null> {
   const serviceable = observed.filter(({ status }) => SERVICEABLE_STATES.has(status.state));
   const ready = await Promise.all(serviceable.map(({ process }) => process.isReady()));
-  // Who serves may not have made durable yet that it is a member, and says that it is joining until then.
+  // A member that serves may not have stored its membership durably yet; until then it reports that it is joining.
   const unready = serviceable
     .filter(({ status }, at) => ready[at] !== true || status.state !== "RUNNING")
     .map(({ process }) => process.name);
@@ -290,7 +295,7 @@ function describe({ process, status }: Observed): string {
   return `member ${process.name} is ${describeState(status)}`;
 }
 
-/** The state of a member with what is wrong. */
+/** The state of a member, with its problems. */
 export function describeState({ state, alarms }: MemberStatus): string {
   return [state, ...alarms].join(": ");
 }

@@ -1,6 +1,6 @@
 /**
- * What the launcher keeps beside the members' own data: the record of the founding, the owner's credentials, the tokens
- * for the admin and peer ports, and who runs. All of it readable by its owner alone.
+ * The files that the launcher keeps beside the members' data: the record of the founding, the owner's credentials, the
+ * tokens for the admin and peer ports, and the running launcher. Only their owner may read them.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -9,14 +9,14 @@ import { join } from "node:path";
 import { generateApiKey } from "../src/access/index.ts";
 import { replaceFile } from "../src/storage/index.ts";
 
-/** Written before the founding, never changed: the commit point of a cluster. */
+/** Written before the founding and never changed: the commit point of a cluster. */
 export interface ClusterRecord {
   readonly clusterId: string;
-  /** Incarnation of the data directory that founds it; any other one founds nothing. */
+  /** Incarnation of the data directory that founds the cluster; no other one founds anything. */
   readonly founderIncarnation: string;
 }
 
-/** Addresses of all members, in their order, and credentials, for quoinctl and for people. */
+/** Addresses of all members, in order, and credentials, for quoinctl and for people. */
 export interface Endpoints {
   readonly grpc: readonly string[];
   readonly http: readonly string[];
@@ -25,17 +25,17 @@ export interface Endpoints {
   readonly apiKey: string;
 }
 
-/** What a member that is started again must know of the run that it belongs to. */
+/** What a restarted member must know about the run that it belongs to. */
 export interface Layout {
   readonly basePort: number;
   readonly members: number;
-  /** Flags of each member beside those that follow from its place, such as those of backups. They hold no secrets. */
+  /** Flags of each member, such as those of backups, besides those of its layout. They contain no secrets. */
   readonly memberFlags: readonly string[];
 }
 
 export type OwnerCredentials = Pick<Endpoints, "owner" | "apiKey">;
 
-/** Files with tokens, which processes are told by their paths. */
+/** Files with tokens; processes get their paths. */
 export interface TokenFiles {
   readonly admin: string;
   readonly join: string;
@@ -50,7 +50,7 @@ const OWNER_EMAIL = "owner@quoin.local";
 const PASSWORD_BYTES = 18;
 const TOKEN_BYTES = 32;
 
-/** A file of the launcher that it did not write like this. */
+/** A file of the launcher has unexpected content. */
 export class ClusterFileError extends Error {}
 
 /** The record, or null if no cluster was founded from this directory. */
@@ -65,12 +65,12 @@ export function createRecord(directory: string, founderIncarnation: string): Clu
   return record;
 }
 
-/** What the last run wrote, or null at the first; without addresses if it had not got so far. */
+/** The file of the last run, or null before the first run; without addresses if the run ended too early. */
 export function readEndpoints(directory: string): Endpoints | null {
   return readJson(join(directory, ENDPOINTS_FILE), ["grpc", "owner", "apiKey"]) as Endpoints | null;
 }
 
-/** Credentials for the owner of a cluster that is about to be founded. */
+/** Credentials for the owner of a new cluster. */
 export function createCredentials(): OwnerCredentials {
   return {
     owner: { email: OWNER_EMAIL, password: randomBytes(PASSWORD_BYTES).toString("base64url") },
@@ -84,7 +84,10 @@ export function writeEndpoints(directory: string, endpoints: Endpoints): string 
   return path;
 }
 
-/** A new token for the admin ports of this run, and one for the peer ports for all runs, in files for the members. */
+/**
+ * Writes a new token for the admin ports of this run, and a token for the peer ports of all runs, into files for the
+ * members.
+ */
 export function writeTokens(directory: string): TokenFiles {
   const files = tokenFiles(directory);
   replaceFile(files.admin, `${newToken()}\n`);
@@ -102,12 +105,12 @@ export function readToken(file: string): string {
   return readFileSync(file, "utf8").trim();
 }
 
-/** Says that this process runs the cluster of the directory, for those that start one member again. */
+/** Records that this process runs the cluster of the directory, for launchers of single members. */
 export function announceLauncher(directory: string, layout: Layout): void {
   replaceFile(join(directory, LAUNCHER_FILE), toJson({ pid: process.pid, ...layout }));
 }
 
-/** Says that nobody runs the cluster. */
+/** Removes the record of the running launcher. */
 export function retractLauncher(directory: string): void {
   rmSync(join(directory, LAUNCHER_FILE), { force: true });
 }
@@ -119,7 +122,7 @@ export function readLauncher(directory: string): (Layout & { readonly pid: numbe
   return launcher !== null && isAlive(launcher.pid) ? launcher : null;
 }
 
-/** Says which process runs a member that was started again. */
+/** Records the process of a restarted member. */
 export function writePid(file: string, pid: number): void {
   replaceFile(file, `${pid}\n`);
 }
@@ -129,8 +132,8 @@ export function removePid(file: string): void {
 }
 
 /**
- * Whether the process named in the file runs. If it was killed, its number may be another's by now: good enough to wait
- * for a while, never to end it.
+ * Whether the process in the file runs. If it was killed, another process may have its number by now: use this only to
+ * wait for a while, never to end the process.
  */
 export function isRunning(pidFile: string): boolean {
   const pid = Number(readIfThere(pidFile));
@@ -180,10 +183,10 @@ function readJson(path: string, fields: readonly string[]): object | null {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new ClusterFileError(`${path} is no JSON`, { cause: error });
+    throw new ClusterFileError(`${path} is not JSON`, { cause: error });
   }
   if (typeof value !== "object" || value === null || !fields.every((field) => Object.hasOwn(value, field))) {
-    throw new ClusterFileError(`${path} lacks one of the fields ${fields.join(", ")}`);
+    throw new ClusterFileError(`${path} does not contain all of the fields ${fields.join(", ")}`);
   }
   return value;
 }

@@ -1,4 +1,4 @@
-/** The processes of a cluster's members, in the order of the members, as far as they have been started. */
+/** The processes of a cluster's members that have been started, in the order of the members. */
 
 import { existsSync } from "node:fs";
 import type { TokenFiles } from "./cluster-files.ts";
@@ -13,7 +13,7 @@ export class Fleet {
   readonly #started = new Map<string, MemberProcess>();
 
   /**
-   * @param flags of each member, beside those that follow from its layout.
+   * @param flags of each member, besides those of its layout.
    * @param nodeFlags of Node, for each member.
    */
   constructor(
@@ -32,7 +32,7 @@ export class Fleet {
     return this.layouts.flatMap(({ name }) => this.#started.get(name) ?? []);
   }
 
-  /** Members that were not started yet. */
+  /** Members that are not started yet. */
   get absent(): readonly MemberLayout[] {
     return this.layouts.filter(({ name }) => !this.#started.has(name));
   }

@@ -1,4 +1,4 @@
-/** What the launcher tells people when the cluster runs: where it is, and what to try. */
+/** What the launcher prints when the cluster runs: its addresses, and commands to try. */
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,9 +6,9 @@ import type { LocalCluster, StartedMember } from "./local-cluster.ts";
 import type { LocalOptions } from "./options.ts";
 
 const PACKAGE_ROOT = fileURLToPath(new URL("../..", import.meta.url));
-/** Where quoinctl looks by itself. */
+/** Where quoinctl looks by default. */
 const DATA_DIRECTORY_DEFAULT = ".quoin";
-/** What no shell reads in another way. */
+/** A word that every shell takes literally. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 export function greeting(cluster: LocalCluster, options: LocalOptions): string {
@@ -49,7 +49,7 @@ function commands({ endpointsFile, members }: LocalCluster, options: LocalOption
     `  QUOIN_TOKEN=$(${quoinctl} token) npx quoinctl --endpoints ${follower.grpc} kv get default/greeting`,
     `  ${quoinctl} status`,
     "",
-    `Kill ${leader.name}, which leads, see the others go on, and start it again in a shell of its own:`,
+    `Kill ${leader.name}, the leader, see the others continue, and start it again in another shell:`,
     `  kill -9 ${leader.pid}`,
     `  ${quoinctl} kv put default/greeting "still here"`,
     `  ${restartCommand(leader.name, options.dataDirectory)}`,

@@ -1,4 +1,4 @@
-/** A cluster on this machine: starts its members, makes a cluster of them, and stops them. */
+/** A cluster on this machine: starts its members, forms a cluster of them, and stops them. */
 
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -24,22 +24,22 @@ import { addressOf, requireFree } from "./ports.ts";
 import { Restoring } from "./restoring.ts";
 import { StartError } from "./start-error.ts";
 
-/** A member, as it was when the cluster had started. */
+/** A member at the time when the cluster had started. */
 export interface StartedMember {
   readonly name: string;
   readonly pid: number;
   readonly grpc: string;
   readonly http: string;
-  /** Where it answers health checks and tells its metrics. */
+  /** Address of its health checks and metrics. */
   readonly health: string;
-  /** `RUNNING`, or what keeps it from serving, with the reason. */
+  /** `RUNNING`, or the state that keeps it from serving, with the reason. */
   readonly state: string;
   readonly isLeader: boolean;
 }
 
 const DIRECTORY_MODE = 0o700;
 const POLL_MS = 50;
-const PORTS_ADVICE = "stop what listens there, or choose others with --base-port";
+const PORTS_ADVICE = "stop the process that listens there, or choose other ports with --base-port";
 
 export class LocalCluster {
   readonly members: readonly StartedMember[];
@@ -57,8 +57,8 @@ export class LocalCluster {
   }
 
   /**
-   * Starts the cluster and returns when it serves. Only one that has lost its data or was removed does not: it is told
-   * in `members`. Raises StartError or PortInUseError, or the reason of the signal.
+   * Starts the cluster and returns when it serves. Members that have lost their data or were removed may not serve;
+   * `members` shows that. Raises StartError or PortInUseError, or the reason of the signal.
    */
   static async start(options: LocalOptions, interrupted = new AbortController().signal): Promise<LocalCluster> {
     const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
@@ -90,8 +90,8 @@ export class LocalCluster {
   }
 
   /**
-   * Tells of each member that ends by itself. Rejects with a StartError when the only one does; a cluster of several
-   * goes on, for a member may be started again by itself.
+   * Reports each member that ends by itself. Rejects with a StartError when the only member ends; a cluster of several
+   * continues, because a member may be restarted separately.
    */
   async untilFailed(onEnded: (name: string, exit: Exit) => void): Promise<never> {
     const { processes } = this.#fleet;
@@ -110,8 +110,8 @@ export class LocalCluster {
   }
 
   /**
-   * Stops all members. Those that were started again by themselves stop when they see that nobody runs the cluster:
-   * returns the names of those that did not do so in time.
+   * Stops all members. Members that were restarted separately stop when they see that the launcher is gone. Returns the
+   * names of those that did not stop in time.
    */
   async stop(): Promise<readonly string[]> {
     const elsewhere = this.#fleet.processes.filter(({ exit }) => exit !== null);
@@ -151,9 +151,9 @@ function endpointsOf(layouts: readonly MemberLayout[], { owner, apiKey }: OwnerC
 }
 
 /**
- * Credentials are made once and written down before the cluster that knows their hashes exists, and so are addresses:
- * members of a cluster of several find each other where they were. Raises StartError for other addresses, before any
- * process could tell the others where it is now.
+ * Creates credentials once, and stores them before the cluster exists that knows their hashes. Addresses are fixed in
+ * the same way: members of a larger cluster look for each other at the old ones. Raises StartError for other addresses,
+ * before any process could announce its new address to the others.
  */
 function requireCredentials(directory: string, layouts: readonly MemberLayout[], isFounded: boolean): OwnerCredentials {
   const known = readEndpoints(directory);
@@ -163,8 +163,8 @@ function requireCredentials(directory: string, layouts: readonly MemberLayout[],
   }
   if (isFounded) {
     throw new StartError(
-      `${directory} holds a cluster, but endpoints.json with its owner's credentials is gone, and they cannot be made ` +
-        "anew. Restore the file, or move the directory away to start with an empty cluster",
+      `${directory} contains a cluster, but endpoints.json with its owner's credentials is gone. The launcher cannot ` +
+        "create them again. Restore the file, or move the directory away to start with an empty cluster",
     );
   }
   const credentials = createCredentials();
@@ -177,7 +177,7 @@ function refuseMove(known: Endpoints, layouts: readonly MemberLayout[], isFounde
   const now = layouts[0] === undefined ? undefined : addressOf(layouts[0].ports.grpc);
   if (isFounded && known.grpc.length > 1 && before !== now) {
     throw new StartError(
-      `the members know each other by other ports: start the cluster with --base-port ${before?.split(":").at(-1)}`,
+      `the members know each other by different ports: start the cluster with --base-port ${before?.split(":").at(-1)}`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** `npm start`: a cluster on this machine, until Ctrl-C; or one of its members, started again. */
+/** `npm start`: a cluster on this machine, until Ctrl-C; or one of its members, restarted. */
 
 import { UsageError } from "../src/command-line/index.ts";
 import { greeting, restartCommand } from "./greeting.ts";
@@ -10,21 +10,21 @@ import { StartError } from "./start-error.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** Any will do. */
+/** Any value works. */
 const ALIVE_INTERVAL_MS = 60_000;
 
 async function runCluster(options: LocalOptions, interrupted: AbortSignal): Promise<void> {
   const { members, dataDirectory } = options;
   console.log(`Starting a cluster of ${members === 1 ? "one member" : `${members} members`} ...`);
   const cluster = await LocalCluster.start(options, interrupted);
-  // Node ends a process that waits for signals alone, as this one does while all members have been killed.
+  // Node ends a process that only waits for signals, as this one does while all members have been killed.
   const alive = setInterval(() => undefined, ALIVE_INTERVAL_MS);
   try {
     console.log(greeting(cluster, options));
     console.log("Quoin is ready");
     const failed = cluster.untilFailed((name, exit) => {
       if (!interrupted.aborted) {
-        console.log(`\n${name} ended (${describeExit(exit)}). To start it again, in a shell of its own:`);
+        console.log(`\n${name} ended (${describeExit(exit)}). To start it again, in another shell:`);
         console.log(`  ${restartCommand(name, dataDirectory)}`);
       }
     });
@@ -43,7 +43,7 @@ async function runMember(options: MemberOptions, interrupted: AbortSignal): Prom
   const { member: name } = options;
   const member = await RestartedMember.start(options);
   try {
-    console.log(`${name} is process ${member.pid}. Ctrl-C stops it, and so does the end of the cluster`);
+    console.log(`${name} is process ${member.pid}. Ctrl-C or the end of the cluster stops it`);
     const followed = member.follow((state) => console.log(`${name} is ${state}`));
     await Promise.race([untilAborted(interrupted), followed]);
     console.log("\nStopping ...");

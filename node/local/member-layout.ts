@@ -1,4 +1,4 @@
-/** Where one member of a local cluster listens, and what it keeps where. */
+/** The ports and paths of one member of a local cluster. */
 
 import { join } from "node:path";
 import { type MemberPorts, portsOf } from "./ports.ts";
@@ -8,7 +8,7 @@ export interface MemberLayout {
   readonly ports: MemberPorts;
   readonly dataDirectory: string;
   readonly logFile: string;
-  /** Names the process of a member that was started again by itself, while it runs. */
+  /** Contains the process id of a separately restarted member, while it runs. */
   readonly pidFile: string;
 }
 

@@ -1,4 +1,4 @@
-/** Members that the launcher starts: what holds for their processes wherever they run. */
+/** Processes of members that the launcher starts: rules that hold in every environment. */
 
 import { readFileSync } from "node:fs";
 import { expect } from "chai";

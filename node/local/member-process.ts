@@ -1,4 +1,4 @@
-/** One member as a process of its own, with its log in a file, and the client of its admin port. */
+/** One member as a separate process, with its log in a file, and a client of its admin port. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -16,18 +16,18 @@ export interface Exit {
 }
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-/** Where Node keeps what it has compiled: a member starts in half the time then, and takes a fifth less memory. */
+/** Where Node keeps compiled code: a member then starts in half the time, and takes a fifth less memory. */
 const COMPILED = fileURLToPath(new URL("../../node_modules/.cache/quoin-compiled", import.meta.url));
 /**
- * What Node is started with, as in the image: a young generation of 24 MiB at most, and an old one that is collected
- * when it has grown by half, where Node would let it grow to four times what lives in it.
+ * The flags of Node, as in the image: a young generation of at most 24 MiB, and an old one that is collected when it
+ * has grown by half. By default, Node would let it grow to four times its live size.
  */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
-/** As in the image as well: more arenas than two keep freed memory for threads that seldom ask for any. */
+/** As in the image as well: more than two arenas keep freed memory for threads that seldom allocate. */
 export const ARENAS = "2";
 const LOG_FILE_MODE = 0o600;
 const LOG_TAIL_LINES = 5;
-/** A member finishes running calls for ten seconds, after it gave a leadership away; then it is ended. */
+/** A member finishes running calls for ten seconds, after a transfer of the leadership. Then the launcher ends it. */
 export const STOP_TIMEOUT_MS = 20_000;
 
 export class MemberProcess {
@@ -40,8 +40,8 @@ export class MemberProcess {
   #exit: Exit | null = null;
 
   /**
-   * Starts it. `others` are the members that may know the cluster, `flags` more of its flags, `nodeFlags` more
-   * flags of Node, which its threads get, too.
+   * Starts the process. `others` are members that may know the cluster, `flags` more flags of the member, `nodeFlags`
+   * more flags of Node, which its threads get too.
    */
   constructor(
     layout: MemberLayout,
@@ -55,8 +55,8 @@ export class MemberProcess {
     this.#child = spawn(
       process.execPath,
       [...NODE_FLAGS, ...nodeFlags, MAIN, ...flagsOf(layout, others, tokens), ...flags],
-      // In a group of its own, Ctrl-C reaches the launcher alone, which then stops the member in order. Its standard
-      // input is a pipe from here, so it also ends if the launcher is killed.
+      // In a separate process group, Ctrl-C reaches only the launcher, which then stops the member in order. Its
+      // standard input is a pipe from here, so it also ends if the launcher is killed.
       { stdio: ["pipe", log, log], detached: true, env: environment() },
     );
     closeSync(log);
@@ -78,7 +78,7 @@ export class MemberProcess {
     return this.layout.name;
   }
 
-  /** 0 if it could not be started. */
+  /** 0 if the process could not be started. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
@@ -88,7 +88,7 @@ export class MemberProcess {
     return this.#exit;
   }
 
-  /** How it is by its own account; null if it does not answer. */
+  /** The status that the member reports; null if it does not answer. */
   async status(): Promise<StatusResult | null> {
     try {
       return await this.admin.getStatus();
@@ -106,14 +106,14 @@ export class MemberProcess {
       return (await fetch(`http://${addressOf(this.layout.ports.health)}/readyz`)).ok;
     } catch (error) {
       if (error instanceof TypeError) {
-        // Nothing listens there yet, or no more.
+        // Nothing listens there yet, or any more.
         return false;
       }
       throw error;
     }
   }
 
-  /** Asks the process to finish what it does and end, and ends it if that takes too long. Returns when it has ended. */
+  /** Asks the process to finish its work and end, and kills it if that takes too long. Returns when it has ended. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     const gaveUp = new AbortController();
@@ -133,12 +133,12 @@ export class MemberProcess {
   }
 }
 
-/** Whether nobody has said what became of the call, or nobody can at the moment: it may be made again. */
+/** Whether the result of the call is unknown, or no member can answer at the moment: the caller may retry. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED");
 }
 
-/** In words. */
+/** The exit in words. */
 export function describeExit({ code, signal }: Exit): string {
   return signal ?? `exit code ${code}`;
 }
@@ -151,15 +151,15 @@ function flagsOf(layout: MemberLayout, others: readonly MemberLayout[], tokens: 
     ...["--admin", addressOf(ports.admin), "--health", addressOf(ports.health)],
     ...["--admin-token-file", tokens.admin, "--join-token-file", tokens.join],
     ...others.filter(({ name }) => name !== layout.name).flatMap((other) => ["--seed", addressOf(other.ports.peer)]),
-    // All members share the disk of somebody who tries things out.
+    // All members share the disk of a person who tries Quoin.
     "--no-disk-reserve",
-    // There is no mail server to be expected, and the log is read by nobody else.
+    // A mail server is unlikely here, and only the user reads the log.
     "--mail-to-log",
     "--until-stdin-ends",
   ];
 }
 
-/** What is set already stays as it is. */
+/** Variables that are already set stay as they are. */
 function environment(): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE: COMPILED, MALLOC_ARENA_MAX: ARENAS, ...process.env };
 }

@@ -8,7 +8,7 @@ import { memberCountFor, parseOptions } from "./options.ts";
 describe("options of npm start", () => {
   const defaults = { members: 3, basePort: 7400, dataDirectory: ".quoin" };
 
-  it("are three members with the ports of the manual and data in .quoin, unless said otherwise", () => {
+  it("are three members with the ports of the manual and data in .quoin, by default", () => {
     expect(parseOptions([])).to.deep.equal(defaults);
     expect(parseOptions(["--members", "1"])).to.deep.equal({ ...defaults, members: 1 });
     expect(parseOptions(["--members", "5", "--base-port", "1024", "--data-dir", "a b"])).to.deep.equal({
@@ -23,7 +23,7 @@ describe("options of npm start", () => {
     expect(parseOptions(["--member", "q-0", "--data-dir", "x"])).to.deep.equal({ member: "q-0", dataDirectory: "x" });
   });
 
-  it("refuse what cannot be started, naming the option and what it may be", () => {
+  it("refuse invalid values, with the option and its allowed values", () => {
     for (const [args, message] of [
       [["--members", "0"], /--members.*1, 3 or 5/],
       [["--members", "2"], /--members.*1, 3 or 5/],
@@ -42,7 +42,7 @@ describe("options of npm start", () => {
     }
   });
 
-  it("name the backup that a cluster begins with, for all members; only the founder reads it", () => {
+  it("name the backup that founds a cluster, for all members; only the founder reads it", () => {
     const cluster = "11111111-2222-4333-8444-555555555555";
     expect(parseOptions(["--restore", "/store"])).to.deep.include({
       ...{ restores: true, memberFlags: ["--restore-from", "/store"] },
@@ -68,7 +68,7 @@ describe("options of npm start", () => {
     }
   });
 
-  it("know with how many members a numbered one is started", () => {
+  it("know how many members start a member with a given number", () => {
     expect([0, 1, 2, 3, 4, 5].map(memberCountFor)).to.deep.equal([1, 3, 3, 5, 5, null]);
   });
 

@@ -1,4 +1,4 @@
-/** What the local launcher is asked to start. */
+/** The options of the local launcher. */
 
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -10,39 +10,44 @@ import { BASE_PORT_MAX } from "./ports.ts";
 
 /** A whole cluster. */
 export interface LocalOptions {
-  /** Members to run, each a process of its own. */
+  /** Members to run, each as a separate process. */
   readonly members: number;
-  /** First port of the first member; each member takes five in a row, and the next starts ten further on. */
+  /**
+   * First port of the first member. Each member takes five consecutive ports, and the next member starts ten ports
+   * higher.
+   */
   readonly basePort: number;
   readonly dataDirectory: string;
-  /** Flags of each member beside those that the launcher sets. */
+  /** Flags of each member besides those that the launcher sets. */
   readonly memberFlags?: readonly string[];
-  /** Whether those flags name a backup, from which the cluster is founded. */
+  /** Whether those flags name a backup from which the cluster is founded. */
   readonly restores?: boolean;
   /** Flags of Node for each member and its threads, such as a module to load first. */
   readonly nodeFlags?: readonly string[];
 }
 
-/** One member of a cluster that runs, again. */
+/** One member of a running cluster, to be restarted. */
 export interface MemberOptions {
   /** Its name, such as `q-1`. */
   readonly member: string;
   readonly dataDirectory: string;
 }
 
-/** Odd ones: a second or fourth member would be one more that can fail, and no failure more that is survived. */
+/**
+ * Odd numbers: a second or fourth member would add a process that can fail, but no failure that the cluster survives.
+ */
 const MEMBER_COUNTS = [1, 3, 5];
 const COUNTS = `${MEMBER_COUNTS.slice(0, -1).join(", ")} or ${MEMBER_COUNTS.at(-1)}`;
 const MEMBERS_DEFAULT = 3;
 const BASE_PORT_MIN = 1024;
 
-/** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
+/** Parses the arguments. Returns null for --help. Raises UsageError. */
 export function parseOptions(args: readonly string[]): LocalOptions | MemberOptions | null {
   const program = new Command("npm start --")
     .description("Starts a Quoin cluster on this machine and keeps it running until Ctrl-C")
     .option("--members <count>", `members to run: ${COUNTS}`, parseMembers, MEMBERS_DEFAULT)
     .option("--base-port <port>", "first of the ports to listen on, all on 127.0.0.1", parsePort, 7400)
-    .option("--data-dir <directory>", "where data is kept between runs", ".quoin")
+    .option("--data-dir <directory>", "directory that keeps data between runs", ".quoin")
     .option(
       "--backup-store <location>",
       "directory, or s3://bucket/prefix, into which the cluster archives every write",
@@ -50,7 +55,7 @@ export function parseOptions(args: readonly string[]): LocalOptions | MemberOpti
     .option("--backup-key-file <file>", "keys that encrypt these backups")
     .option(
       "--restore <location>",
-      "begin with the cluster of this backup: a directory, s3://bucket/prefix, or a file with one snapshot; needs an empty --data-dir",
+      "found the cluster from this backup: directory, s3://bucket/prefix, or file with one snapshot; needs an empty --data-dir",
     )
     .option("--to-revision <revision>", "restore up to this revision", checked(parseCount))
     .addOption(
@@ -58,13 +63,10 @@ export function parseOptions(args: readonly string[]): LocalOptions | MemberOpti
         .argParser(checked(parseTime))
         .conflicts(["toRevision"]),
     )
-    .option(
-      "--restore-key-file <file>",
-      "keys that the backup is encrypted with; without it, those of --backup-key-file",
-    )
+    .option("--restore-key-file <file>", "keys that encrypt the backup; by default those of --backup-key-file")
     .option(
       "--restore-cluster-id <uuid>",
-      "whose backup, if the store holds backups of several",
+      "cluster of the backup, if the store contains backups of several",
       checked(requireClusterId),
     )
     .addOption(
@@ -95,7 +97,7 @@ export function parseOptions(args: readonly string[]): LocalOptions | MemberOpti
     : { member, dataDirectory };
 }
 
-/** What members get for their backups. Raises UsageError. */
+/** The flags of members for their backups. Raises UsageError. */
 function backupFlags(store: string | undefined, keyFile: string | undefined): readonly string[] {
   if (store === undefined) {
     if (keyFile !== undefined) {
@@ -115,7 +117,7 @@ interface RestoreOptions {
   readonly restoreClusterId?: string;
 }
 
-/** What members get for the backup that their cluster begins with; none reads it but the one that founds. Raises UsageError. */
+/** The flags of members for the backup that founds their cluster; only the founder reads it. Raises UsageError. */
 function restoreFlags(options: RestoreOptions, backupKeyFile: string | undefined): readonly string[] {
   const { restore, toRevision, toTime, restoreKeyFile, restoreClusterId } = options;
   const keyFile = restoreKeyFile ?? (restore === undefined ? undefined : backupKeyFile);
@@ -137,7 +139,7 @@ function restoreFlags(options: RestoreOptions, backupKeyFile: string | undefined
   return flags;
 }
 
-/** Members run elsewhere, so a path is made absolute. */
+/** Members run in another directory, so this makes a path absolute. */
 function sourceFor(text: string): string {
   requireLocation("--restore", text);
   return text.includes("://") ? text : resolve(text);
@@ -152,7 +154,7 @@ function requireLocation(option: string, text: string): StoreLocation {
   }
 }
 
-/** A directory is made, so that a first try needs no preparation; members themselves never make one. */
+/** Creates a directory, so that a first try needs no preparation; members themselves never create one. */
 function storeFor(text: string): string {
   const location = requireLocation("--backup-store", text);
   if (location.kind !== "directory") {
@@ -166,12 +168,12 @@ function storeFor(text: string): string {
   }
 }
 
-/** The least count of members that starts those that are numbered up to this one, from 0; null if none does. */
+/** The smallest count of members that includes the member with this number, from 0; null if none does. */
 export function memberCountFor(at: number): number | null {
   return MEMBER_COUNTS.find((count) => count > at) ?? null;
 }
 
-/** The text as it is, which members get, once the parser has accepted it. */
+/** Checks the text with the parser and returns it unchanged, because members get it. */
 function checked(parse: (text: string) => unknown): (text: string) => string {
   return (text) => {
     parse(text);

@@ -6,7 +6,7 @@ const RANGE_FILE = "/proc/sys/net/ipv4/ip_local_port_range";
 const TIMES = 20;
 
 describe("free ports for members", () => {
-  it("are none that the system takes for outgoing connections", async function () {
+  it("are outside the range of outgoing connections", async function () {
     if (process.platform !== "linux") {
       return this.skip();
     }

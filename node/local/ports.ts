@@ -1,4 +1,4 @@
-/** The ports of the members on this machine, and whether they are free. */
+/** The ports of the members on this machine, and a check whether they are free. */
 
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
@@ -11,39 +11,39 @@ export interface MemberPorts {
   readonly health: number;
 }
 
-/** Everything local listens here and nowhere else. */
+/** Every local process listens only here. */
 export const LOCAL_HOST = "127.0.0.1";
-/** The launcher starts no more members than this. */
+/** The launcher starts at most this many members. */
 export const MEMBERS_MAX = 5;
-/** From the first port of one member to the first of the next. */
+/** Distance between the first ports of two consecutive members. */
 const PORTS_PER_MEMBER = 10;
 const PORT_MAX = 65_535;
-/** Where nobody else is by default. */
+/** A range that few programs use by default. */
 export const STABLE_PORT_MIN = 12_000;
-/** Linux takes ports for outgoing connections from 32768 on, others from higher ones. */
+/** Linux uses ports for outgoing connections from 32768 on, other systems use higher ones. */
 export const STABLE_PORT_MAX = 32_000;
 const TRIES_MAX = 200;
-/** The first port of the first member, at most: all others are above it. */
+/** Maximum of the first port of the first member: all other ports are above it. */
 export const BASE_PORT_MAX = PORT_MAX - MEMBERS_MAX * PORTS_PER_MEMBER;
 
-/** The ports of a member, counted from 0, in the order of the manual. */
+/** The ports of a member, counted from 0, in the documented order. */
 export function portsOf(basePort: number, at: number): MemberPorts {
   const first = basePort + at * PORTS_PER_MEMBER;
   return { grpc: first, http: first + 1, peer: first + 2, admin: first + 3, health: first + 4 };
 }
 
-/** What a client dials. */
+/** The address that a client dials. */
 export function addressOf(port: number): string {
   return `${LOCAL_HOST}:${port}`;
 }
 
-/** A port that something else listens on. */
+/** Another process listens on a port. */
 export class PortInUseError extends Error {}
 
 /**
- * Raises PortInUseError, naming port and use, unless all of them are free.
+ * Raises PortInUseError with port and purpose unless all ports are free.
  *
- * @param advice what to do about it.
+ * @param advice the next step for the user.
  */
 export async function requireFree(ports: MemberPorts, advice: string): Promise<void> {
   for (const [use, port] of Object.entries(ports)) {
@@ -54,11 +54,11 @@ export async function requireFree(ports: MemberPorts, advice: string): Promise<v
 }
 
 /**
- * A base port with which all ports of as many members as there may be were free a moment ago.
+ * Returns a base port for which all ports of the maximum number of members were free a moment ago.
  *
- * They lie below the range from which systems take ports for outgoing connections and for whoever listens on any port: one
- * of that range could belong to somebody's connection when the member comes for it, or, while it is away, to that of
- * another member that looks for it there and meets itself.
+ * They lie below the range that systems use for outgoing connections and for port 0. In that range, another connection
+ * could take the port before the member starts, or while the member is down. Then another member that looks for it
+ * there could even meet itself.
  */
 export async function freeBasePort(): Promise<number> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {

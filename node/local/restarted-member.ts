@@ -1,5 +1,5 @@
 /**
- * One member of a cluster that runs in another shell, started again by itself. It ends when that cluster is stopped.
+ * One member of a cluster that runs in another shell, restarted separately. It ends when that cluster is stopped.
  */
 
 import { resolve } from "node:path";
@@ -26,7 +26,7 @@ export class RestartedMember {
     this.#process = process;
   }
 
-  /** Starts the process, and waits for nothing. Raises StartError or PortInUseError. */
+  /** Starts the process without waiting for it. Raises StartError or PortInUseError. */
   static async start({ member, dataDirectory }: MemberOptions): Promise<RestartedMember> {
     const directory = resolve(dataDirectory);
     const launcher = readLauncher(directory);
@@ -37,9 +37,9 @@ export class RestartedMember {
     const layout = layouts.find(({ name }) => name === member);
     if (layout === undefined) {
       const names = layouts.map(({ name }) => name).join(", ");
-      throw new StartError(`the cluster that runs has no member ${member}; it has ${names}`);
+      throw new StartError(`the running cluster has no member ${member}; it has ${names}`);
     }
-    await requireFree(layout.ports, `does ${member} run already?`);
+    await requireFree(layout.ports, `is ${member} already running?`);
     const process = new MemberProcess(layout, layouts, tokenFiles(directory), launcher.memberFlags);
     writePid(layout.pidFile, process.pid);
     return new RestartedMember(directory, launcher.pid, process);
@@ -50,7 +50,7 @@ export class RestartedMember {
   }
 
   /**
-   * Tells how the member is, whenever that changes, until the cluster is stopped. Rejects with a StartError when the
+   * Reports the state of the member at each change, until the cluster is stopped. Rejects with a StartError when the
    * member ends by itself.
    */
   async follow(onChange: (state: string) => void): Promise<void> {
@@ -72,7 +72,7 @@ export class RestartedMember {
     }
   }
 
-  /** Null also where the member answers that it cannot say: it runs, and is asked again. */
+  /** Null also if the member answers without a status: it runs, and the caller retries. */
   async #status(): Promise<StatusResult | null> {
     try {
       return await this.#process.status();

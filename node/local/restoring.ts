@@ -1,4 +1,4 @@
-/** A cluster on this machine that begins with a backup: what it needs, how far it is, and what was done. */
+/** The restore of a local cluster from a backup: its requirements, progress and result. */
 
 import { readFileSync } from "node:fs";
 import { Refused, requireUnused } from "../src/storage/index.ts";
@@ -19,7 +19,7 @@ export class Restoring {
     this.#layouts = layouts;
   }
 
-  /** Raises StartError if one of the members has data: a restore replaces none. */
+  /** Raises StartError if one of the members has data: a restore never replaces data. */
   async requireRoom(): Promise<void> {
     for (const { dataDirectory } of this.#layouts) {
       try {
@@ -27,7 +27,7 @@ export class Restoring {
       } catch (error) {
         if (error instanceof Refused) {
           throw new StartError(
-            `${error.message}, as --data-dir; or move ${this.#directory} away; or leave --restore out to start the cluster that is there`,
+            `${error.message}, as --data-dir; or move ${this.#directory} away; or omit --restore to start the existing cluster`,
             { cause: error },
           );
         }
@@ -36,7 +36,7 @@ export class Restoring {
     }
   }
 
-  /** Whether no member has data yet; tells how far the restore is. */
+  /** Whether no member has data yet; prints the progress of the restore. */
   isUnderWay(observed: readonly Observed[]): boolean {
     const [founder] = observed;
     if (founder === undefined || observed.some(({ status }) => status.state !== "EMPTY")) {
@@ -50,7 +50,7 @@ export class Restoring {
     return true;
   }
 
-  /** Prints what the founder has logged about it. */
+  /** Prints the founder's log lines about the restore. */
   report(): void {
     const [founder] = this.#layouts;
     const lines = founder === undefined ? [] : readFileSync(founder.logFile, "utf8").trimEnd().split("\n");

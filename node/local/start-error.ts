@@ -1,2 +1,2 @@
-/** Why a cluster, or one of its members, did not start or go on, for people. */
+/** Why a cluster, or one of its members, did not start or did not continue, for people. */
 export class StartError extends Error {}

@@ -1,13 +1,13 @@
 /**
- * What both loads besides the keys have in common: clients that go on until they are told to stop, through whichever
- * members there are, and what becomes of an operation that meets a fault.
+ * The common part of the loads besides the keys: clients that run until `stop`, through all present members, and the
+ * outcome of an operation that meets a fault.
  */
 
 import { type Client, createClient, QuoinError } from "@quoin/client";
 import type { OperationOutcome } from "../history/index.ts";
 import { type ClusterUnderTest, pause } from "../test/harness/index.ts";
 
-/** A member or the way to it was lost, or a disk is full. Anything else would be a bug of the service. */
+/** Codes for a lost member or connection, or a full disk. Any other code is a bug of the service. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set([
   "UNAVAILABLE",
   "DEADLINE_EXCEEDED",
@@ -15,15 +15,15 @@ const EXPECTED_CODES: ReadonlySet<string> = new Set([
   "RESOURCE_EXHAUSTED",
 ]);
 
-/** One thing that a client does. Rejects with what the service says, and with anything else that is wrong. */
+/** One action of a client. Rejects with the error of the service, or any other error. */
 export type Turn = (client: Client, name: string) => Promise<void>;
 
 export interface BackgroundOptions {
-  /** Begins the names of the clients. */
+  /** Prefix of the clients' names. */
   readonly name: string;
   readonly clients: number;
   readonly timeoutMs: number;
-  /** How long a client rests between two turns. */
+  /** Pause of a client between two turns, in milliseconds. */
   readonly restMs: number;
 }
 
@@ -59,7 +59,7 @@ export class BackgroundClients {
     this.#workers = Promise.all(Array.from({ length: this.#options.clients }, (_, at) => work(at)));
   }
 
-  /** Lets each finish its turn. Rejects if one met an error that no fault explains. */
+  /** Lets each client finish its turn. Rejects if one met an error that no fault explains. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#workers;
@@ -89,7 +89,7 @@ export class BackgroundClients {
   }
 }
 
-/** What a refusal means for what was asked. Rejects with it if no fault explains it. */
+/** The outcome of an operation with this error. Rethrows the error if no fault explains it. */
 export function outcomeOf(thrown: unknown): OperationOutcome["kind"] {
   const error = QuoinError.from(thrown);
   if (!EXPECTED_CODES.has(error.code)) {

@@ -1,6 +1,6 @@
 /**
- * A file system of its own on a loop device, whose writes can be held up, and which can be made to fail like a disk that
- * has died: from then on nothing is written any more, and whoever asks for that to be durable is told so.
+ * A separate file system on a loop device. Its writes can be frozen, and it can be made to fail like a dead disk: then
+ * every write and sync fails.
  */
 
 import { mkdirSync, rmdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -8,9 +8,9 @@ import { CommandError } from "../../testing/index.ts";
 import { until } from "../test/harness/index.ts";
 import { run, succeeds } from "./command.ts";
 
-/** Room for the data of a long run; only what is written takes room on the disk below. */
+/** Enough for the data of a long run. Only written blocks take space on the disk below. */
 export const BLOCK_DISK_BYTES = 1024 * 1024 * 1024;
-/** e2fsck ends with this when it has corrected what it found. */
+/** Exit code of e2fsck after it has corrected errors. */
 const CORRECTED = 1;
 
 export class BlockDisk {
@@ -22,7 +22,7 @@ export class BlockDisk {
     this.#image = image;
   }
 
-  /** Makes one of so many bytes in a file, and mounts it on a directory; both are made. */
+  /** Creates a file system of `bytes` in the file `image`, and mounts it on the directory. Creates both. */
   static async mount(directory: string, image: string, bytes: number): Promise<BlockDisk> {
     mkdirSync(directory, { mode: 0o700 });
     writeFileSync(image, "", { mode: 0o600 });
@@ -33,7 +33,7 @@ export class BlockDisk {
     return disk;
   }
 
-  /** Holds up every write until `thaw`: whoever writes waits, and cannot even be killed. */
+  /** Blocks every write until `thaw`. A process that writes waits, and cannot even be killed. */
   async freeze(): Promise<void> {
     await run("fsfreeze", ["--freeze", this.directory]);
   }
@@ -42,25 +42,25 @@ export class BlockDisk {
     await run("fsfreeze", ["--unfreeze", this.directory]);
   }
 
-  /** Lets every write and sync fail from now on, until `repair`. */
+  /** Makes every write and sync fail until `repair`. */
   async fail(): Promise<void> {
     await run("mount", ["-o", "remount,abort", this.directory]);
   }
 
-  /** Takes the right to write away from everybody, or gives it back. Nobody may write at that time. */
+  /** Makes the file system read-only, or writable again. No process may write at that time. */
   async setReadOnly(isReadOnly: boolean): Promise<void> {
     await run("mount", ["-o", `remount,${isReadOnly ? "ro" : "rw"}`, this.directory]);
   }
 
-  /** Makes it usable again, with what was durable. Nobody may use it. */
+  /** Makes it usable again, with its durable content. No process may use it at that time. */
   async repair(): Promise<void> {
     await run("umount", [this.directory]);
-    // The kernel may take a moment to give the file system up.
+    // The kernel may take a moment to release the file system.
     await until("the disk to be checked", () => this.#isChecked());
     await this.#mount();
   }
 
-  /** Also while it is frozen. Nothing is left of it, so that a member of the same name can have another one. */
+  /** Removes it completely, also while it is frozen, so that a member of the same name can have another one. */
   async unmount(): Promise<void> {
     await succeeds("fsfreeze", ["--unfreeze", this.directory]);
     await run("umount", ["--lazy", this.directory]);

@@ -1,10 +1,10 @@
-/** New certificates for members that run, of a new authority. */
+/** Replaces the certificates of running members by those of a new authority. */
 
 import { pause, until } from "../test/harness/index.ts";
 import { authorityShownAt } from "./certificates.ts";
 import { type FaultKind, type Field, type Landing, landed, skipped, unclear } from "./fault.ts";
 
-/** A member reads its files every ten seconds; one that is stopped meanwhile does so when it goes on. */
+/** A member reads its files every ten seconds; a paused member does so when it continues. */
 const READ_MS = 12_000;
 
 /** Other faults may stop every member meanwhile, and for long. */
@@ -33,7 +33,7 @@ async function rotate({ cluster, certificates }: Field): Promise<Landing> {
           shown.set(name, by);
         }
       }
-      // One that does not run at the moment reads the files when it starts.
+      // A stopped member reads the files when it starts.
       const present = cluster.members.filter(({ name }) => shown.has(name));
       return present.length > 0 && present.every(({ name }) => shown.get(name) === authority);
     },
@@ -43,5 +43,5 @@ async function rotate({ cluster, certificates }: Field): Promise<Landing> {
   await pause(READ_MS);
   const evidence = [...shown].map(([name, by]) => `${name} shows ${by}`).join(", ");
   const isNew = former !== authority && [...shown.values()].every((by) => by === authority);
-  return isNew ? landed(`${evidence}; ${former} counts no more`) : unclear(evidence);
+  return isNew ? landed(`${evidence}; ${former} is not trusted any more`) : unclear(evidence);
 }

@@ -1,6 +1,6 @@
 /**
- * Certificates with which members meet each other, replaced while they run, as their authority may be: for some time
- * both authorities count, then the new one alone.
+ * Peer certificates of the members, which can be replaced while the members run. When the authority changes, members
+ * trust both authorities for some time, and then only the new one.
  */
 
 import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { connect } from "node:tls";
 import type { PeerTlsPlace } from "../test/harness/index.ts";
 import { TestAuthority } from "../test/peers/index.ts";
 
-/** Names of members end with it, whatever their addresses are. */
+/** Domain of the members' names in certificates. */
 const DOMAIN = "nemesis.test";
 const LOOPBACK = "127.0.0.1";
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -25,11 +25,11 @@ export class Certificates {
   /** Addresses of members by name. */
   readonly #hosts = new Map<string, string>();
   #authority: Authority;
-  /** Both while one replaces the other. */
+  /** Both authorities while one replaces the other. */
   #trusted: readonly Authority[];
   #founded = 0;
 
-  /** @param directory is made. Raises an error where there is no openssl. */
+  /** @param directory is created. Raises an error if there is no openssl. */
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { mode: 0o700 });
@@ -37,12 +37,12 @@ export class Certificates {
     this.#trusted = [this.#authority];
   }
 
-  /** The name of the authority that signs now. */
+  /** Name of the current signing authority. */
   get authority(): string {
     return this.#authority.name;
   }
 
-  /** Gives a member its files, and others in their place when it gets another address. */
+  /** Writes the files of a member. Replaces them when the member gets another address. */
   issue(name: string, host: string = LOOPBACK): PeerTlsPlace {
     this.#hosts.set(name, host);
     mkdirSync(this.#path(name), { recursive: true, mode: 0o700 });
@@ -56,18 +56,18 @@ export class Certificates {
     };
   }
 
-  /** Issues nothing for this member any more. */
+  /** Issues no more certificates for this member. */
   forget(name: string): void {
     this.#hosts.delete(name);
   }
 
-  /** Lets everybody trust a new authority besides the present one. */
+  /** Makes all members trust a new authority besides the current one. */
   announce(): void {
     this.#trusted = [this.#authority, this.#found()];
     this.#trustAll();
   }
 
-  /** Lets the new authority sign, and gives everybody a certificate of it. */
+  /** Makes the new authority sign, and gives all members a certificate of it. */
   replace(): void {
     this.#authority = this.#trusted.at(-1) as Authority;
     for (const [name, host] of this.#hosts) {
@@ -75,7 +75,7 @@ export class Certificates {
     }
   }
 
-  /** Lets nobody trust the former authority any more. */
+  /** Makes all members trust only the new authority. */
   retire(): void {
     this.#trusted = [this.#authority];
     this.#trustAll();
@@ -99,7 +99,7 @@ export class Certificates {
     renameSync(`${file}.new`, file);
   }
 
-  /** A member that reads between the two renames finds no whole set, and reads again later. */
+  /** A member that reads between the two renames finds a key that does not match, and reads again later. */
   #sign(name: string, host: string): void {
     const issued = this.#authority.signer.issue(name, [`DNS:${name}.${DOMAIN}`, `IP:${host}`]);
     for (const [from, to] of [
@@ -116,10 +116,10 @@ export class Certificates {
   }
 }
 
-/** The name of the authority whose certificate is shown at a peer port; null if nobody answers there. */
+/** The issuing authority of the certificate presented at a peer port; null if there is no answer. */
 export function authorityShownAt(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
-    // What is looked for is what it shows, not whether it is to be believed.
+    // Only reads the certificate; whether to trust it does not matter here.
     const socket = connect({ host, port, rejectUnauthorized: false, timeout: CONNECT_TIMEOUT_MS });
     const end = (authority: string | null): void => {
       resolve(authority);

@@ -1,10 +1,10 @@
 /** Programs of the system, such as `ip` and `nft`. */
 import { run as runWithin, succeeds as succeedsWithin } from "../../testing/index.ts";
 
-/** No command here waits for anything but the kernel. */
+/** In milliseconds. Commands here wait only for the kernel. */
 const LIMIT_MS = 30_000;
 
-/** Runs a program and returns what it printed. Rejects with a CommandError that holds what it complained about. */
+/** Runs a program and returns its output. Rejects with a CommandError that contains its error output. */
 export function run(program: string, args: readonly string[], limitMs = LIMIT_MS): Promise<string> {
   return runWithin(program, args, { limitMs });
 }

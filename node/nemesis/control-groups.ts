@@ -1,6 +1,6 @@
 /**
- * Control groups, by which a member gets little of the processor or of the memory: of version 2 or of version 1,
- * whichever the system has.
+ * Control groups that limit the processor time or the memory of a member. Supports version 2 and version 1, whichever
+ * the system has.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -9,13 +9,13 @@ import { until } from "../test/harness/index.ts";
 import { groupsOf } from "./run-name.ts";
 
 const ROOT = "/sys/fs/cgroup";
-/** The shares of time are dealt out anew after so many microseconds. */
+/** Period of the processor quota, in microseconds. */
 const PERIOD_MICROSECONDS = 100_000;
 const UNLIMITED_V1 = "-1";
-/** A command that puts itself into the groups before "--" and turns into the command behind it. */
+/** A shell command that joins the groups before "--" and then executes the command after it. */
 const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"';
 
-/** 2 or 1: what can be used here; null = neither. */
+/** Version of control groups. */
 export type GroupVersion = 2 | 1;
 
 /** Directories of the groups of one run, one for each controller in version 1, and one for all in version 2. */
@@ -26,7 +26,7 @@ function parentsOf(version: GroupVersion, runner: number): { readonly cpu: strin
     : { cpu: join(ROOT, "cpu", name), memory: join(ROOT, "memory", name) };
 }
 
-/** Which version can be used here, found out by making a group. Leaves nothing. */
+/** The version that can be used here; null = none. Tries it out by creating a group, and removes it. */
 export function findGroupVersion(runner: number): GroupVersion | null {
   const version = mountedVersion();
   if (version === null) {
@@ -53,7 +53,7 @@ function mountedVersion(): GroupVersion | null {
   return hasBoth ? 1 : null;
 }
 
-/** Removes the groups of a run; false as long as one of them holds a process. */
+/** Removes the groups of a run; returns false while one of them has a process. */
 export function removeGroups(runner: number): boolean {
   for (const version of [2, 1] as const) {
     for (const parent of new Set(Object.values(parentsOf(version, runner)))) {
@@ -72,7 +72,7 @@ export function removeGroups(runner: number): boolean {
   return true;
 }
 
-/** Parents of groups that runs have made, as paths. */
+/** Paths of all directories that may be parents of groups of a run. */
 export function groupParents(): string[] {
   return ["", "cpu", "memory"]
     .map((controller) => join(ROOT, controller))
@@ -86,7 +86,7 @@ export class ControlGroup {
   readonly #cpu: string;
   readonly #memory: string;
 
-  /** Makes the group of a member. Raises the error of the system if that cannot be. */
+  /** Creates the group of a member. Raises the system's error if that is not possible. */
   static make(version: GroupVersion, runner: number, name: string): ControlGroup {
     return new ControlGroup(version, runner, name);
   }
@@ -103,19 +103,19 @@ export class ControlGroup {
     }
     for (const directory of this.#directories) {
       mkdirSync(directory, { recursive: true });
-      // What is missing here is not to be noticed in the middle of a fault.
+      // Fail now if a file is missing, not in the middle of a fault.
       processesIn(directory);
     }
     readFileSync(this.#cpuLimit);
     readFileSync(this.#memoryLimit);
   }
 
-  /** Puts a command, which follows it, into the group, and turns into it. */
+  /** Command prefix that runs the following command in the group. */
   get through(): readonly string[] {
     return ["sh", "-c", ENTER, "sh", ...this.#directories, "--"];
   }
 
-  /** Gives its processes together so much of one processor's time, in percent; null = all they want. */
+  /** Limits its processes together to this percentage of one processor; null = no limit. */
   limitCpu(percent: number | null): void {
     const quota = percent === null ? null : Math.round((PERIOD_MICROSECONDS * percent) / 100);
     if (this.#version === 2) {
@@ -125,12 +125,12 @@ export class ControlGroup {
     }
   }
 
-  /** How often its processes had to stop for having used up their time. */
+  /** How often its processes were throttled. */
   get throttled(): number {
     return numberOf(readFileSync(join(this.#cpu, "cpu.stat"), "utf8"), "nr_throttled");
   }
 
-  /** Lets it have so many bytes of memory, what was read from disks included; null = all they want. */
+  /** Limits its memory, page cache included, to this many bytes; null = no limit. */
   limitMemory(bytes: number | null): void {
     writeFileSync(this.#memoryLimit, bytes === null ? (this.#version === 2 ? "max" : UNLIMITED_V1) : String(bytes));
   }
@@ -141,14 +141,14 @@ export class ControlGroup {
     return Number(readFileSync(join(this.#memory, file), "utf8"));
   }
 
-  /** How often the limit was met, so that memory had to be given back first, or a process had to go. */
+  /** How often the limit was reached, so that the kernel had to reclaim memory or kill a process. */
   get memoryRefused(): number {
     return this.#version === 2
       ? numberOf(readFileSync(join(this.#memory, "memory.events"), "utf8"), "max")
       : Number(readFileSync(join(this.#memory, "memory.failcnt"), "utf8"));
   }
 
-  /** Removes it as soon as the last process has left it. */
+  /** Removes the group as soon as its last process has ended. */
   async remove(): Promise<void> {
     await until("a control group to be empty", () =>
       this.#directories.every((directory) => processesIn(directory) === ""),
@@ -176,7 +176,7 @@ function processesIn(directory: string): string {
   return readFileSync(join(directory, "cgroup.procs"), "utf8");
 }
 
-/** The number behind a name in a file of names and numbers, a pair a line. */
+/** The number after a name in a file with one name and number per line. */
 function numberOf(text: string, name: string): number {
   return Number(new RegExp(`^${name} ([0-9]+)$`, "m").exec(text)?.[1] ?? 0);
 }

@@ -1,4 +1,4 @@
-/** What must be true of a cluster some time after the last fault has ended. */
+/** Conditions that a cluster must meet some time after the last fault has ended. */
 
 import type { ClusterUnderTest } from "../test/harness/index.ts";
 import type { Loads } from "./loads.ts";
@@ -8,11 +8,11 @@ const NAMESPACE = "default";
 const CALL_TIMEOUT_MS = 30_000;
 
 /**
- * Waits until every member serves, ends the loads, and looks at all of it: keys with a time to live are gone, locks are
- * free, every other key, region and event log can be read, watchers are told everything, each member takes a write and reads it
- * back, one leads, all have the same state, and nobody raises an alarm.
+ * Waits until every member serves, ends the loads, and checks these conditions: keys with a time to live are gone,
+ * locks are free, every other key, region and event log is readable, watchers have received all changes, each member
+ * takes a write and reads it back, there is one leader, all members have the same state, and no member raises an alarm.
  *
- * @returns what is not true, in words.
+ * @returns descriptions of the conditions that are not met
  */
 export async function converge(
   cluster: ClusterUnderTest,
@@ -27,7 +27,7 @@ export async function converge(
       await load.stop();
       return [];
     }),
-    // While the other loads go on: what is acknowledged to them tells when somebody led.
+    // The other loads continue meanwhile: their acknowledgements show when there was a leader.
     async () => {
       await lifetimes.untilAllGone();
       return [];
@@ -56,14 +56,14 @@ export async function converge(
     try {
       untrue.push(...(await step()));
     } catch (error) {
-      // Whatever stands in the way is what was looked for; the other steps tell more about it.
+      // Every failure is a finding. The other steps may show more about it.
       untrue.push(`after the last fault: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return untrue;
 }
 
-/** A revision of now, which a write has just made. */
+/** The current revision, from a write made for this purpose. */
 async function presentRevision(cluster: ClusterUnderTest): Promise<number> {
   const timeoutMs = CALL_TIMEOUT_MS;
   const { revision } = await cluster.client().keyValue.put(NAMESPACE, "written-last", "", { timeoutMs });
@@ -93,7 +93,7 @@ async function compareAll(cluster: ClusterUnderTest): Promise<readonly string[]>
     wrong.push(`states differ after the last fault: ${states.join(", ")}`);
   }
   if (statuses.filter((status) => status?.role === "LEADER").length !== 1) {
-    wrong.push(`not one leads, but ${statuses.filter((status) => status?.role === "LEADER").length}`);
+    wrong.push(`there must be one leader, but ${statuses.filter((status) => status?.role === "LEADER").length} lead`);
   }
   for (const status of statuses) {
     wrong.push(...(status?.alarms ?? []).map((alarm) => `${status?.name} still raises: ${alarm}`));

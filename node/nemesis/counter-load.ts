@@ -1,6 +1,6 @@
 /**
- * Clients that count: every increment has a request id, and is sent again with it, to one member after the other, until
- * somebody says what has become of it or it was tried often enough.
+ * Clients that count. Every increment has a request id, and is retried with it, at one member after the other, until a
+ * member returns its result or the attempts are used up.
  */
 
 import { randomUUID } from "node:crypto";
@@ -14,7 +14,7 @@ const CLIENTS = 3;
 const COUNTERS = 2;
 const TIMEOUT_MS = 200;
 const REST_MS = 40;
-/** Some seconds, which is less than answers are kept for. */
+/** Takes some seconds, which is shorter than the time for which answers are kept. */
 const TRIES_MAX = 25;
 const NAMESPACE = "default";
 const LAST_READ_TIMEOUT_MS = 30_000;
@@ -56,7 +56,7 @@ export class CounterLoad {
     return this.#clients.stop();
   }
 
-  /** Reads all counters; to be called when all members serve again. Rejects if one cannot be read. */
+  /** Reads all counters. All members must serve again. Rejects if one cannot be read. */
   async readAll(): Promise<void> {
     const client = this.#cluster.client();
     for (const counter of new Set(this.#increments.map(({ key }) => key))) {
@@ -65,7 +65,7 @@ export class CounterLoad {
     }
   }
 
-  /** What contradicts what was acknowledged, in words; to be called after `readAll`. */
+  /** Descriptions of contradictions to the acknowledged increments. `readAll` must be called first. */
   judge(): readonly string[] {
     return exactlyOnceCheck(this.#increments, this.#versions);
   }
@@ -73,7 +73,7 @@ export class CounterLoad {
   async #increment(name: string): Promise<void> {
     const key = `counter-${this.#random(COUNTERS)}`;
     const requestId = randomUUID();
-    // Once it is unknown, no later refusal makes it known: that is about the later attempt alone.
+    // Once the outcome is unknown it stays so: a later refusal concerns only the later attempt.
     let refused: "not-executed" | "unknown" = "not-executed";
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       try {
@@ -95,7 +95,7 @@ export class CounterLoad {
     this.#increments.push({ requestId, key, outcome: refused });
   }
 
-  /** A client of some member alone: which one it is differs from try to try. */
+  /** A client of one random member. */
   #nextClient(): Client {
     const endpoint = pick(this.#random, this.#cluster.endpoints);
     const client = this.#byEndpoint.get(endpoint) ?? this.#cluster.client([endpoint]);

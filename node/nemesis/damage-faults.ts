@@ -1,6 +1,6 @@
 /**
- * Faults of what members have stored: a directory that is gone or an older copy of itself, files that were damaged while
- * their member was down. One member at a time: more than a minority of lost data is more than any protocol survives.
+ * Faults of stored data: a directory that is gone or replaced by an older copy, and files that are damaged while their
+ * member is down. Only one member at a time, because no protocol survives the loss of more than a minority.
  */
 
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
@@ -46,7 +46,7 @@ async function wipe({ cluster, random }: Field): Promise<Landing> {
   await victim.kill();
   victim.wipe();
   victim.start();
-  // It asks the others, so this comes about only when it reaches one that knows its name.
+  // It learns this from another member that knows its name, so it must reach one.
   const { id } = await victim.untilState("MEMBER_DATA_LOST", STATE_LIMIT_MS);
   await replace(cluster, victim);
   const now = (await victim.status())?.id ?? "";
@@ -55,8 +55,8 @@ async function wipe({ cluster, random }: Field): Promise<Landing> {
 }
 
 /**
- * Puts an older copy of a member's directory back, which the others notice: they have met later starts of it. Nothing
- * else happens meanwhile, for whoever had not met it could not notice.
+ * Restores an older copy of a member's directory. The others notice, because they have met later starts of it. No
+ * network fault may happen meanwhile, because a member that had not met the later start could not notice.
  */
 function putBack({ cluster, random, inQuiet }: Field): Promise<Landing> {
   return inQuiet(async () => {
@@ -65,7 +65,7 @@ function putBack({ cluster, random, inQuiet }: Field): Promise<Landing> {
     const copy = `${victim.dataDirectory}-copy`;
     await cp(victim.dataDirectory, copy, { recursive: true });
     try {
-      // The copy will count its starts on from where it was taken: once more is not enough to tell them apart.
+      // The copy continues to count boots from its own number. With only one more start the numbers would be equal.
       for (let starts = 0; starts < 2; starts++) {
         await victim.restart();
         await revive(cluster, victim);
@@ -85,7 +85,7 @@ function putBack({ cluster, random, inQuiet }: Field): Promise<Landing> {
   });
 }
 
-/** Waits until all others have met the latest start of a member that anybody has met, and returns its boot. */
+/** Waits until all others have met the same, latest boot of a member, and returns that boot number. */
 async function untilMetByAll(cluster: ClusterUnderTest, member: ClusterMember, id: string): Promise<number> {
   const others = cluster.members.filter((other) => other !== member);
   return until(`all to meet ${member.name}`, () => {
@@ -95,7 +95,7 @@ async function untilMetByAll(cluster: ClusterUnderTest, member: ClusterMember, i
   });
 }
 
-/** The latest boot of a member that the log of another one tells of; 0 = none. */
+/** The latest boot of a member in the log of another one; 0 = none. */
 function bootMet(log: string, id: string): number {
   const met = new RegExp(
     `"peer":${id},.*"boot":([0-9]+),"msg":"(?:connected to a member|a member has connected)"`,
@@ -129,7 +129,7 @@ function damage(name: string, hurt: (path: string, random: (bound: number) => nu
   return { name, lane: "member", needs: [], make };
 }
 
-/** Files with content of a member's two stores, below its data directory; RocksDB's own notes hold nothing. */
+/** Non-empty files of a member's two stores, relative to its data directory, without RocksDB's own notes. */
 function filesOf({ dataDirectory }: ClusterMember): string[] {
   return readdirSync(dataDirectory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/^(LOG|LOCK|IDENTITY$|OPTIONS)/.test(entry.name))

@@ -1,4 +1,4 @@
-/** Faults of disks under members that run: full, held up, dead, read-only. */
+/** Faults of the disks of running members: full, frozen, dead, read-only. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { type ClusterMember, type Ended, pause, until } from "../test/harness/index.ts";
@@ -8,13 +8,15 @@ import { revive } from "./recovery.ts";
 import { STORE_FAILED } from "./specified-end.ts";
 
 const FULL_MS = [2_000, 6_000] as const;
-/** What a member frees while its disk should be full is taken at once. */
+/** Interval at which the fault fills up space that a member has freed, in milliseconds. */
 const REFILL_MS = 100;
 /** Less than any write that matters. */
 const FULL_BYTES = 64 * 1024;
-/** From hardly noticed to much longer than a leader may lead with a write in flight, but no reason to end. */
+/**
+ * From hardly noticeable to much longer than a leader may lead with a write in flight, but too short to end a process.
+ */
 const FROZEN_MS = [200, 10_000] as const;
-/** How often is looked at who waits for a disk that is held up. */
+/** Interval at which threads that wait for a frozen disk are counted, in milliseconds. */
 const LOOK_MS = 50;
 
 export const DISK_FAULTS: readonly FaultKind[] = [
@@ -59,7 +61,7 @@ async function holdUp(field: Field): Promise<Landing> {
   const { cluster, random } = field;
   const picked = pickBlockDisk(field);
   if (picked === null) {
-    return skipped("no member with a disk that can be held up runs");
+    return skipped("no member with a disk that can be frozen runs");
   }
   const { victim, disk } = picked;
   const durationMs = spread(random, ...FROZEN_MS);
@@ -99,7 +101,7 @@ async function letDie(field: Field): Promise<Landing> {
   return landed(`${victim.name}: its process ended with ${code}; ${after}`);
 }
 
-/** The kernel takes the right to write away only where nobody writes: a start meets it. */
+/** The kernel makes a disk read-only only while no process writes, so the member meets this when it starts. */
 async function forbidWriting(field: Field): Promise<Landing> {
   const { cluster, excuse } = field;
   const picked = pickBlockDisk(field);
@@ -109,7 +111,7 @@ async function forbidWriting(field: Field): Promise<Landing> {
   const { victim, disk } = picked;
   const pardon = excuse(victim.name);
   await victim.kill();
-  // The kernel may take a moment to close what the process had open.
+  // The kernel may take a moment to close the files of the process.
   await until("the disk to be read-only", () =>
     disk.setReadOnly(true).then(
       () => true,
@@ -141,7 +143,7 @@ function pickBlockDisk({ cluster, blockDisks, random }: Field): { victim: Cluste
   return victim === undefined || disk === undefined ? null : { victim, disk };
 }
 
-/** Threads of a process in a state in which not even a signal reaches them: they wait for a disk. */
+/** Number of threads of a process in uninterruptible sleep: they wait for a disk. */
 function threadsWaiting(pid: number): number {
   const states = readdirSync(`/proc/${pid}/task`).map((thread) => {
     const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");

@@ -13,9 +13,9 @@ describe("the count of elections", () => {
 
   after(() => directories.removeAll());
 
-  it("counts each term that anybody led, once", () => {
+  it("counts each term with a leader once", () => {
     const logs = directories.make();
-    // A member says again that it leads when it has come to know of a change.
+    // A leader logs its role again when it learns of a change.
     writeFileSync(join(logs, "q-0.log"), line("candidate", 2) + line("leader", 2) + line("leader", 2));
     writeFileSync(join(logs, "q-1.log"), line("follower", 2) + line("leader", 5) + line("leader", 7, "something else"));
     writeFileSync(join(logs, "history.jsonl"), line("leader", 9));

@@ -1,9 +1,9 @@
-/** Which terms were led, as the logs of the members tell. */
+/** Counts elections by the logs of the members. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** How many terms had a leader, by the logs in a directory. */
+/** Number of terms that had a leader, by the logs in a directory. */
 export function countElections(logs: string): number {
   const terms = new Set<number>();
   for (const name of readdirSync(logs).filter((file) => file.endsWith(".log"))) {

@@ -1,4 +1,4 @@
-/** What a fault is, to those who plan and count faults, and to those who make them. */
+/** What a fault is, for the code that plans and counts faults, and for the code that makes them. */
 
 import type { ClusterUnderTest, ConcurrentLoad } from "../test/harness/index.ts";
 import type { BlockDisk } from "./block-disk.ts";
@@ -8,48 +8,48 @@ import type { Network } from "./network.ts";
 import type { SmallDisk } from "./small-disk.ts";
 import type { SyncControl } from "./sync-shim.ts";
 
-/** What was measured: the fault was there, it was not made, or nobody can tell. */
+/** What was measured: the fault took effect, it was not made, or its effect is unclear. */
 export interface Landing {
   readonly result: "landed" | "skipped" | "unclear";
-  /** What was measured, or why it was not made. */
+  /** The measurement, or why the fault was not made. */
   readonly evidence: string;
 }
 
-/** What faults are made on. */
+/** Everything that faults need. */
 export interface Field {
   readonly cluster: ClusterUnderTest;
   readonly load: ConcurrentLoad;
   /** A whole number below the bound, by the seed of the run. */
   readonly random: (bound: number) => number;
-  /** How long faults are made, in all. */
+  /** Total time for making faults, in milliseconds. */
   readonly runMs: number;
-  /** Null where there are no network faults. */
+  /** Null if there are no network faults. */
   readonly network: Network | null;
-  /** By the names of the members whose data is there. */
+  /** By the names of the members whose data is on them. */
   readonly smallDisks: ReadonlyMap<string, SmallDisk>;
   readonly blockDisks: ReadonlyMap<string, BlockDisk>;
-  /** Gives back what the run made for a member that was removed for good. */
+  /** Releases the resources of a member that was removed for good. */
   readonly release: (name: string) => Promise<void>;
   /** By the names of the members whose syncs can be made to wait and to fail. */
   readonly syncControls: ReadonlyMap<string, SyncControl>;
   /** By the names of the members whose processor and memory can be limited. */
   readonly groups: ReadonlyMap<string, ControlGroup>;
-  /** Null where members meet in plain TCP. */
+  /** Null if members use plain TCP. */
   readonly certificates: Certificates | null;
-  /** Gives a member that does not run another address; null where all have the same one. */
+  /** Gives a stopped member another address and returns it; null if all members share one address. */
   readonly readdress: (name: string) => Promise<string | null>;
-  /** Waits until no fault of the network goes on, and lets none begin before the action has ended. */
+  /** Waits until there is no network fault, and lets none begin before the action has ended. */
   readonly inQuiet: <T>(action: () => Promise<T>) => Promise<T>;
   /**
-   * Notes that a member's disk may refuse writes from now on, or its data be damaged: it may end because of that, until
-   * what is returned is called. Damage may be met at any later time.
+   * Notes that a member's disk may refuse writes from now on, or that its data is damaged: the member may end because
+   * of that until the returned function is called. Damage may take effect at any later time.
    */
   readonly excuse: (name: string) => () => void;
   /** Notes that the system may kill this process of a member, which gets too little memory. */
   readonly excuseKill: (pid: number) => void;
 }
 
-/** What a kind of fault cannot be made without; "no delay" = it is there for kernels that cannot delay. */
+/** Requirements of a kind of fault. "no delay" = only for kernels that cannot delay packets. */
 export type Need =
   | "network"
   | "rate"
@@ -67,12 +67,12 @@ export type Lane = (typeof LANES)[number];
 
 export interface FaultKind {
   readonly name: string;
-  /** Faults of one lane come one after the other, those of different lanes at the same time. */
+  /** Faults of one lane follow each other; those of different lanes run at the same time. */
   readonly lane: Lane;
   readonly needs: readonly Need[];
   /**
-   * Makes the fault, measures it, and ends it. When it returns, every member that it hurt serves again, as far as other
-   * faults let it. Rejects if that does not come about.
+   * Makes the fault, measures it, and ends it. When it resolves, every affected member serves again, as far as other
+   * faults allow. Rejects if a member does not.
    */
   readonly make: (field: Field) => Promise<Landing>;
 }
@@ -81,7 +81,7 @@ export const landed = (evidence: string): Landing => ({ result: "landed", eviden
 export const skipped = (evidence: string): Landing => ({ result: "skipped", evidence });
 export const unclear = (evidence: string): Landing => ({ result: "unclear", evidence });
 
-/** One of them, by the seed. Raises an error if there is none. */
+/** A random element, by the seed. Raises an error if there is none. */
 export function pick<T>(random: (bound: number) => number, from: readonly T[]): T {
   const picked = from[random(from.length)];
   if (picked === undefined) {
@@ -90,7 +90,7 @@ export function pick<T>(random: (bound: number) => number, from: readonly T[]): 
   return picked;
 }
 
-/** A new order of them, by the seed (Fisher and Yates). */
+/** A random permutation, by the seed (Fisher and Yates). */
 export function shuffled<T>(random: (bound: number) => number, from: readonly T[]): T[] {
   const order = [...from];
   for (let last = order.length - 1; last > 0; last--) {
@@ -100,7 +100,7 @@ export function shuffled<T>(random: (bound: number) => number, from: readonly T[
   return order;
 }
 
-/** A duration between both ends, each order of magnitude as likely as another. */
+/** A random duration between both ends; all orders of magnitude are equally likely. */
 export function spread(random: (bound: number) => number, fromMs: number, toMs: number): number {
   return Math.round(fromMs * (toMs / fromMs) ** (random(1_000) / 1_000));
 }

@@ -1,7 +1,7 @@
 /**
- * Removes what runs have made outside their own memory: processes, namespaces, links, mounts, control groups,
- * directories. All of it is found by its name, so that nothing needs to be remembered: at the end of a run, at a signal,
- * and when a runner was killed, by the next one.
+ * Removes everything that runs have created outside their own memory: processes, namespaces, links, mounts, control
+ * groups, directories. It finds them by their names, so that nothing has to be stored. This happens at the end of a
+ * run, at a signal, and, if a runner was killed, at the start of the next run.
  */
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
@@ -12,17 +12,17 @@ import { run, succeeds } from "./command.ts";
 import { groupParents, removeGroups } from "./control-groups.ts";
 import { RUN_VARIABLE, runnerOf } from "./run-name.ts";
 
-/** Whether what a runner has made is to go; a runner is a process id. */
+/** Whether to remove what a runner has created; a runner is a process id. */
 type Choice = (runner: number) => boolean;
 
-/** Removes what runs have left behind whose runner is no more, and returns a line for each thing. */
+/** Removes what runs without a running runner have left behind, and returns a line for each thing. */
 export function removeLeftovers(): Promise<readonly string[]> {
   return removeTraces((runner) => !exists(runner));
 }
 
 /**
- * Removes everything that the chosen runners have made outside their own memory, and returns a line for each thing.
- * Whatever cannot be removed does not keep it from removing the rest; it rejects afterwards.
+ * Removes everything that the chosen runners have created outside their own memory, and returns a line for each thing.
+ * If something cannot be removed, it still removes the rest, and rejects afterwards.
  */
 export async function removeTraces(isChosen: Choice): Promise<readonly string[]> {
   if (process.platform !== "linux") {
@@ -32,7 +32,7 @@ export async function removeTraces(isChosen: Choice): Promise<readonly string[]>
   const failures: unknown[] = [];
   const isRoot = process.getuid?.() === 0;
   const steps: readonly ((isTrace: (name: string) => boolean) => Promise<readonly string[]>)[] = [
-    // What waits for a frozen disk cannot be ended before that goes.
+    // A process that waits for a frozen disk cannot be killed before the disk is unmounted.
     ...(isRoot ? [removeMounts] : []),
     async () => endProcesses(isChosen),
     ...(isRoot ? [removeNetworks, removeControlGroups] : []),
@@ -57,7 +57,7 @@ async function removeNetworks(isTrace: (name: string) => boolean): Promise<strin
     return removed;
   }
   for (const { ifname } of JSON.parse(await run("ip", ["-json", "link", "show"]))) {
-    // A cable may have gone with its namespace since the list was made.
+    // A cable may have been removed with its namespace since it was listed.
     if (isTrace(ifname) && (await succeeds("ip", ["link", "delete", ifname]))) {
       removed.push(`link ${ifname}`);
     }
@@ -74,7 +74,7 @@ async function removeNetworks(isTrace: (name: string) => boolean): Promise<strin
 
 async function removeMounts(isTrace: (name: string) => boolean): Promise<string[]> {
   const removed: string[] = [];
-  // The latest first: they are mounted on the others.
+  // The newest first, because they may be mounted on the others.
   for (const line of readFileSync("/proc/self/mounts", "utf8").split("\n").reverse()) {
     const [, path = ""] = line.split(" ");
     if (isTrace(path)) {
@@ -90,7 +90,7 @@ async function removeControlGroups(isTrace: (name: string) => boolean): Promise<
   const runners = new Set(groupParents().filter(isTrace).map(runnerOf));
   for (const runner of runners) {
     if (runner !== null) {
-      // Its processes were killed, but take a moment to go.
+      // Its processes were killed, but take a moment to end.
       await until("control groups to be empty", () => removeGroups(runner));
     }
   }
@@ -110,7 +110,7 @@ function isTraceOf(name: string, isChosen: Choice): boolean {
   return runner !== null && isChosen(runner);
 }
 
-/** Ends the processes that carry the mark of a run, chosen by the process id of its runner; a line for each. */
+/** Kills the processes that have the mark of a chosen runner; returns a line for each. */
 function endProcesses(isChosen: Choice): string[] {
   const mark = new RegExp(`(?:^|\0)${RUN_VARIABLE}=([0-9]+)(?:\0|$)`);
   const ended: string[] = [];
@@ -124,7 +124,7 @@ function endProcesses(isChosen: Choice): string[] {
   return ended;
 }
 
-/** The environment of a process; nothing if it has ended meanwhile, or is somebody else's and so not one of ours. */
+/** The environment of a process; "" if it has ended, or belongs to another user and so to no run. */
 function environmentOf(id: number): string {
   try {
     return readFileSync(`/proc/${id}/environ`, "utf8");

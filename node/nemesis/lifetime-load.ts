@@ -1,4 +1,4 @@
-/** Clients that write keys with a time to live, and read them until they are gone and some time longer. */
+/** Clients that write keys with a time to live, and read them until some time after they are gone. */
 
 import type { CallOptions, Client } from "@quoin/client";
 import {
@@ -18,14 +18,14 @@ import { BackgroundClients, outcomeOf } from "./background-load.ts";
 const CLIENTS = 2;
 const TIMEOUT_MS = 200;
 const REST_MS = 40;
-/** The shortest life that there is, and a few longer ones. */
+/** The shortest possible time to live, and a few longer ones. */
 const TTLS_MS = [1_000, 2_000, 5_000] as const;
 /** Keys that are read at a time, by all clients together. */
 const WATCHED = 12;
-/** A key that was seen to be gone is read so many times more. */
+/** Number of further reads of a key after it was seen to be gone. */
 const READS_AFTER_END = 3;
 const LAST_READ_TIMEOUT_MS = 30_000;
-/** All processes have one clock, of which the cluster counts whole milliseconds. */
+/** All processes share one clock, and the cluster counts whole milliseconds. */
 const CLOCK = { clockDrift: 0, clockResolutionMs: 1 } as const;
 
 interface Watched {
@@ -64,7 +64,7 @@ export class LifetimeLoad {
     return this.#clients.stop();
   }
 
-  /** Waits until all keys are gone; to be called when all members serve again. Rejects if one stays. */
+  /** Waits until all keys are gone. All members must serve again. Rejects if a key stays. */
   async untilAllGone(): Promise<void> {
     const client = this.#cluster.client();
     for (let at = 0; at < this.#keys; at++) {
@@ -76,7 +76,7 @@ export class LifetimeLoad {
     }
   }
 
-  /** What contradicts the history, in words, if somebody led at all times but these. */
+  /** Descriptions of contradictions in the history, given that there was a leader at all times except these. */
   judge(leaderless: readonly Span[]): readonly string[] {
     const limits = { ...CLOCK, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless };
     const search = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
@@ -111,7 +111,7 @@ export class LifetimeLoad {
     return this.#operate(client, name, { kind: "get", key }, options);
   }
 
-  /** What the service has answered; null if a fault was in the way. */
+  /** The answer of the service; null if a fault prevented it. */
   async #operate(
     client: Client,
     name: string,
@@ -125,7 +125,7 @@ export class LifetimeLoad {
       return answer;
     } catch (error) {
       const outcome = outcomeOf(error);
-      // A read has no effect, whatever became of it; and it got no answer, whatever the reason.
+      // A read has no effect, so without an answer it counts as not executed.
       open.end({ kind: operation.kind === "get" || outcome !== "unknown" ? "not-executed" : "unknown" });
       return null;
     }

@@ -1,4 +1,4 @@
-/** Faults of members that get too little of the machine: of the processor, of the memory. */
+/** Faults of members that get too little processor time or memory. */
 
 import { type ClusterMember, pause } from "../test/harness/index.ts";
 import type { ControlGroup } from "./control-groups.ts";
@@ -6,9 +6,9 @@ import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread
 import { revive } from "./recovery.ts";
 
 const LIMIT_MS = [2_000, 10_000] as const;
-/** From where a member hardly keeps up to where it gets one turn a second. */
+/** From one turn per second to barely enough to keep up. */
 const CPU_PERCENT = [2, 20] as const;
-/** So little more memory than it has at that time may a member take. */
+/** Memory that a member may allocate beyond its current use. */
 const MEMORY_MORE_BYTES = 256 * 1024;
 
 export const LIMIT_FAULTS: readonly FaultKind[] = [
@@ -37,7 +37,7 @@ async function slowDown(field: Field): Promise<Landing> {
   return throttled > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
 }
 
-/** The kernel takes back what it keeps of files, and where that is not enough, ends the process. */
+/** The kernel reclaims the page cache, and if that is not enough, kills the process. */
 async function takeMemory(field: Field): Promise<Landing> {
   const victim = pickVictim(field);
   if (victim === null) {

@@ -1,4 +1,4 @@
-/** All that clients do on a cluster while faults are made: started together, written down, counted and judged. */
+/** All loads that run on a cluster while faults are made: starts, records, counts and judges them. */
 
 import type { WatchKeysResponse, WatchLocksResponse } from "@quoin/proto";
 import {
@@ -31,14 +31,14 @@ export interface Loads {
   readonly locks: LockLoad;
   readonly regions: RegionLoad;
   readonly appends: AppendLoad;
-  /** They watch what is done to the first two, and to locks. */
+  /** They watch the changes of the first two loads, and of locks. */
   readonly watches: WatchLoad<WatchedChange, WatchKeysResponse>;
   readonly lockWatches: WatchLoad<WatchedLockChange, WatchLocksResponse>;
 }
 
-/** How the histories of keys are searched: each key has this time for itself. */
+/** Limits of the search in the histories of keys: the time is per key. */
 const SEARCH = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
-/** All processes have one clock, of which the cluster counts whole milliseconds; and no history is as old as an hour. */
+/** All processes share one clock, and the cluster counts whole milliseconds. No history is as old as an hour. */
 const WATCH_LIMITS = { clockDrift: 0, clockResolutionMs: 1, compactRevisionMax: 0 } as const;
 
 export function startLoads({ keys, ...others }: Loads): void {
@@ -55,9 +55,9 @@ export function closeLoads({ locks, regions }: Loads): void {
 }
 
 /**
- * What contradicts the histories, in words.
+ * Descriptions of contradictions in the histories.
  *
- * @param timeoutMs how long the clients on keys waited at most.
+ * @param timeoutMs the timeout of the clients on keys
  */
 export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
   const { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches } = loads;
@@ -101,7 +101,7 @@ export function writeHistories(output: string, loads: Loads): void {
   writeLines(output, "lock-changes.jsonl", lockWatches.changes);
 }
 
-/** How often what was asked for came to what. */
+/** Counts operations by kind and outcome. */
 export function outcomesOf({ keys, lifetimes, counters, locks, regions, appends }: Loads): readonly OutcomeCount[] {
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
@@ -121,7 +121,7 @@ export function outcomesOf({ keys, lifetimes, counters, locks, regions, appends 
   ]);
 }
 
-/** What else the loads have come to, a line for each. */
+/** Further results of the loads, one line each. */
 export function describeLoads({ counters, locks, regions, appends, watches, lockWatches }: Loads): readonly string[] {
   return [
     `increments acknowledged after an attempt of unknown outcome ${counters.retried}`,

@@ -1,6 +1,6 @@
 /**
- * Clients that wait for locks and read-write locks, write keys and memory under their guard, renew, change and give back
- * what they hold, or die with it; and that go on to use tokens that are old by then.
+ * Clients that wait for locks and read-write locks, write keys and memory guarded by their holds, and renew, change or
+ * release their holds, or abandon them. They also keep using old tokens.
  */
 
 import { AllocateMemoryRequest, CreateLockRequest, CreateRWLockRequest, serviceDefinitions } from "@quoin/proto";
@@ -22,29 +22,31 @@ import { type AskOptions, MemberCalls } from "./member-calls.ts";
 
 const { LockService, MemoryService } = serviceDefinitions;
 const CLIENTS = 6;
-/** Locks that are used at a time: two exclusive ones, of which the second has a delay, and a read-write lock. */
+/** Locks in use at a time: two exclusive ones, the second with a lock delay, and a read-write lock. */
 const LOCKS = 3;
 const DELAYED_LOCK = 1;
 const RW_LOCK = 2;
 const TIMEOUT_MS = 200;
 const REST_MS = 30;
 const NAMESPACE = "default";
-/** The shortest life of a hold that there is, and longer ones. */
+/** The shortest possible time to live of a hold, and longer ones. */
 const TTLS_MS = [1_000, 1_000, 2_000, 3_000] as const;
 const WAITS_MS = [0, 500, 2_000, 4_000] as const;
 /** Longer than the answer to a wait takes. */
 const WAIT_MARGIN_MS = 1_000;
-/** What is done with one hold at most, and how long to think in between. */
+/** Maximum actions under one hold, and maximum pause between them in milliseconds. */
 const STEPS_MAX = 4;
 const THOUGHT_MS_MAX = 60;
-/** Holds whose tokens are used on after their time. */
+/** Number of past holds whose tokens stay in use. */
 const OLD_HOLDS = 20;
 const GUARDED_BYTES = 64;
-/** Operations of one generation of locks, of all outcomes and of unknown outcome: a history of a lock stays short. */
+/**
+ * Maximum operations of one generation of locks, of all outcomes and of unknown outcome, so that histories stay short.
+ */
 const OPERATIONS_MAX = 900;
 const UNKNOWN_MAX = 30;
 const LAST_READ: AskOptions = { timeoutMs: 5_000, triesMax: 6 };
-/** All processes have one clock, of which the cluster counts whole milliseconds. */
+/** All processes share one clock, and the cluster counts whole milliseconds. */
 const CLOCK = { clockDrift: 0, clockResolutionMs: 1 } as const;
 
 interface Held {
@@ -88,8 +90,8 @@ export class LockLoad {
   }
 
   /**
-   * Waits until all locks are free and nobody waits for one; to be called when all members serve again. Rejects if one is
-   * not, for then a hold lives for ever or a waiter was forgotten.
+   * Waits until all locks are free and no request waits for one. All members must serve again. Rejects if a lock does
+   * not become free: then a hold never expires, or a waiter was forgotten.
    */
   async untilAllFree(): Promise<void> {
     for (const lock of this.#locks.values()) {
@@ -105,12 +107,12 @@ export class LockLoad {
     this.#calls.close();
   }
 
-  /** What contradicts the history, in words, if somebody led at all times but these. */
+  /** Descriptions of contradictions in the history, given that there was a leader at all times except these. */
   judge(leaderless: readonly Span[]): readonly string[] {
     return lockCheck(this.records, { ...CLOCK, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless });
   }
 
-  /** What it has come to, in words. */
+  /** Results of the load, in words. */
   describe(): readonly string[] {
     const answered = this.records.flatMap(({ operation, outcome }) =>
       outcome.kind === "ok" ? [{ operation, answer: outcome.answer }] : [],
@@ -144,7 +146,7 @@ export class LockLoad {
     }
   }
 
-  /** A lock of the present generation, which is made if it is not there; null if that did not succeed. */
+  /** A lock of the current generation; creates it if needed. Null if that fails. */
   async #someLock(): Promise<LockInUse | null> {
     if (this.#operations >= OPERATIONS_MAX || this.#unknown >= UNKNOWN_MAX) {
       this.#generation++;
@@ -168,13 +170,13 @@ export class LockLoad {
     const region = AllocateMemoryRequest.fromPartial({ namespace: NAMESPACE, sizeBytes: BigInt(GUARDED_BYTES) });
     const allocated = await this.#calls.ask(MemoryService.allocateMemory, region);
     const regionId = allocated.kind === "ok" ? allocated.response.regionId : "";
-    // Another client may have been here meanwhile.
+    // Another client may have created it meanwhile.
     const lock = this.#locks.get(name) ?? { namespace: NAMESPACE, name, rw, regionId };
     this.#locks.set(name, lock);
     return lock;
   }
 
-  /** Gets the lock, does something under it, and gives it back or dies. */
+  /** Acquires the lock, uses it, and releases or abandons it. */
   async #hold(name: string, lock: LockInUse): Promise<void> {
     let held = await this.#acquire(name, lock);
     for (let steps = this.#random(STEPS_MAX + 1); steps > 0 && held !== null; steps--) {
@@ -190,7 +192,7 @@ export class LockLoad {
     }
     this.#old.push(held);
     this.#old.splice(0, this.#old.length - OLD_HOLDS);
-    // One in four dies, and leaves the rest to time.
+    // One in four is abandoned, and expires.
     if (this.#random(4) > 0) {
       await this.#do(name, lock, { kind: "release", lock: lock.name, token: held.token });
     }
@@ -199,7 +201,7 @@ export class LockLoad {
   async #acquire(name: string, lock: LockInUse): Promise<Held | null> {
     const mode: LockMode = !lock.rw ? "exclusive" : this.#random(3) === 0 ? "write" : "read";
     const waitMs = pick(this.#random, WAITS_MS);
-    // One in eight that wait goes away before its time: its deadline ends first.
+    // One in eight waiting requests has a deadline before the end of its wait.
     const isImpatient = waitMs > 0 && this.#random(8) === 0;
     const whole = waitMs === 0 ? {} : { timeoutMs: waitMs + WAIT_MARGIN_MS };
     const answer = await this.#do(
@@ -214,7 +216,7 @@ export class LockLoad {
     return answer?.kind === "acquired" ? { lock, token: answer.token } : null;
   }
 
-  /** Renews the hold, or makes a reader of a writer or the other way round; null if it is not there any more. */
+  /** Renews, upgrades or downgrades the hold; null if the hold does not exist any more. */
   async #change(name: string, held: Held): Promise<Held | null> {
     const { lock, token } = held;
     const mode: LockMode = !lock.rw ? "exclusive" : pick(this.#random, ["read", "write"]);
@@ -226,7 +228,7 @@ export class LockLoad {
     return answer?.kind === "refused" && answer.reason === "UPGRADE_WOULD_DEADLOCK" ? held : null;
   }
 
-  /** Writes under the guard of a hold that somebody had a while ago, and may have still. */
+  /** Writes with the token of an earlier hold, which may still be live. */
   async #useOldToken(name: string): Promise<void> {
     if (this.#old.length > 0) {
       await this.#write(name, pick(this.#random, this.#old));
@@ -238,7 +240,7 @@ export class LockLoad {
     await this.#do(name, lock, { kind: "guarded-write", lock: lock.name, token, what });
   }
 
-  /** Does it, records it, and returns what was answered; null if that is not known. */
+  /** Performs and records the operation. Returns the answer; null if it is not known. */
   async #do(name: string, lock: LockInUse, operation: LockOperation, options?: AskOptions): Promise<LockAnswer | null> {
     const open = this.#history.begin(name, operation);
     this.#operations++;
@@ -247,7 +249,7 @@ export class LockLoad {
       open.end({ kind: "ok", answer: asked.response });
       return asked.response;
     }
-    // What only looks has no effect, whatever became of it.
+    // A read-only operation has no effect, so without an answer it counts as not executed.
     const isUnknown = asked.kind === "unknown" && operation.kind !== "describe";
     open.end({ kind: isUnknown ? "unknown" : "not-executed" });
     this.#unknown += Number(isUnknown);

@@ -1,4 +1,4 @@
-/** Operations on locks, asked of members, and their answers in the words of a history. */
+/** Performs lock operations at members, and converts their answers to those of a history. */
 
 import {
   AcquireLockRequest,
@@ -27,11 +27,11 @@ export interface LockInUse {
   readonly namespace: string;
   readonly name: string;
   readonly rw: boolean;
-  /** Id of a region that its holders write; "" = there is none. */
+  /** Id of the region that its holders write; "" = none. */
   readonly regionId: string;
 }
 
-/** Does what the operation says, which is one of this lock. Guarded writes go to the region, or to a key. */
+/** Performs an operation on this lock. Guarded writes go to the region, or to a key. */
 export function performLockOperation(
   calls: MemberCalls,
   lock: LockInUse,
@@ -132,7 +132,7 @@ async function describe(calls: MemberCalls, { namespace, name, rw }: LockInUse, 
   });
 }
 
-/** A refusal that was decided where it was executed is an answer too. */
+/** A refusal that was decided during execution counts as an answer. */
 function answered<Response>(
   asked: Asked<Response>,
   answerOf: (response: Response, isRepeated: boolean) => LockAnswer,
@@ -177,7 +177,7 @@ function stateOf(state: LockState): LockView["state"] {
     case LockState.COOLDOWN:
       return "cooldown";
     default:
-      throw new Error(`a lock has a state that is none: ${state}`);
+      throw new Error(`a lock has an unknown state: ${state}`);
   }
 }
 

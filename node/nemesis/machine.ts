@@ -1,6 +1,6 @@
 /**
- * What this machine lets a run do. Everything is tried out, because a kernel may lack what its tools offer. Missing
- * tools are installed by the package manager of the system where that is wanted and possible.
+ * Finds out which faults this machine allows. It tries out everything, because a kernel may lack what its tools offer.
+ * It installs missing tools by the system's package manager if that is wanted and possible.
  */
 
 import { mkdirSync, rmSync } from "node:fs";
@@ -13,34 +13,34 @@ import { directoryOf, namespaceOf } from "./run-name.ts";
 import { SmallDisk } from "./small-disk.ts";
 import { compileSyncShim } from "./sync-shim.ts";
 
-/** What can be done here. */
+/** What this machine allows. */
 export interface Abilities {
   /** Network namespaces with packet filters: partitions, loss, cut connections. */
   readonly hasNetwork: boolean;
-  /** Links of a low rate. */
+  /** Links with a limited rate. */
   readonly hasRate: boolean;
-  /** Links with a delay of their own. */
+  /** Links with a delay. */
   readonly hasDelay: boolean;
   /** Links that let some packets overtake others. */
   readonly hasReordering: boolean;
-  /** Calls for durability that can be made to wait and to fail: there is a compiler for the library that does it. */
+  /** Sync calls that can be made to wait and to fail: there is a compiler for the shim library. */
   readonly hasSyncShim: boolean;
-  /** The version of control groups, for limits of processor and memory; null = none. */
+  /** Version of control groups, for limits of processor and memory; null = none. */
   readonly groupVersion: GroupVersion | null;
-  /** There is what makes certificates. */
+  /** Certificates can be created. */
   readonly hasCertificates: boolean;
   /** File systems in memory that can be filled. */
   readonly hasSmallDisks: boolean;
-  /** File systems on loop devices, which can be held up, made to fail, and made read-only. */
+  /** File systems on loop devices that can be frozen, made to fail, and made read-only. */
   readonly hasBlockDisks: boolean;
-  /** A line for each thing that cannot be done, and why. */
+  /** A line for each missing ability, with the reason. */
   readonly lacking: readonly string[];
 }
 
 interface Tool {
   readonly program: string;
   readonly probe: readonly string[];
-  /** Debian's name for what contains it. */
+  /** Name of its Debian package. */
   readonly packageName: string;
 }
 
@@ -49,7 +49,7 @@ const TOOLS: readonly Tool[] = [
   { program: "tc", probe: ["-Version"], packageName: "iproute2" },
   { program: "nft", probe: ["--version"], packageName: "nftables" },
 ];
-/** Enough for a journal. */
+/** Large enough for a journal. */
 const PROBE_DISK_BYTES = 16 * 1024 * 1024;
 const INSTALL_TIMEOUT_MS = 5 * 60_000;
 const FILTER = `table inet probe {
@@ -72,9 +72,9 @@ type NetworkAbilities = Pick<Abilities, "hasNetwork" | "hasRate" | "hasDelay" | 
 const NO_NETWORK: NetworkAbilities = { hasNetwork: false, hasRate: false, hasDelay: false, hasReordering: false };
 
 /**
- * Finds out what can be done.
+ * Finds out what this machine allows.
  *
- * @param mayInstall whether missing tools are installed, which changes the machine and needs a network.
+ * @param mayInstall whether to install missing tools, which changes the machine and needs a network
  */
 export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
   const portable = await probePortable();
@@ -96,7 +96,7 @@ export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
   return { ...portable, ...disks, ...network, groupVersion, lacking };
 }
 
-/** What needs no root. */
+/** Abilities that do not need root. */
 async function probePortable(): Promise<Pick<Abilities, "hasSyncShim" | "hasCertificates" | "lacking">> {
   const lacking: string[] = [];
   const directory = join(directoryOf(process.pid), "probe");
@@ -144,7 +144,7 @@ async function probeDisks(): Promise<Pick<Abilities, "hasSmallDisks" | "hasBlock
     const hasSmallDisks = await isPossible(lacking, "no full disk", async () => {
       await (await SmallDisk.mount(join(directory, "small"))).unmount();
     });
-    const hasBlockDisks = await isPossible(lacking, "no disk that is held up or fails", async () => {
+    const hasBlockDisks = await isPossible(lacking, "no disk that freezes or fails", async () => {
       const disk = await BlockDisk.mount(join(directory, "block"), join(directory, "image"), PROBE_DISK_BYTES);
       try {
         await disk.freeze();
@@ -163,7 +163,7 @@ async function probeDisks(): Promise<Pick<Abilities, "hasSmallDisks" | "hasBlock
   }
 }
 
-/** Tries something out; if it fails, for whatever reason, that is noted. */
+/** Tries something out, and notes any failure. */
 async function isPossible(lacking: string[], consequence: string, attempt: () => Promise<void>): Promise<boolean> {
   try {
     await attempt();

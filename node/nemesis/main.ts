@@ -1,10 +1,11 @@
 /**
- * `npm run nemesis -- --minutes N`: faults on a cluster of real processes for so long, then the verdict. Ends with the
- * exit code 1 for a violation, and when something planned never landed; with 2 for wrong arguments. With root there are
- * all faults that this machine allows, and missing tools are installed; else those of processes and of their files.
+ * `npm run nemesis -- --minutes N`: makes faults on a cluster of real processes for N minutes, and then judges the run.
+ * The exit code is 1 for a violation, or if a planned fault never landed, and 2 for wrong arguments. As root it makes
+ * all faults that this machine allows, and installs missing tools; otherwise only faults of processes and of their
+ * files.
  *
  *     --members 3|5        default 3
- *     --seed S             which faults, in which order; by default another one each time
+ *     --seed S             selects the faults and their order; random by default
  *     --output DIRECTORY   for history, logs and time line; default .quoin/nemesis/<time>-<seed>
  *     --fault NAME         only this kind of fault; may be repeated
  */
@@ -54,7 +55,7 @@ if (values.seed === "" || !Number.isInteger(seed) || seed < 0 || seed >= SEED_MA
   refuse(`--seed must be a whole number below 2^32, not "${values.seed}"`);
 }
 if (process.platform !== "linux") {
-  refuse("faults are made and measured by what Linux offers: this runs on Linux only");
+  refuse("faults need features of Linux: this runs only on Linux");
 }
 const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
 console.log(`members ${members}  minutes ${minutes}  seed ${seed}`);

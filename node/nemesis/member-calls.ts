@@ -1,7 +1,6 @@
 /**
- * Calls of single members, as a client does that knows only the interface: any member may be asked, and a request is sent
- * again under its id, to one member after the other, until somebody says what has become of it or it was tried often
- * enough.
+ * Calls to single members, like a client that knows only the interface. It may call any member, and retries a request
+ * with its id, at one member after the other, until a member returns its result or the attempts are used up.
  */
 
 import { randomUUID } from "node:crypto";
@@ -10,25 +9,30 @@ import { QuoinError } from "@quoin/client";
 import { type Answer, type ClusterUnderTest, GrpcCaller, type GrpcStream, pause } from "../test/harness/index.ts";
 import { pick } from "./fault.ts";
 
-/** What became of a request, all attempts together. */
+/** Outcome of a request over all attempts. */
 export type Asked<Response> =
   | { readonly kind: "ok"; readonly response: Response; readonly isRepeated: boolean }
-  /** It was executed, and refused for this reason by the state that it met. */
+  /** It was executed, and the state refused it for this reason. */
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "not-executed" }
   | { readonly kind: "unknown" };
 
 export interface AskOptions {
-  /** Deadline of each attempt. By default shorter than an election: what meets a fault is of unknown outcome. */
+  /**
+   * Deadline of each attempt. The default is shorter than an election, so that attempts during a fault have unknown
+   * outcomes.
+   */
   readonly timeoutMs?: number;
-  /** Attempts of one request. By default some seconds of them, which is less than answers are kept for. */
+  /**
+   * Attempts of one request. The default takes some seconds, which is shorter than the time for which answers are kept.
+   */
   readonly triesMax?: number;
 }
 
 const TIMEOUT_MS_DEFAULT = 200;
 const TRIES_MAX_DEFAULT = 20;
 
-/** Refusals that are decided where the request is executed: they tell what became of earlier attempts too. */
+/** Refusals that are decided during execution: they show the outcome of earlier attempts too. */
 const DECIDED_CODES: ReadonlySet<string> = new Set([
   "NOT_FOUND",
   "ALREADY_EXISTS",
@@ -36,7 +40,7 @@ const DECIDED_CODES: ReadonlySet<string> = new Set([
   "ABORTED",
   "OUT_OF_RANGE",
 ]);
-/** A member or the way to it was lost, or a disk is full. Anything else would be a bug of the service. */
+/** Codes for a lost member or connection, or a full disk. Any other code is a bug of the service. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set([
   "UNAVAILABLE",
   "DEADLINE_EXCEEDED",
@@ -55,7 +59,7 @@ export class MemberCalls {
     this.#random = random;
   }
 
-  /** Asks some member. Rejects if the answer is one that no fault explains. */
+  /** Sends the request to random members. Rejects with an answer that no fault explains. */
   async ask<Request, Response>(
     method: MethodDefinition<Request, Response>,
     request: Request,
@@ -88,7 +92,9 @@ export class MemberCalls {
     return { kind: isUnknown ? "unknown" : "not-executed" };
   }
 
-  /** Asks the member at the endpoint for a stream, by a connection of its own, which `close` closes; null without a token. */
+  /**
+   * Opens a stream at the member, on a separate connection that `close` closes. Null if no member gives a token now.
+   */
   async stream<Request, Response>(
     endpoint: string,
     method: MethodDefinition<Request, Response>,
@@ -133,7 +139,7 @@ export class MemberCalls {
     }
   }
 
-  /** The next call of a member that was not reached, or has gone, is by a new connection: an old one may wait for long. */
+  /** Drops the connection to a member that was not reached, because an old connection may wait for long. */
   #forgetIfLost(endpoint: string, { code, reason }: Answer<unknown>): void {
     if (code === "UNAVAILABLE" && reason === "") {
       this.#callers.get(endpoint)?.close();
@@ -146,7 +152,7 @@ function callerOf(endpoint: string): GrpcCaller {
   return new GrpcCaller(endpoint, new Map([["api-version", "v1"]]));
 }
 
-/** What the failed attempt says of itself; without a word of the member nobody knows. */
+/** The outcome of a failed attempt, as the member says; "unknown" if the member says nothing. */
 function outcomeOf({ trailers }: Answer<unknown>): "not-executed" | "unknown" {
   return trailers.get("outcome")[0] === "not-executed" ? "not-executed" : "unknown";
 }

@@ -1,4 +1,4 @@
-/** Changes of the membership and of addresses under load, as far as they are no repair. */
+/** Changes of the membership and of addresses under load, other than repairs. */
 
 import { stablePorts, until } from "../test/harness/index.ts";
 import { type FaultKind, type Field, type Landing, landed, pick, skipped, unclear } from "./fault.ts";
@@ -10,7 +10,7 @@ export const MEMBERSHIP_FAULTS: readonly FaultKind[] = [
   { name: "address changed", lane: "member", needs: [], make: move },
 ];
 
-/** Adds a member of a new name, and removes one that is there, perhaps the new one, perhaps the leader. */
+/** Adds a member with a new name, and removes any one, possibly the new one or the leader. */
 async function churn({ cluster, load, random, release }: Field): Promise<Landing> {
   const numbers = cluster.members.map(({ name }) => Number(name.slice(2)));
   const added = `q-${Math.max(...numbers) + 1}`;
@@ -36,7 +36,7 @@ async function churn({ cluster, load, random, release }: Field): Promise<Landing
   return removed !== added && !names.includes(added) ? unclear(evidence) : landed(evidence);
 }
 
-/** Removes a member that is well, and adds another one in its place and under its name. */
+/** Removes a healthy member, and adds another one with the same name. */
 async function exchange({ cluster, random }: Field): Promise<Landing> {
   const member = pick(random, cluster.members);
   const former = (await member.status())?.id;
@@ -50,9 +50,9 @@ async function exchange({ cluster, random }: Field): Promise<Landing> {
   return now !== undefined && now !== former ? landed(evidence) : unclear(evidence);
 }
 
-/** Starts a member at another address, which it has the others know. Its files and filters follow it. */
+/** Starts a member at another address, which it announces to the others. Its certificates and filters follow it. */
 async function move({ cluster, load, random, inQuiet, readdress }: Field): Promise<Landing> {
-  // Filters of a fault of the network would let packets from a new address pass.
+  // The filters of a network fault would not match the new address.
   return inQuiet(async () => {
     const member = pick(random, cluster.members);
     const former = member.peer;

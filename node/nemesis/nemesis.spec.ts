@@ -7,10 +7,10 @@ import { findAbilities } from "./machine.ts";
 import { runNemesis } from "./nemesis.ts";
 import { describeResult, isPassed } from "./report.ts";
 
-/** Its order of faults is always the same; when each meets the cluster is not. */
+/** The order of faults is always the same, their exact timing is not. */
 const SEED = 7;
 const RUN_MS = 12_000;
-/** Puts the deliberate bug in that the environment names. */
+/** Adds the deliberate bug that the environment names. */
 const MUTANT_LOADER = fileURLToPath(new URL("../sim/mutants/loader.ts", import.meta.url));
 const MUTANT_RUN_MS = 6_000;
 const KINDS = ["kill: leader", "kill: follower", "pause: any", "partition: leader alone", "partition: halves"];
@@ -53,7 +53,7 @@ describe("the nemesis", () => {
       return this.skip();
     }
     const output = directories.make();
-    // Whoever is cut off answers from before that for seconds: also the search, which believes no revision, must see it.
+    // A member that is cut off gives old answers for seconds: the search, which ignores revisions, must find that too.
     const violations = await violationsOf("read-served-without-asking", "partition: leader alone", output);
     expect(violations).to.contain("violated: revisions never go backwards");
     expect(violations).to.contain("violated: no order of the operations");
@@ -65,7 +65,7 @@ describe("the nemesis", () => {
   });
 });
 
-/** What a short run is told of members with this bug, under this kind of fault. */
+/** Violations that a short run finds in members with this bug, under this kind of fault. */
 async function violationsOf(mutant: string, kind: string, output: string): Promise<string> {
   const result = await runNemesis({
     ...{ members: 3, runMs: MUTANT_RUN_MS, seed: SEED, output, kinds: [kind], mayInstall: false },
@@ -77,7 +77,7 @@ async function violationsOf(mutant: string, kind: string, output: string): Promi
   return result.violations.join("\n");
 }
 
-/** Whether members can be cut off here; says what lacks otherwise. */
+/** Whether members can be cut off here; prints what is missing otherwise. */
 async function hasNetwork(): Promise<boolean> {
   const abilities = await findAbilities(false);
   if (!abilities.hasNetwork) {

@@ -1,9 +1,9 @@
 /**
- * A run: a cluster of real processes under concurrent clients, faults in an order given by a seed, then the question
- * whether every answer was right and whether the cluster came to rest. Everything is removed afterwards, also after a
- * failure or a signal; what was found out stays in the output directory.
+ * A run: a cluster of real processes under concurrent clients, with faults in an order that the seed gives. Then it
+ * judges whether every answer was correct and whether the cluster recovered. Everything is removed afterwards, also
+ * after a failure or a signal; the results stay in the output directory.
  *
- * The seed fixes which faults are made and on what; the time at which each meets the cluster is the machine's.
+ * The seed determines the faults and their targets, but not their exact timing.
  */
 
 import { spawnSync } from "node:child_process";
@@ -38,39 +38,42 @@ import { WATCHED_KEYS, WATCHED_LOCKS } from "./watched.ts";
 
 export interface NemesisOptions {
   readonly members: number;
-  /** How long faults are made. Recovery and judgement come on top. */
+  /** Time for making faults, in milliseconds. Recovery and judgement come in addition. */
   readonly runMs: number;
   readonly seed: number;
-  /** Gets history, logs and time line; made if it is not there. */
+  /** Directory for history, logs and time line; created if needed. */
   readonly output: string;
-  /** Names of the kinds of faults to make, each of which is planned then; null = all that this machine allows. */
+  /** Names of the kinds of faults to make, which are then all planned; null = all that this machine allows. */
   readonly kinds: readonly string[] | null;
-  /** Whether missing tools are installed by the system's package manager. */
+  /** Whether to install missing tools by the system's package manager. */
   readonly mayInstall: boolean;
   /** Added to the environment of the members. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly print: (line: string) => void;
 }
 
-/** What was asked for cannot be made here. */
+/** A requested fault cannot be made on this machine. */
 export class NoSuchFault extends Error {}
 
 const CLIENTS = 8;
 /** Half of the clients stay with one member each, so that all members forward and read all the time. */
 const PINNED_CLIENTS = 4;
 const KEYS = 10;
-/** Shorter than an election: what meets a fault is of unknown outcome. */
+/** Shorter than an election, so that operations during a fault have unknown outcomes. */
 const TIMEOUT_MS = 200;
-/** Keeps the load at a few hundred operations a second, for what is looked for is no lack of speed. */
+/** Keeps the load at a few hundred operations a second: a run does not test speed. */
 const REST_MS = 15;
-/** Clients of event logs, the logs that they append to at a time, and operations on one of them: so it stays easy to judge. */
+/**
+ * Clients of event logs, the logs that they use at a time, and the maximum operations on one log, so that it is easy to
+ * judge.
+ */
 const APPENDERS = 4;
 const EVENT_LOGS = 2;
 const EVENT_LOG_OPERATIONS_MAX = 600;
 const APPEND_REST_MS = 40;
-/** Long enough to send an append again under its key, and shorter than some elections. */
+/** Long enough to retry an append with its key, and shorter than some elections. */
 const APPEND_TIMEOUT_MS = 1_000;
-/** Streams of randomness of their own, away from those of the lanes. */
+/** Separate random streams, different from those of the lanes. */
 const LIFETIME_STREAM = 101;
 const COUNTER_STREAM = 102;
 const LOCK_STREAM = 103;
@@ -82,10 +85,10 @@ const APPEND_STREAM = 107;
 const WARM_WRITES = 100;
 /** Rest before each fault. */
 const REST_BEFORE_FAULT_MS = [100, 4_000] as const;
-/** So much longer may a run take until everything planned has landed. */
+/** A run may take this much longer until all planned faults have landed. */
 const OVERTIME = 0.5;
 const OVERTIME_MS_MIN = 30_000;
-/** Signals that end a run, and the code that it ends with then: as a shell tells of a process that a signal has ended. */
+/** Signals that end a run, and its exit code then: the one that a shell reports for a process killed by the signal. */
 const INTERRUPTIONS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const REMOVER = fileURLToPath(new URL("./remove.ts", import.meta.url));
 
@@ -102,8 +105,8 @@ const KINDS: readonly FaultKind[] = [
 ];
 
 /**
- * Runs, and tells what came of it. Rejects with a NoSuchFault before anything is started, and otherwise only if there was
- * nothing to judge: no cluster could be started.
+ * Performs a run and returns its result. Rejects with a NoSuchFault before anything is started, and otherwise only if
+ * no cluster could be started.
  */
 export async function runNemesis(options: NemesisOptions): Promise<NemesisResult> {
   const removed = removedAtExit();
@@ -125,9 +128,9 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisResult
 }
 
 /**
- * Has everything that this run makes outside its own memory removed when the process ends, at a signal or by an error that
- * nobody has caught; returns what removes it now. Nothing else happens meanwhile: a client that goes on while the network
- * of the members goes would send what it has to say elsewhere.
+ * Removes everything that this run creates outside its own memory when the process ends, also by a signal or an
+ * uncaught error. Returns a function that removes it now. The removal blocks this process: a client that ran on while
+ * the members' network is removed would send its requests elsewhere.
  */
 function removedAtExit(): () => void {
   const remove = (): void => {
@@ -135,7 +138,7 @@ function removedAtExit(): () => void {
       stdio: ["ignore", "inherit", "inherit"],
     });
     if (status !== 0) {
-      throw new Error("not all that the run has made could be removed: the next run tries it again");
+      throw new Error("something that the run has created could not be removed; the next run tries again");
     }
   };
   const listeners = Object.entries(INTERRUPTIONS).map(([signal, code]) => {
@@ -157,7 +160,7 @@ function describeLimits({ groupVersion }: Abilities): readonly string[] {
   return groupVersion === null ? [] : [`limits of processor and memory by control groups of version ${groupVersion}`];
 }
 
-/** The kinds of faults of these names, or all that can be made. Raises NoSuchFault. */
+/** The kinds of faults with these names, or all possible ones. Raises NoSuchFault. */
 function kindsOf(abilities: Abilities, names: readonly string[] | null): readonly FaultKind[] {
   const possible = KINDS.filter(({ needs }) => needs.every((need) => isMet(need, abilities)));
   const chosen = names?.map((name) => {
@@ -232,7 +235,7 @@ async function runAt(
   }
 }
 
-/** The time from the start of the load until the cluster has come to rest. */
+/** The part of a run from the start of the load until the cluster has recovered. */
 class Run {
   readonly faults: FaultRecord[] = [];
   readonly #cluster: ClusterUnderTest;
@@ -242,9 +245,9 @@ class Run {
   readonly #schedules: Map<FaultKind["lane"], Schedule>;
   readonly #field: Omit<Field, "random">;
   readonly #violations: string[] = [];
-  /** The network fault that goes on. */
+  /** The current network fault. */
   #networkFault: Promise<unknown> = Promise.resolve();
-  /** Over when faults of the network may begin. */
+  /** Resolved when network faults may begin. */
   #quiet: Promise<unknown> = Promise.resolve();
   #startMs = 0;
 
@@ -270,7 +273,7 @@ class Run {
     this.#field = {
       ...{ cluster, load: loads.keys, runMs: options.runMs },
       ...{ network, smallDisks, blockDisks, syncControls, groups, certificates },
-      // The namespace of a member holds filters of the present fault.
+      // The namespace of a member contains filters of the current network fault.
       release: (name) => this.#inQuiet(() => site.release(name)),
       readdress: (name) => site.readdress(name),
       inQuiet: (action) => this.#inQuiet(action),
@@ -289,7 +292,7 @@ class Run {
     return [...this.#schedules.values()].flatMap(({ unplanned }) => unplanned);
   }
 
-  /** Runs the load and makes the faults; what is wrong, in words. */
+  /** Runs the load and makes the faults. Returns descriptions of the violations. */
   async execute(): Promise<string[]> {
     this.#startMs = performance.now();
     const { keys } = this.#loads;
@@ -329,7 +332,7 @@ class Run {
     }
   }
 
-  /** Makes a fault and records it; whether it landed. */
+  /** Makes a fault and records it. Returns whether it landed. */
   async #make(kind: FaultKind, random: (bound: number) => number): Promise<boolean> {
     if (kind.lane === "network") {
       await this.#untilNotQuiet();
@@ -349,14 +352,14 @@ class Run {
   }
 
   async #untilNotQuiet(): Promise<void> {
-    // One that has ended may have been followed by another one at once.
+    // Another quiet period may have begun at once.
     for (let ended: Promise<unknown> | null = null; ended !== this.#quiet; ) {
       ended = this.#quiet;
       await ended;
     }
   }
 
-  /** Only the member lane asks for it, which does one thing at a time. */
+  /** Only the member lane calls this, one fault at a time. */
   async #inQuiet<T>(action: () => Promise<T>): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#quiet = promise;
@@ -368,7 +371,7 @@ class Run {
     }
   }
 
-  /** Never rejects: a fault that a member does not recover from is a violation. */
+  /** Never rejects: if a member does not recover from a fault, that is a violation. */
   async #measured(kind: FaultKind, field: Field): Promise<Landing> {
     try {
       return await kind.make(field);
@@ -379,7 +382,7 @@ class Run {
     }
   }
 
-  /** Something is wrong already that more faults would only hide. */
+  /** Whether there is a violation already, which more faults would only hide. */
   get #isHopeless(): boolean {
     const isLoadBroken = Object.values(this.#loads).some(({ failure }) => failure !== undefined);
     return this.#violations.length > 0 || this.#watch.violations.length > 0 || isLoadBroken;

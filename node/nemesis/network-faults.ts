@@ -1,4 +1,4 @@
-/** Faults of the network between members. Each is measured by the packets that it stopped or held up. */
+/** Faults of the network between members. Each is measured by the packets that it stopped or delayed. */
 
 import { pause } from "../test/harness/index.ts";
 import { type FaultKind, type Field, type Landing, landed, pick, shuffled, skipped, spread, unclear } from "./fault.ts";
@@ -30,7 +30,7 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
     const leader = await leaderName(field);
     return leader === null ? [] : without(names, leader).map((from) => ({ from, to: leader }));
   }),
-  // Each sees a majority, and no two the same: of three members two cannot reach each other, of five each reaches two.
+  // Each member sees a different majority: of three members two cannot reach each other; of five each reaches two.
   obstruction("partition: bridge", "drop", PARTITION_MS, async ({ random }, names) => {
     const ring = shuffled(random, names);
     const ways: Way[] = [];
@@ -56,7 +56,7 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
   { name: "delay by a relay", lane: "network", needs: ["network", "no delay"], make: relayed },
 ];
 
-/** Obstructs the ways that are chosen when it begins. */
+/** A fault that obstructs the ways that `choose` returns when it begins. */
 function obstruction(
   name: string,
   obstacle: Obstacle,
@@ -68,7 +68,7 @@ function obstruction(
     const names = field.cluster.members.map((member) => member.name);
     const ways = await choose(field, names);
     if (ways.length === 0) {
-      return skipped("nobody leads, or there is nobody else");
+      return skipped("there is no leader, or no other member");
     }
     const obstructed = await network.obstruct(ways, obstacle);
     let stopped: Map<string, number>;
@@ -85,7 +85,7 @@ function obstruction(
   return { name, lane: "network", needs: ["network"], make };
 }
 
-/** Slows down what one member sends. */
+/** A fault that slows down the packets that one member sends. */
 function slowness(name: string, kind: Slowness): FaultKind {
   const make = async (field: Field): Promise<Landing> => {
     const network = networkOf(field);
@@ -99,13 +99,13 @@ function slowness(name: string, kind: Slowness): FaultKind {
       await network.speedUp(slow);
     }
     return packets > 0
-      ? landed(`${slow}: packets held up ${packets} times`)
+      ? landed(`${slow}: packets delayed ${packets} times`)
       : unclear(`${slow} had nothing to wait for`);
   };
   return { name, lane: "network", needs: ["network", kind], make };
 }
 
-/** Lets some of what one member sends to the others overtake the rest. */
+/** Lets some packets of one member overtake its others. */
 async function overtaking(field: Field): Promise<Landing> {
   const network = networkOf(field);
   const { name } = pick(field.random, field.cluster.members);
@@ -122,7 +122,7 @@ async function overtaking(field: Field): Promise<Landing> {
     : unclear(`${name}: nothing was received too early`);
 }
 
-/** Delays what one member and the others send each other, where the kernel cannot. */
+/** Delays the traffic between one member and the others, if the kernel cannot. */
 async function relayed(field: Field): Promise<Landing> {
   const network = networkOf(field);
   const { members } = field.cluster;
@@ -143,7 +143,7 @@ async function relayed(field: Field): Promise<Landing> {
   }
 }
 
-/** Both ways between each of the one and each of the other, of two who are not the same. */
+/** Both directions between each member of the one group and each different member of the other. */
 function between(ones: readonly string[], others: readonly string[]): Way[] {
   const ways = ones.flatMap((one) =>
     others.flatMap((other) => [

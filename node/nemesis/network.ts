@@ -1,9 +1,8 @@
 /**
  * The members' network: a namespace for each member, all on one bridge, with the runner at its first address.
  *
- * Packets between members are dropped where they arrive, by a packet filter inside the receiver's namespace, which counts
- * them. Nothing outside the namespaces is changed but the bridge and the cables to it, and packets from the runner, whose
- * clients are there, always arrive.
+ * A packet filter inside the receiver's namespace drops and counts packets between members. Outside of the namespaces
+ * only the bridge and its cables are created. Packets from the runner, where the clients are, always arrive.
  */
 
 import type { MemberPlace } from "../test/harness/index.ts";
@@ -17,15 +16,15 @@ export interface Way {
   readonly to: string;
 }
 
-/** What becomes of packets: none arrives, one in five does not, or whoever sends one is told that the connection is gone. */
+/** What happens to packets: all are dropped, one in five is dropped, or the sender gets a connection reset. */
 export type Obstacle = "drop" | "lose some" | "reset";
 
-/** How a member's packets leave it: at a low rate, or late. */
+/** How a member's packets are slowed: by a low rate, or a delay. */
 export type Slowness = "rate" | "delay";
 
-/** A member of which some packets overtake others. */
+/** Reordering of the packets of one member. */
 export interface Reordering {
-  /** How many packets the other members have received since it began before those that were sent earlier. */
+  /** Number of packets that the other members have received out of order since it began. */
   received(): Promise<number>;
   end(): Promise<void>;
 }
@@ -40,7 +39,7 @@ const QUEUES: Readonly<Record<Slowness, readonly string[]>> = {
   delay: ["netem", "delay", "75ms", "50ms"],
 };
 
-/** Two classes of packets: most leave at once, those of the second wait for each other. */
+/** Two classes of packets: most leave at once; those of the second class queue at a low rate. */
 const CLASSES: readonly (readonly string[])[] = [
   ["qdisc", "add", "root", "handle", "1:", "htb", "default", "1"],
   ["class", "add", "parent", "1:", "classid", "1:1", "htb", "rate", "10gbit", "quantum", "1514"],
@@ -49,7 +48,7 @@ const CLASSES: readonly (readonly string[])[] = [
 /** A third of the packets to other members. */
 const TO_SECOND_CLASS = "numgen random mod 3 0 counter meta priority set 1:2";
 
-/** Private addresses that hardly anybody uses; the third number tells runs apart. */
+/** Rarely used private addresses; the third number differs between runs. */
 const ADDRESS = "10.213";
 const THIRD_MAX = 250;
 const RUNNER_AT = 1;
@@ -73,7 +72,7 @@ export class Network {
     this.#third = third;
   }
 
-  /** A network with nobody in it. */
+  /** Creates a network without members. */
   static async create(): Promise<Network> {
     const network = new Network(await freeThird());
     const bridge = bridgeOf(process.pid);
@@ -99,17 +98,17 @@ export class Network {
     return { host, through: ["ip", "netns", "exec", namespace] };
   }
 
-  /** Puts an obstacle into these ways until it is taken away, before any of these members leaves. */
+  /** Puts an obstacle into these ways. The caller must end it before any of these members leaves. */
   obstruct(ways: readonly Way[], obstacle: Obstacle): Promise<Obstruction> {
     const receivers = new Set(ways.map(({ to }) => to));
     return this.#install([...receivers], (receiver) => this.#filter(receiver, ways, obstacle));
   }
 
   /**
-   * Leads all connections between the peer ports of one member and of the others through a relay, until that is taken
-   * away. What goes past it is reset, so that connections which are there already move.
+   * Redirects all connections between the peer ports of one member and of the others through a relay, until it is
+   * ended. Existing direct connections are reset, so that they are made again through the relay.
    *
-   * @param peerPorts of all these members, by name.
+   * @param peerPorts of all these members, by name
    */
   async divert(name: string, peerPorts: ReadonlyMap<string, number>, relay: Relay): Promise<Obstruction> {
     const others = [...peerPorts.keys()].filter((other) => other !== name);
@@ -130,12 +129,12 @@ export class Network {
     ]);
   }
 
-  /** Lets everything that a member sends leave slowly, to its clients as well, until `speedUp`. */
+  /** Slows down everything that a member sends, also to its clients, until `speedUp`. */
   async slowDown(name: string, slowness: Slowness): Promise<void> {
     await this.#inside(name, "tc", "qdisc", "replace", "dev", LINK, "root", ...QUEUES[slowness]);
   }
 
-  /** Packets that had to wait since `slowDown`. */
+  /** Number of packets that had to wait since `slowDown`. */
   async slowed(name: string): Promise<number> {
     const [queue] = JSON.parse(await this.#inside(name, "tc", "-s", "-json", "qdisc", "show", "dev", LINK));
     return queue?.kind === "netem" ? queue.packets : (queue?.overlimits ?? 0);
@@ -145,7 +144,7 @@ export class Network {
     await this.#inside(name, "tc", "qdisc", "delete", "dev", LINK, "root");
   }
 
-  /** Lets some of the packets that a member sends to others wait, so that later ones overtake them. */
+  /** Delays some of the packets that a member sends to others, so that later ones overtake them. */
   async reorder(name: string): Promise<Reordering> {
     const others = [...this.#seats.keys()].filter((other) => other !== name);
     const namespaces = others.map((other) => this.#seat(other).namespace);
@@ -170,27 +169,27 @@ export class Network {
     };
   }
 
-  /** Gives a member another address in place of its present one; nothing of it may run. Returns the new address. */
+  /** Replaces the address of a member, whose processes must have ended. Returns the new address. */
   async readdress(name: string): Promise<string> {
     const { namespace, cable, host: former } = this.#seat(name);
     const host = this.#host(FIRST_MEMBER_AT + this.#seated++);
-    // The other way round the new one would count as second to the former, and go with it.
+    // Delete first: a second address would be secondary to the old one, and be deleted with it.
     await run("ip", ["-n", namespace, "address", "delete", `${former}/24`, "dev", LINK]);
     await run("ip", ["-n", namespace, "address", "add", `${host}/24`, "dev", LINK]);
     this.#seats.set(name, { namespace, cable, host });
     return host;
   }
 
-  /** Takes a member's namespace away; its processes must have ended. */
+  /** Deletes a member's namespace; its processes must have ended. */
   async leave(name: string): Promise<void> {
     const { namespace, cable } = this.#seat(name);
     this.#seats.delete(name);
-    // It would go with the namespace, but only when the kernel gets to that. It is not there if `join` has failed.
+    // The kernel would delete the cable with the namespace, but later. If `join` has failed there is no cable.
     await succeeds("ip", ["link", "delete", cable]);
     await run("ip", ["netns", "delete", namespace]);
   }
 
-  /** A chain that stops what comes to this member by these ways, and counts it. */
+  /** A chain that stops and counts packets that come to this member by these ways. */
   #filter(receiver: string, ways: readonly Way[], obstacle: Obstacle): string[] {
     const rules = ways
       .filter(({ to }) => to === receiver)
@@ -198,7 +197,7 @@ export class Network {
     return ["chain input {", "type filter hook input priority 0", ...rules, "}"];
   }
 
-  /** Installs a table of its own in the namespace of each of these members. */
+  /** Installs a new table in the namespace of each of these members. */
   async #install(members: readonly string[], chainsOf: (member: string) => readonly string[]): Promise<Obstruction> {
     const table = `fault${this.#tables++}`;
     for (const member of members) {
@@ -225,7 +224,7 @@ export class Network {
   }
 }
 
-/** What is in the way of packets, in a table of the packet filter of each of these members. */
+/** An obstacle for packets: a table of the packet filter in the namespace of each of these members. */
 export class Obstruction {
   readonly #table: string;
   readonly #places: readonly { readonly member: string; readonly namespace: string }[];
@@ -235,7 +234,7 @@ export class Obstruction {
     this.#places = places;
   }
 
-  /** How many packets of each way it has stopped, by "from>to". */
+  /** Number of stopped packets by way, "from>to". */
   async stopped(): Promise<Map<string, number>> {
     const stopped = new Map<string, number>();
     for (const { member, namespace } of this.#places) {
@@ -252,7 +251,7 @@ export class Obstruction {
     return stopped;
   }
 
-  /** Takes it away. */
+  /** Removes the obstacle. */
   async end(): Promise<void> {
     for (const { namespace } of this.#places) {
       await run("ip", ["netns", "exec", namespace, "nft", "delete", "table", "inet", this.#table]);
@@ -260,10 +259,10 @@ export class Obstruction {
   }
 }
 
-/** How many segments of TCP have come to a namespace before those that were sent earlier, since it exists. */
+/** Number of TCP segments that a namespace has received out of order since its creation. */
 async function packetsOutOfOrder(namespace: string): Promise<number> {
   const text = await run("ip", ["netns", "exec", namespace, "cat", "/proc/net/netstat"]);
-  // Two lines each: names, then numbers.
+  // There are two lines: names, then numbers.
   const [names = [], counts = []] = text
     .split("\n")
     .filter((line) => line.startsWith("TcpExt:"))
@@ -271,7 +270,7 @@ async function packetsOutOfOrder(namespace: string): Promise<number> {
   return Number(counts[names.indexOf("TCPOFOQueue")] ?? 0);
 }
 
-/** A third number of addresses that this machine does not use yet. */
+/** A third address number that this machine does not use yet. */
 async function freeThird(): Promise<number> {
   for (let tries = 0; tries < THIRD_MAX; tries++) {
     const third = (process.pid + tries) % THIRD_MAX;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { countOutcomes } from "./outcome-counts.ts";
 
 describe("the count of outcomes", () => {
-  it("tells kinds and outcomes apart", () => {
+  it("distinguishes kinds and outcomes", () => {
     const counted = countOutcomes([
       { kind: "put", outcome: "ok" },
       { kind: "get", outcome: "not-executed" },

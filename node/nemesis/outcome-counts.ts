@@ -1,4 +1,4 @@
-/** How often what was asked for came to what, by kind. */
+/** Counts operations by kind and outcome. */
 
 import type { OperationOutcome } from "../history/index.ts";
 
@@ -9,7 +9,7 @@ export interface OutcomeCount {
   readonly unknown: number;
 }
 
-/** One line for each kind, in the order in which the kinds come first. */
+/** One count for each kind, in the order of their first operations. */
 export function countOutcomes(
   operations: Iterable<{ readonly kind: string; readonly outcome: OperationOutcome["kind"] }>,
 ): readonly OutcomeCount[] {

@@ -1,4 +1,4 @@
-/** Faults of processes: killed, paused, restarted in order; and changes of the leader. */
+/** Faults of processes: killed, paused, restarted one by one; and transfers of the leadership. */
 
 import { readFileSync } from "node:fs";
 import { type ClusterMember, exists, pause, until } from "../test/harness/index.ts";
@@ -7,25 +7,25 @@ import { presentLeader, revive, transferTo } from "./recovery.ts";
 
 const DOWN_MS = [1, 4_000] as const;
 const PAUSE_MS = [100, 20_000] as const;
-/** In a short run no pause takes more than this share of it. */
+/** In a short run no pause takes more than this share of the run. */
 const PAUSE_SHARE_MAX = 0.1;
 
 export const PROCESS_FAULTS: readonly FaultKind[] = [
   memberFault("kill: leader", async (field) => {
     const leader = await presentLeader(field.cluster);
-    return leader === null ? skipped("nobody leads") : kill(field, [leader]);
+    return leader === null ? skipped("there is no leader") : kill(field, [leader]);
   }),
   memberFault("kill: follower", async (field) => {
     const leader = await presentLeader(field.cluster);
     const followers = field.cluster.members.filter((member) => member !== leader && member.isAlive);
     return leader === null || followers.length === 0
-      ? skipped("nobody leads, or the leader is alone")
+      ? skipped("there is no leader, or no follower runs")
       : kill(field, [pick(field.random, followers)]);
   }),
   memberFault("kill: all", (field) => kill(field, field.cluster.members)),
   memberFault("pause: leader", async (field) => {
     const leader = await presentLeader(field.cluster);
-    return leader === null ? skipped("nobody leads") : stopForAWhile(field, leader);
+    return leader === null ? skipped("there is no leader") : stopForAWhile(field, leader);
   }),
   memberFault("pause: any", (field) => stopForAWhile(field, pick(field.random, field.cluster.members))),
   memberFault("rolling restart", restartAll),
@@ -37,7 +37,7 @@ export const PROCESS_FAULTS: readonly FaultKind[] = [
     );
     await transferTo(field.cluster, target.name);
     const after = await presentLeader(field.cluster);
-    const evidence = `${leader?.name ?? "nobody"} led, then ${after?.name ?? "nobody"}; meant was ${target.name}`;
+    const evidence = `${leader?.name ?? "no member"} led, then ${after?.name ?? "no member"}; target ${target.name}`;
     return leader !== null && after === target ? landed(evidence) : unclear(evidence);
   }),
 ];
@@ -71,10 +71,10 @@ async function stopForAWhile({ cluster, random, runMs }: Field, victim: ClusterM
   return state === "T" ? landed(`${evidence}; ${await revive(cluster, victim)}`) : unclear(evidence);
 }
 
-/** The state of a process as Linux gives it: T = stopped by a signal. Other systems have no such file. */
+/** The state of a process on Linux: T = stopped by a signal. */
 function processState(pid: number): string {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name of the program, in parentheses, may hold anything.
+  // The program name, in parentheses, may contain anything.
   return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
 }
 

@@ -1,21 +1,21 @@
 /**
- * Brings members back into service, and changes the membership, while other faults go on: whatever is refused or unknown
- * is looked at again and tried again, as an operator does, until it is as it should be or the time is over.
+ * Brings members back into service, and changes the membership, while other faults continue. Like an operator, it
+ * checks and retries refused and unknown steps until the goal is reached or the time is over.
  */
 
 import { type AdminClient, type MemberSlot, QuoinError } from "@quoin/client";
 import { type ClusterMember, type ClusterUnderTest, until } from "../test/harness/index.ts";
 
-/** Far above what anything here takes between two faults of the network. */
+/** Much longer than any step here takes between two network faults, in milliseconds. */
 const LIMIT_MS = 180_000;
 const CALL_TIMEOUT_MS = 5_000;
-/** A member says that it is damaged while it looks for the truth; one that says so for longer will never serve. */
+/** A member reports damage while it heals. A member that does so for longer will never serve. */
 const DAMAGED_MS_MAX = 20_000;
-/** Starts on the same data that end by themselves before the data is given up. */
+/** Number of failed starts on the same data before the data is given up. */
 const STARTS_MAX = 3;
 const LOST_STATES: ReadonlySet<string> = new Set(["MEMBER_DATA_LOST", "MEMBER_REFUSED", "MEMBER_REMOVED"]);
 
-/** The member that leads with the highest term, by what members say now; null if none does. */
+/** The member that says that it leads, with the highest term; null if none does. */
 export async function presentLeader(cluster: ClusterUnderTest): Promise<ClusterMember | null> {
   let leader: { readonly member: ClusterMember; readonly term: number } | null = null;
   const answers = await Promise.all(cluster.members.map(async (member) => ({ member, status: await member.status() })));
@@ -28,10 +28,10 @@ export async function presentLeader(cluster: ClusterUnderTest): Promise<ClusterM
 }
 
 /**
- * Waits until a member serves without an alarm. One that does not run is started; one whose data cannot be used is given
- * a new place, without data.
+ * Waits until a member serves without an alarm. Starts it if it does not run. If its data cannot be used, removes the
+ * member and adds it again without data.
  *
- * @returns what had to be done, in words.
+ * @returns a description of the steps
  */
 export async function revive(cluster: ClusterUnderTest, member: ClusterMember): Promise<string> {
   let starts = 0;
@@ -74,7 +74,7 @@ export async function revive(cluster: ClusterUnderTest, member: ClusterMember): 
   return `was replaced, being ${last === "null" ? "unable to run" : last}`;
 }
 
-/** Gives a member of this name a new place in the cluster, and lets it join without data. */
+/** Removes the member from the cluster, and adds one with the same name and without data. */
 export async function replace(cluster: ClusterUnderTest, member: ClusterMember): Promise<void> {
   await member.kill();
   member.wipe();
@@ -82,7 +82,7 @@ export async function replace(cluster: ClusterUnderTest, member: ClusterMember):
   await untilVoter(cluster, member.name);
 }
 
-/** Waits until there is no slot of this name, and removes what there is. */
+/** Removes the slot of this name, and waits until it is gone. */
 export async function untilAbsent(cluster: ClusterUnderTest, name: string): Promise<void> {
   await persist(cluster, `${name} to be removed`, name, async (admin, slot, leaderId) => {
     if (slot === undefined) {
@@ -97,7 +97,7 @@ export async function untilAbsent(cluster: ClusterUnderTest, name: string): Prom
   });
 }
 
-/** Waits until the slot of this name votes and its member serves: adds it, starts its process, and promotes it. */
+/** Adds the slot of this name, starts its process, and promotes it. Waits until it votes and its member serves. */
 export async function untilVoter(cluster: ClusterUnderTest, name: string): Promise<void> {
   await persist(cluster, `${name} to vote`, name, async (admin, slot) => {
     if (slot === undefined) {
@@ -116,7 +116,7 @@ export async function untilVoter(cluster: ClusterUnderTest, name: string): Promi
   });
 }
 
-/** Makes this member lead; returns the id that leads then. */
+/** Transfers the leadership to this member. Returns the id of the leader. */
 export async function transferTo(cluster: ClusterUnderTest, name: string): Promise<string> {
   let ledBy = "";
   await persist(cluster, `${name} to lead`, name, async (admin, slot, leaderId) => {
@@ -134,14 +134,14 @@ export async function transferTo(cluster: ClusterUnderTest, name: string): Promi
   return ledBy;
 }
 
-/** Takes steps towards a goal through whoever leads, on what the cluster says at that time, until the goal is reached. */
+/** Repeats a step at the current leader, with the current membership, until the goal is reached. */
 async function persist(
   cluster: ClusterUnderTest,
   goal: string,
   name: string,
   step: (admin: AdminClient, slot: MemberSlot | undefined, leaderId: string) => Promise<boolean>,
 ): Promise<void> {
-  let last = "nobody leads";
+  let last = "there is no leader";
   try {
     await until(
       goal,

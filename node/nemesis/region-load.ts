@@ -1,6 +1,6 @@
 /**
- * Clients that write, read and resize memory regions across the borders of pages, also outside of them and with versions
- * that are old, and that free a region and go on with another one.
+ * Clients that write, read and resize memory regions across page borders, also beyond the end and with old versions.
+ * They free a region and continue with another one.
  */
 
 import { randomBytes } from "node:crypto";
@@ -24,15 +24,17 @@ const REGIONS = 2;
 const TIMEOUT_MS = 200;
 const REST_MS = 40;
 const NAMESPACE = "default";
-/** A few pages, the last one not whole. */
+/** A few pages, the last one incomplete. */
 const PAGE_BYTES = 4_096;
 const SIZE_BYTES_MAX = 3 * PAGE_BYTES - 100;
-/** Shorter than a page, and long enough to lie on both sides of a border now and then. */
+/** Shorter than a page, and long enough to cross a page border sometimes. */
 const DATA_BYTES_MAX = 300;
-/** Operations on one region, of all outcomes and of unknown outcome: what may have happened stays easy to follow. */
+/** Maximum operations on one region, of all outcomes and of unknown outcome, so that it stays easy to judge. */
 const OPERATIONS_MAX = 400;
 const UNKNOWN_MAX = 6;
-/** What one operation in three gets, so that outcomes stay unknown now and then; the others go on until they know. */
+/**
+ * Options of one operation in three, so that some outcomes stay unknown; the others retry until the outcome is known.
+ */
 const ONCE: AskOptions = { triesMax: 1 };
 const LAST_READ: AskOptions = { timeoutMs: 5_000, triesMax: 6 };
 
@@ -42,7 +44,7 @@ interface RegionInUse {
   readonly id: string;
   operations: number;
   unknown: number;
-  /** Size and version by the last answer that told them. */
+  /** Size and version from the last answer that contained them. */
   sizeBytes: number;
   version: number;
 }
@@ -52,7 +54,7 @@ export class RegionLoad {
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
   readonly #history = new History<RegionOperation, RegionAnswer>(() => performance.now());
-  /** Those in use; the others were freed, or should have been. */
+  /** Regions in use; the others were freed, or a free was requested. */
   readonly #regions: RegionInUse[] = [];
   #names = 0;
 
@@ -79,7 +81,7 @@ export class RegionLoad {
     return this.#clients.stop();
   }
 
-  /** Reads each region in use as a whole; to be called when all members serve again. Rejects if one cannot be read. */
+  /** Reads each region in use completely. All members must serve again. Rejects if one cannot be read. */
   async readAll(): Promise<void> {
     for (const region of this.#regions) {
       const asked = await this.#read("last-reader", region, 0, 0, LAST_READ);
@@ -95,12 +97,12 @@ export class RegionLoad {
     this.#calls.close();
   }
 
-  /** What contradicts the history, in words. */
+  /** Descriptions of contradictions in the history. */
   judge(): readonly string[] {
     return regionCheck(this.records);
   }
 
-  /** What it has come to, in words. */
+  /** Results of the load, in words. */
   describe(): readonly string[] {
     const counts = new Map<RegionAnswer["kind"], number>();
     for (const { outcome } of this.records) {
@@ -136,7 +138,7 @@ export class RegionLoad {
 
   async #allocate(name: string): Promise<void> {
     const sizeBytes = 1 + this.#random(SIZE_BYTES_MAX);
-    // The region of which nobody is told the id is nobody's.
+    // If the id is never returned, no client uses the region.
     const region = { name: `region-${this.#names++}`, operations: 0, unknown: 0, sizeBytes, version: 0 };
     let id = "";
     await this.#record(name, region, { kind: "allocate", region: region.name, sizeBytes }, async () => {
@@ -152,7 +154,7 @@ export class RegionLoad {
     }
   }
 
-  /** Goes on with another region from now on, whatever becomes of this one, and looks at it once more. */
+  /** Frees the region, whatever the outcome, and reads it once more. Clients then continue with another one. */
   async #free(name: string, region: RegionInUse): Promise<void> {
     const at = this.#regions.indexOf(region);
     if (at < 0) {
@@ -170,7 +172,7 @@ export class RegionLoad {
   async #write(name: string, region: RegionInUse, length: number, options: AskOptions): Promise<void> {
     const offset = this.#offset(region);
     const data = randomBytes(length);
-    // One in four compares the version, which others have raised in the meantime now and then.
+    // One in four compares the version, which others may have raised meanwhile.
     const expected = this.#random(4) === 0 ? { expectedVersion: region.version } : {};
     const operation: RegionOperation = {
       ...{ kind: "write", region: region.name, offset, data: data.toString("hex") },
@@ -212,7 +214,7 @@ export class RegionLoad {
     });
   }
 
-  /** Anywhere, often near the border of a page, and now and then so near the end that what begins there lies outside. */
+  /** A random offset, often near a page border, and sometimes so near the end that the range exceeds the region. */
   #offset({ sizeBytes }: RegionInUse): number {
     if (this.#random(2) === 0) {
       const border = PAGE_BYTES * this.#random(Math.ceil(SIZE_BYTES_MAX / PAGE_BYTES));
@@ -221,7 +223,7 @@ export class RegionLoad {
     return this.#random(sizeBytes + 1);
   }
 
-  /** Does it, records it, and returns what was answered; null if that is not known. */
+  /** Performs and records the operation. Returns the answer; null if it is not known. */
   async #record(
     name: string,
     region: Omit<RegionInUse, "id">,
@@ -236,7 +238,7 @@ export class RegionLoad {
       learn(region, operation, asked.response);
       return asked.response;
     }
-    // A read has no effect, whatever became of it.
+    // A read has no effect, so without an answer it counts as not executed.
     const isUnknown = asked.kind === "unknown" && operation.kind !== "read";
     open.end({ kind: isUnknown ? "unknown" : "not-executed" });
     region.unknown += Number(isUnknown);
@@ -255,7 +257,7 @@ function learn(region: Omit<RegionInUse, "id">, operation: RegionOperation, answ
   }
 }
 
-/** A refusal that was decided where it was executed is an answer too. */
+/** A refusal that was decided during execution counts as an answer. */
 function answered<Response>(
   asked: Asked<Response>,
   answerOf: (response: Response) => RegionAnswer,

@@ -1,12 +1,12 @@
 /**
- * Delays what members send each other, on kernels that cannot: connections between one member and the others are led
- * through this process, which passes everything on late and in order.
+ * Delays the traffic between members, on kernels that cannot. Connections between one member and the others go through
+ * this process, which forwards everything late and in order.
  */
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Where a relay listens, and where it leads to. */
+/** Where a relay connects to. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -25,12 +25,12 @@ export class Relay {
     this.#random = random;
   }
 
-  /** Pieces that were passed on late so far. */
+  /** Number of pieces that were forwarded late so far. */
   get passed(): number {
     return this.#passed;
   }
 
-  /** Listens at an address of this machine for connections that lead to the target; returns the port. */
+  /** Listens at an address of this machine, and relays connections to the target. Returns the port. */
   async open(host: string, target: Target): Promise<number> {
     const server = createServer((socket) => this.#lead(socket, target));
     this.#servers.push(server);
@@ -60,7 +60,7 @@ export class Relay {
       [to, from],
     ] as const) {
       this.#sockets.add(one);
-      // An error is followed by "close"; with one side the other has ended, as far as the members can tell.
+      // "close" follows an error. When one side ends, the other one is ended too.
       one
         .on("error", () => undefined)
         .once("close", () => {
@@ -71,7 +71,7 @@ export class Relay {
     }
   }
 
-  /** Passes everything on, each piece some time after it came, and none before the one before it. */
+  /** Forwards all pieces, each with a delay, and in order. */
   #pass(from: Socket, to: Socket): void {
     let dueMs = 0;
     let last: Promise<void> = Promise.resolve();

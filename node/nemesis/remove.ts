@@ -1,6 +1,6 @@
 /**
- * Removes everything that a run has made outside its own memory. A program of its own, so that a run which ends in the
- * middle of something can wait for it and do nothing else meanwhile.
+ * Removes everything that a run has created outside its own memory. It is a separate program, so that a run that ends
+ * at any point can wait for it and do nothing else meanwhile.
  *
  *     node remove.ts <process id of the run>
  */
@@ -8,7 +8,7 @@
 import { removeTraces } from "./leftovers.ts";
 
 const runner = Number(process.argv[2]);
-/** What is on its way when everything is removed is there a moment later. */
+/** Several rounds, because things that are being created during one round exist only afterwards. */
 const ROUNDS_MAX = 5;
 
 for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {

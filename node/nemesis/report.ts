@@ -1,11 +1,11 @@
-/** What a run came to: a table for people, and files for those who want to know why. */
+/** The result of a run: a table for people, and files with the details. */
 
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Landing } from "./fault.ts";
 import type { OutcomeCount } from "./outcome-counts.ts";
 
-/** A fault that was made, or meant to be made. Times are milliseconds since the load began. */
+/** A fault that was made or attempted. Times are milliseconds since the load began. */
 export interface FaultRecord extends Landing {
   readonly kind: string;
   readonly startMs: number;
@@ -16,9 +16,9 @@ export interface NemesisResult {
   readonly seed: number;
   readonly members: number;
   readonly durationMs: number;
-  /** What became of all operations, by kind. */
+  /** Outcomes of all operations, by kind. */
   readonly outcomes: readonly OutcomeCount[];
-  /** What else the loads have come to, a line for each. */
+  /** Further results of the loads, one line each. */
   readonly facts: readonly string[];
   /** Writes of keys without a time to live. */
   readonly acknowledgedWrites: number;
@@ -29,17 +29,17 @@ export interface NemesisResult {
   readonly faults: readonly FaultRecord[];
   /** Planned kinds that never landed. */
   readonly missing: readonly string[];
-  /** Kinds for which the run was too short, and which did not land. */
+  /** Kinds that the run was too short to plan, and that did not land. */
   readonly unplanned: readonly string[];
   readonly lacking: readonly string[];
   readonly violations: readonly string[];
   readonly output: string;
 }
 
-/** Wider than any number and title. */
+/** Wider than any number and column title. */
 const CELL_WIDTH = 14;
 
-/** A run that shows nothing is no pass either. */
+/** Whether the run passed. A run without acknowledged writes does not pass. */
 export function isPassed({ violations, missing, acknowledgedWrites }: NemesisResult): boolean {
   return violations.length === 0 && missing.length === 0 && acknowledgedWrites > 0;
 }
@@ -70,7 +70,7 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(1);
 }
 
-/** What it is, and a number for each column. */
+/** A name, and a number for each column. */
 type Row = readonly [string, ...number[]];
 
 function rowsOf(outcomes: readonly OutcomeCount[]): readonly Row[] {
@@ -85,7 +85,7 @@ function faultRowsOf(faults: readonly FaultRecord[]): readonly Row[] {
     .map(([kind, of]) => [kind, count(of, "landed"), count(of, "skipped"), count(of, "unclear")]);
 }
 
-/** With the sums of all rows at the end. */
+/** The lines of a table, with the sums of all rows at the end. */
 function tableOf(title: string, columns: readonly string[], rows: readonly Row[]): string[] {
   const sums = columns.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));
   const width = Math.max(title.length, ...rows.map(([name]) => name.length));
@@ -99,12 +99,12 @@ export function writeFault(output: string, fault: FaultRecord): void {
   appendFileSync(join(output, "faults.jsonl"), `${JSON.stringify(fault)}\n`);
 }
 
-/** Writes a history, an operation a line; an end that never came is null. */
+/** Writes a history, one operation a line; the end of an unfinished operation is null. */
 export function writeLines(output: string, file: string, operations: readonly object[]): void {
   writeFileSync(join(output, file), operations.map((operation) => `${JSON.stringify(operation)}\n`).join(""));
 }
 
-/** Writes what the members said when the run had failed. */
+/** Writes the members' states after a failed run. */
 export function writeStates(output: string, states: string): void {
   writeFileSync(join(output, "states.txt"), `${states}\n`);
 }

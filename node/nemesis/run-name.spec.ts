@@ -4,7 +4,7 @@ import { bridgeOf, cableOf, directoryOf, groupsOf, namespaceOf, runnerOf } from 
 const RUNNER = 4_194_304;
 
 describe("names of a nemesis run", () => {
-  it("tell whose they are", () => {
+  it("show which run they belong to", () => {
     const names = [
       namespaceOf(RUNNER, "q-0"),
       bridgeOf(RUNNER),
@@ -23,7 +23,7 @@ describe("names of a nemesis run", () => {
     }
   });
 
-  it("are told from what belongs to nobody here", () => {
+  it("are distinguished from names that belong to no run", () => {
     for (const name of ["", "lo", "eth0", "qn", "qnbr", "qn12x", "docker0", "/tmp/quoin-nemesis-x", "/tmp/other-12"]) {
       expect(runnerOf(name), name).to.equal(null);
     }

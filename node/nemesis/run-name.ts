@@ -1,6 +1,6 @@
 /**
- * How everything is named that a run makes outside its own memory. All names carry the process id of the runner, so that
- * a later run can tell what belongs to one that is no more.
+ * Names of everything that a run creates outside its own memory. All names contain the process id of the runner, so
+ * that a later run can recognise the leftovers of a runner that has ended.
  */
 
 import { tmpdir } from "node:os";
@@ -26,17 +26,17 @@ export function cableOf(runner: number, position: number): string {
   return `qn${runner}v${position}`;
 }
 
-/** Holds the mount points of a run. */
+/** The directory for the mount points of a run. */
 export function directoryOf(runner: number): string {
   return join(tmpdir(), `${DIRECTORY}${runner}`);
 }
 
-/** The name of the control groups of a run, below those of the system. */
+/** The name of a run's control groups, below the root groups of the system. */
 export function groupsOf(runner: number): string {
   return `${DIRECTORY}${runner}`;
 }
 
-/** Process id of the runner that a namespace, link or path belongs to; null if it is nobody's. */
+/** Process id of the runner that a namespace, link or path belongs to; null if it belongs to no run. */
 export function runnerOf(name: string): number | null {
   const match = /^qn([0-9]+)(?:-|br$|v[0-9]+$)/.exec(name) ?? /(?:^|\/)quoin-nemesis-([0-9]+)(?:\/|$)/.exec(name);
   return match === null ? null : Number(match[1]);

@@ -1,11 +1,11 @@
 /**
- * Which faults are made, in which order: each lane goes through all its kinds in an order given by the seed, again and
- * again, each time another. The kinds that a run has time for are planned: each of them must land.
+ * Decides which faults are made, in which order. Each lane goes through all its kinds repeatedly, each time in another
+ * order from the seed. The kinds that fit into the time of the run are planned: each of them must land.
  */
 
 import { type FaultKind, shuffled } from "./fault.ts";
 
-/** What one fault takes, with the rest before it and the recovery after it. */
+/** Duration of one fault, including the pause before it and the recovery after it, in milliseconds. */
 const FAULT_MS = { network: 7_000, member: 12_000, certificates: 45_000 } as const;
 
 export class Schedule {
@@ -16,8 +16,8 @@ export class Schedule {
   readonly #unplanned: Set<FaultKind>;
 
   /**
-   * @param kinds those of one lane that can be made here.
-   * @param runMs how long faults are made; null to plan every kind, however long it takes.
+   * @param kinds the possible kinds of one lane
+   * @param runMs time for making faults; null = plan every kind, however long it takes
    */
   constructor(kinds: readonly FaultKind[], runMs: number | null, random: (bound: number) => number) {
     this.#kinds = kinds;
@@ -33,7 +33,7 @@ export class Schedule {
     return [...this.#missing].map(({ name }) => name);
   }
 
-  /** Kinds that there was no time to plan, and which have not landed by chance. */
+  /** Kinds that did not fit into the plan, and that have not landed otherwise. */
   get unplanned(): readonly string[] {
     return [...this.#unplanned].map(({ name }) => name);
   }

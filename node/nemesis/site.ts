@@ -1,4 +1,4 @@
-/** Where the members of a run are: namespaces, disks, limits, certificates, directories. */
+/** The resources for the members of a run: namespaces, disks, limits, certificates, directories. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,10 +21,10 @@ export interface SiteOptions {
 }
 
 export class Site {
-  /** For all files of the cluster. */
+  /** Directory for all files of the cluster. */
   readonly directory = directoryOf(process.pid);
   readonly network: Network | null;
-  /** Null where members meet in plain TCP. */
+  /** Null if members use plain TCP. */
   readonly certificates: Certificates | null;
   readonly smallDisks = new Map<string, SmallDisk>();
   readonly blockDisks = new Map<string, BlockDisk>();
@@ -32,7 +32,7 @@ export class Site {
   readonly groups = new Map<string, ControlGroup>();
   readonly #abilities: Abilities;
   readonly #options: SiteOptions;
-  /** Path of the library that makes syncs wait and fail; null where there is none. */
+  /** Path of the library that makes syncs wait and fail; null if there is none. */
   readonly #syncShim: string | null;
 
   private constructor(network: Network | null, abilities: Abilities, options: SiteOptions, syncShim: string | null) {
@@ -43,12 +43,13 @@ export class Site {
     this.certificates = abilities.hasCertificates ? new Certificates(join(this.directory, "certificates")) : null;
   }
 
-  /** What this makes outside of the memory of this process is gone after `removeTraces`. */
+  /** Creates the site. `removeTraces` removes everything that it creates outside of this process's memory. */
   static async create(abilities: Abilities, options: SiteOptions): Promise<Site> {
     const directory = directoryOf(process.pid);
     mkdirSync(directory, { mode: 0o700 });
     if (abilities.hasSmallDisks || abilities.hasBlockDisks) {
-      // Members see all mounts, in spaces of their own. What is unmounted here must go there too, or it stays in use.
+      // Members see all mounts in their own mount namespaces. An unmount must propagate there, or the disk stays in
+      // use.
       await run("mount", ["--bind", directory, directory]);
       await run("mount", ["--make-shared", directory]);
     }
@@ -57,8 +58,8 @@ export class Site {
   }
 
   /**
-   * Makes the place of a new member. Members with odd numbers have their data on small disks, the others on disks that
-   * can be made to fail, as far as there are such.
+   * Creates the place of a new member. Members with odd numbers have their data on small disks, the others on disks
+   * that can be made to fail, if the machine allows these.
    */
   async placeOf(name: string): Promise<MemberPlace> {
     const { host, through = [] } = (await this.network?.join(name)) ?? {};
@@ -67,7 +68,7 @@ export class Site {
     const directory = await this.#diskOf(name);
     return {
       ...(host === undefined ? {} : { host }),
-      // A namespace has other control groups before it than those of the system: they come first.
+      // The control groups come first, because inside the namespace the system's groups are not visible.
       through: [...(group?.through ?? []), ...through],
       ...(peerTls === undefined ? {} : { peerTls }),
       ...(directory === null ? {} : { directory }),
@@ -80,7 +81,7 @@ export class Site {
     };
   }
 
-  /** Gives a member that does not run another address; null where all have the same one. */
+  /** Gives a stopped member another address and returns it; null if all members share one address. */
   async readdress(name: string): Promise<string | null> {
     const host = (await this.network?.readdress(name)) ?? null;
     if (host !== null) {
@@ -89,7 +90,7 @@ export class Site {
     return host;
   }
 
-  /** Takes the place of a member away that was removed and has ended. */
+  /** Removes the place of a member that was removed and has ended. */
   async release(name: string): Promise<void> {
     await this.network?.leave(name);
     await this.smallDisks.get(name)?.unmount();
@@ -120,7 +121,7 @@ export class Site {
     return control;
   }
 
-  /** The directory of a disk of this member's own; null if it gets none. */
+  /** The directory of this member's own disk; null if it has none. */
   async #diskOf(name: string): Promise<string | null> {
     const { hasSmallDisks, hasBlockDisks } = this.#abilities;
     const directory = join(this.directory, `disk-${name}`);

@@ -1,4 +1,4 @@
-/** A small file system in memory, to be filled to its last byte while a member has its data there. */
+/** A small file system in memory, which a fault fills to the last byte while a member has its data there. */
 
 import { mkdirSync } from "node:fs";
 import { type FileHandle, open, rm, statfs } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { run } from "./command.ts";
 
 const MIB = 1024 * 1024;
-/** Room for the data of a long run. */
+/** Enough for the data of a long run. */
 const SIZE_BYTES = 384 * MIB;
 /** First in large pieces, then in pages, so that no page stays free. */
 const PIECES_BYTES = [MIB, 4096];
@@ -19,7 +19,7 @@ export class SmallDisk {
     this.directory = directory;
   }
 
-  /** Mounts a new one on a directory, which is made. */
+  /** Mounts a new file system on the directory, which is created. */
   static async mount(directory: string): Promise<SmallDisk> {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     await run("mount", ["-t", "tmpfs", "-o", `size=${SIZE_BYTES},mode=0700`, "quoin-nemesis", directory]);
@@ -27,9 +27,9 @@ export class SmallDisk {
   }
 
   /**
-   * Takes all the room that there is; again whenever it is called.
+   * Fills all free space; may be called again.
    *
-   * @returns whether a write was refused because the disk is full.
+   * @returns whether a write failed because the disk is full
    */
   async fill(): Promise<boolean> {
     const file = await open(join(this.directory, FILLER), "a");
@@ -44,19 +44,19 @@ export class SmallDisk {
     }
   }
 
-  /** What can still be written, in bytes. */
+  /** Free space in bytes. */
   async freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(this.directory);
     return bavail * bsize;
   }
 
-  /** Gives the room back. */
+  /** Frees the space again. */
   async empty(): Promise<void> {
     await rm(join(this.directory, FILLER), { force: true });
   }
 
   async unmount(): Promise<void> {
-    // Whatever still holds a file there keeps it alone; nobody else sees the mount any more.
+    // A process with an open file there keeps it; no other process sees the mount any more.
     await run("umount", ["--lazy", this.directory]);
   }
 }

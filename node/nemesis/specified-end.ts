@@ -1,18 +1,18 @@
-/** How processes of members may end, as their manual tells those who start them. */
+/** How processes of members may end, according to their documentation. */
 
 import type { ProcessEnd } from "../test/harness/index.ts";
 
-/** A disk or the store on it has failed; a sync that has failed is not tried again (P32). */
+/** Exit code after a disk or the store on it has failed; a failed sync is not retried (P32). */
 export const STORE_FAILED = 71;
-/** What a process says that kills itself because a write does not come back: it cannot end by itself then (P60). */
+/** Output of a process that kills itself because a write does not return: it cannot exit then (P60). */
 export const STUCK = "exit 72";
 
-/** In order, or because the member was removed. */
+/** Exit codes of an orderly end, and of a removed member. */
 const ORDINARY_CODES: ReadonlySet<number> = new Set([0, 74]);
-/** Because the disk or the data is not right. */
+/** Exit codes for a problem with the disk or the data. */
 const EXCUSED_CODES: ReadonlySet<number> = new Set([STORE_FAILED, 73]);
 
-/** What was done to a member that may end its process. */
+/** What was done to a member and may end its process. */
 export interface Circumstances {
   /** Its disk refused writes, or its data was damaged. */
   readonly isExcused: boolean;
@@ -26,7 +26,7 @@ export function isSpecified(
   { isExcused, mayBeKilled }: Circumstances,
 ): boolean {
   if (code === null) {
-    // Else by a system without memory, or by somebody else: nobody can tell what such a run shows.
+    // Otherwise the system or another program has killed it, and such a run proves nothing.
     return isKilled || (signal === "SIGKILL" && (mayBeKilled || (isExcused && output.includes(STUCK))));
   }
   return ORDINARY_CODES.has(code) || (isExcused && EXCUSED_CODES.has(code));

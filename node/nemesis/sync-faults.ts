@@ -1,4 +1,4 @@
-/** Faults of the calls that make writes durable, on disks that take the writes: they wait, fail, or never return. */
+/** Faults of sync calls on disks that take the writes: the calls wait, fail, or never return. */
 
 import { type ClusterMember, pause, until } from "../test/harness/index.ts";
 import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
@@ -6,9 +6,11 @@ import { revive } from "./recovery.ts";
 import { STORE_FAILED, STUCK } from "./specified-end.ts";
 import type { SyncControl } from "./sync-shim.ts";
 
-/** From hardly noticed to much longer than a leader may lead with a write in flight, but no reason to end. */
+/**
+ * From hardly noticeable to much longer than a leader may lead with a write in flight, but too short to end a process.
+ */
 const WAIT_MS = [200, 10_000] as const;
-/** Several times what a member waits for a write before it gives up. */
+/** Several times as long as a member waits for a write before it gives up. */
 const HANG_LIMIT_MS = 180_000;
 
 export const SYNC_FAULTS: readonly FaultKind[] = [
@@ -41,7 +43,7 @@ async function letWait(field: Field): Promise<Landing> {
   return waited > 0 ? landed(evidence) : unclear(evidence);
 }
 
-/** A sync that has failed is not tried again, for a later one would say that all is well (P32). */
+/** A failed sync is not retried, because a later one would report success (P32). */
 async function letFail(field: Field): Promise<Landing> {
   const victim = pickVictim(field);
   if (victim === null) {

@@ -1,9 +1,9 @@
 /*
- * Stands between a member and the two calls that make its writes durable, fsync and fdatasync, and lets them pass, wait or
- * fail, as a file of 12 bytes says that QUOIN_SYNC_CONTROL names: what to do, calls that had to wait, calls that failed,
- * each a 32-bit number in the order of the machine.
+ * Intercepts the two calls that make a member's writes durable, fsync and fdatasync, and lets them pass, wait or fail.
+ * A file of 12 bytes, which QUOIN_SYNC_CONTROL names, controls it: mode, number of calls that had to wait, number of
+ * calls that failed, each a 32-bit number in machine byte order.
  *
- * A process without that file, or with the variable unset, notices nothing.
+ * Without that file, or with the variable unset, all calls pass.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum { PASS = 0, WAIT = 1, FAIL = 2 };
-/* How often a call that waits looks whether it may go on. */
+/* Interval at which a waiting call checks whether it may continue. */
 enum { LOOK_MICROSECONDS = 2000 };
 
 struct control {

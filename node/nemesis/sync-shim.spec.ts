@@ -6,7 +6,7 @@ import { TemporaryDirectories, until } from "../test/harness/index.ts";
 import { succeeds } from "./command.ts";
 import { compileSyncShim, SyncControl } from "./sync-shim.ts";
 
-/** Makes a file durable, and prints what came of it. */
+/** Makes a file durable, and prints the result. */
 const PROGRAM = `
   const fs = require("node:fs");
   const file = fs.openSync(process.argv[1], "w");

@@ -1,6 +1,6 @@
 /**
- * Makes the calls by which a member's writes become durable wait or fail, by a small library that is loaded into its
- * processes before anything else (`sync-shim.c`). It is compiled for each run, by the compiler of the system.
+ * Makes the sync calls of a member wait or fail, by a small library that is preloaded into its processes
+ * (`sync-shim.c`). The compiler of the system compiles it for each run.
  */
 
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
@@ -16,31 +16,31 @@ const WAITED_AT = 4;
 const FAILED_AT = 8;
 const MODES = { pass: 0, wait: 1, fail: 2 } as const;
 
-/** Compiles the library into a directory, and returns its path. Rejects where there is no compiler. */
+/** Compiles the library into a directory, and returns its path. Rejects if there is no compiler. */
 export async function compileSyncShim(directory: string): Promise<string> {
   const library = join(directory, "sync-shim.so");
   await run("cc", ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, SOURCE, "-ldl"]);
   return library;
 }
 
-/** What the calls of one member do, over all of its processes. */
+/** Controls the sync calls of one member, in all of its processes. */
 export class SyncControl {
   readonly #file: string;
   readonly #library: string;
 
-  /** @param file is made. */
+  /** @param file is created */
   constructor(file: string, library: string) {
     this.#file = file;
     this.#library = library;
     writeFileSync(file, new Uint8Array(CONTROL_BYTES), { mode: 0o600 });
   }
 
-  /** The environment of processes that are to be under control. */
+  /** The environment for the processes to control. */
   get environment(): Readonly<Record<string, string>> {
     return { LD_PRELOAD: this.#library, QUOIN_SYNC_CONTROL: this.#file };
   }
 
-  /** From now on calls pass, wait until they may pass or fail, or fail with EIO. */
+  /** Sets the mode: calls pass, or wait for another mode, or fail with EIO. */
   set(mode: keyof typeof MODES): void {
     const word = new Uint32Array([MODES[mode]]);
     const file = openSync(this.#file, "r+");
@@ -51,12 +51,12 @@ export class SyncControl {
     }
   }
 
-  /** Calls that had to wait so far. */
+  /** Number of calls that had to wait so far. */
   get waited(): number {
     return this.#count(WAITED_AT);
   }
 
-  /** Calls that failed so far. */
+  /** Number of calls that failed so far. */
   get failed(): number {
     return this.#count(FAILED_AT);
   }

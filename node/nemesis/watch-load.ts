@@ -1,6 +1,6 @@
 /**
- * Watchers of keys or of locks, some at every member: whenever a stream ends, or says nothing for too long, its watcher
- * goes on from what it was told last, at its own member if that serves and at another one if not.
+ * Watchers of keys or of locks, some at every member. When a stream ends, or is silent for too long, its watcher
+ * continues after the last received revision, at its own member if that serves, otherwise at another one.
  */
 
 import type { WatchedStream, Watching, WatchMessage } from "../history/index.ts";
@@ -9,16 +9,16 @@ import { pick } from "./fault.ts";
 import { MemberCalls } from "./member-calls.ts";
 import { PROGRESS_INTERVAL_MS, type ToldResponse, type Watched } from "./watched.ts";
 
-/** A stream that says nothing for so many intervals is lost, whatever its connection says. */
+/** A stream that is silent for this long counts as lost, whatever the state of its connection. */
 const SILENT_MS_MAX = 10 * PROGRESS_INTERVAL_MS;
 const POLL_MS = 20;
 const REST_MS = 100;
-/** A member or the way to it was lost. */
+/** Codes for a lost member or connection. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "CANCELLED", "DEADLINE_EXCEEDED"]);
-/** How the library tells of a stream that broke off, where it has not noticed first that the connection did. */
+/** The library's message for a broken stream, if it has not noticed the broken connection first. */
 const BROKEN_OFF = /^Received RST_STREAM with code [0-9]+/;
 
-/** A stream while it goes on. */
+/** A stream that is still recorded. */
 interface Recorded<Change> extends WatchedStream<Change> {
   readonly messages: WatchMessage<Change>[];
   compactRevision?: number;
@@ -35,15 +35,15 @@ export class WatchLoad<Change, Response extends ToldResponse> {
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
   readonly #watchers: readonly Watcher<Change>[];
-  /** Changes that were told, by their ids: those of several watchers are mostly the same. */
+  /** Received changes by id. Most are shared by several watchers. */
   readonly #changes = new Map<string, Change>();
-  /** How often streams ended, by how. */
+  /** Number of ended streams, by how they ended. */
   readonly #ends = new Map<string, number>();
   #isStopping = false;
   #working: Promise<unknown> = Promise.resolve();
   #failure: unknown;
 
-  /** @param members how many of them are watched at. */
+  /** @param members number of members that get watchers */
   constructor(
     watched: Watched<Change, Response>,
     cluster: ClusterUnderTest,
@@ -62,12 +62,12 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     ).flat();
   }
 
-  /** What the watchers were told. */
+  /** Everything that the watchers have received. */
   get watchings(): readonly Watching<Change>[] {
     return this.#watchers;
   }
 
-  /** Each stream, with the ids of the changes in its messages; `changes` has those. */
+  /** All streams, with the ids of the changes in their messages; `changes` has the changes. */
   get lines(): readonly object[] {
     return this.#watchers.flatMap(({ client, streams }) =>
       streams.map((stream) => {
@@ -79,19 +79,19 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     );
   }
 
-  /** The changes that were told, as the first of those who were told was told them. */
+  /** All received changes, each as its first watcher has received it. */
   get changes(): readonly Change[] {
     return [...this.#changes.values()];
   }
 
-  /** What it has come to, in words. */
+  /** Results of the load, in words. */
   describe(): readonly string[] {
     const streams = this.#watchers.flatMap((watcher) => watcher.streams);
     const messages = streams.flatMap((stream) => stream.messages);
     const told = messages.reduce((sum, { changes }) => sum + changes.length, 0);
     const ends = [...this.#ends].map(([how, count]) => `${how} ${count}`).join("  ");
     return [
-      `watchers of ${this.#watched.things} ${this.#watchers.length}  streams ${streams.length}  changes told ${told}`,
+      `watchers of ${this.#watched.things} ${this.#watchers.length}  streams ${streams.length}  changes received ${told}`,
       `ends of streams: ${ends}`,
     ];
   }
@@ -114,12 +114,12 @@ export class WatchLoad<Change, Response extends ToldResponse> {
   }
 
   /**
-   * Lets the watchers go on until each was told everything up to the revision, then ends them; to be called when all
-   * members serve again. Rejects if one met an error that no fault explains, or is never told.
+   * Lets the watchers continue until each has received everything up to the revision, and then ends them. All members
+   * must serve again. Rejects if a watcher met an error that no fault explains, or never receives the revision.
    */
   async stopAt(revision: number): Promise<void> {
     try {
-      await until(`all watchers to be told up to ${revision}`, () => {
+      await until(`all watchers to receive everything up to ${revision}`, () => {
         return this.#failure !== undefined || this.#watchers.every((watcher) => toldRevisionOf(watcher) >= revision);
       });
     } finally {
@@ -138,13 +138,13 @@ export class WatchLoad<Change, Response extends ToldResponse> {
         ? (endpoints[watcher.position] ?? pick(this.#random, endpoints))
         : pick(this.#random, endpoints);
       const isServed = await this.#readOne(watcher, endpoint);
-      // Where nothing was told there is no use in asking again at once.
+      // After a stream without messages, use another member next.
       isAtOwn = isServed || !isAtOwn;
       await pause(REST_MS);
     }
   }
 
-  /** Reads a stream to its end; whether it told anything. */
+  /** Reads a stream to its end. Returns whether it had any messages. */
   async #readOne(watcher: Watcher<Change>, endpoint: string): Promise<boolean> {
     const startRevision = nextRevisionOf(watcher);
     const recorded: Recorded<Change> = { startRevision, startMs: performance.now(), messages: [] };
@@ -161,10 +161,10 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     return recorded.messages.length > 0;
   }
 
-  /** Takes in what the stream tells, until it ends or says nothing for too long. */
+  /** Records the messages of the stream, until it ends or is silent for too long. */
   async #follow(stream: GrpcStream<Response, Answer<never>>, recorded: Recorded<Change>): Promise<void> {
     for (let heardMs = performance.now(); performance.now() - heardMs < SILENT_MS_MAX && !this.#isStopping; ) {
-      // Whatever came before the end stands before it.
+      // Read the end first, so that all messages before it are recorded.
       const { end } = stream;
       if (this.#take(stream, recorded)) {
         heardMs = performance.now();
@@ -185,7 +185,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     this.#ends.set(how, (this.#ends.get(how) ?? 0) + 1);
   }
 
-  /** Takes in what has come; whether anything has. */
+  /** Records the new messages. Returns whether there were any. */
   #take({ messages }: GrpcStream<Response, Answer<never>>, recorded: Recorded<Change>): boolean {
     const come = messages.splice(0);
     const atMs = performance.now();
@@ -198,7 +198,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     return come.length > 0;
   }
 
-  /** The same change as it was told to others, if it was. */
+  /** The object of an equal change that another watcher has received, if there is one. */
   #shared(change: Change): Change {
     const id = this.#watched.idOf(change);
     const known = this.#changes.get(id);
@@ -210,7 +210,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
   }
 }
 
-/** How a stream has ended, in words. Raises an error for an end that no fault explains. */
+/** How a stream ended, in words. Raises an error for an end that no fault explains. */
 function endOf({ code, reason, message }: Answer<never>): string {
   if (code === "INTERNAL" && reason === "" && BROKEN_OFF.test(message)) {
     return "broken off";
@@ -221,12 +221,12 @@ function endOf({ code, reason, message }: Answer<never>): string {
   return `${code} ${reason}`.trimEnd();
 }
 
-/** Everything up to this revision has been told. */
+/** The watcher has received everything up to this revision. */
 function toldRevisionOf<Change>({ streams }: Watching<Change>): number {
   return streams.findLast(({ messages }) => messages.length > 0)?.messages.at(-1)?.revision ?? 0;
 }
 
-/** Where to go on; 0 = nothing was told yet. */
+/** Where to continue; 0 = nothing was received yet. */
 function nextRevisionOf<Change>(watching: Watching<Change>): number {
   const compactRevision = watching.streams.at(-1)?.compactRevision;
   const told = toldRevisionOf(watching);

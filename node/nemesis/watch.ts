@@ -1,7 +1,7 @@
 /**
- * Watches a cluster while faults are made: whether members that have applied the same log have the same state, and how
- * processes end. It also gives the load new keys from time to time, so that each history of a key stays short enough to
- * be judged.
+ * Watches a cluster while faults are made: checks that members that have applied the same log have the same state, and
+ * how processes end. It also gives the load new keys from time to time, so that the history of each key stays short
+ * enough to judge.
  */
 
 import type { ClusterMember, ClusterUnderTest, ConcurrentLoad, ProcessEnd } from "../test/harness/index.ts";
@@ -25,9 +25,9 @@ export class Watch {
   readonly #load: ConcurrentLoad;
   readonly #excuses: Excuse[] = [];
   readonly #mayBeKilled = new Set<number>();
-  /** State hashes by the log index up to which they hold, and who said so first. */
+  /** State hashes by log index, and the member that reported each first. */
   readonly #hashes = new Map<number, { readonly hash: string; readonly name: string }>();
-  /** All that were ever there. */
+  /** All members that ever existed. */
   readonly #members = new Set<ClusterMember>();
   readonly #violations = new Set<string>();
   #renewedAt = { operations: 0, unknown: 0 };
@@ -51,8 +51,8 @@ export class Watch {
   }
 
   /**
-   * A member's disk may refuse writes from now on, or its data be damaged: it may end because of that, until what is
-   * returned is called.
+   * A member's disk may refuse writes from now on, or its data is damaged: it may end because of that until the
+   * returned function is called.
    */
   excuse(name: string): () => void {
     const excuse: Excuse = { name, fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY };
@@ -67,7 +67,7 @@ export class Watch {
     this.#mayBeKilled.add(pid);
   }
 
-  /** Rules that were broken so far, in words. */
+  /** Descriptions of the violations so far. */
   get violations(): readonly string[] {
     const unspecified = [...this.#members].flatMap(({ name, ends }) =>
       ends

@@ -1,4 +1,4 @@
-/** What is watched: how it is asked for, and how changes of it are read. */
+/** What watchers watch: how to open a stream, and how to read its changes. */
 
 import {
   KeyEvent_Type,
@@ -37,7 +37,7 @@ const REASONS: ReadonlyMap<LockEvent_Reason, WatchedLockChange["reason"]> = new 
   [LockEvent_Reason.UPGRADED, "upgraded"],
 ]);
 
-/** A message of a stream, which tells such changes. */
+/** The common part of the messages of a stream. */
 export interface ToldResponse {
   readonly created: boolean;
   readonly progress: boolean;
@@ -51,16 +51,16 @@ export type OpenedStream<Response> = {
 
 export interface Watched<Change, Response extends ToldResponse> {
   readonly things: string;
-  /** There is a watcher of each, at every member. */
+  /** Every member gets one watcher for each prefix. */
   readonly prefixes: readonly string[];
   open(calls: MemberCalls, endpoint: string, prefix: string, startRevision: number): Promise<OpenedStream<Response>>;
-  /** Raises an Error if a change is none. */
+  /** Raises an Error if a change is malformed. */
   changesOf(response: Response): readonly Change[];
-  /** Tells changes apart, whoever is told of them. */
+  /** The id of a change, equal for all watchers. */
   idOf(change: Change): string;
 }
 
-/** Keys without and with a time to live, of which all that is done to them is recorded. */
+/** Keys without and with a time to live, whose operations are all recorded. */
 export const WATCHED_KEYS: Watched<WatchedChange, WatchKeysResponse> = {
   things: "keys",
   prefixes: ["key-", "lifetime-"],
@@ -72,7 +72,7 @@ export const WATCHED_KEYS: Watched<WatchedChange, WatchKeysResponse> = {
   idOf: ({ content }) => String(content.modRevision),
 };
 
-/** All locks, of which all that is done to them is recorded. */
+/** All locks, whose operations are all recorded. */
 export const WATCHED_LOCKS: Watched<WatchedLockChange, WatchLocksResponse> = {
   things: "locks",
   prefixes: [""],
@@ -95,7 +95,7 @@ function fieldsOf(startRevision: number) {
 function keyChangeOf(type: KeyEvent_Type, now: KeyValue | undefined, before: KeyValue | undefined): WatchedChange {
   const kind = KEY_KINDS.get(type);
   if (kind === undefined || now === undefined) {
-    throw new Error(`a change is of no kind, or of no key: ${type}`);
+    throw new Error(`a change has no known kind, or no key: ${type}`);
   }
   return {
     ...{ kind, key: now.key, content: contentOf(now) },
@@ -116,7 +116,7 @@ function lockChangeOf({ lockKey, action, owner, reason, mode, fencingToken, revi
   const kind = LOCK_KINDS.get(action);
   const why = REASONS.get(reason);
   if (kind === undefined || why === undefined || rw !== (modeOf(mode) !== "exclusive")) {
-    throw new Error(`a change is of no kind, of no reason, or of no lock: ${action}, ${reason}, ${mode} of ${lockKey}`);
+    throw new Error(`a change has no known kind, reason or mode: ${action}, ${reason}, ${mode} of ${lockKey}`);
   }
   return {
     ...{ kind, lock: lockKey, owner, mode: modeOf(mode), reason: why },

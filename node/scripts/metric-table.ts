@@ -1,4 +1,4 @@
-/** The text of docs/metrics.md: a table for each list of metrics, made of what the program knows of them. */
+/** The text of docs/metrics.md: a table for each list of metrics, generated from their descriptions. */
 
 import type { MetricDescription } from "../src/telemetry/index.ts";
 
@@ -6,16 +6,16 @@ const INTRODUCTION = `# Metrics
 
 <!-- Written by \`npm run metrics\` from the code; \`npm run check\` refuses it when it is not current. -->
 
-\`GET /metrics\` on the health port of a member, and on its HTTP port, tells these in the text format of Prometheus. It needs
-no token: no label and no value holds anything that clients choose, be it a namespace, a key, a lock, a subject or an
-address. Who must not see them should not be let through to that path.
+\`GET /metrics\` on the health port of a member, and on its HTTP port, returns these metrics in the text format of Prometheus.
+It needs no token: no label and no value contains anything that clients choose, such as a namespace, a key, a lock, a
+subject or an address. If a client must not see the metrics, block that path for it.
 
-A member that serves no data, such as one that has not joined yet, has none of those that are about its replica. Counters
-begin at 0 with each start of the process. Members tell the same about the state once they have applied the same: take
-\`max\` over the members, not \`sum\`. What is worth an alert is in [monitoring.md](monitoring.md).
+A member that serves no data, for example before it has joined, has no metrics about its replica. Counters start at 0 with
+each start of the process. Members report the same values about the state once they have applied the same entries: use
+\`max\` over the members, not \`sum\`. [monitoring.md](monitoring.md) describes useful alerts.
 
-Beside these there are \`process_*\` (CPU, memory, file descriptors, start time) and \`nodejs_*\` (heap, garbage collection,
-event loop), as the library \`prom-client\` has them on the platform.
+In addition there are \`process_*\` (CPU, memory, file descriptors, start time) and \`nodejs_*\` (heap, garbage collection,
+event loop), as the library \`prom-client\` provides them on the platform.
 `;
 
 const TITLES: ReadonlyMap<string, string> = new Map([
@@ -24,7 +24,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["certificates", "Certificates"],
   ["raft", "Membership and consensus"],
   ["storage", "Disk and stores"],
-  ["state", "What is kept"],
+  ["state", "State"],
   ["backups", "Backups and the archive"],
   ["watch", "Watches"],
   ["grpc", "gRPC"],
@@ -36,7 +36,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
 
 const TITLE_ROW = ["Name", "Type", "Unit", "Labels", "Meaning"];
 
-/** What the ends of names say, longest first. */
+/** The units by the ends of names, longest first. */
 const UNITS: readonly (readonly [suffix: string, unit: string])[] = [
   ["_bytes_per_second", "bytes/s"],
   ["_bytes_total", "bytes"],
@@ -51,7 +51,7 @@ export function describeMetrics(lists: ReadonlyMap<string, readonly MetricDescri
   return `${INTRODUCTION}\n${tables.join("\n")}`;
 }
 
-/** Raises an error for a list that has no title yet. */
+/** Raises an error for a list without a title. */
 function titleOf(name: string): string {
   const title = TITLES.get(name);
   if (title === undefined) {
@@ -60,7 +60,7 @@ function titleOf(name: string): string {
   return title;
 }
 
-/** Laid out as the formatter of the repository does it. */
+/** Formats the table as the formatter of the repository does. */
 function tableOf(metrics: readonly MetricDescription[]): string {
   const rows = metrics.map(({ name, type, labels, help }) => {
     return [`\`${name}\``, type, unitOf(name), labels.map((label) => `\`${label}\``).join(", "), help];

@@ -1,6 +1,6 @@
 /**
- * Brings docs/metrics.md up to date with the metrics that a member has, or, with --check, says whether it is. Exits with
- * 1 if not, 2 on wrong use.
+ * Updates docs/metrics.md from the metrics of a member or, with --check, reports whether it is current. Exits with 1 if
+ * it is not, and with 2 on wrong use.
  */
 import { generate } from "../../scripts/generated/index.ts";
 import { METRIC_LISTS } from "../src/api/metrics/index.ts";
@@ -9,5 +9,5 @@ import { describeMetrics } from "./metric-table.ts";
 await generate({
   script: "node/scripts/metrics.ts",
   files: () => new Map([["docs/metrics.md", describeMetrics(METRIC_LISTS)]]),
-  complaint: "does not describe the metrics that there are: run npm run metrics",
+  complaint: "does not describe the current metrics: run npm run metrics",
 });

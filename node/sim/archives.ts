@@ -102,6 +102,8 @@ export class Archives {
       limits: plan.limits,
       openStore: async () => store,
       newId: () => newObjectId((count) => ids.bytes(count)),
+      // The rules of the simulator read all objects, and are stricter.
+      verifies: false,
     });
   }
 

@@ -16,7 +16,7 @@ describe("flags for backups", () => {
     }
   });
 
-  it("say where backups go, how often, and what is kept", () => {
+  it("name the store, the interval, and the retention", () => {
     const flags = ["--backup-store", "/backups", "--backup-archive", "--backup-key-file", "keys"];
     expect(backupOf(...flags, "--backup-interval", "30m", "--backup-retention", "7d,3")).to.deep.equal({
       location: { kind: "directory", directory: "/backups" },
@@ -38,7 +38,7 @@ describe("flags for backups", () => {
     expect(() => backupOf("--backup-store", "s3://name:password@bucket/prefix")).to.throw(UsageError, "credentials");
   });
 
-  it("refuse what is no duration and no rule", () => {
+  it("refuse invalid durations and retention rules", () => {
     for (const interval of ["1", "0h", "5s", "h", "1.5h"]) {
       expect(() => backupOf("--backup-store", "/b", "--backup-interval", interval), interval).to.throw(UsageError);
     }

@@ -1,11 +1,11 @@
-/** The flags that say where a member puts its backups, how often, and what of them it keeps. */
+/** The flags for a member's backups: where it stores them, how often it makes them, and which ones it keeps. */
 
 import { BackupError, parseLocation, type RetentionPolicy, type StoreLocation } from "@quoin/backup";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { BackupConfiguration } from "./archive/index.ts";
 import { UsageError } from "./command-line/index.ts";
 
-/** Flags as they were given, before what belongs together is looked at. */
+/** Flags as given, before checks of flags that depend on each other. */
 export interface BackupFlags {
   readonly backupStore?: StoreLocation;
   readonly backupKeyFile?: string;
@@ -22,7 +22,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ["d", 86_400_000],
 ]);
 const DAY_MS = 86_400_000;
-/** A snapshot reads the whole state: more often than this it would never end. */
+/** A snapshot reads the whole state. More often than this, it would never end. */
 const INTERVAL_MS_MIN = 10_000;
 
 export function addBackupOptions(program: Command): Command {
@@ -35,16 +35,16 @@ export function addBackupOptions(program: Command): Command {
     .addOption(
       new Option(
         "--backup-key-file <file>",
-        "keys of 32 bytes that encrypt backups, the first one new ones; without it they are not encrypted",
+        "keys of 32 bytes that encrypt backups; the first one encrypts new backups; without it they are not encrypted",
       ).env("QUOIN_BACKUP_KEY_FILE"),
     )
     .addOption(
-      new Option("--backup-credentials-file <file>", "credentials for s3:// in the form of AWS").env(
+      new Option("--backup-credentials-file <file>", "credentials for s3://, in the AWS format").env(
         "QUOIN_BACKUP_CREDENTIALS_FILE",
       ),
     )
     .addOption(
-      new Option("--backup-archive", "archive every write continuously; one member of the cluster does it at a time")
+      new Option("--backup-archive", "archive every write continuously; one member of the cluster archives at a time")
         .env("QUOIN_BACKUP_ARCHIVE")
         .default(false),
     )
@@ -57,14 +57,14 @@ export function addBackupOptions(program: Command): Command {
     .addOption(
       new Option(
         "--backup-retention <rules>",
-        "what the archive keeps: for example 7d = what is needed to restore each of the last 7 days, 3 = 3 snapshots, 7d,3 = both",
+        "retention of the archive: 7d = all that restores any time in the last 7 days, 3 = 3 snapshots, 7d,3 = both",
       )
         .env("QUOIN_BACKUP_RETENTION")
         .argParser(parseRetention),
     );
 }
 
-/** Raises UsageError. Null without a store. */
+/** Returns null without a store. Raises UsageError. */
 export function backupConfigurationOf(flags: BackupFlags): BackupConfiguration | null {
   const { backupStore: location, backupKeyFile, backupCredentialsFile, backupArchive, backupRetention } = flags;
   if (location === undefined) {
@@ -93,7 +93,7 @@ export function backupConfigurationOf(flags: BackupFlags): BackupConfiguration |
   };
 }
 
-/** The location with the file of its credentials, if it is a bucket and there is one. */
+/** Adds the credentials file to the location if the location is a bucket and the file is given. */
 export function withCredentials(location: StoreLocation, credentialsFile: string | undefined): StoreLocation {
   return location.kind === "s3" && credentialsFile !== undefined ? { ...location, credentialsFile } : location;
 }

@@ -1,4 +1,4 @@
-/** A backup that is opened to be read: what is in the store, and which of it is needed to reach the point. */
+/** Opens a backup for reading: the objects in the store, and those that are needed to reach the point. */
 
 import {
   type BackupStore,
@@ -22,8 +22,8 @@ export interface OpenBackup {
 }
 
 /**
- * Runs the action with the backup, and closes its store. Raises a BackupError if there is no such backup, the point is not
- * reached, or the keys cannot be used; a StoreFailure; and what the action raises.
+ * Runs the action with the backup, then closes its store. Raises a BackupError if there is no such backup, if the
+ * backup does not reach the point, or if the keys do not fit. Also raises a StoreFailure, and the errors of the action.
  */
 export async function withBackup<T>(source: BackupSource, action: (backup: OpenBackup) => Promise<T>): Promise<T> {
   const unseal: UnsealOptions = source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };

@@ -1,6 +1,7 @@
 /**
- * `quoin-node backup verify`: proves that a backup can be restored, by rebuilding the state from it in a scratch directory and
- * comparing its digest with those that the cluster had. It needs no member, and changes nothing in the store.
+ * `quoin-node backup verify`: proves that a backup can be restored. It rebuilds the state from the backup in a scratch
+ * directory and compares its digests with those that the cluster recorded. It needs no member, and changes nothing in
+ * the store.
  */
 
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -18,17 +19,17 @@ import { type Rebuilt, rebuild } from "./rebuild/index.ts";
 import { addSourceOptions, LOCATION_WORDS, type SourceFlags, sourceOf } from "./restore-flags.ts";
 import { OfflineState } from "./storage/index.ts";
 
-/** The first argument of the program, in place of a flag. */
+/** The first argument of the program, instead of a flag. */
 export const BACKUP = "backup";
 
-/** Where the state is rebuilt, in the scratch directory. */
+/** Subdirectory of the scratch directory for the rebuilt state. */
 const STATE = "state";
 
 interface Flags extends SourceFlags {
   readonly scratchDir?: string;
 }
 
-/** Runs the command, prints what it found, and returns the exit code. */
+/** Runs the command, prints its findings, and returns the exit code. */
 export async function backupCommand(args: readonly string[]): Promise<number> {
   try {
     let location: StoreLocation | undefined;
@@ -41,18 +42,18 @@ export async function backupCommand(args: readonly string[]): Promise<number> {
     )
       .option(
         "--scratch-dir <directory>",
-        "where the state is rebuilt, an empty or new directory; it is removed afterwards",
+        "empty or new directory in which the state is rebuilt; it is removed afterwards",
       )
       .action((given: StoreLocation) => {
         location = given;
       });
-    const program = new Command(`quoin-node ${BACKUP}`).description("Backups, without a member.");
+    const program = new Command(`quoin-node ${BACKUP}`).description("Commands for backups that need no member.");
     program.addCommand(inherit(verifyProgram));
     if (!parseArguments(program, args)) {
       return ExitCode.Stopped;
     }
     if (location === undefined) {
-      throw new UsageError("name what to do: quoin-node backup verify LOCATION");
+      throw new UsageError("the subcommand is missing: quoin-node backup verify LOCATION");
     }
     process.stdout.write(`quoin-node: ${await verify(location, verifyProgram.opts<Flags>())}\n`);
     return ExitCode.Stopped;
@@ -61,7 +62,7 @@ export async function backupCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** A command below another one reports wrong arguments as the other one does. */
+/** A subcommand reports wrong arguments in the same way as its parent. */
 function inherit(command: Command): Command {
   return command
     .allowExcessArguments(false)
@@ -69,7 +70,7 @@ function inherit(command: Command): Command {
     .configureOutput({ writeErr: () => undefined });
 }
 
-/** @returns what was proven, for people */
+/** @returns a text that describes the proof */
 async function verify(location: StoreLocation, flags: Flags): Promise<string> {
   const source = sourceOf(location, flags);
   const scratch = flags.scratchDir === undefined ? null : resolve(flags.scratchDir);
@@ -98,7 +99,7 @@ async function verify(location: StoreLocation, flags: Flags): Promise<string> {
 async function requireEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if ((await readdir(directory)).length > 0) {
-    throw new UsageError(`--scratch-dir ${directory} is not empty. Name an empty or a new one`);
+    throw new UsageError(`--scratch-dir ${directory} is not empty. Use an empty or a new directory`);
   }
 }
 
@@ -109,6 +110,6 @@ function describe(clusterId: string, rebuilt: Rebuilt): string {
     `the backup of cluster ${clusterId} (${snapshot.clusterName}) can be restored`,
     `  up to revision ${progress.revision}, index ${progress.appliedIndex}, ${new Date(progress.wallMs).toISOString()}`,
     `  from a snapshot of ${rows} rows at index ${snapshot.index}, and ${entries} entries of ${segments} segments`,
-    `  digest ${digest}; ${digestsCompared} digests of the cluster were compared, and all are the same`,
+    `  digest ${digest}; ${digestsCompared} digests of the cluster were compared, and all match`,
   ].join("\n");
 }

@@ -19,7 +19,7 @@ export class ClientGates {
   readonly health: ConnectionGate;
   readonly #probe: DescriptorProbe;
 
-  /** @param proxies connect to the HTTP port for many clients */
+  /** @param proxies proxies that connect to the HTTP port for many clients */
   constructor(limits: ClientLimits, proxies: TrustedProxies, log: Logger, { monotonicMs }: Clock) {
     this.#probe = new DescriptorProbe(log, monotonicMs);
     const share = new DescriptorShare(descriptorLimit());
@@ -35,7 +35,7 @@ export class ClientGates {
     return [this.grpc, this.http, this.admin, this.health];
   }
 
-  /** What keeps the ports from accepting connections at the moment, for people. */
+  /** Why the ports accept no connections now, as texts for people. */
   get alarms(): string[] {
     return this.#probe.alarms;
   }

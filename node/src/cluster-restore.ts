@@ -1,6 +1,6 @@
 /**
- * The restore of a cluster: fills the directory of a new cluster's first member from a backup, and says what was done. The
- * command `restore` does it, and a member that founds its cluster from a backup.
+ * The restore of a cluster: fills the directory of a new cluster's first member from a backup, and reports the result.
+ * The command `restore` uses it, and so does a member that founds its cluster from a backup.
  */
 
 import { randomBytes } from "node:crypto";
@@ -14,33 +14,33 @@ import type { Restoration, StagedSuccessor, SuccessorMember } from "./storage/in
 
 /** The cluster that the backup becomes. */
 export interface NewCluster {
-  /** A UUID that no cluster had before. */
+  /** A UUID that no cluster has had before. */
   readonly clusterId: string;
   readonly member: Omit<SuccessorMember, "incarnation">;
-  /** Becomes an active owner; null = users stay as they are. */
+  /** Becomes an active owner; null = users stay unchanged. */
   readonly owner: ResetOwner | null;
   /** Milliseconds since 1970. */
   readonly wallMs: number;
 }
 
-/** What a restore did. */
+/** The result of a restore. */
 export interface RestoreReport {
   readonly clusterId: string;
   readonly staged: StagedSuccessor;
   readonly rebuilt: Rebuilt;
-  /** How far the archive reaches. */
+  /** The end of the archive. */
   readonly archiveEnd: ChainEnd;
   readonly isToEnd: boolean;
   readonly keepsSigningKeys: boolean;
-  /** What the store says is wrong, which did not keep the point from being reached. */
+  /** Problems in the store that did not prevent the restore up to the point. */
   readonly problems: readonly string[];
 }
 
 const PAGE_TOKEN_KEY_BYTES = 32;
 
 /**
- * Fills and completes the restoration. Raises a BackupError or a StoreFailure if the backup cannot be used, and what
- * `Restoration.complete` raises; the caller abandons it then.
+ * Fills and completes the restoration. Raises a BackupError or a StoreFailure if the backup is not usable, and the
+ * errors of `Restoration.complete`. The caller must then abandon the restoration.
  */
 export async function restoreCluster(
   source: RestoreConfiguration,
@@ -68,7 +68,7 @@ export async function restoreCluster(
   });
 }
 
-/** What a restore did, for people: one line each. */
+/** The result of a restore as lines for people. */
 export function describeRestore(report: RestoreReport): string[] {
   const { clusterId, staged, rebuilt, keepsSigningKeys, problems } = report;
   const { snapshot, rows, segments, entries, progress, digestsCompared } = rebuilt;
@@ -77,12 +77,12 @@ export function describeRestore(report: RestoreReport): string[] {
     ...problems.map((problem) => `note: ${problem}`),
     `cluster ${staged.formerClusterId} (${snapshot.clusterName}) was restored as cluster ${clusterId}`,
     `  from     snapshot ${snapshot.id} at index ${snapshot.index}, ${timeOf(snapshot.wallMs)}, with ${rows} rows`,
-    `  and      ${entries} entries out of ${segments} segments`,
+    `  and      ${entries} entries from ${segments} segments`,
     `  up to    revision ${progress.revision} (index ${progress.appliedIndex}), ${timeOf(progress.wallMs)}`,
-    `  digest   ${progress.digest.toString(16).padStart(8, "0")}; ${digestsCompared} digests of the cluster were compared, and all are the same`,
+    `  digest   ${progress.digest.toString(16).padStart(8, "0")}; ${digestsCompared} digests of the cluster were compared, and all match`,
     `  missing  ${missingOf(report)}`,
-    `  jump     the revision and all fencing tokens went on by ${jump}: from ${staged.formerRevision} to ${staged.progress.revision}`,
-    `  logins   ${keepsSigningKeys ? "go on: the signing keys were kept" : "have ended: the signing keys are new; API keys go on"}`,
+    `  jump     the revision and all fencing tokens increased by ${jump}, from ${staged.formerRevision} to ${staged.progress.revision}`,
+    `  logins   ${keepsSigningKeys ? "stay valid: the signing keys were kept" : "have ended: the signing keys are new; API keys stay valid"}`,
   ];
 }
 
@@ -103,11 +103,11 @@ function missingOf({ rebuilt: { progress }, archiveEnd, isToEnd }: RestoreReport
   if (left > 0) {
     const to = revision === undefined ? "" : `, up to revision ${revision}`;
     const at = wallMs === undefined ? "" : `, ${timeOf(wallMs)}`;
-    return `${left} entries of the archive behind that point${to}${at}, and everything later`;
+    return `${left} entries of the archive after that point${to}${at}, and everything later`;
   }
   return isToEnd
-    ? "what was acknowledged later than that and not archived any more"
-    : "what was acknowledged later than that; the archive ends there";
+    ? "writes that were acknowledged later and not archived"
+    : "writes that were acknowledged later; the archive ends there";
 }
 
 function timeOf(wallMs: number): string {

@@ -32,7 +32,7 @@ describe("the archive, compared with a member", () => {
     return archive !== null && "problem" in archive ? archive.problem : expect.fail(JSON.stringify(archive));
   }
 
-  it("ends where the last segment of the chain that reaches furthest ends, with its term", async () => {
+  it("ends with the last segment of the longest-reaching chain, with its term", async () => {
     const opened = await openStore(parseLocation(location), { create: false });
     const { end, segments } = planRestore(await readCatalog(opened, CLUSTER), { kind: "latest" });
     expect(segments).to.not.deep.equal([]);
@@ -40,7 +40,7 @@ describe("the archive, compared with a member", () => {
     expect(await compared()).to.deep.equal({ end: expected });
     expect(await compared(CLUSTER, join(GOLDEN, "sealed"), KEY_FILE)).to.deep.equal({ end: expected });
 
-    // A snapshot that nothing follows can be restored, too.
+    // A snapshot without later segments can be restored, too.
     const header = {
       ...{ clusterId: CLUSTER, clusterName: "golden", quoinVersion: "0.1.0", clusterVersion: 1, id: newObjectId() },
       ...{ index: end.index + 10, term: 9, revision: 5_000, tickMs: 1, wallMs: 1_700_000_000_000, stateDigest: 0 },
@@ -51,12 +51,12 @@ describe("the archive, compared with a member", () => {
     expect(await compared()).to.deep.equal({ end: { lastIndex, lastTerm, revision, wallMs } });
   });
 
-  it("is none without a store, or in a store that has no backup of the cluster", async () => {
+  it("does not exist without a store, or in a store without a backup of the cluster", async () => {
     expect(await compareArchive({}, CLUSTER)).to.equal(null);
     expect(await compared(OTHER)).to.deep.equal({ end: null });
   });
 
-  it("is a problem that names its cause where it cannot be read", async () => {
+  it("is a problem with a cause if it is not readable", async () => {
     expect(await problemOf(CLUSTER, join(GOLDEN, "sealed"))).to.contain("key");
     const noKey = join(directories.make(), "keys");
     expect(await problemOf(CLUSTER, join(GOLDEN, "sealed"), noKey)).to.contain(noKey);

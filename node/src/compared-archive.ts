@@ -1,7 +1,7 @@
 /**
- * The archive of a cluster that has lost its quorum, compared with a member that the cluster may go on from. The archive holds
- * committed entries only. So if it ends behind the last entry of that member, a recovery loses acknowledged writes that a restore
- * has.
+ * Compares the archive of a cluster that has lost its quorum with the member to recover from. The archive contains only
+ * committed entries. So if it ends after the last entry of that member, a recovery loses acknowledged writes that a
+ * restore has.
  */
 
 import {
@@ -20,34 +20,36 @@ import { type BackupFlags, parseStore, withCredentials } from "./backup-flags.ts
 import { UsageError } from "./command-line/index.ts";
 import { wordsOf } from "./offline-end.ts";
 
-/** A person waits for the comparison, and can run it again: a store that is away is given up sooner than by a member. */
+/**
+ * A person waits for the comparison and can repeat it, so this gives up an unreachable store sooner than a member does.
+ */
 const OPTIONS = { create: false, s3: { retry: { attempts: 3 } } };
 
-/** Flags that name the archive, as they were given. */
+/** Flags that name the archive, as given. */
 export type ArchiveFlags = Pick<BackupFlags, "backupStore" | "backupKeyFile" | "backupCredentialsFile">;
 
-/** The last entry from which the cluster can be restored. */
+/** The last entry that a restore can reach. */
 export interface ArchiveEnd {
   readonly lastIndex: number;
   readonly lastTerm: number;
-  /** Null where the last object does not say it. */
+  /** Null if the last object does not contain it. */
   readonly revision: number | null;
-  /** Milliseconds since 1970; null where the last object does not say it. */
+  /** Milliseconds since 1970; null if the last object does not contain it. */
   readonly wallMs: number | null;
 }
 
-/** What is compared: the end of the archive; that the store has no backup of the cluster; or why that is not known. */
+/** The end of the archive; null if the store has no backup of the cluster; or why the end is unknown. */
 export type ComparedArchive = { readonly end: ArchiveEnd } | { readonly end: null } | { readonly problem: string };
 
 export function addArchiveOptions(program: Command): Command {
   return program
     .option(
       "--backup-store <location>",
-      "directory, or s3://bucket/prefix, with the archive of the cluster: say also whether it reaches further",
+      "directory, or s3://bucket/prefix, with the archive of the cluster: report also whether it reaches further",
       parseStore,
     )
-    .option("--backup-key-file <file>", "keys that the archive is encrypted with")
-    .option("--backup-credentials-file <file>", "credentials for s3:// in the form of AWS");
+    .option("--backup-key-file <file>", "keys that encrypt the archive")
+    .option("--backup-credentials-file <file>", "credentials for s3://, in the AWS format");
 }
 
 /** Raises UsageError. */
@@ -60,7 +62,10 @@ export function requireArchiveFlags({ backupStore, backupKeyFile, backupCredenti
   }
 }
 
-/** Reads how far the archive of the cluster reaches; null without `--backup-store`. An archive that cannot be read is a problem. */
+/**
+ * Reads the end of the cluster's archive; null without `--backup-store`. Returns a problem if the archive is not
+ * readable.
+ */
 export async function compareArchive(flags: ArchiveFlags, clusterId: string): Promise<ComparedArchive | null> {
   const { backupStore, backupKeyFile, backupCredentialsFile } = flags;
   if (backupStore === undefined) {
@@ -82,7 +87,10 @@ export async function compareArchive(flags: ArchiveFlags, clusterId: string): Pr
   }
 }
 
-/** Raises a BackupError or a StoreFailure. Only the object itself says the term, and it must be one that can be decrypted. */
+/**
+ * Reads the end from the last object, because only the object contains the term; the key ring must fit it. Raises a
+ * BackupError or a StoreFailure.
+ */
 async function readEnd(store: BackupStore, clusterId: string, keyRing?: KeyRing): Promise<ArchiveEnd | null> {
   const { chains } = await readCatalog(store, clusterId);
   const [furthest] = chains.toSorted((one, other) => other.end.index - one.end.index);

@@ -21,7 +21,7 @@ describe("parseConfiguration", () => {
     throw new Error(`accepted ${args.join(" ")}`);
   }
 
-  it("listens on the standard ports of the loopback interface, and on no admin or health port, unless told so", () => {
+  it("listens on the standard ports of the loopback interface, and on no admin or health port, by default", () => {
     const configuration = parse();
     expect(configuration).to.deep.include({
       name: "q-0",
@@ -58,7 +58,7 @@ describe("parseConfiguration", () => {
     expect(problem([...REQUIRED, "--grpc-host", "nginx"])).to.include("quoin, grpc-js");
   });
 
-  it("takes what it is told of where it runs", () => {
+  it("takes flags about its environment", () => {
     const configuration = parse(
       ...["--founding-record", "identity", "--label-pod-in", "team-a"],
       ...["--join-token-file", "tokens", "--dial-hint", "fd00::7"],
@@ -70,7 +70,7 @@ describe("parseConfiguration", () => {
     expect(problem([...REQUIRED, "--label-pod-in", "Team A"])).to.include("--label-pod-in");
   });
 
-  it("takes certificate and key together, and authorities of clients with them alone", () => {
+  it("takes certificate and key together, and authorities of clients only with them", () => {
     const both = ["--tls-cert", "a.crt", "--tls-key", "a.key"];
     expect(parse(...both)?.tls).to.deep.equal({ certificate: "a.crt", key: "a.key", clientAuthorities: null });
     expect(parse(...both, "--tls-client-ca", "c.crt")?.tls?.clientAuthorities).to.equal("c.crt");
@@ -80,7 +80,7 @@ describe("parseConfiguration", () => {
     expect(problem([...REQUIRED, ...both.slice(0, 2), "--tls-client-ca", "c.crt"])).to.include("--tls-key");
   });
 
-  it("takes rate limits by name, the last of a name, and what is left out of the default", () => {
+  it("takes rate limits by name, the last one of each name, and defaults for omitted parts", () => {
     const limits = ["grpc=0", "http=10", "http=60/30", "token-failures=5/10/2"].flatMap((text) => [
       "--rate-limit",
       text,
@@ -97,7 +97,7 @@ describe("parseConfiguration", () => {
     }
   });
 
-  it("takes the proxies that it may believe, by flags or the environment", () => {
+  it("takes trusted proxies, from flags or the environment", () => {
     const flags = ["--trusted-proxies", "10.0.0.0/8, 2001:db8::7", "--proxy-protocol", "on"];
     const proxies = { trusted: ["10.0.0.0/8", "2001:db8::7"], speakProxyProtocol: true };
     expect(parse(...flags)?.proxies).to.deep.equal(proxies);
@@ -117,7 +117,7 @@ describe("parseConfiguration", () => {
     expect(problem([...REQUIRED, "--proxy-protocol", "on"])).to.include("needs --trusted-proxies");
   });
 
-  it("takes limits of clients by name and scope, and what is left out of the default", () => {
+  it("takes limits of clients by name and scope, and defaults for omitted parts", () => {
     const limits = ["connections=100", "calls=50/40", "streams=7/6/5"].flatMap((text) => ["--client-limit", text]);
     expect(parse(...limits)?.clientLimits).to.deep.equal({
       ...DEFAULT_CLIENT_LIMITS,
@@ -139,7 +139,7 @@ describe("parseConfiguration", () => {
     }
   });
 
-  it("takes from the environment how mail is sent, where no flag says so", () => {
+  it("takes the mail server from the environment, unless a flag names it", () => {
     const names = { QUOIN_SMTP_URL_FILE: "/etc/mail/url", QUOIN_MAIL_FROM: "quoin@example.com" };
     Object.assign(process.env, names);
     try {
@@ -154,7 +154,7 @@ describe("parseConfiguration", () => {
     }
   });
 
-  it("sends mail one way, which must be told whole", () => {
+  it("sends mail in one way, whose flags must be complete", () => {
     const smtp = ["--smtp-url-file", "smtp-url", "--mail-from", "quoin@example.com"];
     expect(parse(...smtp)?.mail).to.deep.equal({ kind: "smtp", urlFile: "smtp-url", from: "quoin@example.com" });
     expect(parse("--mail-to-log")?.mail).to.deep.equal({ kind: "log" });
@@ -171,7 +171,7 @@ describe("parseConfiguration", () => {
     });
   });
 
-  it("meets other members with join tokens alone, and asks all seeds that are named", () => {
+  it("connects to other members only with join tokens, and takes several seeds", () => {
     const { peer, peering } = parse(
       ...["--join-token-file", "tokens", "--peer", "0.0.0.0:7500", "--advertise-peer", "q-0:7500"],
       ...["--seed", "q-1:7402", "--seed", "[::1]:7402"],
@@ -193,7 +193,7 @@ describe("parseConfiguration", () => {
     }
   });
 
-  it("listens on every address, and takes none of these as an address to dial", () => {
+  it("listens on every address, and refuses such an address as one to dial", () => {
     expect(parse("--grpc", "*:7400", "--health", "[fd00::7]:7404")).to.deep.include({
       grpc: { host: "*", port: 7400 },
       health: { host: "fd00::7", port: 7404 },
@@ -201,14 +201,14 @@ describe("parseConfiguration", () => {
     for (const flag of ["--advertise-grpc", "--advertise-http", "--advertise-peer", "--seed"]) {
       expect(problem([...REQUIRED, "--join-token-file", "tokens", flag, "*:7402"]))
         .to.include(flag)
-        .and.include("every address");
+        .and.include("cannot dial *");
     }
     expect(problem([...REQUIRED, "--grpc", "fd00::7:7400"]))
       .to.include("--grpc")
       .and.include("brackets");
   });
 
-  it("takes certificates whole or not at all", () => {
+  it("takes all certificate flags or none", () => {
     const whole = new Map([
       ["--peer-cert", "crt"],
       ["--peer-key", "key"],
@@ -240,7 +240,7 @@ describe("parseConfiguration", () => {
     }
   });
 
-  it("names what is missing or wrong, and the rule", () => {
+  it("names the missing or wrong flag, and the rule", () => {
     expect(problem(["--data-dir", "data"])).to.include("--name");
     expect(problem(["--name", "q-0"])).to.include("--data-dir");
     expect(problem([...REQUIRED, "--grpc", "7400"]))
@@ -291,7 +291,7 @@ describe("formatListen", () => {
 });
 
 describe("isLoopback", () => {
-  it("knows the addresses of this machine alone", () => {
+  it("recognizes loopback addresses", () => {
     for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) {
       expect(isLoopback({ host, port: 1 }), host).to.equal(true);
     }

@@ -1,5 +1,5 @@
 /**
- * What one member is told when it starts: flags, checked before anything else happens.
+ * The configuration of one member at its start: flags, checked before anything else happens.
  *
  * Secrets come in files, never in arguments.
  */
@@ -22,7 +22,9 @@ import {
 } from "./restore-flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
-/** Where to listen: an address of this machine or `*`, which is all of IPv6 and IPv4, and a port, 0 = any free one. */
+/**
+ * Where to listen: an address of this machine, or `*` for all IPv6 and IPv4 addresses, and a port, 0 = any free one.
+ */
 export interface Listen {
   readonly host: string;
   readonly port: number;
@@ -33,52 +35,52 @@ export interface Configuration {
   readonly clusterName: string;
   readonly dataDirectory: string;
   readonly grpc: Listen;
-  /** What serves the public gRPC port. */
+  /** The implementation that serves the public gRPC port. */
   readonly grpcHost: GrpcHostName;
   readonly http: Listen;
-  /** Without it the member has no admin port, and ends instead of reporting data that it cannot serve. */
+  /** Null = no admin port; then the member ends instead of reporting data that it cannot serve. */
   readonly admin: Listen | null;
   readonly health: Listen | null;
   readonly adminTokenFile: string | null;
-  /** Where other members dial this one, if it meets any. */
+  /** Where this member listens for other members, if it has any. */
   readonly peer: Listen;
-  /** How this member meets others; null for one that stays alone. */
+  /** How this member connects to others; null for a member that stays alone. */
   readonly peering: PeeringConfiguration | null;
-  /** What clients are shown on the ports for gRPC, HTTP and administration; null = they speak plain text. */
+  /** Certificate for clients on the ports for gRPC, HTTP and administration; null = plain text. */
   readonly tls: ServerTlsFilePaths | null;
-  /** What others dial, as host:port; null = what this member listens on. */
+  /** Addresses that clients dial, as host:port; null = the address that this member listens on. */
   readonly advertiseGrpc: string | null;
   readonly advertiseHttp: string | null;
   readonly advertisePeer: string | null;
   readonly acceptMissingFence: boolean;
-  /** Directory in which is written down which cluster this is, and who may found it; null = nowhere. */
+  /** Directory that records the cluster id and the member that may found the cluster; null = none. */
   readonly foundingRecord: string | null;
-  /** Namespace of the pod of this member's name, which is labelled with what the member is; null = none is. */
+  /** Namespace of the pod with this member's name, which the member labels with its role; null = no label. */
   readonly labelPodIn: string | null;
-  /** Whether room on the disk is kept back for when it is full. */
+  /** Whether the member reserves disk space for the time when the disk is full. */
   readonly hasDiskReserve: boolean;
   /** Size of the cache of the state's store, in bytes. */
   readonly stateCacheBytes: number;
-  /** Most bytes of the Raft log that a leader keeps for a member that is behind. */
+  /** Maximum bytes of the Raft log that a leader keeps for a member that is behind. */
   readonly logCatchUpBytes: number;
-  /** Where the settings of the cluster say nothing else. */
+  /** Used unless the settings of the cluster override them. */
   readonly limits: RateLimits;
-  /** Proxies whose word about the addresses of HTTP clients is taken. */
+  /** Proxies whose information about the addresses of HTTP clients the member trusts. */
   readonly proxies: ProxyConfiguration;
-  /** What clients of a port may have open at a time. */
+  /** Limits on what the clients of a port may have open at the same time. */
   readonly clientLimits: ClientLimits;
-  /** Where backups go; null = this member has no store for them. */
+  /** The store for backups; null = none. */
   readonly backup: BackupConfiguration | null;
-  /** From what this member founds its cluster, if it does; null = an empty one. */
+  /** The backup from which this member founds its cluster, if it does; null = an empty cluster. */
   readonly restore: RestoreConfiguration | null;
-  /** How mail is sent; null = not at all. */
+  /** How the member sends mail; null = not at all. */
   readonly mail: MailConfiguration | null;
-  /** How long the member serves on, after it was asked to stop and has handed the leadership over, in milliseconds. */
+  /** How long the member keeps serving after a stop request and the transfer of the leadership, in milliseconds. */
   readonly lingerMs: number;
-  /** Stop when standard input ends, so that the process ends with the one that started it. */
+  /** Stop when standard input ends, so that the process ends together with its parent. */
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
-  /** Requests that take at least so many milliseconds are logged; 0 = none is for that. */
+  /** The member logs requests that take at least this many milliseconds; 0 = none. */
   readonly slowRequestMs: number;
 }
 
@@ -90,9 +92,9 @@ export interface ProxyConfiguration {
 }
 
 export type MailConfiguration =
-  /** Through the mail server whose URL, with name and password, is in the file; from this address. */
+  /** Through a mail server, from this address. The file contains the server's URL with user name and password. */
   | { readonly kind: "smtp"; readonly urlFile: string; readonly from: string }
-  /** Into the log: for development only. */
+  /** Into the log: only for development. */
   | { readonly kind: "log" };
 
 export interface PeeringConfiguration {
@@ -109,11 +111,11 @@ export interface PeerTlsConfiguration {
   readonly certificate: string;
   readonly key: string;
   readonly authorities: string;
-  /** A name that certificates must have of members whose address is not known yet; may begin with "*.". */
+  /** A name that certificates must have for members whose address is not known yet; may begin with "*.". */
   readonly joinName: string;
 }
 
-/** Flags as they were given, before what belongs together is looked at. */
+/** Flags as given, before checks of flags that depend on each other. */
 interface Flags extends BackupFlags, RestoreFlags {
   readonly name: string;
   readonly clusterName: string;
@@ -157,14 +159,14 @@ interface Flags extends BackupFlags, RestoreFlags {
   readonly slowRequestMs: number;
 }
 
-/** What stands for all addresses of this machine. */
+/** The hosts that mean all addresses of this machine. */
 const ANY_ADDRESS = new Set([EVERY_ADDRESS, "0.0.0.0", "::"]);
 const PEER_DEFAULT = "127.0.0.1:7402";
-/** Names of certificates, not addresses: a member is known by its name. */
+/** Names of certificates, not addresses: the name identifies a member. */
 const JOIN_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 const PORT_MAX = 65_535;
-/** As flags name them. */
+/** The limits by their names in flags. */
 const RATE_LIMIT_NAMES: ReadonlyMap<string, keyof RateLimits> = new Map([
   ["http", "http"],
   ["grpc", "grpc"],
@@ -181,27 +183,27 @@ const CLIENT_LIMIT_NAMES: ReadonlyMap<string, keyof ClientLimits> = new Map([
   ["open-calls", "openCalls"],
   ["request-bytes", "requestBytes"],
 ]);
-/** Far above what a healthy cluster needs, and below the shortest common deadline. */
+/** Far longer than requests take in a healthy cluster, and below the shortest common deadline. */
 const SLOW_REQUEST_MS = 1_000;
 /** Bounds and default of the cache of the state's store. */
 const STATE_CACHE_MIB = { min: 1, max: 65_536, default: 64 };
-/** What is less is kept for every member, see `keptBytes` of the compaction. */
+/** The compaction keeps fewer entries in any case for every member, see its `keptBytes`. */
 const LOG_CATCH_UP_MIB = { min: 64, max: 65_536, default: 1_024 };
 const MEBIBYTE = 1024 * 1024;
-/** Longer would not fit into the time that Kubernetes gives a pod to end. */
+/** A longer time would not fit into the grace period of a Kubernetes pod. */
 const LINGER_MS_MAX = 10_000;
 
-/** The configuration of these arguments. Raises UsageError; null if only help or version was asked for. */
+/** Parses the arguments. Returns null for --help and --version. Raises UsageError. */
 export function parseConfiguration(args: readonly string[], version: string): Configuration | null {
   const program = new Command("quoin-node")
     .description("One member of a Quoin cluster")
     .version(version)
     .requiredOption("--name <name>", "name of the member, unique in its cluster", parseName)
     .option("--cluster-name <name>", "name of the cluster", parseName, "quoin")
-    .requiredOption("--data-dir <directory>", "data directory, of this member alone")
+    .requiredOption("--data-dir <directory>", "data directory, used only by this member")
     .option("--grpc <host:port>", "listen for gRPC clients", parseListen, parseListen("127.0.0.1:7400"))
     .addOption(
-      new Option("--grpc-host <name>", "what serves gRPC clients: the member itself, or the library grpc-js")
+      new Option("--grpc-host <name>", "implementation of the gRPC port: the member's own, or the library grpc-js")
         .env("QUOIN_GRPC_HOST")
         .choices(GRPC_HOSTS)
         .default(DEFAULT_GRPC_HOST),
@@ -209,29 +211,32 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--http <host:port>", "listen for HTTP clients", parseListen, parseListen("127.0.0.1:7401"))
     .option("--admin <host:port>", "listen for cluster administration", parseListen)
     .option("--health <host:port>", "listen for health checks and metrics, plain HTTP", parseListen)
-    .option("--tls-cert <file>", "certificate towards clients of gRPC, HTTP and administration, PEM")
-    .option("--tls-key <file>", "its key, PEM; without both these ports speak plain text")
-    .option("--tls-client-ca <file>", "authorities of clients, PEM: who has no certificate of theirs is not served")
-    .option("--admin-token-file <file>", "file with the admin tokens, one a line; required with --admin")
+    .option("--tls-cert <file>", "certificate for clients of gRPC, HTTP and administration, PEM")
+    .option("--tls-key <file>", "key of --tls-cert, PEM; without both, these ports use plain text")
+    .option("--tls-client-ca <file>", "authorities of clients, PEM; clients then need a certificate from one of them")
+    .option("--admin-token-file <file>", "file with the admin tokens, one per line; required with --admin")
     .option("--peer <host:port>", `listen for other members (default: ${PEER_DEFAULT})`, parseListen)
     .option("--seed <host:port>", "peer address of a member that may know the cluster; repeatable", collectSeed, [])
-    .option("--join-token-file <file>", "file with the join tokens, one a line; without it the member stays alone")
-    .option("--peer-cert <file>", "certificate towards other members, PEM; without it plain TCP")
-    .option("--peer-key <file>", "its key, PEM")
+    .option("--join-token-file <file>", "file with the join tokens, one per line; without it the member stays alone")
+    .option("--peer-cert <file>", "certificate for other members, PEM; without it, plain TCP")
+    .option("--peer-key <file>", "key of --peer-cert, PEM")
     .option("--peer-ca <file>", "authorities of the members' certificates, PEM")
     .option(
       "--peer-join-name <pattern>",
-      "name in certificates of members whose address is not known yet",
+      "name that certificates of members with unknown addresses must have",
       parseJoinName,
     )
     .option("--advertise-grpc <host:port>", "address that clients dial", parseAddress)
     .option("--advertise-http <host:port>", "address that HTTP clients dial", parseAddress)
     .option("--advertise-peer <host:port>", "address that other members dial", parseAddress)
-    .option("--dial-hint <ip>", "IP address of this member, for others who do not know its name yet", parseIpAddress)
-    .option("--founding-record <directory>", "where it is written down which cluster this is and who may found it")
-    .option("--label-pod-in <namespace>", "Kubernetes: label the pod of this name with what the member is", parseName)
+    .option("--dial-hint <ip>", "IP address of this member, for members that do not know its name yet", parseIpAddress)
+    .option(
+      "--founding-record <directory>",
+      "directory that records which cluster this is and which member may found it",
+    )
+    .option("--label-pod-in <namespace>", "Kubernetes: label the pod of this name with the member's role", parseName)
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
-    .option("--no-disk-reserve", "keep no room back on the disk for when it is full")
+    .option("--no-disk-reserve", "reserve no disk space for the time when the disk is full")
     .addOption(
       new Option(
         "--state-cache-mib <MiB>",
@@ -244,7 +249,7 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addOption(
       new Option(
         "--log-catch-up-mib <MiB>",
-        `most of the log to keep for a member that is behind, in MiB, ${LOG_CATCH_UP_MIB.min} to ${LOG_CATCH_UP_MIB.max}`,
+        `maximum log kept for a member that is behind, in MiB, ${LOG_CATCH_UP_MIB.min} to ${LOG_CATCH_UP_MIB.max}`,
       )
         .env("QUOIN_LOG_CATCH_UP_MIB")
         .argParser((text) => parseMib(text, LOG_CATCH_UP_MIB))
@@ -252,21 +257,21 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     )
     .option(
       "--rate-limit <name=requests[/seconds[/burst]]>",
-      "how often one may ask, 0 = as often as they like; repeatable",
+      "rate limit of requests, 0 = unlimited; repeatable",
       collectRateLimit,
       DEFAULT_RATE_LIMITS,
     )
     .option(
       "--client-limit <name=member[/address[/user]]>",
-      "what clients of a port may have open, in all, by address and by user; repeatable",
+      "limit on what clients of a port have open, in total, per address and per user; repeatable",
       collectClientLimit,
       DEFAULT_CLIENT_LIMITS,
     )
-    // By the environment, too: on Kubernetes the flags are the operator's.
+    // Also from the environment: on Kubernetes the operator sets the flags.
     .addOption(
       new Option(
         "--trusted-proxies <networks>",
-        "addresses and networks of proxies, with commas between, whose X-Forwarded-For is believed on the HTTP port",
+        "comma-separated addresses and networks of proxies whose X-Forwarded-For the HTTP port trusts",
       )
         .env("QUOIN_TRUSTED_PROXIES")
         .argParser(parseNetworks)
@@ -288,10 +293,10 @@ export function parseConfiguration(args: readonly string[], version: string): Co
         .env("QUOIN_MAIL_FROM")
         .argParser(parseEmail),
     )
-    .option("--mail-to-log", "for development: write mails, which hold secrets, into the log", false)
+    .option("--mail-to-log", "for development: write mails, which contain secrets, into the log", false)
     .option(
       "--linger-ms <ms>",
-      `when told to stop, serve on for so long after the leadership is handed over, at most ${LINGER_MS_MAX}`,
+      `keep serving this long after a stop request and the transfer of the leadership, at most ${LINGER_MS_MAX}`,
       parseLinger,
       0,
     )
@@ -299,16 +304,16 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
     .option(
       "--slow-request-ms <ms>",
-      "log requests that take at least so many milliseconds; 0 = none",
+      "log requests that take at least this many milliseconds; 0 = none",
       parseMilliseconds,
       SLOW_REQUEST_MS,
     )
-    .addHelpText("after", "\nTo listen, * as a host is every address, of IPv6 and IPv4.")
-    .addHelpText("after", "\nA lost owner, while the member is stopped: quoin-node reset-owner --help")
-    .addHelpText("after", "A lost quorum, from the data of one stopped member: quoin-node recover --help")
-    .addHelpText("after", "The state of a stopped member, as a snapshot: quoin-node export --help")
-    .addHelpText("after", "A cluster from its backup, into an empty data directory: quoin-node restore --help")
-    .addHelpText("after", "A proof that a backup can be restored: quoin-node backup verify --help");
+    .addHelpText("after", "\nAs a host to listen on, * means every IPv6 and IPv4 address.")
+    .addHelpText("after", "\nTo replace a lost owner while the member is stopped: quoin-node reset-owner --help")
+    .addHelpText("after", "To recover a lost quorum from the data of one stopped member: quoin-node recover --help")
+    .addHelpText("after", "To export the state of a stopped member as a snapshot: quoin-node export --help")
+    .addHelpText("after", "To restore a cluster from a backup into an empty data directory: quoin-node restore --help")
+    .addHelpText("after", "To prove that a backup can be restored: quoin-node backup verify --help");
   addBackupOptions(program);
   addRestoreOptions(program);
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
@@ -355,7 +360,7 @@ function configurationOf(flags: Flags): Configuration {
 
 function proxiesOf({ trustedProxies: trusted, proxyProtocol }: Flags): ProxyConfiguration {
   if (proxyProtocol === "on" && trusted.length === 0) {
-    throw new UsageError("--proxy-protocol on needs --trusted-proxies: the header of anybody else is not believed");
+    throw new UsageError("--proxy-protocol on needs --trusted-proxies: the member trusts no other PROXY header");
   }
   return { trusted, speakProxyProtocol: proxyProtocol === "on" };
 }
@@ -363,7 +368,7 @@ function proxiesOf({ trustedProxies: trusted, proxyProtocol }: Flags): ProxyConf
 function mailOf({ smtpUrlFile: urlFile, mailFrom: from, mailToLog }: Flags): MailConfiguration | null {
   if (mailToLog) {
     if (urlFile !== undefined || from !== undefined) {
-      throw new UsageError("--mail-to-log excludes --smtp-url-file and --mail-from: a mail goes one way");
+      throw new UsageError("--mail-to-log excludes --smtp-url-file and --mail-from: use only one of them");
     }
     return { kind: "log" };
   }
@@ -371,12 +376,12 @@ function mailOf({ smtpUrlFile: urlFile, mailFrom: from, mailToLog }: Flags): Mai
     return null;
   }
   if (urlFile === undefined || from === undefined) {
-    throw new UsageError("--smtp-url-file and --mail-from belong together");
+    throw new UsageError("--smtp-url-file and --mail-from need each other: give both or none");
   }
   return { kind: "smtp", urlFile, from };
 }
 
-/** Without join tokens nobody could be told from a stranger, so the port is not opened. */
+/** Without join tokens the member could not distinguish members from strangers, so it does not open the port. */
 function peeringOf(flags: Flags): PeeringConfiguration | null {
   const { joinTokenFile } = flags;
   if (joinTokenFile === undefined) {
@@ -397,12 +402,14 @@ function peeringOf(flags: Flags): PeeringConfiguration | null {
     return null;
   }
   if (flags.peer !== undefined && ANY_ADDRESS.has(flags.peer.host) && flags.advertisePeer === undefined) {
-    throw new UsageError(`--peer ${formatListen(flags.peer)} needs --advertise-peer: others cannot dial any address`);
+    throw new UsageError(
+      `--peer ${formatListen(flags.peer)} needs --advertise-peer: other members cannot dial a wildcard address`,
+    );
   }
   return { seeds: flags.seed, joinTokenFile, dialHint: flags.dialHint ?? null, tls: peerTlsOf(flags) };
 }
 
-/** Half of it would be plain text where somebody meant it not to be. */
+/** An incomplete TLS setting would silently use plain text, so this refuses it. */
 function clientTlsOf(flags: Flags): ServerTlsFilePaths | null {
   const { tlsCert: certificate, tlsKey: key, tlsClientCa: clientAuthorities = null } = flags;
   if (certificate !== undefined && key !== undefined) {
@@ -439,7 +446,7 @@ function peerTlsOf(flags: Flags): PeerTlsConfiguration | null {
   return { certificate, key, authorities, joinName };
 }
 
-/** host:port, for people and for dialing; IPv6 addresses in brackets. */
+/** host:port, for people and for dialing; with IPv6 addresses in brackets. */
 export function formatListen({ host, port }: Listen): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -460,10 +467,10 @@ export function parseName(text: string): string {
 function parseAddress(text: string): string {
   const { host, port } = parseListen(text);
   if (port === 0) {
-    throw new InvalidArgumentError("Others cannot dial port 0.");
+    throw new InvalidArgumentError("Other members and clients cannot dial port 0.");
   }
   if (host === EVERY_ADDRESS) {
-    throw new InvalidArgumentError("Others cannot dial every address: name one, or a name.");
+    throw new InvalidArgumentError("Other members and clients cannot dial *: use one address, or a name.");
   }
   return text;
 }
@@ -521,14 +528,14 @@ function collectSeed(text: string, seeds: readonly string[]): readonly string[] 
   return [...seeds, parseAddress(text)];
 }
 
-/** Without seconds those of the default; without a burst the default's share of the requests. */
+/** Omitted seconds are those of the default; an omitted burst is the default's share of the requests. */
 function collectRateLimit(text: string, limits: RateLimits): RateLimits {
   const match = /^([a-z-]+)=([0-9]{1,9})(?:\/([0-9]{1,5}))?(?:\/([0-9]{1,9}))?$/.exec(text);
   const name = RATE_LIMIT_NAMES.get(match?.[1] ?? "");
   const [requests, seconds, burst] = [match?.[2], match?.[3], match?.[4]];
   if (name === undefined || Number(seconds ?? 1) === 0 || Number(burst ?? 1) === 0) {
     throw new InvalidArgumentError(
-      `It must be NAME=REQUESTS[/SECONDS[/BURST]], and the name one of ${[...RATE_LIMIT_NAMES.keys()].join(", ")}.`,
+      `It must be NAME=REQUESTS[/SECONDS[/BURST]], with a NAME of ${[...RATE_LIMIT_NAMES.keys()].join(", ")}.`,
     );
   }
   const usual = DEFAULT_RATE_LIMITS[name];
@@ -540,7 +547,7 @@ function collectRateLimit(text: string, limits: RateLimits): RateLimits {
   return { ...limits, [name]: limit };
 }
 
-/** Without a scope that of the default, as far as the whole allows it. */
+/** An omitted scope is that of the default, but at most the limit of the wider scope. */
 function collectClientLimit(text: string, limits: ClientLimits): ClientLimits {
   const match = /^([a-z-]+)=([0-9]{1,12})(?:\/([0-9]{1,12}))?(?:\/([0-9]{1,12}))?$/.exec(text);
   const name = CLIENT_LIMIT_NAMES.get(match?.[1] ?? "");
@@ -548,7 +555,7 @@ function collectClientLimit(text: string, limits: ClientLimits): ClientLimits {
   const usual: Readonly<Record<string, number>> = name === undefined ? {} : { ...limits[name] };
   if (name === undefined || given.some((part) => Number(part) === 0) || given.length > Object.keys(usual).length) {
     throw new InvalidArgumentError(
-      `It must be NAME=MEMBER[/ADDRESS[/USER]], each at least 1, and the name one of ${[...CLIENT_LIMIT_NAMES.keys()].join(", ")}.`,
+      `It must be NAME=MEMBER[/ADDRESS[/USER]], each at least 1, with a NAME of ${[...CLIENT_LIMIT_NAMES.keys()].join(", ")}.`,
     );
   }
   const member = Number(given[0]);

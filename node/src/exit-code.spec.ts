@@ -3,10 +3,11 @@ import { UsageError } from "./command-line/index.ts";
 import { exitCodeOf, kindOf } from "./exit-code.ts";
 import { JoinTokenFileError, TlsFilesError } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { StoreError, UnknownVersion } from "./storage/index.ts";
+import { UnknownVersion } from "./state/index.ts";
+import { StoreError } from "./storage/index.ts";
 
 describe("exitCodeOf", () => {
-  it("tells by its number what must be done about an error", () => {
+  it("shows by its number how to handle an error", () => {
     const codes = new Map<unknown, number>([
       [new InvariantViolation("a rule"), 70],
       [new TypeError("a bug"), 70],

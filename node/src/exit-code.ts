@@ -1,29 +1,30 @@
-/** How the program of a member ends, for those who start it: one number for each thing that must be done about it. */
+/** Exit codes of a member's process: one number for each kind of action that the caller must take. */
 
 import { UsageError } from "./command-line/index.ts";
 import { JoinTokenFileError, TlsFilesError } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { StoreError, UnknownVersion } from "./storage/index.ts";
+import { UnknownVersion } from "./state/index.ts";
+import { StoreError } from "./storage/index.ts";
 
 export const ExitCode = {
   Stopped: 0,
-  /** A rule that always holds was found broken: a bug. */
+  /** An invariant is broken: a bug. */
   Violation: 70,
   /** The disk or the store on it has failed. */
   Store: 71,
-  /** The data is not this member's, or must not be used any more. A person decides about it. */
+  /** The data is not this member's, or must not be used any more. A person must decide. */
   DataRefused: 73,
   /** The member was removed from its cluster. */
   Removed: 74,
   /** The cluster runs a version that this program does not know. */
   TooOld: 75,
-  /** Flags, or files and ports that they name, cannot be used. */
+  /** Flags, or files and ports that they name, are not usable. */
   Configuration: 76,
 } as const;
 
 /**
- * What a process says and how it is remembered when a write to the disk does not come back (72 of the contract): it
- * cannot end by itself then, for an exit waits for the thread that is stuck in the system call (P60).
+ * The message for a write to the disk that never returns (72 of the contract). Such a process cannot exit by itself: an
+ * exit waits for the thread that is stuck in the system call (P60).
  */
 export const DISK_STUCK_MESSAGE = "exit 72: a write to the disk does not come back; the process kills itself";
 
@@ -38,7 +39,7 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof StoreError ? ExitCode.Store : ExitCode.Violation;
 }
 
-/** What a fatal error is, in words. */
+/** The kind of a fatal error, in words. */
 export function kindOf(error: unknown): string {
   if (error instanceof StoreError) {
     return `the store has failed (${error.kind})`;

@@ -5,7 +5,7 @@ import { TemporaryDirectories, TestAuthority, whyNoCertificates } from "../test/
 import { UsageError } from "./command-line/index.ts";
 import { openTls } from "./listening.ts";
 
-describe("certificates towards clients, when a member starts", () => {
+describe("certificates for clients, when a member starts", () => {
   const directories = new TemporaryDirectories();
 
   before(function () {
@@ -16,7 +16,7 @@ describe("certificates towards clients, when a member starts", () => {
 
   after(() => directories.removeAll());
 
-  it("are refused by the flags and the files that are wrong", async () => {
+  it("are refused with the names of the wrong flags and files", async () => {
     const directory = directories.make();
     const authority = new TestAuthority(directory, "authority");
     const [own, other] = [authority.issue("own", []), authority.issue("other", [])];

@@ -1,4 +1,4 @@
-/** Listening at the addresses that flags name: an address that cannot be had is an error that names its flag. */
+/** Listening at the addresses in flags: if an address is not available, the error names its flag. */
 
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
@@ -12,11 +12,13 @@ import { InvariantViolation } from "./raft/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
 export interface Stoppable {
-  /** Finishes what runs, for at most so many milliseconds. */
+  /** Finishes running requests, for at most this many milliseconds. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** What `listen` resolves to. Rejects with a UsageError that names the flag and the port if it rejects. */
+/**
+ * Resolves to the result of `listen`. If `listen` rejects, rejects with a UsageError that names the flag and the port.
+ */
 export async function bound<T>(flag: string, at: Listen, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();
@@ -25,13 +27,13 @@ export async function bound<T>(flag: string, at: Listen, listen: () => Promise<T
       throw error;
     }
     const message = error instanceof Error ? error.message : String(error);
-    // The gRPC library tells the cause in its message alone.
+    // The gRPC library reports the cause only in its message.
     const problem = message.includes("EADDRINUSE") ? `port ${at.port} is in use already` : message;
     throw new UsageError(`${flag} ${formatListen(at)}: ${problem}`, { cause: error });
   }
 }
 
-/** What clients are shown, if anything. Rejects with a UsageError that names the flags and the files that are wrong. */
+/** The TLS setting for clients, if there is one. Rejects with a UsageError that names the wrong flags and files. */
 export async function openTls(paths: ServerTlsFilePaths | null, logger: Logger): Promise<ServerTls | null> {
   try {
     return paths === null ? null : await ServerTls.open(paths, logger);
@@ -41,7 +43,7 @@ export async function openTls(paths: ServerTlsFilePaths | null, logger: Logger):
   }
 }
 
-/** The flags of the files that the message names; all that were given if it names none. */
+/** The flags of the files that the message names, or all given ones if it names none. */
 function flagsOf(paths: ServerTlsFilePaths | null, message: string): string {
   const flags = new Map([
     ["--tls-cert", paths?.certificate],
@@ -53,7 +55,10 @@ function flagsOf(paths: ServerTlsFilePaths | null, message: string): string {
   return (named.length > 0 ? named : given).map(([flag]) => flag).join(", ");
 }
 
-/** Serves HTTP, without `tls` in plain text, and tells where. With `clients`, what proxies say of connections is read. */
+/**
+ * Serves HTTP, in plain text without `tls`, and returns the address. With `clients`, reads what proxies report about
+ * connections.
+ */
 export async function listenHttp(
   application: RequestListener,
   flag: string,

@@ -1,6 +1,7 @@
 /**
- * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner`, `recover` and
- * `export` as the first argument start no member, but work on the data of a stopped one; `backup` and `restore` read backups.
+ * Starts one member: reads the configuration, connects the parts, and ends them in order. With `reset-owner`, `recover`
+ * or `export` as the first argument, it starts no member but works on the data of a stopped one. `backup` and `restore`
+ * read backups.
  */
 
 import { writeSync } from "node:fs";
@@ -73,7 +74,7 @@ import {
 } from "./telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "./watch/index.ts";
 
-/** What works on the data of a stopped member, by the first argument of the program. */
+/** Commands that run without a member, by the first argument of the program. */
 const OFFLINE_COMMANDS: ReadonlyMap<string, (args: readonly string[], version: string) => Promise<number>> = new Map([
   [RESET_OWNER, resetOwnerOffline],
   [RECOVER, recoverOffline],
@@ -82,20 +83,20 @@ const OFFLINE_COMMANDS: ReadonlyMap<string, (args: readonly string[], version: s
   [RESTORE, restoreOffline],
 ]);
 
-/** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
+/** When the member must stop, running calls may take at most this long to finish, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
-/** A leader that stops gives the leadership away first, for which it has at most this long, in milliseconds. */
+/** A leader that stops first transfers the leadership, which may take at most this long, in milliseconds. */
 const HAND_OVER_MS = 5_000;
-/** How often uses are looked at that may be due to be reported, in milliseconds. */
+/** Interval at which the member checks for due reports of use, in milliseconds. */
 const USE_INTERVAL_MS = 1_000;
-/** How often the leader looks at the keys that sign tokens, in milliseconds. */
+/** Interval at which the leader checks the keys that sign tokens, in milliseconds. */
 const SIGNING_KEYS_INTERVAL_MS = 60_000;
-/** Refused connections of proxies have at most one line in so many milliseconds. */
+/** Minimum time between two log lines about refused connections of proxies, in milliseconds. */
 const PROXY_LINE_MS = 10_000;
-/** What a member proposes by itself takes at most this long, in milliseconds. */
+/** Deadline of the member's own proposals, in milliseconds. */
 const OWN_PROPOSAL_MS = 10_000;
 
-/** What stops, in this order. */
+/** The parts that stop, in this order. */
 interface Running {
   readonly publicServer: PublicServer;
   readonly mail: VerificationMail;
@@ -108,7 +109,7 @@ interface Running {
 }
 
 async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
-  // All of it may be told: secrets come in files, of which it has the names.
+  // The configuration is safe to log: secrets come in files, and it contains only their names.
   logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
   const mailer = memberMailer(configuration.mail, logger);
   const podLabel = memberPodLabel(configuration, process.env, logger);
@@ -117,9 +118,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const gates = new ClientGates(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
-  /** Looks at health for the gRPC health service, and at the role for the pod's label. */
+  /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
-  // The ticks of the replica come with it.
+  // The ticks of the replica come with the pulse.
   const pulse = new Pulse(BEAT_INTERVAL_MS, () => {
     eventLoopDelay.beat();
     lookAtHealth();
@@ -208,7 +209,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     grpcEndpoint: configuration.advertiseGrpc ?? listening.get("grpc") ?? "",
     httpEndpoint: configuration.advertiseHttp ?? listening.get("http") ?? "",
   };
-  // Before the admin port, which founds: this member must have met the seeds then (P47).
+  // Before the admin port, which founds: by then this member must know the seeds (P47).
   member.introduce(address);
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
@@ -269,9 +270,9 @@ async function openMember(
     onFatal: (error) => die(logger, error),
     processAlarms: () => gates.alarms,
     onEnd: (end, reason) => {
-      logger.error({ end, reason }, "this member serves no more");
+      logger.error({ end, reason }, "this member stops serving");
       if (admin === null || end === "too-old") {
-        // Its stores are closed in order; whatever goes wrong with that ends the process as well.
+        // Closes its stores in order; an error while closing ends the process as well.
         void member.stop().then(() => process.exit(EXIT_OF_END[end]));
       }
     },
@@ -312,7 +313,10 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
   }
   const { seeds, joinTokenFile, dialHint, tls } = peering;
   if (tls === null && !isLoopback(peer)) {
-    logger.warn({ peer: formatListen(peer) }, "members talk in plain text: whoever reads along learns the join token");
+    logger.warn(
+      { peer: formatListen(peer) },
+      "members use plain text: anyone who can read the traffic learns the join token",
+    );
   }
   const tokenFile = new JoinTokenFile(joinTokenFile, logger);
   return {
@@ -334,11 +338,11 @@ function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logg
   const open = [grpc, http, ...(admin === null ? [] : [admin])].filter((listen) => !isLoopback(listen));
   if (tls === null && open.length > 0) {
     const ports = open.map(formatListen);
-    logger.warn({ ports }, "clients talk in plain text: whoever reads along learns their tokens");
+    logger.warn({ ports }, "clients use plain text: anyone who can read the traffic learns their tokens");
   }
 }
 
-/** From where HTTP clients ask, of whom proxies may speak. */
+/** The addresses of HTTP clients, as their connections or trusted proxies report them. */
 function clientAddresses({ proxies }: Configuration, trusted: TrustedProxies, logger: Logger): ClientAddresses {
   let linesUntilMs = Number.NEGATIVE_INFINITY;
   return new ClientAddresses({
@@ -354,7 +358,7 @@ function clientAddresses({ proxies }: Configuration, trusted: TrustedProxies, lo
   });
 }
 
-/** Proposes a report of use, if there is a cluster to report it to. */
+/** Proposes a report of use, if the member belongs to a cluster. */
 function reportUse(member: Member, uses: readonly ReportedUse[], done: ReportDone): boolean {
   const { replica } = member;
   if (replica === null) {
@@ -366,7 +370,7 @@ function reportUse(member: Member, uses: readonly ReportedUse[], done: ReportDon
   return true;
 }
 
-/** The member as long as it leads, for what leaders see to. */
+/** The member while it leads, for the duties of a leader. */
 function leadingMember({ replica }: Member): LeadingMember | null {
   if (replica === null || replica.status().role !== "leader") {
     return null;
@@ -378,12 +382,12 @@ function leadingMember({ replica }: Member): LeadingMember | null {
   };
 }
 
-/** Until when what a member proposes by itself may take, on the monotonic clock. */
+/** The deadline of the member's own proposals, on the monotonic clock. */
 function deadlineOfOwn(): number {
   return systemClock.monotonicMs() + OWN_PROPOSAL_MS;
 }
 
-/** The state of whatever replica the member has at the moment. */
+/** The state of the member's current replica, if it has one. */
 function replicatedState(member: Member) {
   const unserved = () => new CoordinationError("NO_LEADER", `this member serves no data (${member.state})`);
   return {
@@ -416,18 +420,18 @@ async function stop({
   publicServer.setServing(false);
   mail.stop();
   await member.handOver(HAND_OVER_MS);
-  // Load balancers that have seen it turn unready may still lead clients here for a while.
+  // Load balancers that have seen the member turn unready may still route clients here for a while.
   await delay(lingerMs);
   eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
-  // Until here it has told that another member leads.
+  // Until now the label has followed the new leader.
   podLabel?.stop();
   await backups.stop();
   await member.stop();
 }
 
-/** Ends the process for what no member may go on after. */
+/** Ends the process after an error that no member may survive. */
 function die(logger: Logger, error: unknown): never {
   const message = error instanceof Error ? error.message : String(error);
   const code = exitCodeOf(error);

@@ -23,7 +23,7 @@ function described(members: readonly ComparedMember[]): string[] {
   return [...describeComparison(members), ...describeChoice(members)];
 }
 
-describe("what a member knows, for people", () => {
+describe("the facts of a member, for people", () => {
   it("names cluster, member, entries, time and members", () => {
     const address = { peerEndpoint: "h:7402", grpcEndpoint: "", httpEndpoint: "" };
     const nobody = { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" };
@@ -67,16 +67,16 @@ describe("what a member knows, for people", () => {
     ]);
   });
 
-  it("says when several end at the same entry, and when there is none to recover from", () => {
+  it("reports when several end at the same entry, and when no member is usable", () => {
     const several = described([compared("/a", {}), compared("/b", {}), compared("/c", { lastIndex: 1 })]);
     expect(several.at(-1)).to.equal("recover from any of /a, /b: they end at the same entry");
     expect(described([{ place: "/d", facts: null, problem: "no" }])).to.deep.equal([
       "not usable: no",
-      "no member of these can be recovered from",
+      "none of these members is usable for a recovery",
     ]);
   });
 
-  it("names members that run by their addresses, and says that they have to be stopped", () => {
+  it("names running members by their addresses, and asks to stop them", () => {
     const stopped = compared("/a", { lastTerm: 3 });
     const running = compared("10.0.0.2:7403", { writtenAtMs: null, name: "q-1", memberId: 22 });
     expect(described([stopped, running])).to.deep.equal([
@@ -84,11 +84,11 @@ describe("what a member knows, for people", () => {
       "q-0 (1)   3          90          85         80       2026-01-02T03:04:05.000Z  /a",
       "q-1 (22)  4          90          85         80       running                   10.0.0.2:7403",
       "recover from 10.0.0.2:7403: it has the greatest last term, 4, and with it the greatest last index, 90",
-      "next: stop all members, and compare their data directories again: a member that runs may go on writing",
+      "next: stop all members, and compare their data directories again: a running member may still write",
     ]);
   });
 
-  it("says whether the archive has more than the member, by the last term and then by the last index", () => {
+  it("reports whether the archive has more than the member, by the last term and then by the last index", () => {
     const end = { lastIndex: 90, lastTerm: 4, revision: 70, wallMs: Date.UTC(2026, 0, 2) };
     for (const further of [{ lastIndex: 91 }, { lastTerm: 5, lastIndex: 80 }]) {
       const [line, next] = describeArchive(FACTS, { end: { ...end, ...further } });

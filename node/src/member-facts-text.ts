@@ -1,17 +1,17 @@
-/** What a member knows, for people: as a list, and beside that of others as a table. */
+/** The facts of a member, for people: as a list, and compared with other members as a table. */
 
 import type { ArchiveEnd, ComparedArchive } from "./compared-archive.ts";
 import { isFurther, type MemberFacts } from "./storage/index.ts";
 
-/** What is compared of a member, stopped or running. */
+/** The compared facts of a member, stopped or running. */
 export interface ComparedFacts
   extends Pick<MemberFacts, "clusterId" | "name" | "memberId" | "lastIndex" | "lastTerm" | "commitIndex"> {
   readonly appliedIndex: number;
-  /** When it last wrote to its log, in milliseconds; null = it runs. */
+  /** Time of the last write to its log, in milliseconds; null = the member runs. */
   readonly writtenAtMs: number | null;
 }
 
-/** One member of a comparison: what it knows, or why its data cannot be used. */
+/** One member of a comparison: its facts, or why its data is not usable. */
 export type ComparedMember =
   /** A data directory, or the address of a running member. */
   | { readonly place: string; readonly facts: ComparedFacts; readonly problem: null }
@@ -49,7 +49,7 @@ export function describeFacts(directory: string, facts: MemberFacts): string[] {
   ];
 }
 
-/** The table, and what it says about which member to recover from. */
+/** The table, and which member to recover from. */
 export function describeComparison(compared: readonly ComparedMember[]): string[] {
   const usable = compared.filter((one) => one.facts !== null);
   const isOfDirectories = usable.every(({ facts }) => facts.writtenAtMs !== null);
@@ -63,12 +63,12 @@ export function describeComparison(compared: readonly ComparedMember[]): string[
   return [...(usable.length > 0 ? table : []), ...unusable];
 }
 
-/** Which of them to recover from: the one whose last entry has the greatest term, and among those the greatest index. */
+/** The member to recover from: the greatest term of the last entry, and with that term the greatest index. */
 export function describeChoice(compared: readonly ComparedMember[]): string[] {
   const usable = compared.filter((one) => one.facts !== null);
   const [first, ...others] = usable;
   if (first === undefined) {
-    return ["no member of these can be recovered from"];
+    return ["none of these members is usable for a recovery"];
   }
   const best = furthest([first, ...others]);
   const equals = usable.filter(({ facts }) => !isFurther(best.facts, facts));
@@ -80,14 +80,14 @@ export function describeChoice(compared: readonly ComparedMember[]): string[] {
       : `recover from ${best.place}: ${why}`;
   const isRunning = equals.some(({ facts }) => facts.writtenAtMs === null);
   return isRunning
-    ? [choice, "next: stop all members, and compare their data directories again: a member that runs may go on writing"]
+    ? [choice, "next: stop all members, and compare their data directories again: a running member may still write"]
     : [choice];
 }
 
 /**
- * Whether the archive has more than the member that is recovered from.
+ * Describes whether the archive has more entries than the member to recover from.
  *
- * @param member what it has in its log
+ * @param member the end of its log
  */
 export function describeArchive(member: LastEntry, archive: ComparedArchive): string[] {
   if ("problem" in archive) {
@@ -112,7 +112,7 @@ function endOf({ lastIndex, lastTerm, revision, wallMs }: ArchiveEnd): string {
   return `index ${lastIndex} of term ${lastTerm}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
 }
 
-/** The one from which a cluster goes on. */
+/** The member that a cluster continues from. */
 export function furthest<Facts extends LastEntry, One extends { readonly facts: Facts }>([first, ...others]: readonly [
   One,
   ...One[],

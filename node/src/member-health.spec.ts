@@ -40,7 +40,7 @@ describe("the health of a member", () => {
     expect(failing()).to.deep.equal({});
   });
 
-  it("is not ready for each single reason, which it tells", () => {
+  it("is not ready for each single reason, and reports it", () => {
     for (const name of ["voter", "leader", "applied", "disk"] as const) {
       readiness = { ...FINE, [name]: `about the ${name}` };
       expect(failing()).to.deep.equal({ [name]: `about the ${name}` });
@@ -50,7 +50,7 @@ describe("the health of a member", () => {
     expect(failing()).to.deep.equal({ "event-loop": "the event loop was 101 ms late" });
   });
 
-  it("S47: is not ready from the moment on at which it is to stop", () => {
+  it("S47: is not ready as soon as it must stop", () => {
     isStopping = true;
     expect(failing()).to.deep.equal({ draining: "the member is stopping" });
   });
@@ -71,7 +71,7 @@ describe("the health of a member", () => {
     ]);
   });
 
-  it("is live in all of these cases: a restart would make none of them better", () => {
+  it("is live in all of these cases, because a restart would not help", () => {
     isServed = false;
     isStopping = true;
     loopLagMs = 5_000;

@@ -1,11 +1,10 @@
 /**
- * Whether a member can be sent requests, and if not why: the checks behind /readyz, by name, and those behind
- * /startupz and /livez.
+ * Whether a member can serve requests, and why not: the checks of /readyz, /startupz and /livez, by name.
  *
- * Ready is a voter that can serve linearizable reads: it hears a leader, or leads with a majority, has applied what it
- * must have applied, its disk is fit, its event loop turns in time, and it is not about to stop. Live is a process whose
- * event loop turns at all, which whoever is answered knows. Started is one that tells its state on the admin port, whatever
- * that is: to restart a member because its data is lost, or its cluster has no leader, would help nobody.
+ * Ready is a voter that can serve linearizable reads. It hears a leader, or leads with a majority. It has applied all
+ * required entries, its disk is fit, its event loop runs in time, and it is not about to stop. Live is a process whose
+ * event loop runs at all, which any answer proves. Started is a process that reports its state on the admin port, in
+ * any state: a restart does not help a member whose data is lost or whose cluster has no leader.
  */
 
 import type { Readiness } from "./replica/index.ts";
@@ -23,7 +22,7 @@ interface CheckedMember {
   } | null;
 }
 
-/** What the process around the member is up to. */
+/** The state of the process around the member. */
 interface CheckedProcess {
   /** Whether it has opened its data directory and listens on all its ports. */
   readonly isListening: () => boolean;

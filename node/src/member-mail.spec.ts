@@ -30,7 +30,7 @@ describe("mail of a member", () => {
     return memberMailer({ kind: "smtp", urlFile, from: "quoin@example.com" }, log);
   }
 
-  it("is none unless it is configured", () => {
+  it("is off unless it is configured", () => {
     expect(memberMailer(null, log)).to.equal(null);
     expect(logged).to.deep.equal([]);
   });
@@ -47,13 +47,13 @@ describe("mail of a member", () => {
     }
   });
 
-  it("goes into the log when that was asked for, which is said there", async () => {
+  it("goes into the log on request, with a warning there", async () => {
     await memberMailer({ kind: "log" }, log)?.send(MAIL);
     expect(logged.map(({ fields }) => fields)).to.deep.equal([{}, { mail: MAIL }]);
     expect(logged[0]?.message).to.include("--mail-to-log").and.include("secrets");
   });
 
-  it("refuses a file that is not there or holds something else, without showing what it holds", () => {
+  it("refuses a file that is missing or wrong, without showing its content", () => {
     const missing = join(directory, "nothing");
     expect(() => memberMailer({ kind: "smtp", urlFile: missing, from: "quoin@example.com" }, log))
       .to.throw(UsageError)

@@ -1,4 +1,4 @@
-/** How a member sends mail: as its flags say, with what is secret of it from a file. */
+/** How a member sends mail: by its flags, with the secret parts from a file. */
 
 import { readFileSync } from "node:fs";
 import { logMailer, type Mailer, type MailLog, smtpMailer } from "./access/index.ts";
@@ -8,8 +8,8 @@ import type { MailConfiguration } from "./configuration.ts";
 const PROTOCOLS = new Set(["smtp:", "smtps:"]);
 
 /**
- * What sends mail; null for a member that sends none. Raises UsageError, with the name of the file and never with what
- * is in it.
+ * Returns the mailer, or null for a member that sends no mail. Raises UsageError, which names the file but never quotes
+ * it.
  */
 export function memberMailer(mail: MailConfiguration | null, log: MailLog): Mailer | null {
   if (mail === null) {
@@ -31,7 +31,9 @@ function readUrl(file: string): string {
   }
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "") {
-    throw new UsageError(`--smtp-url-file ${file}: it must hold a URL such as smtps://user:password@mail.example.com`);
+    throw new UsageError(
+      `--smtp-url-file ${file}: the file must contain a URL such as smtps://user:password@mail.example.com`,
+    );
   }
   return text;
 }

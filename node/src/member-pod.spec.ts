@@ -8,7 +8,7 @@ import { PodLabel } from "./telemetry/index.ts";
 const FINE: Readiness = { voter: null, leader: null, applied: null, disk: null };
 const LOG = { info: () => undefined, warn: () => undefined };
 
-describe("what Kubernetes is told of a member", () => {
+describe("the role of a member for Kubernetes", () => {
   const cluster = new FoundedCluster({ founding: FOUNDING, email: "", password: "", apiKey: "" });
 
   function member(
@@ -30,7 +30,7 @@ describe("what Kubernetes is told of a member", () => {
     expect(full.role).to.equal("leader");
   });
 
-  it("calls others followers or learners, and nothing what serves no data", () => {
+  it("calls others followers or learners, and reports no role of a member without data", () => {
     const told = [member("follower"), member("candidate"), member("follower", { isLearner: true })].map(roleReportOf);
     expect(told.map(({ role }) => role)).to.deep.equal(["follower", "follower", "learner"]);
     const none = roleReportOf({ memberId: 0, replica: null });
@@ -43,7 +43,7 @@ describe("what Kubernetes is told of a member", () => {
     expect(name).to.deep.equal([FOUNDING.memberName, "follower"]);
   });
 
-  it("is told nothing unless that is wanted, which needs Kubernetes", () => {
+  it("is written only on request, which needs Kubernetes", () => {
     expect(memberPodLabel({ name: "demo-0", labelPodIn: null }, {}, LOG)).to.equal(null);
     const wanted = { name: "demo-0", labelPodIn: "default" };
     expect(() => memberPodLabel(wanted, {}, LOG)).to.throw(UsageError, "KUBERNETES_SERVICE_HOST");

@@ -1,13 +1,13 @@
-/** What Kubernetes is told of a member by the label of its pod, if it is to be told anything. */
+/** The role of a member as the label of its pod, if the member must label it. */
 
 import { UsageError } from "./command-line/index.ts";
 import type { Readiness } from "./replica/index.ts";
 import { readCluster, type StateReader } from "./state/index.ts";
 import { PodClient, PodLabel, type PodRole, type RoleReport } from "./telemetry/index.ts";
 
-/** Where Kubernetes mounts the account of a pod. */
+/** Where Kubernetes mounts the service account of a pod. */
 const ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** The Service of the API server, if no other port is said. */
+/** The port of the API server's Service, unless the environment names another one. */
 const API_SERVER_PORT = "443";
 
 type LabelLog = ConstructorParameters<typeof PodLabel>[0]["log"];
@@ -27,8 +27,8 @@ interface LabelledMember {
 }
 
 /**
- * What labels the pod of this name, by the API server that the environment names; null without a namespace. Raises
- * UsageError outside of Kubernetes.
+ * Creates the labeler for the pod of this name, which uses the API server that the environment names. Returns null
+ * without a namespace. Raises UsageError outside of Kubernetes.
  */
 export function memberPodLabel(
   { name, labelPodIn: namespace }: { readonly name: string; readonly labelPodIn: string | null },
@@ -50,7 +50,7 @@ export function memberPodLabel(
   });
 }
 
-/** What the member is now, for its label. Whoever leads is called so once it has committed an entry of its term. */
+/** The member's current role, for its label. A leader has this role once it has committed an entry of its term. */
 export function roleReportOf({ memberId, replica }: LabelledMember): RoleReport {
   if (replica === null) {
     return { role: "none", term: 0, others: () => new Map() };

@@ -15,7 +15,7 @@ import { createLogger } from "./telemetry/index.ts";
 const GOLDEN = fileURLToPath(new URL("../test/golden/0.1.0/backup/plain", import.meta.url));
 const FORMER_ID = "60000000-0000-4000-8000-00000000601d";
 const NEW_ID = "11111111-2222-4333-8444-555555555555";
-/** A key of another user in the backup. */
+/** A key that belongs to another user in the backup. */
 const TAKEN_API_KEY = `qk_goldAnna_${"A".repeat(43)}`;
 const DEADLINE_MS = 30_000;
 const MEMBER = { name: "q-0", clusterName: "restored" };
@@ -88,7 +88,7 @@ describe("a member that founds its cluster from a backup", function () {
     });
   }
 
-  it("serves what the backup has, with the owner of the founding beside the users from before", async () => {
+  it("serves the data of the backup, with the owner of the founding besides the existing users", async () => {
     cpSync(GOLDEN, store, { recursive: true });
     const member = await open();
     const apiKey = generateApiKey();
@@ -103,7 +103,7 @@ describe("a member that founds its cluster from a backup", function () {
       const deadlineMs = systemClock.monotonicMs() + DEADLINE_MS;
       expect(await access.exchangeApiKey(key, null, deadlineMs), key).to.not.equal(null);
     }
-    // A repeat is answered as the first call, after a restart too, and nothing is restored again.
+    // A repeated call gets the first answer, after a restart too, and nothing is restored again.
     expect(await bootstrap(member)).to.equal(memberId);
     await member.stop();
     const again = await open();
@@ -116,7 +116,7 @@ describe("a member that founds its cluster from a backup", function () {
     expect(lines[0]).to.contain("--restore-from is ignored");
   });
 
-  it("stays empty with the reason where the backup cannot be used, and can be asked again", async () => {
+  it("stays empty and reports the reason if the backup is not usable, and takes another call", async () => {
     const member = await open();
     const missing = await failureOf(member);
     expect([missing.code, missing.reason]).to.deep.equal(["UNAVAILABLE", "BACKUP_STORE_UNAVAILABLE"]);
@@ -138,7 +138,7 @@ describe("a member that founds its cluster from a backup", function () {
     expect(readdirSync(directory).filter((name) => name.startsWith("successor"))).to.deep.equal([]);
   });
 
-  it("gives the restore up when it has to stop, and begins again at its next start", async () => {
+  it("gives the restore up when it must stop, and starts again after its restart", async () => {
     cpSync(GOLDEN, store, { recursive: true });
     const backup = memberBackup(configurationOf(), systemClock, LOGGER) ?? expect.fail("a backup is named");
     let stopped: Promise<void> | null = null;

@@ -6,16 +6,16 @@ import { describeProgress } from "./progress-lines.ts";
 import type { RebuildProgress } from "./rebuild/index.ts";
 import type { Clock, FoundingBackup, Member } from "./replica/index.ts";
 import type { RestoreConfiguration } from "./restore-flags.ts";
-import { CoordinationError, type Founding, type ResetOwner } from "./state/index.ts";
-import { Refused, type Restoration, UnknownVersion } from "./storage/index.ts";
+import { CoordinationError, type Founding, type ResetOwner, UnknownVersion } from "./state/index.ts";
+import { Refused, type Restoration } from "./storage/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
-/** How often the member says how far it is, in milliseconds. */
+/** Interval at which the member reports progress, in milliseconds. */
 const PROGRESS_MS = 2_000;
 /** The subject of the entry that names the owner. */
 const SUBJECT = "bootstrap";
 
-/** Null if an empty cluster is founded. */
+/** Returns null if the member founds an empty cluster. */
 export function memberBackup(
   configuration: RestoreConfiguration | null,
   clock: Clock,
@@ -26,24 +26,30 @@ export function memberBackup(
   }
   return {
     restore: async (restoration, founding, told) => {
-      logger.info({ source: configuration }, "the cluster is founded from a backup");
+      logger.info({ source: configuration }, "this member founds the cluster from a backup");
       return await restore({ configuration, wallMs: clock.wallMs(), logger }, restoration, founding, told);
     },
   };
 }
 
-/** Says once that a member that has its data does not need the backup. */
+/** Logs once that a member with data does not need the backup. */
 export function noteIgnoredBackup(
   configuration: RestoreConfiguration | null,
   { state, clusterId }: Pick<Member, "state" | "clusterId">,
   logger: Logger,
 ): void {
   if (configuration !== null && clusterId !== "") {
-    logger.info({ state, clusterId }, "--restore-from is ignored: the data directory holds data of a cluster already");
+    logger.info(
+      { state, clusterId },
+      "--restore-from is ignored: the data directory already contains the data of a cluster",
+    );
   }
 }
 
-/** Returns what was restored, for people. Raises a CoordinationError that says what is wrong with the backup, a StoreError, and what `told` raises. */
+/**
+ * Returns a summary for people. Raises a CoordinationError that names the problem with the backup, a StoreError, and
+ * the errors of `told`.
+ */
 async function restore(
   context: { readonly configuration: RestoreConfiguration; readonly wallMs: number; readonly logger: Logger },
   restoration: Restoration,
@@ -55,7 +61,7 @@ async function restore(
   const cluster = { clusterId, wallMs, owner: ownerOf(founding), member: { clusterName, name, address } };
   try {
     const report = await restoreCluster(configuration, restoration, cluster, toldAtTimes(told));
-    // The local launcher shows the field.
+    // The local launcher shows this field.
     logger.info({ restore: describeRestore(report) }, "the cluster was restored from a backup");
     return summaryOf(report);
   } catch (error) {
@@ -63,7 +69,7 @@ async function restore(
   }
 }
 
-/** Calls it each time, because that may end the restore, but with another text from time to time only. */
+/** Calls `told` every time, because that call may end the restore, but changes the text only at intervals. */
 function toldAtTimes(told: (progress: string) => void): (progress: RebuildProgress) => void {
   let text = "the cluster is being restored from a backup";
   let changedMs = performance.now();
@@ -76,7 +82,7 @@ function toldAtTimes(told: (progress: string) => void): (progress: RebuildProgre
   };
 }
 
-/** The owner of the founding becomes one of the restored cluster, whose other users stay. */
+/** The owner of the founding becomes an owner of the restored cluster; its other users stay. */
 function ownerOf({ owner }: Founding): ResetOwner {
   const { userId, email, passwordHash, apiKeyId, apiKeyPrefix: prefix, apiKeySha256: sha256 } = owner;
   const apiKey = { apiKeyId, prefix, sha256 };

@@ -1,11 +1,11 @@
-/** How commands on stored data end when they fail: one line for people, and the exit code. */
+/** How commands on stored data report a failure: one line for people, and the exit code. */
 
 import { BackupError, StoreFailure } from "@quoin/backup";
 import { ExitCode, exitCodeOf } from "./exit-code.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import { Refused, StoreError } from "./storage/index.ts";
 
-/** Prints what went wrong, and returns the exit code. */
+/** Prints the error, and returns the exit code. */
 export function endOffline(error: unknown): number {
   process.stderr.write(`quoin-node: ${wordsOf(error)}\n`);
   if (error instanceof Refused) {
@@ -17,7 +17,7 @@ export function endOffline(error: unknown): number {
   return error instanceof StoreFailure || isOfFileSystem(error) ? ExitCode.Store : exitCodeOf(error);
 }
 
-/** What went wrong, and the next step where there is one. */
+/** Describes the error, and the next step if there is one. */
 export function wordsOf(error: unknown): string {
   if (error instanceof StoreError && error.kind === "locked") {
     return `${error.message}. A process uses this directory: stop the member first`;

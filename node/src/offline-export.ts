@@ -1,8 +1,9 @@
 /**
- * `quoin-node export`: the applied state of a stopped member as a snapshot of the backup format, without a quorum.
+ * `quoin-node export`: writes the applied state of a stopped member as a snapshot in the backup format, without a
+ * quorum.
  *
- * What is applied was committed. Entries behind it are left out, even where the member knows them as committed; what other
- * members have and this one does not is missing too. The data of the member is not changed.
+ * Applied entries were committed. Later entries are left out, even if the member knows that they are committed. Data
+ * that only other members have is missing too. The command does not change the data of the member.
  */
 
 import { createWriteStream } from "node:fs";
@@ -18,13 +19,13 @@ import { endOffline } from "./offline-end.ts";
 import { readProgress } from "./state/index.ts";
 import { Refused, StoppedMember } from "./storage/index.ts";
 
-/** The first argument of the program, in place of a flag. */
+/** The first argument of the program, instead of a flag. */
 export const EXPORT = "export";
 
 const STDOUT = "-";
-/** Read from the store at a time. */
+/** Bytes read from the store at a time. */
 const PIECE_BYTES = 1024 * 1024;
-/** Only the owner may read: the state holds signing keys and password hashes. */
+/** Only the owner may read the file: the state contains signing keys and password hashes. */
 const FILE_MODE = 0o600;
 
 interface Flags {
@@ -32,7 +33,7 @@ interface Flags {
   readonly keyFile?: string;
 }
 
-/** Runs the command, prints on standard error what it does, and returns the exit code. */
+/** Runs the command, prints its progress on standard error, and returns the exit code. */
 export async function exportOffline(args: readonly string[], version: string): Promise<number> {
   try {
     const program = exportProgram();
@@ -48,39 +49,40 @@ export async function exportOffline(args: readonly string[], version: string): P
 function exportProgram(): Command {
   return new Command(`quoin-node ${EXPORT}`)
     .description(
-      "Writes the state that a stopped member has applied to a file, as a snapshot that can be restored. It needs no other " +
-        "member. Run it as the user that the member runs as.",
+      "Writes the applied state of a stopped member to a file, as a snapshot that can be restored. It needs no other " +
+        "member. Run it as the user of the member's process.",
     )
-    .requiredOption("--data-dir <directory>", "data directory of the stopped member, or of one that was given up")
+    .requiredOption("--data-dir <directory>", "data directory of the stopped or abandoned member")
     .option("--key-file <file>", "file with the key that encrypts the snapshot; without it, the file is not encrypted")
-    .argument("<file>", "file that is made, or - for standard output");
+    .argument("<file>", "file to create, or - for standard output");
 }
 
 async function run({ dataDir, keyFile }: Flags, target: string, version: string): Promise<void> {
   const key = keyFile === undefined ? null : await readKey(keyFile);
   tell(
-    key?.warning ?? (key === null ? "the snapshot is not encrypted, and holds signing keys and password hashes" : null),
+    key?.warning ??
+      (key === null ? "the snapshot is not encrypted, and contains signing keys and password hashes" : null),
   );
   const member = await StoppedMember.open(dataDir, { acceptRetired: true });
   try {
     const { stream, index } = snapshotOf(member, version);
     await write(seal(stream, key?.keyRing.first), target);
     tell(
-      `the state of cluster ${member.facts.clusterId} at index ${index} was exported; this member knows entries up to ` +
-        `${member.facts.commitIndex} as committed, and holds entries up to ${member.facts.lastIndex}`,
+      `the state of cluster ${member.facts.clusterId} at index ${index} was exported; this member knows that entries up to ` +
+        `${member.facts.commitIndex} are committed, and has entries up to ${member.facts.lastIndex}`,
     );
   } finally {
     await member.close();
   }
 }
 
-/** Raises Refused if nothing was applied yet. */
+/** Raises Refused if the member has applied nothing yet. */
 function snapshotOf(member: StoppedMember, version: string) {
   const { cluster, clusterName } = member.facts;
   if (cluster === null) {
     throw new Refused(
       "MEMBER_REFUSED",
-      `the member of ${member.directory} has applied nothing yet. Export another member`,
+      `the member of ${member.directory} has not applied any entry yet. Export another member`,
     );
   }
   const header = snapshotHeader({ clusterName, version }, { progress: readProgress(member.state), cluster });
@@ -88,7 +90,7 @@ function snapshotOf(member: StoppedMember, version: string) {
   return { stream, index: header.index };
 }
 
-/** The file is there whole, or not at all. Raises UsageError if it cannot be made. */
+/** Creates the file completely, or not at all. Raises UsageError if that fails. */
 async function write(bytes: AsyncIterable<Uint8Array>, target: string): Promise<void> {
   if (target === STDOUT) {
     return pipeline(bytes, process.stdout, { end: false });

@@ -1,8 +1,9 @@
 /**
- * `quoin-node reset-owner`: a new password for the owner of a cluster whose only voter is stopped.
+ * `quoin-node reset-owner`: sets a new password for the owner of a cluster whose only voter is stopped.
  *
- * The member itself makes the change: it opens its data directory, leads, logs the operation and applies it, as it would
- * for an administrator, but opens no port. Only the sole voter of a cluster may do that; every other directory is refused.
+ * The member itself makes the change, as it would for an administrator: it opens its data directory, leads, logs the
+ * operation and applies it, but opens no port. Only the sole voter of a cluster may do that; the command refuses every
+ * other directory.
  */
 
 import { randomUUID } from "node:crypto";
@@ -19,14 +20,14 @@ import { measureDisk, notSoleVoter, objectionToSoleUse, Refused, StoreError } fr
 import { endAtOnce } from "./sudden-end.ts";
 import { createLogger } from "./telemetry/index.ts";
 
-/** The first argument of the program, in place of a flag. */
+/** The first argument of the program, instead of a flag. */
 export const RESET_OWNER = "reset-owner";
 
-/** How long the member may take to apply its log, and then for the reset, in milliseconds. */
+/** Deadline for the member to apply its log, and then for the reset, in milliseconds. */
 const STEP_MS = 60_000;
 const STDIN = "-";
 const STDIN_DESCRIPTOR = 0;
-/** What the fields of the credentials are called here. */
+/** The flags of the fields of the credentials. */
 const FLAG_OF_FIELD: ReadonlyMap<string, string> = new Map([
   ["owner.email", "--email"],
   ["owner.password", "--password-file"],
@@ -42,7 +43,7 @@ interface Flags {
   readonly apiKeyFile?: string;
 }
 
-/** Runs the command, prints one line about its end, and returns the exit code. */
+/** Runs the command, prints one line about its result, and returns the exit code. */
 export async function resetOwnerOffline(args: readonly string[], version: string): Promise<number> {
   try {
     const flags = parseFlags(args);
@@ -55,23 +56,23 @@ export async function resetOwnerOffline(args: readonly string[], version: string
   }
 }
 
-/** Raises UsageError; null if only help was asked for. */
+/** Returns null for --help. Raises UsageError. */
 function parseFlags(args: readonly string[]): Flags | null {
   const program = new Command(`quoin-node ${RESET_OWNER}`)
     .description(
       "Makes the user with this address an active owner with a new password, in the data directory of a stopped " +
-        "member that is the only voter of its cluster. API keys stay. Run it as the user that the member runs as.",
+        "member that is the only voter of its cluster. API keys stay. Run it as the user of the member's process.",
     )
     .requiredOption("--name <name>", "name of the member", parseName)
     .option("--cluster-name <name>", "name of the cluster", parseName, "quoin")
     .requiredOption("--data-dir <directory>", "data directory of the member")
     .requiredOption("--email <address>", "e-mail address of the owner", parseEmail)
     .option("--password-file <file>", "file with the new password, of 8 to 1,024 bytes; - is standard input", STDIN)
-    .option("--api-key-file <file>", "file with an API key that the owner gets, qk_<8>_<43>; - is standard input");
+    .option("--api-key-file <file>", "file with an API key for the owner, qk_<8>_<43>; - is standard input");
   return parseArguments(program, args) ? program.opts<Flags>() : null;
 }
 
-/** @returns what was done, for people */
+/** @returns a description of the result for people */
 async function reset(flags: Flags, version: string): Promise<string> {
   const { name, clusterName, dataDir: directory } = flags;
   const credentials = await ownerCredentials(readOwner(flags));
@@ -108,17 +109,17 @@ async function reset(flags: Flags, version: string): Promise<string> {
 /** Reads the secrets. Raises UsageError. */
 function readOwner({ email, passwordFile, apiKeyFile }: Flags) {
   if (passwordFile === STDIN && apiKeyFile === STDIN) {
-    throw new UsageError("standard input holds one secret: name a file with --password-file or --api-key-file");
+    throw new UsageError("standard input has only one secret: name a file with --password-file or --api-key-file");
   }
   const password = readSecret("--password-file", passwordFile);
   const apiKey = apiKeyFile === undefined ? "" : readSecret("--api-key-file", apiKeyFile).trim();
   if (apiKeyFile !== undefined && apiKey === "") {
-    throw new UsageError(`--api-key-file ${apiKeyFile} holds no API key`);
+    throw new UsageError(`--api-key-file ${apiKeyFile} contains no API key`);
   }
   return { email, password, apiKey };
 }
 
-/** The text of the file without the end of its last line. Raises UsageError, which never repeats a part of it. */
+/** The text of the file without its last line end. Raises UsageError, which never quotes the text. */
 function readSecret(flag: string, file: string): string {
   let bytes: Uint8Array;
   try {
@@ -129,11 +130,14 @@ function readSecret(flag: string, file: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, "");
   } catch (error) {
-    throw new UsageError(`${flag} ${file} holds text that is not UTF-8`, { cause: error });
+    throw new UsageError(`${flag} ${file} contains text that is not UTF-8`, { cause: error });
   }
 }
 
-/** Waits until the member leads and has applied its log; it votes alone before that and after. Raises Refused. */
+/**
+ * Waits until the member leads and has applied its log. It must be the only voter before and after that. Raises
+ * Refused.
+ */
 async function requireSoleVoter(directory: string, replica: Replica, memberId: number): Promise<void> {
   if (readCluster(replica.state) !== null) {
     requireAlone(directory, replica, memberId);
@@ -141,7 +145,7 @@ async function requireSoleVoter(directory: string, replica: Replica, memberId: n
   await new Promise<void>((resolve, reject) => {
     replica.readBarrier(systemClock.monotonicMs() + STEP_MS, (error) => (error === null ? resolve() : reject(error)));
   });
-  // The log may have held a change of the voters that was not applied yet.
+  // The log may have contained a change of the voters that was not applied before.
   requireAlone(directory, replica, memberId);
 }
 
@@ -153,7 +157,7 @@ function requireAlone(directory: string, { state }: Replica, memberId: number): 
 }
 
 async function resetIn(replica: Replica, credentials: OwnerCredentials): Promise<string> {
-  // No request id: a second run leaves the same owner, so no answer needs to be stored.
+  // No request id: a second run leaves the same owner, so the cluster need not store the answer.
   const operation = {
     kind: "reset-owner",
     userId: randomUUID(),
@@ -174,7 +178,7 @@ async function resetIn(replica: Replica, credentials: OwnerCredentials): Promise
   return `the owner ${credentials.email} has a new password (user ${userId}, ${created ? "new" : "as before"})`;
 }
 
-/** Prints what went wrong, and returns the exit code. */
+/** Prints the error, and returns the exit code. */
 function tellOf(error: unknown): number {
   process.stderr.write(`quoin-node: ${wordsOf(error)}\n`);
   return codeOf(error);
@@ -190,12 +194,12 @@ function codeOf(error: unknown): number {
   return exitCodeOf(error);
 }
 
-/** Whether the member could not do it in time, so that its outcome may be open. */
+/** Whether the member ran out of time, so that the result may be unknown. */
 function isPassing({ code }: CoordinationError): boolean {
   return code === "UNAVAILABLE" || code === "DEADLINE_EXCEEDED";
 }
 
-/** What went wrong, and the next step where there is one. */
+/** Describes the error, and the next step if there is one. */
 function wordsOf(error: unknown): string {
   if (error instanceof StoreError && error.kind === "locked") {
     return `${error.message}. Stop that process first, or use \`quoinctl owner reset\` while it runs`;

@@ -1,9 +1,9 @@
 /**
- * `quoin-node recover`: a cluster that has lost its quorum goes on from the data of one stopped member, as a new cluster of
- * which that member is the only one.
+ * `quoin-node recover`: a cluster that has lost its quorum continues from the data of one stopped member, as a new
+ * cluster with that single member.
  *
- * Acknowledged writes that only the lost members had are lost, so a person confirms it. The data from before is kept beside
- * the new data. With `--compare` it only says which of several members to recover from.
+ * Acknowledged writes that only the lost members had are lost, so a person must confirm. The command keeps the old data
+ * beside the new data. With `--compare` it only reports which of several members to recover from.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -36,7 +36,7 @@ import {
 } from "./storage/index.ts";
 import { compareMembers } from "./survivor-comparison.ts";
 
-/** The first argument of the program, in place of a flag. */
+/** The first argument of the program, instead of a flag. */
 export const RECOVER = "recover";
 
 const PAGE_TOKEN_KEY_BYTES = 32;
@@ -54,7 +54,7 @@ interface Flags extends ArchiveFlags {
   readonly report?: string;
 }
 
-/** Runs the command, prints what it does, and returns the exit code. */
+/** Runs the command, prints its progress, and returns the exit code. */
 export async function recoverOffline(args: readonly string[]): Promise<number> {
   let report: string | undefined;
   try {
@@ -71,39 +71,39 @@ export async function recoverOffline(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Raises UsageError; null if only help was asked for. */
+/** Returns null for --help. Raises UsageError. */
 function parseFlags(args: readonly string[]): Flags | null {
   const program = addArchiveOptions(new Command(`quoin-node ${RECOVER}`))
     .description(
-      "Recovers a cluster that has lost its quorum: makes a new cluster from the data of one stopped member. " +
-        "That member is its only one. Writes that this member does not have are lost. Run it as the user that the member runs as.",
+      "Recovers a cluster that has lost its quorum: creates a new cluster from the data of one stopped member. " +
+        "It is the only member. Writes that this member does not have are lost. Run it as the user of the member's process.",
     )
     .option("--data-dir <directory>", "data directory of the stopped member")
     .option(
       "--compare <member...>",
-      "only compare members, and say which to recover from: data directories of stopped ones, or host:port where running " +
-        "ones are administered",
+      "only compare members, and report which one to recover from: data directories of stopped members, or the " +
+        "host:port of the admin port of running ones",
     )
-    .option("--admin-token-file <file>", "file with an admin token, for members that run")
+    .option("--admin-token-file <file>", "file with an admin token, for running members")
     .option(
       "--ca-file <file>",
-      "authorities that signed the certificates of members that run; without it, no TLS is spoken",
+      "authorities that signed the certificates of running members; without it, no TLS is used",
     )
     .option(
       "--yes-lose-writes-after <index>",
-      "confirm without a question; the index must be that of the last entry of this member",
+      "confirm without a prompt; the index must be that of this member's last entry",
       parseCount,
     )
     .option("--new-cluster-id <uuid>", "id of the new cluster; by default a random one", parseClusterId)
     .option(
       "--revision-jump <count>",
-      "how far revisions and fencing tokens jump ahead; more than the lost members can have given out",
+      "increase of revisions and fencing tokens; must exceed what the lost members may have issued",
       parseCount,
       REVISION_JUMP_DEFAULT,
     )
-    .option("--keep-signing-keys", "keep the keys that sign tokens, so that logins from before go on", false)
-    .option("--ignore-ready-members", "recover although other members say that they serve the cluster", false)
-    .option("--report <file>", "also write what was found or done as JSON into this file, for programs");
+    .option("--keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid", false)
+    .option("--ignore-ready-members", "recover although other members report that they serve the cluster", false)
+    .option("--report <file>", "also write the result as JSON into this file, for programs");
   if (!parseArguments(program, args)) {
     return null;
   }
@@ -112,7 +112,7 @@ function parseFlags(args: readonly string[]): Flags | null {
     throw new UsageError("name one data directory with --data-dir, or several to compare with --compare");
   }
   if (flags.compare === undefined && (flags.adminTokenFile ?? flags.caFile) !== undefined) {
-    throw new UsageError("--admin-token-file and --ca-file belong to --compare");
+    throw new UsageError("--admin-token-file and --ca-file need --compare");
   }
   requireArchiveFlags(flags);
   return flags;
@@ -126,7 +126,7 @@ async function run(flags: Flags): Promise<void> {
     writeReport(report, comparisonReport(comparison));
   } else if (dataDir !== undefined) {
     if (unfinishedSuccession(dataDir) === null) {
-      // A directory without data is not written to, and not made.
+      // Does not write to a directory without data, and does not create one.
       requireMemberData(dataDir, false);
     }
     const successor = await withSuccessionLock(dataDir, () => recover(dataDir, flags));
@@ -134,10 +134,10 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-/** Returns the identity that the directory has then. */
+/** Returns the identity of the directory afterwards. */
 async function recover(directory: string, flags: Flags): Promise<Identity> {
   if (unfinishedSuccession(directory) !== null) {
-    print([`the recovery of ${directory} was decided before and cut short; it is completed now`]);
+    print([`the recovery of ${directory} was confirmed earlier and interrupted; it is completed now`]);
     return finish(directory, null);
   }
   const member = await StoppedMember.open(directory, { acceptRetired: false });
@@ -146,7 +146,7 @@ async function recover(directory: string, flags: Flags): Promise<Identity> {
     const { facts } = member;
     formerId = facts.clusterId;
     if (formerId === flags.newClusterId) {
-      print([`${directory} holds the data of cluster ${formerId}: the recovery is complete`]);
+      print([`${directory} contains the data of cluster ${formerId}: the recovery is complete`]);
       return member.identity;
     }
     requireJump(facts, flags);
@@ -159,7 +159,7 @@ async function recover(directory: string, flags: Flags): Promise<Identity> {
     print([
       `the log was applied up to its end, index ${facts.lastIndex}; ${facts.lastIndex - facts.commitIndex} of its entries ` +
         "were not known to be committed",
-      `the revision went from ${formerRevision} to ${progress.revision}`,
+      `the revision increased from ${formerRevision} to ${progress.revision}`,
     ]);
   } finally {
     await member.close();
@@ -172,7 +172,7 @@ function finish(directory: string, formerId: string | null): Identity {
   const former = formerId === null ? `${directory}/former-cluster-*` : formerDirectory(directory, formerId);
   print([
     `cluster ${identity.clusterId} has one member, ${identity.name} (${identity.memberId})`,
-    `the data from before is in ${former}; delete it when you do not need it any more`,
+    `the old data is in ${former}; delete it when you no longer need it`,
     "next: start this member; then empty the data directories of the other members, add their names and start them",
   ]);
   return identity;
@@ -185,7 +185,7 @@ function requireJump({ revision }: MemberFacts, { revisionJump }: Flags): void {
   }
 }
 
-/** Raises Refused if another member says that it serves the cluster. */
+/** Raises Refused if another member reports that it serves the cluster. */
 async function requireLostQuorum({ cluster, memberId }: MemberFacts, { ignoreReadyMembers }: Flags): Promise<void> {
   const probed = await probeOthers(cluster, memberId);
   for (const { name, endpoint, answer } of probed) {
@@ -195,14 +195,14 @@ async function requireLostQuorum({ cluster, memberId }: MemberFacts, { ignoreRea
   if (ready.length > 0 && !ignoreReadyMembers) {
     throw new Refused(
       "MEMBER_REFUSED",
-      `${ready.map(({ name, endpoint }) => `${name} at ${endpoint}`).join(", ")} answers that it serves the cluster, so ` +
+      `${ready.map(({ name, endpoint }) => `${name} at ${endpoint}`).join(", ")} reports that it serves the cluster, so ` +
         "the quorum is not lost. Start this member. If those addresses belong to another cluster, use --ignore-ready-members",
     );
   }
-  print(["a member that gives no answer may still run: make sure that no other member of this cluster runs anywhere"]);
+  print(["a member that gives no answer may still run: make sure that no other member of this cluster is running"]);
 }
 
-/** Raises Refused if an archive was named and cannot be read. */
+/** Prints whether the archive has more. Raises Refused if the flags name an archive that is not readable. */
 async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
   const archive = await compareArchive(flags, facts.clusterId);
   if (archive === null) {
@@ -212,7 +212,7 @@ async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
   if ("problem" in archive) {
     throw new Refused(
       "MEMBER_REFUSED",
-      `${lines.join(". ")}. Nothing was changed. To recover without a comparison, leave out --backup-store`,
+      `${lines.join(". ")}. Nothing was changed. To recover without a comparison, omit --backup-store`,
     );
   }
   print(lines);
@@ -220,11 +220,11 @@ async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
 
 const ANSWERS = {
   ready: "serves the cluster",
-  "not-ready": "runs, and does not serve the cluster",
+  "not-ready": "runs, but does not serve the cluster",
   "no-answer": "gives no answer",
 } as const;
 
-/** Raises UsageError unless a person has confirmed, by the flag or by typing the id of the cluster. */
+/** Raises UsageError unless a person confirms, by the flag or by typing the id of the cluster. */
 async function confirm({ lastIndex, clusterId }: MemberFacts, { yesLoseWritesAfter }: Flags): Promise<void> {
   if (yesLoseWritesAfter !== undefined) {
     if (yesLoseWritesAfter !== lastIndex) {
@@ -244,7 +244,7 @@ async function confirm({ lastIndex, clusterId }: MemberFacts, { yesLoseWritesAft
   lines.close();
   if (String(typed ?? "").trim() !== clusterId) {
     throw new UsageError(
-      `the id of the cluster, ${clusterId}, was not typed. Nothing was changed. To confirm without a question, use ` +
+      `the id of the cluster, ${clusterId}, was not typed. Nothing was changed. To confirm without a prompt, use ` +
         `--yes-lose-writes-after ${lastIndex}`,
     );
   }

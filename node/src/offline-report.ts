@@ -1,6 +1,6 @@
 /**
- * What `quoin-node recover` found or did, as JSON for programs. In a pod, the file is that of its termination message,
- * which holds 4,096 bytes.
+ * The result of `quoin-node recover`, as JSON for programs. In a pod, the file is its termination message, which has
+ * 4,096 bytes.
  */
 
 import { writeFileSync } from "node:fs";
@@ -8,20 +8,20 @@ import type { ComparedArchive } from "./compared-archive.ts";
 import type { Identity, MemberFacts } from "./storage/index.ts";
 import type { Comparison } from "./survivor-comparison.ts";
 
-/** A message has up to so many characters, so that the report stays small. */
+/** Maximum length of a message in characters, so that the report stays small. */
 const PROBLEM_LENGTH_MAX = 1_000;
 
-/** One of: what directories hold, whose the directory is now, or why nothing was done. */
+/** One of: the content of directories, the new owner of the directory, or why nothing was done. */
 export type RecoveryReport =
   | {
       readonly directories: readonly DirectoryReport[];
-      /** Absent unless an archive was named, and a directory holds the data of a member. */
+      /** Absent unless the flags name an archive, and a directory contains the data of a member. */
       readonly archive?: ComparedArchive;
     }
   | { readonly successor: { readonly clusterId: string; readonly memberId: number; readonly name: string } }
   | { readonly problem: string };
 
-/** What the member of one directory knows, or why its data cannot be used. */
+/** The facts of the member in one directory, or why its data is not usable. */
 type DirectoryReport =
   | { readonly directory: string; readonly member: MemberReport }
   | { readonly directory: string; readonly problem: string; readonly mayPass: boolean };
@@ -31,7 +31,7 @@ interface MemberReport
     MemberFacts,
     "clusterId" | "name" | "memberId" | "lastIndex" | "lastTerm" | "commitIndex" | "writtenAtMs"
   > {
-  /** Ids of voters as of the applied state, and of those before while a change of them is under way. */
+  /** Ids of the voters in the applied state; during a change of them, also those before. */
   readonly voters: readonly number[];
   readonly outgoing: readonly number[];
 }
@@ -60,7 +60,7 @@ export function problemReport(problem: string): RecoveryReport {
   return { problem: problem.slice(0, PROBLEM_LENGTH_MAX) };
 }
 
-/** Raises what the file system raises. Does nothing without a file. */
+/** Does nothing without a file. Raises the errors of the file system. */
 export function writeReport(file: string | undefined, report: RecoveryReport): void {
   if (file !== undefined) {
     writeFileSync(file, `${JSON.stringify(report)}\n`);

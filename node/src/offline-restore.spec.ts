@@ -45,7 +45,7 @@ describe("the restore of a backup into a directory", function () {
   const directories = new TemporaryDirectories();
   let directory: string;
   let store: string;
-  /** What the archive has: a snapshot, and two segments behind it. */
+  /** The content of the archive: a snapshot, and two segments after it. */
   let first: { readonly index: number; readonly revision: number };
   let middle: ChainEnd;
   let last: ChainEnd;
@@ -79,7 +79,9 @@ describe("the restore of a backup into a directory", function () {
     throw failure ?? new Error("it was restored");
   }
 
-  /** It is refused with this code and these words, and leaves a directory that can be restored into. */
+  /**
+   * The restore is refused with this code and these words, and leaves a directory that is still usable for a restore.
+   */
   async function expectRefused(code: string, words: string, flags: SourceFlags = {}, from = store): Promise<void> {
     const failure = await failureOf(flags, from);
     expect(failure.message).to.contain(words);
@@ -131,7 +133,7 @@ describe("the restore of a backup into a directory", function () {
     yield readFileSync(file);
   }
 
-  it("makes the only member of a new cluster, and says what it did", async () => {
+  it("creates the only member of a new cluster, and reports the result", async () => {
     const { clusterId, staged, rebuilt, archiveEnd } = await restore();
     expect(clusterId).to.not.equal(CLUSTER);
     expect([staged.formerClusterId, staged.formerRevision]).to.deep.equal([CLUSTER, last.revision]);
@@ -196,7 +198,7 @@ describe("the restore of a backup into a directory", function () {
     }
   });
 
-  it("is refused for a point before the first snapshot, or behind the end", async () => {
+  it("is refused for a point before the first snapshot, or after the end", async () => {
     const words = `It can be restored to: revision ${first.revision} (index ${first.index})`;
     for (const flags of [
       { toRevision: first.revision - 1 },
@@ -211,7 +213,7 @@ describe("the restore of a backup into a directory", function () {
     expect(() => sourceOf(parseLocation(store), both)).to.throw(UsageError, "exclude each other");
   });
 
-  it("is refused for a point behind the end where only the entries show the end", async () => {
+  it("is refused for a point after the end if only the entries show the end", async () => {
     const segment = fileAt("segments", 1);
     const { header, batches } = await readSegment(chunk(segment));
     const unknown = { ...header, lastRevision: undefined, lastWallMs: undefined, stateDigest: undefined };
@@ -226,7 +228,7 @@ describe("the restore of a backup into a directory", function () {
     expect((await restore({ toTime: last.wallMs ?? 0 })).rebuilt.progress.appliedIndex).to.equal(last.index);
   });
 
-  it("is refused where a byte changed, the end is cut off, or a segment is missing", async () => {
+  it("is refused if a byte changed, the end is cut off, or a segment is missing", async () => {
     const spoilers = new Map<string, readonly [() => void, string, RegExp]>([
       ["a snapshot", [() => flip(fileAt("snapshots", 0)), "damaged", /\.qsnap: /]],
       ["a segment", [() => flip(fileAt("segments", 1)), "damaged", /\.qseg: /]],
@@ -248,11 +250,11 @@ describe("the restore of a backup into a directory", function () {
       expect(failure.message, what).to.match(words);
       expect((failure as BackupError).code, failure.message).to.equal(code);
     }
-    // What lies before it can still be had.
+    // Everything before it can still be restored.
     expect((await restore({ toRevision: first.revision })).rebuilt.progress.revision).to.equal(first.revision);
   });
 
-  it("is refused where segments are swapped, or are another cluster's", async () => {
+  it("is refused if segments are swapped, or belong to another cluster", async () => {
     const [one, other] = [fileAt("segments", 0), fileAt("segments", 1)];
     renameSync(one, `${store}/aside`);
     renameSync(other, one);
@@ -300,7 +302,7 @@ describe("the restore of a backup into a directory", function () {
     );
   });
 
-  it("is refused over data of any kind, which stays, and over a member that runs", async () => {
+  it("is refused over any data, which stays, and over a running member", async () => {
     mkdirSync(directory);
     writeFileSync(join(directory, "a file"), "text");
     expect((await failureOf()).message).to.contain("it is not empty. Name an empty directory");
@@ -318,9 +320,9 @@ describe("the restore of a backup into a directory", function () {
     expect(failure).to.be.instanceOf(StoreError).and.include({ kind: "locked" });
   });
 
-  it("is refused with an id that a cluster had", async () => {
+  it("is refused with an id that a cluster has had", async () => {
     expect((await failureOf({ newClusterId: CLUSTER })).message).to.contain(
-      "is that of the former cluster, or of one before",
+      "belongs to the former cluster, or to one before",
     );
     expect(readdirSync(directory)).to.deep.equal(["successor-lock"]);
   });

@@ -1,6 +1,6 @@
 /**
- * `quoin-node restore`: a cluster comes back from a backup, as a new cluster with one member, whose data directory is made
- * here. It needs no member.
+ * `quoin-node restore`: restores a cluster from a backup, as a new cluster with one member, whose data directory this
+ * command creates. It needs no member.
  */
 
 import { randomUUID } from "node:crypto";
@@ -34,12 +34,12 @@ import {
   withSuccessionLock,
 } from "./storage/index.ts";
 
-/** The first argument of the program, in place of a flag. */
+/** The first argument of the program, instead of a flag. */
 export const RESTORE = "restore";
 
-/** Only the owner may enter: the stores hold signing keys and password hashes. */
+/** Only the owner may enter the directory: the stores contain signing keys and password hashes. */
 const DIRECTORY_MODE = 0o700;
-/** The member says where it is when it starts. */
+/** The member announces its address when it starts. */
 const NO_ADDRESS = { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" };
 
 interface Flags extends SourceFlags {
@@ -51,7 +51,7 @@ interface Flags extends SourceFlags {
   readonly keepSigningKeys: boolean;
 }
 
-/** Runs the command, prints what it does, and returns the exit code. */
+/** Runs the command, prints its progress, and returns the exit code. */
 export async function restoreOffline(args: readonly string[]): Promise<number> {
   try {
     const program = restoreProgram();
@@ -69,21 +69,21 @@ function restoreProgram(): Command {
   const program = new Command(`quoin-node ${RESTORE}`)
     .description(
       "Restores a cluster from a backup, as a new cluster with one member, into an empty data directory. Then start that " +
-        "member, and add others. Run it as the user that the member runs as.",
+        "member, and add others. Run it as the user of the member's process.",
     )
     .argument("<location>", LOCATION_WORDS, parseStore)
     .requiredOption("--data-dir <directory>", "data directory of the member, empty or new")
     .requiredOption("--name <name>", "name of the member", parseName)
-    .option("--cluster-name <name>", "name of the new cluster, as its members are started with it", parseName, "quoin");
+    .option("--cluster-name <name>", "name of the new cluster, as its members get it at the start", parseName, "quoin");
   return addSourceOptions(program)
     .option("--new-cluster-id <uuid>", "id of the new cluster; by default a random one", parseClusterId)
     .option(
       "--revision-jump <count>",
-      "how far revisions and fencing tokens jump ahead; more than was made after the point",
+      "increase of revisions and fencing tokens; must exceed the number of revisions after the point",
       parseRevisionJump,
       REVISION_JUMP_DEFAULT,
     )
-    .option("--keep-signing-keys", "keep the keys that sign tokens, so that logins from before go on", false);
+    .option("--keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid", false);
 }
 
 async function run(location: StoreLocation, flags: Flags): Promise<void> {
@@ -95,7 +95,7 @@ async function run(location: StoreLocation, flags: Flags): Promise<void> {
   const completed = await completeRestoration(directory);
   if (completed !== null) {
     print([
-      `a restore into ${directory} was decided before and cut short; it is completed now, and nothing else was read`,
+      `a restore into ${directory} was decided earlier and interrupted; it is completed now, and the backup was not read again`,
       ...nextSteps(completed.name, completed.clusterId),
     ]);
     return;
@@ -105,15 +105,16 @@ async function run(location: StoreLocation, flags: Flags): Promise<void> {
 }
 
 /**
- * Restores into a directory that belongs to no cluster. Raises Refused if it is another one; a BackupError or a StoreFailure if
- * the backup cannot be used; a StoreError, or what the file system raises. Then the directory is as empty as before.
+ * Restores into a directory that belongs to no cluster. Raises Refused for any other directory; a BackupError or a
+ * StoreFailure if the backup is not usable; a StoreError, or the errors of the file system. After an error the
+ * directory is as empty as before.
  */
 export async function restoreInto(
   directory: string,
   source: RestoreConfiguration,
   { name, clusterName, newClusterId }: Pick<Flags, "name" | "clusterName" | "newClusterId">,
 ): Promise<RestoreReport> {
-  // Before anything is written there; beginning looks again, with the lock.
+  // Before any write there; the restoration checks again, with the lock.
   await requireUnused(directory);
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
   return withSuccessionLock(directory, async () => {

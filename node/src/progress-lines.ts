@@ -1,8 +1,8 @@
-/** How commands show that they are reading a backup: a line on standard error, from time to time. */
+/** Progress of commands that read a backup: one line at a time on standard error. */
 
 import type { RebuildProgress } from "./rebuild/index.ts";
 
-/** How often the progress is printed, in milliseconds. */
+/** Interval of the lines, in milliseconds. */
 const LINE_MS = 1_000;
 
 export function progressLines(): (progress: RebuildProgress) => void {
@@ -15,7 +15,7 @@ export function progressLines(): (progress: RebuildProgress) => void {
   };
 }
 
-/** Which object is being read, for people. */
+/** Describes the object that is being read, for people. */
 export function describeProgress({ object, objects, objectsTotal, rows, entries }: RebuildProgress): string {
   return `reading object ${objects + 1} of ${objectsTotal}, ${rows} rows and ${entries} entries so far: ${object}`;
 }

@@ -22,7 +22,7 @@ describe("Pulse", () => {
     await until(`${count} beats`, () => beats.length >= before + count);
   }
 
-  it("calls back all that have its interval, in their order, until they leave", async () => {
+  it("calls back everything with its interval, in order, until it leaves", async () => {
     const { scheduler } = pulse;
     const callback = (): void => {
       beats.push("joined");
@@ -41,7 +41,7 @@ describe("Pulse", () => {
     expect(beats.slice(0, 2)).to.deep.equal(["own", "own"]);
   });
 
-  it("leaves other intervals to a timer of their own", async () => {
+  it("uses a separate timer for other intervals", async () => {
     const cancel = pulse.scheduler.every(INTERVAL_MS + 1, () => beats.push("other"));
     pulse.stop();
     beats = [];

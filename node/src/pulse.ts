@@ -1,4 +1,4 @@
-/** One timer for all that happens at the same interval: each timer of its own would wake up an idle process. */
+/** One timer for everything at the same interval: each additional timer would wake up an idle process more often. */
 
 import { type Scheduler, systemScheduler } from "./replica/index.ts";
 
@@ -7,7 +7,7 @@ export class Pulse {
   readonly #callbacks = new Set<{ readonly call: () => void }>();
   readonly #timer: NodeJS.Timeout;
 
-  /** Calls back with each beat, before all that joins, and does not keep the process alive for it. */
+  /** Calls `callback` at each beat, before everything that joins. It does not keep the process alive. */
   constructor(intervalMs: number, callback: () => void) {
     this.#intervalMs = intervalMs;
     this.#callbacks.add({ call: callback });
@@ -15,8 +15,8 @@ export class Pulse {
   }
 
   /**
-   * The scheduler of this process, but that callbacks at the interval of the pulse come with its beats. So the first one
-   * comes within one interval, not after one.
+   * The scheduler of this process. Callbacks at the interval of the pulse run at its beats, so the first one comes
+   * within one interval, not after one.
    */
   get scheduler(): Scheduler {
     return {

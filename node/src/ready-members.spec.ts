@@ -18,7 +18,7 @@ describe("asking the other members whether they serve", () => {
     }
   });
 
-  /** host:port of a server that answers /readyz so. */
+  /** host:port of a server that answers /readyz with this status. */
   async function answering(status: number): Promise<string> {
     const server = createServer((request, response) => {
       response.writeHead(request.url === "/readyz" ? status : 404).end();
@@ -38,7 +38,7 @@ describe("asking the other members whether they serve", () => {
     return { members: [own, ...members] } as unknown as Cluster;
   }
 
-  it("tells members that serve, run, or give no answer from each other, and does not ask itself", async () => {
+  it("distinguishes members that serve, that only run, and that give no answer, and does not ask itself", async () => {
     const [ready, waiting, strange, gone] = [
       await answering(200),
       await answering(503),

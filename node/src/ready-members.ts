@@ -1,23 +1,23 @@
 /**
- * Whether a cluster still serves, asked from outside of it: a member that answers `/readyz` with 200 hears a leader, so a
- * majority is there. No answer shows nothing: the network may be the reason.
+ * Checks from outside whether a cluster still serves. A member that answers `/readyz` with 200 hears a leader, so a
+ * majority exists. A missing answer proves nothing: the network may be the reason.
  *
- * Nothing secret is sent, so a certificate need not be known.
+ * The request contains no secret, so the certificate need not be verified.
  */
 
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Cluster } from "./state/index.ts";
 
-/** What became of the question to one member. */
+/** The result of the request to one member. */
 export interface ProbedMember {
   readonly name: string;
-  /** host:port of its HTTP port; "" if it was never known. */
+  /** host:port of its HTTP port; "" if the member never announced it. */
   readonly endpoint: string;
   readonly answer: "ready" | "not-ready" | "no-answer";
 }
 
-/** Each member has this long to answer, in milliseconds. */
+/** Deadline for each member's answer, in milliseconds. */
 const ANSWER_MS = 3_000;
 const READY_STATUS = 200;
 const REQUESTS = [
@@ -25,7 +25,7 @@ const REQUESTS = [
   { scheme: "https", request: requestHttps },
 ] as const;
 
-/** Asks all members but this one. Never rejects. */
+/** Asks all members except this one. Never rejects. */
 export function probeOthers(cluster: Cluster | null, memberId: number): Promise<ProbedMember[]> {
   const others = cluster?.members.filter(({ id }) => id !== memberId) ?? [];
   return Promise.all(
@@ -35,7 +35,7 @@ export function probeOthers(cluster: Cluster | null, memberId: number): Promise<
   );
 }
 
-/** The better of the answers with TLS and without. */
+/** The better of the answers with and without TLS. */
 async function probe(endpoint: string): Promise<ProbedMember["answer"]> {
   if (endpoint === "") {
     return "no-answer";
@@ -63,7 +63,7 @@ function statusOf(origin: string, request: typeof requestHttps): Promise<number 
         .on("error", () => end(null))
         .end();
     } catch {
-      // What is recorded is no address.
+      // The recorded endpoint is not an address.
       end(null);
     }
   });

@@ -10,7 +10,7 @@ function restoreOf(...flags: string[]) {
 }
 
 describe("flags for founding from a backup", () => {
-  it("restore nothing unless a backup is named", () => {
+  it("restore nothing without a backup", () => {
     expect(restoreOf()).to.equal(null);
     for (const flags of [
       ["--restore-cluster-id", CLUSTER],
@@ -26,7 +26,7 @@ describe("flags for founding from a backup", () => {
     }
   });
 
-  it("say which backup, up to where, and how far revisions jump", () => {
+  it("name the backup, the point, and the jump of the revisions", () => {
     expect(restoreOf("--restore-from", "/backups")).to.deep.equal({
       location: { kind: "directory", directory: "/backups" },
       ...{ keyFile: null, clusterId: null, snapshotId: null, point: { kind: "latest" } },
@@ -40,7 +40,7 @@ describe("flags for founding from a backup", () => {
     });
   });
 
-  it("take keys and credentials of the backups that the member makes, if no others are named", () => {
+  it("default to the keys and credentials of the member's own backups", () => {
     const own = ["--backup-store", "s3://own/a", "--backup-key-file", "own", "--backup-credentials-file", "own"];
     const restored = restoreOf("--restore-from", "s3://other/b", ...own);
     expect(restored).to.include({ keyFile: "own" });
@@ -54,7 +54,7 @@ describe("flags for founding from a backup", () => {
     });
   });
 
-  it("come from the environment too, where a flag says nothing else", () => {
+  it("come from the environment too, unless a flag is given", () => {
     const environment = {
       ...{ QUOIN_RESTORE_FROM: "/b", QUOIN_RESTORE_CLUSTER_ID: CLUSTER, QUOIN_RESTORE_SNAPSHOT: "a".repeat(32) },
       ...{ QUOIN_RESTORE_KEY_FILE: "k", QUOIN_RESTORE_TO_REVISION: "7", QUOIN_RESTORE_REVISION_JUMP: "2000000" },
@@ -92,7 +92,7 @@ describe("flags for founding from a backup", () => {
     }
   });
 
-  it("refuse what excludes each other, and values that cannot be", () => {
+  it("refuse contradictory flags, and impossible values", () => {
     const from = ["--restore-from", "/b"];
     const both = ["--restore-to-revision", "5", "--restore-to-time", "2026-01-31T12:00:00Z"];
     expect(() => restoreOf(...from, ...both)).to.throw(UsageError, "exclude each other");

@@ -1,6 +1,6 @@
 /**
- * The flags that name a backup and a point in it: those of the commands `restore` and `backup verify`, and those with which
- * a member founds its cluster from a backup.
+ * The flags that name a backup and a point in it: those of the commands `restore` and `backup verify`, and those of a
+ * member that founds its cluster from a backup.
  */
 
 import { isObjectId, type RestorePoint, type StoreLocation } from "@quoin/backup";
@@ -10,26 +10,26 @@ import { parseCount, parseTime, UsageError } from "./command-line/index.ts";
 import { REVISION_JUMP_DEFAULT, revisionJumpObjection } from "./state/index.ts";
 import { isClusterId } from "./storage/index.ts";
 
-/** Which backup, and up to where. */
+/** A backup, and the point up to which to read it. */
 export interface BackupSource {
   /** A store, or one file with a snapshot. */
   readonly location: StoreLocation;
-  /** Keys that the backup is encrypted with; null = none were given. */
+  /** Keys that encrypt the backup; null = none given. */
   readonly keyFile: string | null;
-  /** Whose backup; null = the only cluster in the store. */
+  /** The cluster of the backup; null = the only cluster in the store. */
   readonly clusterId: string | null;
   /** 32 hexadecimal digits; null = the newest snapshot from which the point can be reached. */
   readonly snapshotId: string | null;
   readonly point: RestorePoint;
 }
 
-/** From what a member founds its cluster. */
+/** The backup from which a member founds its cluster. */
 export interface RestoreConfiguration extends BackupSource {
   readonly revisionJump: number;
   readonly keepsSigningKeys: boolean;
 }
 
-/** Flags of commands, as they were given. */
+/** Flags of commands, as given. */
 export interface SourceFlags {
   readonly clusterId?: string;
   readonly snapshot?: string;
@@ -39,7 +39,7 @@ export interface SourceFlags {
   readonly toTime?: number;
 }
 
-/** Flags of a member, as they were given. */
+/** Flags of a member, as given. */
 export interface RestoreFlags {
   readonly restoreFrom?: StoreLocation;
   readonly restoreClusterId?: string;
@@ -52,18 +52,22 @@ export interface RestoreFlags {
   readonly restoreKeepSigningKeys: boolean;
 }
 
-/** How help describes the argument that names a backup. */
+/** The description of the argument that names a backup. */
 export const LOCATION_WORDS = "directory, s3://bucket/prefix, or a file with one snapshot";
 
 /** Adds the flags of a command that reads a backup. */
 export function addSourceOptions(command: Command): Command {
   return command
-    .option("--cluster-id <uuid>", "whose backup, if the store holds backups of several clusters", parseClusterId)
-    .option("--snapshot <id>", "snapshot to begin with; by default the newest that reaches the point", parseSnapshot)
-    .option("--key-file <file>", "keys that the backup is encrypted with")
-    .option("--credentials-file <file>", "credentials for s3:// in the form of AWS")
+    .option(
+      "--cluster-id <uuid>",
+      "cluster of the backup, if the store contains backups of several clusters",
+      parseClusterId,
+    )
+    .option("--snapshot <id>", "snapshot to start from; by default the newest that reaches the point", parseSnapshot)
+    .option("--key-file <file>", "keys that encrypt the backup")
+    .option("--credentials-file <file>", "credentials for s3://, in the AWS format")
     .option("--to-revision <revision>", "up to this revision of the cluster", parseCount)
-    .option("--to-time <time>", "up to this time in the form of RFC 3339, such as 2026-01-31T12:00:00Z", parseTime);
+    .option("--to-time <time>", "up to this RFC 3339 time, such as 2026-01-31T12:00:00Z", parseTime);
 }
 
 /** Raises UsageError. */
@@ -87,31 +91,34 @@ export function addRestoreOptions(program: Command): Command {
     .addOption(
       new Option(
         "--restore-from <location>",
-        `if this member founds its cluster, found it from this backup: ${LOCATION_WORDS}; with data it is ignored`,
+        `found the cluster from this backup: ${LOCATION_WORDS}; ignored by a member with data`,
       )
         .env("QUOIN_RESTORE_FROM")
         .argParser(parseStore),
     )
     .addOption(
-      new Option("--restore-cluster-id <uuid>", "whose backup, if the store holds backups of several clusters")
+      new Option(
+        "--restore-cluster-id <uuid>",
+        "cluster of the backup, if the store contains backups of several clusters",
+      )
         .env("QUOIN_RESTORE_CLUSTER_ID")
         .argParser(parseClusterId),
     )
     .addOption(
-      new Option("--restore-snapshot <id>", "snapshot to begin with; by default the newest that reaches the point")
+      new Option("--restore-snapshot <id>", "snapshot to start from; by default the newest that reaches the point")
         .env("QUOIN_RESTORE_SNAPSHOT")
         .argParser(parseSnapshot),
     )
     .addOption(
       new Option(
         "--restore-key-file <file>",
-        "keys that the backup is encrypted with; without it, those of --backup-key-file",
+        "keys that encrypt the backup; by default those of --backup-key-file",
       ).env("QUOIN_RESTORE_KEY_FILE"),
     )
     .addOption(
       new Option(
         "--restore-credentials-file <file>",
-        "credentials for s3:// in the form of AWS; without it, those of --backup-credentials-file",
+        "credentials for s3://, in the AWS format; by default those of --backup-credentials-file",
       ).env("QUOIN_RESTORE_CREDENTIALS_FILE"),
     )
     .addOption(
@@ -120,26 +127,26 @@ export function addRestoreOptions(program: Command): Command {
         .argParser(parseCount),
     )
     .addOption(
-      new Option("--restore-to-time <time>", "up to this time in the form of RFC 3339, such as 2026-01-31T12:00:00Z")
+      new Option("--restore-to-time <time>", "up to this RFC 3339 time, such as 2026-01-31T12:00:00Z")
         .env("QUOIN_RESTORE_TO_TIME")
         .argParser(parseTime),
     )
     .addOption(
       new Option(
         "--restore-revision-jump <count>",
-        `how far revisions and fencing tokens jump ahead; more than was made after the point (default: ${REVISION_JUMP_DEFAULT})`,
+        `increase of revisions and fencing tokens; must exceed those made after the point (default: ${REVISION_JUMP_DEFAULT})`,
       )
         .env("QUOIN_RESTORE_REVISION_JUMP")
         .argParser(parseRevisionJump),
     )
     .addOption(
-      new Option("--restore-keep-signing-keys", "keep the keys that sign tokens, so that logins from before go on")
+      new Option("--restore-keep-signing-keys", "keep the keys that sign tokens, so that existing logins stay valid")
         .env("QUOIN_RESTORE_KEEP_SIGNING_KEYS")
         .default(false),
     );
 }
 
-/** Raises UsageError. Null unless a backup is named. */
+/** Returns null without a backup. Raises UsageError. */
 export function restoreConfigurationOf(
   flags: RestoreFlags & Pick<BackupFlags, "backupKeyFile" | "backupCredentialsFile">,
 ): RestoreConfiguration | null {
@@ -198,7 +205,7 @@ export function parseClusterId(text: string): string {
   return text;
 }
 
-/** For commander: raises InvalidArgumentError unless revisions can jump so far. */
+/** For commander: raises InvalidArgumentError unless revisions can increase by this much. */
 export function parseRevisionJump(text: string): number {
   const jump = parseCount(text);
   const objection = revisionJumpObjection(0, jump);

@@ -24,7 +24,7 @@ describe("a running member that is compared", () => {
     }
   });
 
-  it("tells where its log ends", () => {
+  it("reports where its log ends", () => {
     const { facts, problem } = comparedRunning(member("22", { commitIndex: 80n, appliedIndex: 70n }));
     expect([facts?.memberId, facts?.lastTerm, facts?.lastIndex, facts?.commitIndex, facts?.appliedIndex]).to.deep.equal(
       [...[22, 4, 90, 80, 70]],
@@ -32,10 +32,10 @@ describe("a running member that is compared", () => {
     expect([facts?.writtenAtMs, problem]).to.deep.equal([null, null]);
   });
 
-  it("cannot be recovered from when its data is not whole, or its release is too old to say its last term", () => {
+  it("is not usable for a recovery if its data is damaged, or its release is too old to report its last term", () => {
     const damaged = comparedRunning(member("22", { state: MemberState.MEMBER_DAMAGED, alarms: ["it heals"] }));
     expect(damaged.problem).to.equal("127.0.0.1:22: the member is MEMBER_DAMAGED: it heals");
-    expect(comparedRunning(member("22", { lastTerm: 0n })).problem).to.include("Stop it, and name its data directory");
+    expect(comparedRunning(member("22", { lastTerm: 0n })).problem).to.include("Stop it, and use its data directory");
   });
 
   it("shows a quorum that is not lost: by its leader, or by a majority of the voters", () => {
@@ -47,8 +47,8 @@ describe("a running member that is compared", () => {
     expect(livingQuorum([])).to.equal(null);
   });
 
-  it("says why it gives no answer", async () => {
-    // Port 1 of this machine belongs to nobody.
+  it("gives the reason if there is no answer", async () => {
+    // Nothing listens on port 1 of this machine.
     const answer = await askMember("127.0.0.1:1", { token: "t", ca: null });
     expect(answer)
       .to.be.a("string")

@@ -1,6 +1,6 @@
 /**
- * What a running member says of itself, asked at its port for administration: whether it has a leader, and where its log ends. It
- * needs no quorum.
+ * The status of a running member, requested at its admin port: whether it has a leader, and where its log ends. The
+ * request needs no quorum.
  */
 
 import { readFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { enumName, type GetStatusResponse, MemberState, type MemberStatus, servi
 import { UsageError } from "./command-line/index.ts";
 import type { ComparedMember } from "./member-facts-text.ts";
 
-/** How a member is reached. */
+/** How to reach a member. */
 export interface RunningMemberAccess {
   /** File with an admin token on its first line. */
   readonly adminTokenFile: string;
-  /** File with the authorities that signed its certificate; undefined = it speaks no TLS there. */
+  /** File with the authorities that signed its certificate; undefined = its admin port uses no TLS. */
   readonly caFile?: string | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface RunningMemberAccess {
 export interface RunningMember {
   readonly address: string;
   readonly status: MemberStatus;
-  /** The members as it has applied them, and the log index of that membership. */
+  /** The members that it has applied, and the log index of that membership. */
   readonly known: GetStatusResponse["known"];
 }
 
-/** Each member has this long to answer, in milliseconds. */
+/** Deadline for each member's answer, in milliseconds. */
 const ANSWER_MS = 5_000;
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):(\d{1,5})$/;
 const PORT_MAX = 65_535;
@@ -36,7 +36,7 @@ export function isAddress(text: string): boolean {
   return port >= 1 && port <= PORT_MAX;
 }
 
-/** Asks one member. Never rejects: a text says why there is no answer. */
+/** Asks one member. Never rejects: the returned text says why there is no answer. */
 export function askMember(
   address: string,
   security: { readonly token: string; readonly ca: Buffer | null },
@@ -54,7 +54,7 @@ export function askMember(
       resolve(
         error === null && status !== undefined
           ? { address, status, known: response?.known }
-          : `${address}: ${error?.details ?? "it does not say how it is"}`,
+          : `${address}: ${error?.details ?? "it does not report its status"}`,
       );
     };
     client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, metadata, { deadline }, onAnswer);
@@ -69,7 +69,7 @@ export function readAccess({ adminTokenFile, caFile }: RunningMemberAccess): { t
     .map((line) => line.trim())
     .find((line) => line !== "");
   if (token === undefined) {
-    throw new UsageError(`--admin-token-file: there is no token in ${adminTokenFile}`);
+    throw new UsageError(`--admin-token-file: no token is in ${adminTokenFile}`);
   }
   return { token, ca: caFile === undefined ? null : read("--ca-file", caFile) };
 }
@@ -82,7 +82,7 @@ function read(flag: string, file: string): Buffer {
   }
 }
 
-/** The member beside others; one that is not what it should be cannot be recovered from. */
+/** The member for a comparison. A member with a wrong state is not usable for a recovery. */
 export function comparedRunning({ address, status }: RunningMember): ComparedMember {
   const { id, name, clusterId, lastIndex, lastTerm, commitIndex, appliedIndex } = status;
   if (status.state !== MemberState.RUNNING) {
@@ -90,7 +90,7 @@ export function comparedRunning({ address, status }: RunningMember): ComparedMem
     return { place: address, facts: null, problem: `${address}: the member is ${state}` };
   }
   if (lastTerm === 0n && lastIndex > 0n) {
-    const problem = `${address}: its release does not tell the term of its last entry. Stop it, and name its data directory`;
+    const problem = `${address}: its release does not report the term of its last entry. Stop it, and use its data directory`;
     return { place: address, facts: null, problem };
   }
   return {
@@ -103,7 +103,7 @@ export function comparedRunning({ address, status }: RunningMember): ComparedMem
   };
 }
 
-/** Why the quorum is not lost, as far as these members show it; null if they do not. */
+/** Why the quorum is not lost, as far as these members show; null if they do not show it. */
 export function livingQuorum(members: readonly RunningMember[]): string | null {
   const led = members.filter(({ status }) => status.state === MemberState.RUNNING && status.leaderId !== "");
   const [first] = led;
@@ -121,8 +121,8 @@ export function livingQuorum(members: readonly RunningMember[]): string | null {
   });
   if (voters.length > 0 && running.length * 2 > voters.length) {
     return (
-      `the quorum is not lost: ${running.length} of ${voters.length} voters run, and elect a leader as soon as they reach each ` +
-      "other. Look for what keeps them from it: their ports for members, network policies, certificates"
+      `the quorum is not lost: ${running.length} of ${voters.length} voters run, and elect a leader as soon as they can ` +
+      "connect to each other. Check what prevents that: their peer ports, network policies, certificates"
     );
   }
   return null;

@@ -5,7 +5,7 @@ const PROGRAM = `import { endAtOnce } from ${JSON.stringify(new URL("./sudden-en
 console.log(process.pid);
 endAtOnce();`;
 const NODE = [process.execPath, "--input-type=module", "--eval", PROGRAM];
-/** A new process namespace, of whose processes Node is the first, as in a container. */
+/** A new process namespace, in which Node is the first process, as in a container. */
 const FIRST_PROCESS = ["unshare", "--map-root-user", "--pid", "--fork", "--kill-child"];
 const LIMIT_MS = 30_000;
 
@@ -23,13 +23,13 @@ describe("endAtOnce", function () {
 
   it("ends the first process of a container too, which its own SIGKILL does not reach", function () {
     if (run([...FIRST_PROCESS, "true"]).status !== 0) {
-      console.log("      skipped: there can be no process namespace here");
+      console.log("      skipped: process namespaces are not available here");
       this.skip();
     }
     const { status, signal, stdout, error } = run([...FIRST_PROCESS, ...NODE]);
     expect(error).to.equal(undefined);
     expect(stdout).to.equal("1\n");
-    // The shell's way to tell of a signal is the command's too; which one ends an abort is the C library's choice.
+    // The command reports a signal in the shell's way; the C library chooses which signal ends an abort.
     expect(signal ?? status).to.be.oneOf(["SIGSEGV", "SIGABRT", "SIGILL", 128 + 11, 128 + 6, 128 + 4]);
   });
 });

@@ -1,8 +1,8 @@
 /** The end of a process that cannot end in order. */
 
 /**
- * Ends this process at once, whatever its threads wait for, as by SIGKILL. The first process of a container is one that
- * its own SIGKILL does not reach: the kernel keeps it from processes inside. That one aborts.
+ * Ends this process at once, like SIGKILL, even if its threads are stuck. The first process of a container cannot kill
+ * itself with SIGKILL, because the kernel protects it from signals of its own container. That process aborts instead.
  */
 export function endAtOnce(): never {
   process.kill(process.pid, "SIGKILL");

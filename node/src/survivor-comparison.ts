@@ -1,6 +1,6 @@
 /**
- * `quoin-node recover --compare`: which member of a cluster that has lost its quorum to recover from. Members are data directories
- * of stopped ones, or addresses of running ones.
+ * `quoin-node recover --compare`: reports which member to recover a cluster from that has lost its quorum. A member is
+ * the data directory of a stopped one, or the address of a running one.
  */
 
 import { existsSync } from "node:fs";
@@ -22,36 +22,37 @@ import {
   type RunningMember,
   readAccess,
 } from "./running-member.ts";
-import { type MemberFacts, Refused, StoppedMember, StoreError, UnknownVersion } from "./storage/index.ts";
+import { UnknownVersion } from "./state/index.ts";
+import { type MemberFacts, Refused, StoppedMember, StoreError } from "./storage/index.ts";
 
 export interface ComparisonOptions {
-  /** How running members are asked; undefined = none may be named. */
+  /** File with the admin token for running members; undefined = no address is allowed. */
   readonly adminTokenFile: string | undefined;
   readonly caFile: string | undefined;
   readonly archive: ArchiveFlags;
   readonly print: (lines: readonly string[]) => void;
 }
 
-/** What a data directory holds, or why it cannot be used. */
+/** The content of a data directory, or why it is not usable. */
 export type ComparedDirectory =
   | { readonly place: string; readonly facts: MemberFacts; readonly problem: null }
   | {
       readonly place: string;
       readonly facts: null;
       readonly problem: string;
-      /** Whether it may hold a member's data that another try or another release can read. */
+      /** Whether it may contain a member's data that a retry or another release can read. */
       readonly mayPass: boolean;
     };
 
 export interface Comparison {
   readonly directories: readonly ComparedDirectory[];
-  /** Null if no archive was named, or if no member says which cluster it would be of. */
+  /** Null if the flags name no archive, or if no member reports its cluster. */
   readonly archive: ComparedArchive | null;
 }
 
 /**
- * Prints the comparison and the choice, and returns what the directories and the archive hold. Raises UsageError if members are of different clusters or cannot be asked, and Refused if
- * they show that the quorum is not lost.
+ * Prints the comparison and the choice, and returns the content of the directories and of the archive. Raises UsageError
+ * if members belong to different clusters or cannot be asked. Raises Refused if they show that the quorum is not lost.
  */
 export async function compareMembers(places: readonly string[], options: ComparisonOptions): Promise<Comparison> {
   const [directories, addresses] = [places.filter((place) => !isOfRunning(place)), places.filter(isOfRunning)];
@@ -86,7 +87,7 @@ export async function compareMembers(places: readonly string[], options: Compari
   return { directories: stopped, archive };
 }
 
-/** What exists on this machine is a directory, whatever its name looks like. */
+/** An existing path on this machine is a directory, even if its name looks like an address. */
 function isOfRunning(place: string): boolean {
   return isAddress(place) && !existsSync(place);
 }
@@ -99,9 +100,7 @@ function askAll(
     return Promise.resolve([]);
   }
   if (adminTokenFile === undefined) {
-    throw new UsageError(
-      `${addresses[0]} is asked at its port for administration: name the file with an admin token by --admin-token-file`,
-    );
+    throw new UsageError(`${addresses[0]} is an admin port: name the file with an admin token by --admin-token-file`);
   }
   const security = readAccess({ adminTokenFile, caFile });
   return Promise.all(addresses.map((address) => askMember(address, security)));

@@ -76,6 +76,7 @@ describe("definition of CoordinationCluster", () => {
   it("admits the examples in the documents, and describes each field", () => {
     const documents = new URL("../../docs/", import.meta.url);
     const shown = readdirSync(documents)
+      .filter((name) => name.endsWith(".md"))
       .flatMap((name) => [...readFileSync(new URL(name, documents), "utf8").matchAll(/^```yaml\n([\s\S]*?)^```/gm)])
       .map(([, text = ""]) => parse(text) as { kind?: string; metadata: { name: string }; spec: object })
       .filter(({ kind }) => kind === "CoordinationCluster");

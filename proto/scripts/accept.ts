@@ -1,6 +1,6 @@
 /**
- * Makes the protobuf definitions, as they are, the contract that later changes are compared with, and says what that
- * breaks for clients of the one before. Exits with 1 if the definitions do not compile.
+ * Makes the present protobuf definitions the accepted contract, which later changes are compared with. Prints what
+ * breaks clients of the previous contract. Exits with 1 if the definitions do not compile.
  */
 
 import { existsSync } from "node:fs";

@@ -39,7 +39,7 @@ describe("contract", function () {
     await writeFile(target, before.replace(from, to));
   }
 
-  /** Runs one of the scripts as a person does, from another folder. */
+  /** Runs one of the scripts as a developer does, from another folder. */
   async function runScript(script: string, ...parameters: string[]): Promise<{ code: number | null; output: string }> {
     const file = path.join(contractDirectory, "scripts", script);
     const child = spawn(process.execPath, [file, ...parameters], { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
@@ -57,7 +57,7 @@ describe("contract", function () {
     return { code, output };
   }
 
-  it("is in order as it is checked in, wherever the check is run from", async () => {
+  it("is in order as it is checked in, from whatever folder the check runs", async () => {
     const { code, output } = await runScript("generate.ts", "--check");
     expect(output).to.equal("The protobuf definitions and the generated files are in order.\n");
     expect(code).to.equal(0);
@@ -83,7 +83,7 @@ describe("contract", function () {
       /Field "4" with name "waiters" on message "DescribeLockResponse" changed type/,
     ],
     [
-      "the loss of `optional`, which tells empty from absent",
+      "the loss of `optional`, which distinguishes empty from absent",
       "coordination/v1/key_value.proto",
       "optional bytes expected_value = 3;",
       "bytes expected_value = 3;",
@@ -105,7 +105,7 @@ describe("contract", function () {
     ],
   ];
   for (const [title, file, from, to, expected] of breakingChanges) {
-    it(`tells ${title} as a break of clients`, async () => {
+    it(`reports ${title} as a break of clients`, async () => {
       await edit(file, from, to);
       const breaking = await compareWithBaseline(directory);
       expect(breaking.succeeded).to.equal(false);
@@ -128,7 +128,7 @@ describe("contract", function () {
     expect(others).to.deep.equal([]);
   });
 
-  it("lets a new field pass once the files are generated again, and accepting it makes it part of the contract", async () => {
+  it("lets a new field pass once the files are generated again; accept makes it part of the contract", async () => {
     const field = "  // A field that is new.\n  string note = 9;\n";
     await edit("coordination/v1/cluster.proto", "  bool leader = 6;\n", `  bool leader = 6;\n${field}`);
     const changed = await writeDerivedFiles(directory);

@@ -1,10 +1,10 @@
 /**
- * Everything that is derived from the protobuf definitions, and the checks of the definitions themselves.
+ * Generates the files that derive from the protobuf definitions, and checks the definitions themselves.
  *
- * Derived are the files of `generated/`: the TypeScript of each definition, the descriptor set for server reflection, and
- * the table of fields for the strict check of incoming bytes. They are made by tools that npm has installed, without any
- * download, and are the same on every machine. `baseline.binpb` is not derived: it is the contract that clients rely on,
- * and only proto:accept moves it.
+ * The derived files are in `generated/`: the TypeScript of each definition, the descriptor set for server reflection,
+ * and the table of fields for the strict check of incoming bytes. Tools that npm has installed generate them, without
+ * any download, and the same on every machine. `baseline.binpb` is not a derived file: it is the contract that clients
+ * rely on, and only proto:accept changes it.
  *
  * Every function takes the folder of the contract, so that tests can work on a copy of it.
  */
@@ -29,23 +29,26 @@ export const contractDirectory = fileURLToPath(new URL("..", import.meta.url));
 /** The contract that clients rely on, as a buf image. */
 export const baselineName = "baseline.binpb";
 
-/** Programs that npm has installed: buf, the plugin that it starts by name, and the node that runs both. */
+/** Programs that npm has installed: buf, the plugin that buf starts by name, and the node that runs both. */
 const programDirectory = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
-/** The definitions cannot be compiled, or hold what the contract does not allow; the message says what and where. */
+/**
+ * The definitions do not compile, or contain something that the contract does not allow. The message says what and
+ * where.
+ */
 export class DefinitionError extends Error {
   override readonly name = "DefinitionError";
 }
 
-/** What a run of buf came to. */
+/** The result of a run of buf. */
 export interface BufResult {
   readonly succeeded: boolean;
-  /** What it printed, standard output first. */
+  /** The text that it printed: standard output, then standard error. */
   readonly output: string;
 }
 
 /**
- * Runs buf in a folder. Its cache is thrown away afterwards: there is nothing to cache, and a home folder may be read-only.
+ * Runs buf in a folder, with a temporary cache: there is nothing to cache, and the home folder may be read-only.
  *
  * @throws Error when buf cannot be started.
  */
@@ -73,7 +76,7 @@ export async function runBuf(directory: string, ...parameters: readonly string[]
 }
 
 /**
- * Makes every derived file anew.
+ * Generates every derived file again.
  *
  * @returns the content of the files by their path within `generated/`.
  * @throws DefinitionError
@@ -101,14 +104,14 @@ async function readDerivedFiles(directory: string): Promise<Map<string, Buffer>>
   return readTree(path.join(directory, "generated"));
 }
 
-/** One derived file that is not what the definitions say. */
+/** One derived file that does not match the definitions. */
 export interface StaleFile {
   /** Path within the folder of the contract. */
   readonly path: string;
   readonly reason: "missing" | "outdated" | "superfluous";
 }
 
-/** Compares derived files with those checked in, ordered by path. */
+/** Compares derived files with the files that are checked in; returns the differences, ordered by path. */
 function compareFiles(derived: ReadonlyMap<string, Buffer>, present: ReadonlyMap<string, Buffer>): StaleFile[] {
   const stale: StaleFile[] = [];
   for (const [name, content] of derived) {
@@ -123,7 +126,7 @@ function compareFiles(derived: ReadonlyMap<string, Buffer>, present: ReadonlyMap
 }
 
 /**
- * Writes the derived files that differ and removes those that no definition stands behind; returns what it changed.
+ * Writes the derived files that differ, and removes files that no definition derives. Returns what it changed.
  *
  * @throws DefinitionError
  */
@@ -143,14 +146,14 @@ export async function writeDerivedFiles(directory: string): Promise<StaleFile[]>
   return stale;
 }
 
-/** One thing that is wrong with the contract, and what to do about it. */
+/** One problem of the contract, and its remedy. */
 export interface ContractProblem {
   readonly title: string;
   readonly details: string;
   readonly remedy: string;
 }
 
-/** Checks definitions and derived files; an empty list means that all is well. Writes nothing. */
+/** Checks definitions and derived files. Returns an empty list if there is no problem. Writes nothing. */
 export async function checkContract(directory: string): Promise<ContractProblem[]> {
   const build = await runBuf(directory, "build");
   if (!build.succeeded) {
@@ -188,7 +191,7 @@ export async function compareWithBaseline(directory: string): Promise<BufResult>
 }
 
 /**
- * Makes the definitions the accepted contract; returns whether that changed it.
+ * Makes the definitions the accepted contract. Returns whether that changed the contract.
  *
  * @throws DefinitionError
  */
@@ -231,7 +234,7 @@ async function readTree(root: string): Promise<Map<string, Buffer>> {
   return files;
 }
 
-/** What the strict check of incoming bytes needs to know of a field's type. */
+/** The field types that the strict check of incoming bytes knows. */
 const checkedTypes: ReadonlyMap<FieldType, string> = new Map([
   [FieldType.STRING, "string"],
   [FieldType.BYTES, "bytes"],
@@ -241,7 +244,7 @@ const checkedTypes: ReadonlyMap<FieldType, string> = new Map([
   [FieldType.ENUM, "enum"],
 ]);
 
-/** Makes the table of the fields of all messages, map entries included, from a descriptor set. */
+/** Makes the table of the fields of all messages, including map entries, from a descriptor set. */
 function fieldTable(descriptors: Uint8Array): string {
   const lines: string[] = [];
   const addMessage = (message: DescriptorProto, scope: string): void => {
@@ -269,7 +272,7 @@ function fieldTable(descriptors: Uint8Array): string {
 function fieldType(field: FieldDescriptorProto, typeName: string): string {
   if (field.type === FieldType.MESSAGE) return field.typeName.replace(/^\./, "");
   const name = checkedTypes.get(field.type);
-  // Repeated numbers are packed into one field of bytes, inside of which the check does not look.
+  // Repeated numbers are packed into one field of bytes, and the check does not look inside it.
   const packed = field.label === FieldLabel.REPEATED && name !== "string" && name !== "bytes";
   if (name === undefined || packed) {
     throw new DefinitionError(

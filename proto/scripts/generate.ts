@@ -1,6 +1,7 @@
 /**
- * Brings the generated files up to date with the protobuf definitions, or, with --check, says whether they are, and
- * whether the definitions obey buf.yaml and break no client of the accepted contract. Exits with 1 if not, 2 on wrong use.
+ * Updates the generated files from the protobuf definitions. With --check it only checks that the files are up to date,
+ * that the definitions follow buf.yaml, and that they break no client of the accepted contract. Exits with 1 if a check
+ * fails, and with 2 on wrong usage.
  */
 
 import { checkContract, contractDirectory, DefinitionError, writeDerivedFiles } from "./contract.ts";

@@ -1,21 +1,21 @@
-/** Files of the repository that follow from others: brought up to date, or only compared. */
+/** Generated files of the repository: updates them, or only compares them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
-/** What a script generates, and its words about it. */
+/** The files that a script generates, and its message about outdated ones. */
 export interface Generation {
   /** Path of the script from the root of the repository. */
   readonly script: string;
-  /** What each file is to hold, by its path from the root of the repository. */
+  /** The expected content of each file, by its path from the root of the repository. */
   readonly files: () => ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>;
-  /** What is said of a file that holds something else, behind its name. */
+  /** The message about a file with other content, after its name. */
   readonly complaint: string;
 }
 
 /**
- * Does what the parameters of this process ask for: writes the files that are not current, or, with --check, names them
+ * Does what the arguments of this process request: writes the files that are not current or, with --check, names them
  * and sets the exit code to 1. Sets it to 2 on wrong use.
  */
 export async function generate({ script, files, complaint }: Generation): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Programs in Go that checks and tests need. Each is built by the Go of this machine, from a module in this repository whose
- * go.sum pins the sources of every dependency, into a cache below node_modules: once for each content of the module.
+ * Programs in Go for checks and tests. The Go of this machine builds each of them from a module in this repository,
+ * into a cache below node_modules: once for each content of the module. Its go.sum pins the sources of every
+ * dependency.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
@@ -18,7 +19,7 @@ export class GoMissing extends Error {}
 
 /**
  * @param name the file name of the program, for readers of the cache
- * @param module the folder with go.mod, go.sum and, for a program of ours, its sources
+ * @param module the folder with go.mod, go.sum and, for our own programs, the sources
  * @param program the package to build: "." or one that go.mod names
  * @returns the path of the program. Raises GoMissing, or the error of the compiler with its output.
  */
@@ -30,7 +31,7 @@ export async function buildGoTool(name: string, module: string, program: string)
   const built = path.join(CACHE, `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
   if (!existsSync(built)) {
     mkdirSync(CACHE, { recursive: true });
-    // Go writes to another name, and the rename completes it: a file with the final name is always whole.
+    // Go writes to another name, and a rename completes it: a file with the final name is always complete.
     const draft = `${built}.${randomUUID()}`;
     try {
       const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w", "-o", draft];

@@ -1,35 +1,36 @@
 /**
- * Finds exports that nobody imports, by reading import and export statements as text. The formatter guarantees the form
- * that this relies on: statements at the top level begin at the start of a line.
+ * Finds exports that no file imports, by reading import and export statements as text. The formatter guarantees the
+ * form that this relies on: statements at the top level start at the beginning of a line.
  *
- * An export counts as used if any file of the repository imports it, itself or through any number of doors, also a spec.
- * A type counts as used as soon as a door exports it, or its own file mentions it again: callers rely on it without
- * naming it. What a package publishes is used by definition. It does not follow names that are destructured from a dynamic import: such a module is used whole.
+ * An export counts as used if any file of the repository imports it, directly or through any number of index files;
+ * specs count too. A type counts as used if an index file exports it, or if its own file mentions it again, because
+ * callers can use it without its name. Everything that a package publishes counts as used. The rule does not follow
+ * names that are destructured from a dynamic import: it counts such a module as used completely.
  */
 import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
-/** The folders whose exports are checked; other code only counts as a user. */
+/** The folders whose exports are checked; other code counts only as a user. */
 const CHECKED = ["backup/src/", "node/src/", "client/src/", "operator/src/"];
 
 type Kind = "value" | "type";
 
-/** A name that a module passes on from another module. */
+/** A name that a module re-exports from another module. */
 interface Reexport {
   readonly from: string;
   readonly name: string;
 }
 
-/** What a module exports and imports. Modules are named by their paths. */
+/** The exports and imports of a module. Paths name modules. */
 interface Module {
   readonly declared: ReadonlyMap<string, Kind>;
   readonly reexported: ReadonlyMap<string, Reexport>;
-  /** Modules of which all names are passed on. */
+  /** Modules whose names are all re-exported. */
   readonly stars: readonly string[];
   readonly imports: readonly Reexport[];
 }
 
-/** Stands for all names of a module. */
+/** Means all names of a module. */
 const EVERYTHING = "*";
 
 /** @returns each export of the checked folders that nothing uses */
@@ -50,12 +51,12 @@ export function checkExports(files: readonly SourceFile[]): Finding[] {
     }
     for (const [name, kind] of module.declared) {
       if (!used.has(keyOf(file.path, name)) && !(kind === "type" && isMentionedAgain(file, name))) {
-        findings.push({ path: file.path, message: `nobody imports ${name}` });
+        findings.push({ path: file.path, message: `no file imports ${name}` });
       }
     }
     for (const [name, source] of module.reexported) {
       if (!used.has(keyOf(file.path, name)) && kindOf(modules, source) !== "type") {
-        findings.push({ path: file.path, message: `nobody imports ${name}` });
+        findings.push({ path: file.path, message: `no file imports ${name}` });
       }
     }
   }
@@ -72,7 +73,7 @@ function keyOf(module: string, name: string): string {
   return `${module} ${name}`;
 }
 
-/** @returns the doors of the packages of the repository, by the names under which they are imported */
+/** @returns the index files of the repository's packages, by the names under which other code imports them */
 function findPublished(files: readonly SourceFile[]): Map<string, string> {
   const doors = new Map<string, string>();
   for (const file of files) {
@@ -136,7 +137,7 @@ function text(group: string | undefined): string {
   return group ?? "";
 }
 
-/** @returns the names of a list such as `a, type b, c as d`; `local` is the name in the module that is named */
+/** @returns the names of a list such as `a, type b, c as d`; `local` is the name in the imported module */
 function parseNames(list: string): { local: string; exported: string }[] {
   return list
     .split(",")
@@ -188,7 +189,7 @@ function findUsed(modules: ReadonlyMap<string, Module>, doors: readonly string[]
   return used;
 }
 
-/** @returns what a name stands for, followed through doors; undefined if that cannot be seen */
+/** @returns the kind of a name, followed through index files; undefined if it is unknown */
 function kindOf(modules: ReadonlyMap<string, Module>, { from, name }: Reexport): Kind | undefined {
   const visited = new Set<string>();
   let [modulePath, sought] = [from, name];

@@ -1,16 +1,16 @@
 /**
- * Tidiness rules that neither the compiler nor the linter knows: what the repository as a whole must look like.
- * Each rule is a function from the files to what is wrong with them.
+ * Tidiness rules that neither the compiler nor the linter has, about the repository as a whole. Each rule is a function
+ * from the files to its findings.
  */
 import { checkExports } from "./dead-exports.ts";
 import { checkLockfile } from "./lockfile.ts";
-import { checkPitfalls } from "./pitfalls.ts";
 import { checkRooms } from "./rooms.ts";
+import { checkRuleNumbers } from "./rule-numbers.ts";
 import { type Finding, readSourceTree } from "./source-tree.ts";
 import { checkTexts } from "./texts.ts";
 
-/** @returns everything untidy below the root of the repository */
+/** @returns all findings below the root of the repository */
 export function findUntidiness(root: string): Finding[] {
   const files = readSourceTree(root);
-  return [checkTexts, checkLockfile, checkRooms, checkExports, checkPitfalls].flatMap((check) => check(files));
+  return [checkTexts, checkLockfile, checkRooms, checkExports, checkRuleNumbers].flatMap((check) => check(files));
 }

@@ -1,6 +1,6 @@
 /**
- * Rules about package-lock.json, which must work anywhere: it names no registry, and holds the packages of every
- * platform, also of those that the machine that wrote it cannot run.
+ * Rules about package-lock.json, which must work everywhere: it names no registry, and contains the packages of every
+ * platform, including platforms other than the machine that wrote it.
  */
 import type { Finding, SourceFile } from "./source-tree.ts";
 
@@ -10,7 +10,7 @@ interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** @returns what would keep `npm ci` from working elsewhere; also if there is no lockfile */
+/** @returns everything that would make `npm ci` fail elsewhere; also if there is no lockfile */
 export function checkLockfile(files: readonly SourceFile[]): Finding[] {
   const path = "package-lock.json";
   const file = files.find((candidate) => candidate.path === path);
@@ -32,7 +32,7 @@ export function checkLockfile(files: readonly SourceFile[]): Finding[] {
   return findings;
 }
 
-/** A dependency is found in the node_modules of the package that wants it, or in that of a folder above. */
+/** A dependency is in the node_modules of the package that needs it, or in that of a parent folder. */
 function isLocked(packages: ReadonlyMap<string, LockedPackage>, dependent: string, dependency: string): boolean {
   const steps = dependent.split("/");
   for (let length = steps.length; length >= 0; length -= 1) {

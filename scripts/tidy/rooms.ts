@@ -1,11 +1,14 @@
-/** A folder of the source of a member, of backups or of the operator is a room with one door: the others import its index.ts, so there must be one. */
+/**
+ * Each source folder of a member, of backups or of the operator has an index.ts, because other folders may import only
+ * that file.
+ */
 import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
-/** In each of them main.ts stands alone: the house itself has no door to the inside. */
+/** In each of them main.ts is the entry point, so the folder itself needs no index.ts. */
 const HOUSES = ["backup/src", "node/src", "operator/src"];
 
-/** @returns each folder below one of them that has code of ours but no index.ts */
+/** @returns each folder below one of them that has hand-written code but no index.ts */
 export function checkRooms(files: readonly SourceFile[]): Finding[] {
   const folders = new Set(
     files

@@ -1,4 +1,4 @@
-/** The files of the repository as the tidiness rules see them: path, and text of those that are text. */
+/** The files of the repository for the tidiness rules: the path, and the text of text files. */
 import { globSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
@@ -8,7 +8,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Something untidy, and where. */
+/** A violation of a rule, and its place. */
 export interface Finding {
   readonly path: string;
   readonly message: string;
@@ -17,9 +17,9 @@ export interface Finding {
 const GENERATED = ["proto/generated/", "operator/src/generated/"];
 const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*"];
 
-/** @returns all text files below `root`, without what is installed, generated data and the version control's own files */
+/** @returns all text files below `root`, except installed files, generated data and the version control's own files */
 export function readSourceTree(root: string): SourceFile[] {
-  // The second pattern is for names that begin with a dot, which the first passes over.
+  // The second pattern is for names that begin with a dot, which the first one skips.
   return globSync(["**/*", "**/.*", ".*/**/*"], { cwd: root, exclude: NOT_OURS })
     .filter((name) => statSync(path.join(root, name)).isFile())
     .map((name) => ({ path: name.split(path.sep).join("/"), text: readFileSync(path.join(root, name), "utf8") }))
@@ -27,7 +27,7 @@ export function readSourceTree(root: string): SourceFile[] {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** @returns whether a file is code that people write */
+/** @returns whether a file is hand-written code */
 export function isCode(file: SourceFile): boolean {
   return /\.(?:ts|js|mjs|proto|grit|sh)$/.test(file.path) && !isGenerated(file);
 }
@@ -37,7 +37,7 @@ export function isGenerated(file: SourceFile): boolean {
   return GENERATED.some((folder) => file.path.startsWith(folder)) || file.path === "package-lock.json";
 }
 
-/** @returns whether a file holds tests */
+/** @returns whether a file contains tests */
 export function isSpec(file: SourceFile): boolean {
   return file.path.endsWith(".spec.ts");
 }

@@ -1,17 +1,17 @@
-/** Rules about single files that need no understanding of the code: what they must not contain, and how long they are. */
+/** Rules about single files that need no understanding of the code: forbidden content, and maximum length. */
 import { type Finding, isCode, isGenerated, type SourceFile } from "./source-tree.ts";
 
-/** A file that is longer than a reader can hold in mind holds more than one concept. */
+/** A file that is too long for a reader to remember contains more than one concept. */
 export const MAX_LINES = 700;
 
 const rules: readonly { readonly pattern: RegExp; readonly message: string }[] = [
-  // Notes for later belong into the issue tracker, where somebody finds them.
+  // Notes for later belong in the issue tracker, where others find them.
   { pattern: /\b(?:TO[D]O|FIX[M]E)\b/, message: "unfinished work" },
-  // The home of a person or a build machine; it exists nowhere else.
+  // The home of a person or a build machine, which exists nowhere else.
   { pattern: /(?<![\w.~@-])\/(?:home|root|work|Users)\//, message: "absolute path of a machine" },
 ];
 
-/** @returns each place of hand-written text that a rule refuses, and each file of code that is too long */
+/** @returns each place of hand-written text that breaks a rule, and each file of code that is too long */
 export function checkTexts(files: readonly SourceFile[]): Finding[] {
   return files.filter((file) => !isGenerated(file)).flatMap(checkText);
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { findUntidiness } from "./index.ts";
 
-/** A lockfile with which nothing is wrong. */
+/** A valid lockfile. */
 const lockfile = JSON.stringify({ packages: { "": {} } });
 
 describe("tidiness", () => {
@@ -19,7 +19,7 @@ describe("tidiness", () => {
     rmSync(root, { recursive: true });
   });
 
-  /** @returns what is wrong with a repository of these files, as `path: message` */
+  /** @returns the findings for a repository with these files, as `path: message` */
   function check(files: Readonly<Record<string, string | Uint8Array>>): string[] {
     for (const [name, content] of Object.entries({ "package-lock.json": lockfile, ...files })) {
       const file = path.join(root, name);
@@ -117,18 +117,18 @@ describe("tidiness", () => {
   });
 
   describe("exports", () => {
-    it("are imported by somebody", () => {
+    it("are imported by some file", () => {
       const files = {
         "node/src/main.ts": `import { a, type B } from "./x/index.ts";\n`,
         "node/src/x/index.ts":
           `export const a = 1;\nexport interface B {}\nexport function c() {}\nexport async function* d() {}\n` +
           `export abstract class E {}\nexport type F = 1;\nconst g = 1;\nconst h = 1;\nexport { g, h as i };\n`,
       };
-      const dead = ["c", "d", "E", "F", "g", "i"].map((name) => `node/src/x/index.ts: nobody imports ${name}`);
+      const dead = ["c", "d", "E", "F", "g", "i"].map((name) => `node/src/x/index.ts: no file imports ${name}`);
       expect(check(files)).to.deep.equal(dead);
     });
 
-    it("are used through doors, renamed or not", () => {
+    it("are used through index files, renamed or not", () => {
       const files = {
         "node/src/main.ts": `import {\n  a,\n  d,\n} from "./x/index.ts";\n`,
         "node/src/x/index.ts": `export { a, b as d } from "./y.ts";\n`,
@@ -137,34 +137,34 @@ describe("tidiness", () => {
       expect(check(files)).to.deep.equal([]);
     });
 
-    it("are dead when a door offers them and nobody comes", () => {
+    it("are dead when an index file exports them and no file imports them", () => {
       const files = {
         "node/src/x/index.ts": `export { a } from "./y.ts";\nexport * from "./z.ts";\n`,
         "node/src/x/y.ts": `export const a = 1;\n`,
         "node/src/x/z.ts": `export const b = 1;\n`,
       };
       expect(check(files)).to.deep.equal([
-        "node/src/x/index.ts: nobody imports a",
-        "node/src/x/y.ts: nobody imports a",
-        "node/src/x/z.ts: nobody imports b",
+        "node/src/x/index.ts: no file imports a",
+        "node/src/x/y.ts: no file imports a",
+        "node/src/x/z.ts: no file imports b",
       ]);
     });
 
-    it("are dead at the door when only the inside uses them", () => {
+    it("are dead in the index file when only its own folder uses them", () => {
       const files = {
         "node/src/x/index.ts": `export { a } from "./y.ts";\n`,
         "node/src/x/y.ts": `export const a = 1;\n`,
         "node/src/x/z.ts": `import { a } from "./y.ts";\n`,
       };
-      expect(check(files)).to.deep.equal(["node/src/x/index.ts: nobody imports a"]);
+      expect(check(files)).to.deep.equal(["node/src/x/index.ts: no file imports a"]);
     });
 
-    it("of types are used as soon as a door offers them", () => {
+    it("of types are used as soon as an index file exports them", () => {
       const files = {
         "node/src/x/index.ts": `export { type A, type B } from "./y.ts";\n`,
         "node/src/x/y.ts": `export interface A {}\nexport type B = 1;\nexport type C = 1;\n`,
       };
-      expect(check(files)).to.deep.equal(["node/src/x/y.ts: nobody imports C"]);
+      expect(check(files)).to.deep.equal(["node/src/x/y.ts: no file imports C"]);
     });
 
     it("of types are used when their own file mentions them, other than in a comment", () => {
@@ -172,7 +172,7 @@ describe("tidiness", () => {
         "node/src/main.ts": `import { a } from "./x/index.ts";\n`,
         "node/src/x/index.ts": `export interface A {}\n/** A B */\nexport interface B {} // B\nexport const a = (): A => ({});\n`,
       };
-      expect(check(files)).to.deep.equal(["node/src/x/index.ts: nobody imports B"]);
+      expect(check(files)).to.deep.equal(["node/src/x/index.ts: no file imports B"]);
     });
 
     it("are all used by a namespace, a star, a default or a dynamic import", () => {
@@ -189,7 +189,7 @@ describe("tidiness", () => {
       expect(check(files)).to.deep.equal([]);
     });
 
-    it("of a package's door are used; of the rest of the package they need a user", () => {
+    it("of a package's entry point are used; of the rest of the package they need a user", () => {
       const files = {
         "client/package.json": `{ "name": "@quoin/client", "exports": { ".": "./src/index.ts", "./d": "./src/d/index.ts" } }`,
         "client/src/index.ts": `export { a } from "./a.ts";\n`,
@@ -197,7 +197,7 @@ describe("tidiness", () => {
         "client/src/a.ts": `export const a = 1;\nexport const b = 1;\nexport const c = 1;\n`,
         "client/src/a.spec.ts": `import { c } from "./a.ts";\n`,
       };
-      expect(check(files)).to.deep.equal(["client/src/a.ts: nobody imports b"]);
+      expect(check(files)).to.deep.equal(["client/src/a.ts: no file imports b"]);
     });
 
     it("survive names that every object has", () => {
@@ -205,26 +205,66 @@ describe("tidiness", () => {
         "node/src/main.ts": `import { constructor, __proto__ } from "./x/index.ts";\n`,
         "node/src/x/index.ts": `export const constructor = 1;\nexport const __proto__ = 1;\nexport const toString = 1;\n`,
       };
-      expect(check(files)).to.deep.equal(["node/src/x/index.ts: nobody imports toString"]);
+      expect(check(files)).to.deep.equal(["node/src/x/index.ts: no file imports toString"]);
     });
   });
 
-  describe("pitfalls", () => {
-    const core = { "node/src/raft/core.ts": "", "node/src/raft/index.ts": "" };
-    const allBut = (...left: readonly number[]): string => {
-      const numbers = Array.from({ length: 61 }, (_, at) => at + 1).filter((number) => !left.includes(number));
-      return numbers.map((number) => `// P${number}`).join("\n");
-    };
+  describe("numbers of rules and pitfalls", () => {
+    const RULES = "docs/design/interface-rules.md";
+    const PITFALLS = "docs/design/pitfalls.md";
+    // Put together, for this file is checked as well.
+    const [FIRST, OTHER, PITFALL] = [`S${900}`, `S${901}`, `P${902}`];
+    const row = (number: string, tests = "`a.spec.ts`"): string =>
+      `| ${number} | what it says | \`a.ts\` | ${tests} |\n`;
 
-    it("accept that each is named by a spec or a scenario", () => {
-      const spec = { "node/src/raft/a.spec.ts": allBut(7) };
-      expect(check({ ...core, ...spec, "node/src/raft/scenarios/a.txt": "# P7\n" })).to.deep.equal([]);
+    it("are defined where they are cited, and cited by a test where they are defined", () => {
+      const files = {
+        [RULES]: row(FIRST),
+        [PITFALLS]: row(PITFALL),
+        "a.ts": `// ${FIRST}\n`,
+        "a.spec.ts": `${FIRST} ${PITFALL}\n`,
+      };
+      expect(check(files)).to.deep.equal([]);
     });
 
-    it("refuse one that none names", () => {
-      expect(check({ ...core, "node/src/raft/a.spec.ts": allBut(7), "a.md": "P7" })).to.deep.equal([
-        "node/src/raft/: no test names pitfall P7",
+    it("are refused when they are cited and not defined", () => {
+      const files = { [RULES]: row(FIRST), "a.spec.ts": `${FIRST} ${PITFALL}\n`, "b.md": `${OTHER}\n` };
+      expect(check(files)).to.deep.equal([
+        `a.spec.ts: cites ${PITFALL}, which ${PITFALLS} does not define`,
+        `b.md: cites ${OTHER}, which ${RULES} does not define`,
       ]);
+    });
+
+    it("are refused when no test cites them", () => {
+      expect(check({ [PITFALLS]: row(PITFALL), "a.spec.ts": "", "a.ts": `// ${PITFALL}\n` })).to.deep.equal([
+        `${PITFALLS}: no test cites ${PITFALL}`,
+      ]);
+    });
+
+    for (const test of ["node/src/raft/scenarios/a.txt", "node/sim/mutants/a.ts", "node/conformance/tables/a.ts"]) {
+      it(`count as cited by ${test}`, () => {
+        expect(check({ [RULES]: row(FIRST, `\`${test}\``), [test]: `# ${FIRST}\n` })).to.deep.equal([]);
+      });
+    }
+
+    it("are refused when the tests that their row names do not cite them", () => {
+      const files = { [RULES]: row(FIRST, "`b.spec.ts`"), "a.spec.ts": FIRST, "b.spec.ts": "" };
+      expect(check(files)).to.deep.equal([`${RULES}: ${FIRST}: b.spec.ts does not cite it`]);
+      expect(check({ [RULES]: row(FIRST, "") })).to.deep.equal([`${RULES}: the last column of ${FIRST} names no test`]);
+    });
+
+    it("are refused when they are defined twice, or in the wrong document", () => {
+      const files = { [RULES]: row(FIRST) + row(FIRST) + row(PITFALL), "a.spec.ts": `${FIRST} ${PITFALL}` };
+      expect(check(files)).to.deep.equal([
+        `${RULES}: defines ${FIRST} twice`,
+        `${RULES}: defines ${PITFALL}, which belongs into ${PITFALLS}`,
+      ]);
+    });
+
+    it("are not the object store, percentiles in lower case, checksums, or parts of words", () => {
+      const files = { "a.md": "S3 p99 S3Store PS1\n", "go.sum": `h1:${FIRST}+x\n`, "a.json": `"${PITFALL}"\n` };
+      expect(check(files)).to.deep.equal([]);
+      expect(check({ [RULES]: row("S3") })).to.deep.equal([`${RULES}: S3 is the object store: the rule is S03`]);
     });
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What a store holds of one cluster, made from a listing alone: its snapshots and segments, how they follow each other, and
- * what is wrong with that. No object is read, so the catalog proves nothing about their contents; `readChain` does.
+ * The objects of one cluster in a store, from a listing alone: its snapshots and segments, how they follow each other,
+ * and the problems with that. It reads no object, so it proves nothing about their contents; `readChain` does.
  */
 
 import { BackupError, isClusterId } from "../format/index.ts";
@@ -8,24 +8,26 @@ import type { BackupStore, StoredObject } from "../store/index.ts";
 import { type Chain, chainsOf } from "./chain.ts";
 import { hintName, type ObjectName, parseObjectName, type SegmentName, type SnapshotName } from "./object-name.ts";
 
-/** An object of the catalog: what its name says, and how it is stored. */
+/** An object of the catalog: the fields of its name, and its size and age. */
 export type Stored<T extends ObjectName> = T & Pick<StoredObject, "size" | "modifiedMs">;
 export type StoredSnapshot = Stored<SnapshotName>;
 export type StoredSegment = Stored<SegmentName>;
 
 export type CatalogProblemKind =
-  /** A segment names an object before it that is not there. What follows it can be used from a later snapshot on only. */
+  /**
+   * A segment names a previous object that is missing. The segments after it are usable only from a later snapshot on.
+   */
   | "missing-previous"
-  /** A segment does not begin where the object that it names ends. */
+  /** A segment does not begin where its previous object ends. */
   | "gap"
-  /** Several segments begin at one index: two members archived at the same time. Chains follow the links. */
+  /** Several segments begin at the same index: two members archived at the same time. Chains follow the links. */
   | "fork"
-  /** The name is not that of a backup. */
+  /** The name is not the name of a backup. */
   | "unknown-object";
 
 export interface CatalogProblem {
   readonly kind: CatalogProblemKind;
-  /** The object that it is about. */
+  /** The object with the problem. */
   readonly name: string;
   /** A sentence. */
   readonly message: string;
@@ -36,7 +38,7 @@ export interface Catalog {
   /** In the order of their indexes. */
   readonly snapshots: readonly StoredSnapshot[];
   readonly segments: readonly StoredSegment[];
-  /** One for each snapshot, in their order: how far it reaches with its segments. */
+  /** One for each snapshot, in their order, with its segments and its end. */
   readonly chains: readonly Chain[];
   readonly problems: readonly CatalogProblem[];
 }
@@ -54,8 +56,8 @@ export async function listClusters(store: BackupStore): Promise<string[]> {
 }
 
 /**
- * Reads the catalog of a cluster; without an id, that of the only cluster in the store. Raises a BackupError (no-backup) if
- * the store has no cluster or several and none was named, and a StoreFailure.
+ * Reads the catalog of a cluster; without an id, of the only cluster in the store. Raises a StoreFailure, and a
+ * BackupError (no-backup) if no id is given and the store does not have exactly one cluster.
  */
 export async function readCatalog(store: BackupStore, clusterId?: string): Promise<Catalog> {
   const id = clusterId ?? (await onlyCluster(store));
@@ -77,13 +79,13 @@ async function onlyCluster(store: BackupStore): Promise<string> {
   if (others.length > 0) {
     throw new BackupError(
       "no-backup",
-      `${store.describe()} has backups of several clusters: ${[first, ...others].join(", ")}. Say which one`,
+      `${store.describe()} has backups of several clusters: ${[first, ...others].join(", ")}. Name one of them`,
     );
   }
   return first;
 }
 
-/** @param objects a listing of what stands below the id of the cluster */
+/** @param objects a listing of the objects below the id of the cluster */
 export function catalogOf(clusterId: string, objects: Iterable<StoredObject>): Catalog {
   const snapshots: StoredSnapshot[] = [];
   const segments: StoredSegment[] = [];

@@ -1,7 +1,7 @@
 /**
- * Reads a chain from its snapshot on, object by object, and checks each link: cluster, ids, hashes, indexes without a gap,
- * terms that never fall. What was read must not take effect before the reader has ended, because the last object is proven to
- * be whole only then.
+ * Reads a chain from its snapshot on, object by object, and checks each link: cluster, ids, hashes, indexes without a
+ * gap, terms that never decrease. The caller must not use the content before the reader has ended, because only then is
+ * the last object proven complete.
  */
 
 import type { UnsealOptions } from "../envelope/index.ts";
@@ -17,7 +17,7 @@ import type { BackupStore } from "../store/index.ts";
 import type { StoredSegment, StoredSnapshot } from "./catalog.ts";
 import { openSegment, openSnapshot } from "./stored-objects.ts";
 
-/** One object of a chain. Its batches must be consumed before the next object is asked for. */
+/** One object of a chain. The caller must consume its batches before it requests the next object. */
 export type ChainPart =
   | {
       readonly kind: "snapshot";
@@ -29,17 +29,17 @@ export type ChainPart =
       readonly kind: "segment";
       readonly name: string;
       readonly header: SegmentHeader;
-      /** Without those that the snapshot holds already. */
+      /** Without the entries that the snapshot already covers. */
       readonly entries: AsyncIterable<Entry[]>;
     };
 
-/** What is to be read: a chain, or the plan of a restore. */
+/** The objects to read: a chain, or a restore plan. */
 export interface ChainObjects {
   readonly snapshot: StoredSnapshot;
   readonly segments: readonly StoredSegment[];
 }
 
-/** Where in the log the reader is, and which object it has read last. */
+/** The position of the reader in the log, and the last object that it read. */
 interface Position {
   index: number;
   term: number;
@@ -47,7 +47,7 @@ interface Position {
   hash: Uint8Array;
 }
 
-/** Raises a BackupError that names the object, or a StoreFailure. */
+/** Reads the objects in order. Raises a BackupError that names the object, or a StoreFailure. */
 export async function* readChain(
   store: Pick<BackupStore, "get">,
   { snapshot, segments }: ChainObjects,
@@ -72,7 +72,7 @@ export async function* readChain(
   }
 }
 
-/** Passes the part on, and reads what its consumer has left. */
+/** Passes the part on, and reads the rest that its consumer has left. */
 async function* whole<T>(
   reading: ObjectReading<unknown, T>,
   part: ChainPart,
@@ -84,7 +84,7 @@ async function* whole<T>(
   } finally {
     await reading.close();
   }
-  // A consumer that ended the batches early has left the rest unread: the object is not proven.
+  // If a consumer ended the batches early, the rest is unread, and this raises an error.
   reading.summary();
 }
 
@@ -92,7 +92,7 @@ function checkLink(header: SegmentHeader, position: Position): void {
   if (header.previousId === position.id && !Buffer.from(header.previousHash).equals(position.hash)) {
     throw new BackupError(
       "broken-chain",
-      "the object before it is not the one that it was written after: their hashes differ. Use another snapshot to restore from",
+      "the object before it is not its original predecessor: the hashes differ. Use another snapshot to restore from",
     );
   }
   if (header.firstIndex > position.index + 1) {
@@ -106,7 +106,7 @@ function checkLink(header: SegmentHeader, position: Position): void {
   }
 }
 
-/** The entries behind the position, which moves on. Those up to it must have the terms that are known. */
+/** The entries after the position, which advances. Entries up to it must match the known terms. */
 async function* entriesAfter(
   batches: AsyncIterable<Entry[]>,
   position: Position,

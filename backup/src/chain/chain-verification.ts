@@ -1,30 +1,30 @@
-/** Reads every byte of a chain and says whether it can be restored, and if not, up to where. */
+/** Reads every byte of a chain and reports whether it can be restored, and if not, up to which index. */
 
 import type { UnsealOptions } from "../envelope/index.ts";
 import { BackupError } from "../format/index.ts";
 import { type BackupStore, StoreFailure } from "../store/index.ts";
 import { type ChainObjects, type ChainPart, readChain } from "./chain-reader.ts";
 
-/** How far a verification has come. */
+/** Progress of a verification. */
 export interface VerificationProgress {
   /** The object that is being read. */
   readonly name: string;
-  /** Objects that were read to their ends. */
+  /** Objects read completely. */
   readonly objects: number;
   readonly objectsTotal: number;
-  /** Rows of the snapshot and entries of the segments that were read, also of the object that is not at its end yet. */
+  /** Rows and entries read so far, including those of the current object. */
   readonly rows: number;
   readonly entries: number;
 }
 
 export interface ChainVerification {
-  /** What is wrong first; undefined if the chain is whole. It names the object. */
+  /** The first problem, which names the object; undefined if the chain is intact. */
   readonly problem: BackupError | undefined;
-  /** Objects that are as they were written. */
+  /** Objects that are intact. */
   readonly objects: number;
   readonly rows: number;
   readonly entries: number;
-  /** The chain can be restored up to this index; undefined if its snapshot cannot be used. */
+  /** The chain can be restored up to this index; undefined if its snapshot is not usable. */
   readonly lastIndex: number | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface VerifyOptions extends UnsealOptions {
 }
 
 /**
- * Never raises a BackupError: what is wrong with the chain is the result. Raises a StoreFailure, except that a missing object is
- * a problem of the chain.
+ * Returns a BackupError about the chain as the result, and never raises one. Raises a StoreFailure, except for a
+ * missing object, which is a problem of the chain.
  */
 export async function verifyChain(
   store: Pick<BackupStore, "get">,
@@ -66,7 +66,7 @@ interface Proven {
   lastIndex: number | undefined;
 }
 
-/** Reads the object to its end, and only then counts what was in it. */
+/** Reads the object to its end, and only then counts its content. */
 async function prove(part: ChainPart, proven: Proven, tell: (rows: number, entries: number) => void): Promise<void> {
   tell(0, 0);
   if (part.kind === "snapshot") {

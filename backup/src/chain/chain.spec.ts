@@ -115,7 +115,7 @@ describe("chain of backups", () => {
     ]);
   });
 
-  it("is read in order, and what its consumer leaves is checked nevertheless", async () => {
+  it("is read in order, and checked completely even if its consumer stops early", async () => {
     const [, segment] = await chainTo(20);
     const plan = planRestore(await readCatalog(store), { kind: "latest" });
     expect(await entriesRead(plan)).to.deep.equal([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
@@ -128,7 +128,7 @@ describe("chain of backups", () => {
     expect(kinds[0]).to.equal("snapshot");
   });
 
-  it("with a flipped byte, a cut tail, or a missing object is refused by the name of the object", async () => {
+  it("with a flipped byte, a cut tail, or a missing object is refused with the name of the object", async () => {
     const objects = await chainTo(40);
     const catalog = await readCatalog(store);
     for (const object of objects) {
@@ -150,7 +150,7 @@ describe("chain of backups", () => {
     expect((await verified(catalog)).problem).to.equal(undefined);
   });
 
-  it("says up to where it can be restored", async () => {
+  it("reports up to which index it can be restored", async () => {
     const objects = await chainTo(40);
     truncateSync(pathOf(objects[2]), 100);
     expect(await verified()).to.deep.include({ objects: 2, rows: 5, entries: 10, lastIndex: 20 });
@@ -175,7 +175,7 @@ describe("chain of backups", () => {
     expect(await problemOf()).to.deep.equal({ code: "foreign-cluster", object: objects[1]?.name });
   });
 
-  it("with an object that is not sealed is refused where it must be", async () => {
+  it("with an unencrypted object is refused if encryption is required", async () => {
     const header = snapshotHeader(10);
     const { name } = await putSnapshot(store, header, [rowsOf(5)], undefined);
     expect(await problemOf()).to.deep.equal({ code: "not-sealed", object: name });
@@ -183,13 +183,13 @@ describe("chain of backups", () => {
     expect((await verifyChain(store, chains[0] ?? expect.fail(), {})).problem).to.equal(undefined);
   });
 
-  it("whose hashes do not follow each other is refused", async () => {
+  it("whose hashes do not match is refused", async () => {
     const snapshot = await snapshotAt(10);
     const segment = await segmentOf(11, 20, { id: snapshot.id, hash: Buffer.alloc(32, 1) });
     expect(await problemOf()).to.deep.equal({ code: "broken-chain", object: segment.name });
   });
 
-  it("whose terms do not fit is refused: its objects are not of one log", async () => {
+  it("whose terms do not match is refused: its objects are not of one log", async () => {
     const header = snapshotHeader(15, { term: 9 });
     const snapshot = await putSnapshot(store, header, [rowsOf(5)], KEYS);
     const segment = await segmentOf(11, 20, { ...snapshot, id: "0".repeat(32) });
@@ -214,7 +214,7 @@ describe("chain of backups", () => {
       .and.contain(objects[3]?.name);
   });
 
-  it("ends before a segment that names the one before it and leaves entries out", async () => {
+  it("ends before a segment that names the one before it but skips entries", async () => {
     const [snapshot] = await chainTo(10);
     const segment = await segmentOf(13, 20, snapshot as Previous);
     const catalog = await readCatalog(store);
@@ -224,7 +224,7 @@ describe("chain of backups", () => {
     expect(await problemOf(forced)).to.deep.equal({ code: "gap", object: segment.name });
   });
 
-  it("takes the way of a fork that reaches further", async () => {
+  it("takes the path of a fork that reaches further", async () => {
     const [snapshot] = await chainTo(20);
     const other = await segmentOf(11, 15, snapshot as Previous);
     const further = await segmentOf(16, 60, other);
@@ -236,7 +236,7 @@ describe("chain of backups", () => {
     expect((await readCatalog(store)).chains[0]?.end.index).to.equal(20);
   });
 
-  it("goes on behind a later snapshot, and later snapshots join it", async () => {
+  it("continues after a later snapshot, and later snapshots join it", async () => {
     const objects = await chainTo(40);
     await snapshotAt(25);
     const second = await snapshotAt(40);
@@ -287,7 +287,7 @@ describe("chain of backups", () => {
     }
   });
 
-  it("is planned from the snapshot that is named, and to no end that leaves out what lies behind a missing object", async () => {
+  it("is planned from the named snapshot, and never to an end before segments after a missing object", async () => {
     const [, , missing] = await chainTo(40);
     const second = await snapshotAt(25);
     const whole = await readCatalog(store);
@@ -304,7 +304,7 @@ describe("chain of backups", () => {
     const refusal = await backupErrorOf(Promise.resolve().then(() => planRestore(broken, { kind: "latest" })));
     expect(refusal.code).to.equal("gap");
     expect(refusal.message)
-      .to.contain("entries 21 to 30 are missing, so 1 segments behind them")
+      .to.contain("entries 21 to 30 are missing, so 1 segments after them")
       .and.contain("revision 20");
     expect(planRestore(broken, { kind: "revision", revision: 20 }).segments).to.have.length(1);
   });
@@ -324,11 +324,11 @@ describe("chain of backups", () => {
     expect(await codeOf(SnapshotFile.open(path, {}))).to.equal("key-missing");
     expect(await codeOf(file.get("other"))).to.equal("no-backup");
     for (const write of [file.put(), file.delete(), file.sweep()]) {
-      expect((await backupErrorOf(write)).message).to.contain("is one snapshot, and is only read");
+      expect((await backupErrorOf(write)).message).to.contain("is one snapshot, and is read-only");
     }
   });
 
-  it("is planned to its end where writers did not know revisions and clocks", async () => {
+  it("is planned to its end if writers did not know revisions and clocks", async () => {
     const snapshot = await snapshotAt(10);
     await segmentOf(11, 20, snapshot, { firstRevision: undefined, lastRevision: undefined, lastWallMs: undefined });
     const catalog = await readCatalog(store);
@@ -337,7 +337,7 @@ describe("chain of backups", () => {
     expect((await verified(catalog)).problem).to.equal(undefined);
   });
 
-  it("is found only for the cluster that was asked for", async () => {
+  it("is found only for the requested cluster", async () => {
     expect(await codeOf(readCatalog(store))).to.equal("no-backup");
     await chainTo(20);
     await snapshotAt(7, OTHER_CLUSTER);
@@ -345,7 +345,7 @@ describe("chain of backups", () => {
     const error = await backupErrorOf(readCatalog(store));
     expect([error.code, error.message]).to.deep.equal([
       "no-backup",
-      `${store.describe()} has backups of several clusters: ${CLUSTER}, ${OTHER_CLUSTER}. Say which one`,
+      `${store.describe()} has backups of several clusters: ${CLUSTER}, ${OTHER_CLUSTER}. Name one of them`,
     ]);
     expect((await readCatalog(store, OTHER_CLUSTER)).chains.map(({ end }) => end.index)).to.deep.equal([7]);
     expect(await codeOf(readCatalog(store, "../.."))).to.equal("bad-argument");
@@ -353,7 +353,7 @@ describe("chain of backups", () => {
     expect(() => planRestore(empty, { kind: "latest" })).to.throw("no snapshot");
   });
 
-  it("passes over what is no backup, and says so", async () => {
+  it("skips objects that are not backups, and reports them", async () => {
     await chainTo(20);
     writeFileSync(join(directory, CLUSTER, "segments", "notes.txt"), "x");
     writeFileSync(join(directory, CLUSTER, "segments", "0000000000000001-x.qseg"), "x");

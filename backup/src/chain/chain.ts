@@ -1,17 +1,17 @@
 /**
- * Chains: a snapshot, and the segments that lead on from it, each following the one before without a gap.
+ * Chains: a snapshot, and the segments that continue it, each following the one before without a gap.
  *
- * A segment follows another one if it names it. It also follows if it names a snapshot that was taken at the index where the
- * other one ends: so an older snapshot reaches further than the next snapshot. A snapshot joins a chain in the middle of a
- * segment, too. Both are safe, because committed entries of one cluster are the same wherever they were archived; terms and
- * indexes are compared when the objects are read.
+ * A segment follows another one if it names it. It also follows if it names a snapshot at the index where the other one
+ * ends, so an older snapshot reaches further than the next snapshot. A snapshot can also join a chain in the middle of
+ * a segment. Both are safe, because committed entries of one cluster are the same wherever they were archived. The
+ * reader of the objects compares terms and indexes.
  *
- * Where two segments follow, the way is chosen that reaches further.
+ * If two segments follow, the chain takes the path that reaches further.
  */
 
 import type { StoredSegment, StoredSnapshot } from "./catalog.ts";
 
-/** How far a chain reaches. Revision and wall clock are undefined where the last segment does not say them. */
+/** The end of a chain. Revision and wall clock are undefined if the last segment does not have them. */
 export interface ChainEnd {
   readonly index: number;
   readonly revision: number | undefined;
@@ -20,16 +20,16 @@ export interface ChainEnd {
 
 export interface Chain {
   readonly snapshot: StoredSnapshot;
-  /** In their order. The first one may begin before the snapshot's index. */
+  /** In order. The first one may begin before the snapshot's index. */
   readonly segments: readonly StoredSegment[];
   readonly end: ChainEnd;
 }
 
-/** What a segment leads to, on the way that reaches furthest. */
+/** A segment with the path after it that reaches furthest. */
 interface Way {
   readonly segment: StoredSegment;
   readonly next: Way | undefined;
-  /** The last index of the way. */
+  /** The last index of the path. */
   readonly reach: number;
 }
 
@@ -45,7 +45,7 @@ export function chainsOf(snapshots: readonly StoredSnapshot[], segments: readonl
   });
 }
 
-/** Where a snapshot with these segments ends. */
+/** The end of a snapshot with these segments. */
 export function endOf(snapshot: StoredSnapshot, segments: readonly StoredSegment[]): ChainEnd {
   const last = segments.at(-1);
   return last === undefined
@@ -60,15 +60,15 @@ class Ways {
 
   constructor(snapshots: readonly StoredSnapshot[], segments: readonly StoredSegment[]) {
     this.#snapshotIndexes = new Map(snapshots.map(({ id, index }) => [id, index]));
-    // From the end, so that what follows a segment is known before it.
+    // From the end, so that the path after a segment is known before the segment.
     this.#ways = segments.toReversed().map((segment) => this.#add(segment));
   }
 
-  /** The best way on from a snapshot; undefined if no segment leads on. */
+  /** The best path from a snapshot; undefined if no segment follows. */
   from({ id, index }: StoredSnapshot): Way | undefined {
     const following = this.#startingAt(index + 1).filter(({ segment }) => segment.previousId === id);
     const joining = this.#ways.filter(({ segment }) => segment.firstIndex <= index + 1 && segment.lastIndex > index);
-    // Of two that reach as far, the one that names the snapshot.
+    // If two reach equally far, prefer the one that names the snapshot.
     return furthest([...following, ...joining]);
   }
 

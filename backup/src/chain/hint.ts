@@ -1,6 +1,6 @@
 /**
- * A small file beside the objects of a cluster that says whose they are, for people and for lists. It is a hint: it may be
- * missing, old or wrong, and nothing depends on it.
+ * A small file beside the objects of a cluster that names the cluster, for people and for lists. It is only a hint: it
+ * may be missing, old or wrong, and nothing depends on it.
  */
 
 import { ByteSource } from "../format/index.ts";
@@ -9,7 +9,7 @@ import { hintName } from "./object-name.ts";
 
 export interface Hint {
   readonly clusterName: string;
-  /** The release that wrote last. */
+  /** The release of the last writer. */
   readonly quoinVersion: string;
 }
 
@@ -22,7 +22,7 @@ export async function putHint(store: BackupStore, clusterId: string, hint: Hint)
   await store.put(hintName(clusterId), oneChunk(Buffer.from(text)));
 }
 
-/** @returns undefined if there is none that can be used. Raises a StoreFailure if the store does not answer. */
+/** @returns undefined if there is no usable hint. Raises a StoreFailure if the store does not answer. */
 export async function readHint(store: BackupStore, clusterId: string): Promise<Hint | undefined> {
   try {
     const source = new ByteSource(await store.get(hintName(clusterId)));

@@ -1,4 +1,6 @@
-/** The objects of a cluster in a store: their names, how they follow each other, and what can be restored from them. */
+/**
+ * The objects of a cluster in a store: their names, how they follow each other, and the points that they can restore.
+ */
 
 export {
   type Catalog,

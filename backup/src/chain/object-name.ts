@@ -1,12 +1,12 @@
 /**
- * The names of a cluster's objects in a store. They order by log index, and hold all that is needed to plan a restore from a
- * listing alone. They prove nothing: a reader of an object compares its header with its name.
+ * The names of a cluster's objects in a store. They sort by log index, and contain all that is needed to plan a restore
+ * from a listing alone. They prove nothing: a reader of an object compares its header with its name.
  *
  *     <cluster id>/snapshots/<index>-<revision>-<wall clock>-<id>.qsnap
  *     <cluster id>/segments/<first>-<last>-<last revision>-<last wall clock>-<id>-<id of the previous object>.qseg
  *     <cluster id>/index.json
  *
- * Numbers have 16 digits, ids 32. Where the writer of a segment does not know a number, it is "unknown".
+ * Numbers have 16 digits, ids 32. A number that the writer of a segment does not know is "unknown".
  */
 
 import { isClusterId, isObjectId, type SegmentHeader, type SnapshotHeader } from "../format/index.ts";
@@ -15,7 +15,7 @@ const DIGITS = 16;
 const UNKNOWN = "unknown";
 const NUMBER = /^[0-9]{16}$/;
 
-/** What the name of a snapshot says. */
+/** The fields of a snapshot's name. */
 export interface SnapshotName {
   readonly kind: "snapshot";
   readonly name: string;
@@ -26,7 +26,7 @@ export interface SnapshotName {
   readonly wallMs: number;
 }
 
-/** What the name of a segment says. */
+/** The fields of a segment's name. */
 export interface SegmentName {
   readonly kind: "segment";
   readonly name: string;
@@ -57,7 +57,7 @@ export function hintName(clusterId: string): string {
   return `${clusterId}/index.json`;
 }
 
-/** @returns what a name says; undefined if it is not the name of a snapshot or segment */
+/** @returns the fields of a name; undefined if it is not the name of a snapshot or segment */
 export function parseObjectName(name: string): ObjectName | undefined {
   const [clusterId = "", folder, file = "", ...rest] = name.split("/");
   if (rest.length > 0 || !isClusterId(clusterId)) {

@@ -1,10 +1,10 @@
-/** What to read for a restore to a point, from a catalog; or which points there are instead. */
+/** Plans a restore to a point from a catalog: which objects to read, or which points are possible instead. */
 
 import { BackupError } from "../format/index.ts";
 import type { Catalog, StoredSegment, StoredSnapshot } from "./catalog.ts";
 import { type Chain, type ChainEnd, endOf } from "./chain.ts";
 
-/** To the end of what was archived, or up to a revision, or up to a moment. */
+/** To the end of the archive, to a revision, or to a time. */
 export type RestorePoint =
   | { readonly kind: "latest" }
   /** Up to and including the entry that made this revision. */
@@ -16,18 +16,20 @@ export interface RestorePlan {
   readonly clusterId: string;
   readonly point: RestorePoint;
   readonly snapshot: StoredSnapshot;
-  /** In their order. The last ones may hold entries beyond the point: the code that applies them stops there. */
+  /** In order. The last ones may contain entries beyond the point: the code that applies them stops there. */
   readonly segments: readonly StoredSegment[];
-  /** Where the plan ends if nothing stops before. */
+  /** The end of the planned objects. */
   readonly end: ChainEnd;
-  /** How far the archive reaches, with all that can be reached from any snapshot. */
+  /** The end of the archive from any snapshot. */
   readonly archiveEnd: ChainEnd;
 }
 
 /**
- * Plans from the newest snapshot that reaches the point, or from the one with this id. Raises a BackupError: no-backup if there
- * is no snapshot, or not that one; no-such-point with what can be restored, and what is missing; gap if the end of the archive
- * is asked for, and segments lie behind a missing one.
+ * Plans from the newest snapshot that reaches the point, or from the snapshot with this id. Raises a BackupError:
+ *
+ * - no-backup if there is no snapshot, or not the named one;
+ * - no-such-point, with the possible points and the missing objects;
+ * - gap if the point is the end of the archive, and there are segments after a missing one.
  */
 export function planRestore(catalog: Catalog, point: RestorePoint, snapshotId?: string): RestorePlan {
   const { clusterId } = catalog;
@@ -65,15 +67,15 @@ function chainOf({ chains, clusterId }: Catalog, snapshotId: string): Chain {
   return chain;
 }
 
-/** What lies behind a missing object was archived, so the end that can be reached is not that of the archive. */
+/** Segments after a missing object belong to the archive, so the reachable end is not its end. */
 function requireReachable(catalog: Catalog, archiveEnd: ChainEnd): void {
   const lost = catalog.segments.filter(({ lastIndex }) => lastIndex > archiveEnd.index);
   const [first] = lost;
   if (first !== undefined) {
     throw new BackupError(
       "gap",
-      `entries ${archiveEnd.index + 1} to ${first.firstIndex - 1} are missing, so ${lost.length} segments behind them cannot be ` +
-        `used. Bring back what is missing, or restore to ${describeEnd(archiveEnd)} by naming that revision. ${missingOf(catalog)}`,
+      `entries ${archiveEnd.index + 1} to ${first.firstIndex - 1} are missing, so ${lost.length} segments after them cannot be ` +
+        `used. Bring back the missing objects, or restore to ${describeEnd(archiveEnd)} by naming that revision. ${missingOf(catalog)}`,
       { object: first.name },
     );
   }
@@ -97,7 +99,7 @@ function reaches({ snapshot, end }: Chain, point: RestorePoint, archiveEnd: Chai
   }
 }
 
-/** A bound that was not told may be beyond the point: the entries will show it. */
+/** An unknown bound may be beyond the point: the entries will show it. */
 function isAtLeast(bound: number | undefined, wanted: number): boolean {
   return bound === undefined || bound >= wanted;
 }
@@ -107,7 +109,7 @@ function neededSegments({ snapshot, segments }: Chain, point: RestorePoint): num
   if (point.kind === "latest") {
     return segments.length;
   }
-  // A revision is reached when an entry has it; a moment has passed when an entry is later.
+  // An entry with a revision reaches it; a later entry shows that a time has passed.
   const isReached =
     point.kind === "revision"
       ? (revision: number | undefined) => revision !== undefined && revision >= point.revision
@@ -139,7 +141,7 @@ function describeChains(chains: readonly Chain[]): string {
   return shown.join("; ");
 }
 
-/** Chains that are part of another one say nothing new. */
+/** Leaves out chains that are part of another one. */
 function mergeRanges(chains: readonly Chain[]): Chain[] {
   const ranges: Chain[] = [];
   for (const chain of chains) {
@@ -159,5 +161,5 @@ function missingOf({ problems }: Catalog): string {
   const missing = problems.filter(({ kind }) => kind === "missing-previous" || kind === "gap").slice(0, CHAINS_SHOWN);
   return missing.length === 0
     ? "No object is missing in between"
-    : `What is missing: ${missing.map(({ message }) => message).join("; ")}`;
+    : `Missing: ${missing.map(({ message }) => message).join("; ")}`;
 }

@@ -38,7 +38,7 @@ function indexesOf({ deletions }: RetentionPlan): string[] {
   );
 }
 
-/** The points in the log that can be restored. */
+/** The indexes that can be restored. */
 function restorable(catalog: Catalog): Set<number> {
   const indexes = new Set<number>();
   for (const { snapshot, end } of catalog.chains) {
@@ -54,7 +54,7 @@ describe("retention", () => {
   const catalog = catalogOf(CLUSTER, objects);
   const nowMs = START_MS + 80_000;
 
-  it("keeps a number of snapshots and what is behind them, and deletes the oldest object last", () => {
+  it("keeps a number of snapshots and everything after them, and deletes the oldest object last", () => {
     expect(indexesOf(planRetention(catalog, { keepSnapshots: 2 }, nowMs))).to.deep.equal([
       "41-50",
       "31-40",
@@ -70,7 +70,7 @@ describe("retention", () => {
     expect(planRetention(catalog, {}, nowMs).oldestKept?.index).to.equal(70);
   });
 
-  it("keeps what each moment within the age needs", () => {
+  it("keeps everything that a moment within the age needs", () => {
     const oldest = (keepMs: number, keepSnapshots?: number) =>
       planRetention(catalog, { keepMs, keepSnapshots }, nowMs).oldestKept?.index;
     expect(oldest(30_000)).to.equal(50);
@@ -78,12 +78,12 @@ describe("retention", () => {
     expect(oldest(30_001)).to.equal(30);
     expect(oldest(1_000_000)).to.equal(10);
     expect(oldest(0)).to.equal(70);
-    // Both rules: whatever one of them wants is kept.
+    // Both rules: an object that either of them requires is kept.
     expect(oldest(0, 3)).to.equal(30);
     expect(oldest(60_000, 1)).to.equal(10);
   });
 
-  it("never deletes the last snapshot that can be used", () => {
+  it("never deletes the last usable snapshot", () => {
     const damaged = new Set(catalog.snapshots.filter(({ index }) => index > 30).map(({ name }) => name));
     const plan = planRetention(catalog, { keepSnapshots: 1, keepMs: 0, damaged }, nowMs);
     expect(plan.oldestKept?.index).to.equal(30);
@@ -98,7 +98,7 @@ describe("retention", () => {
     expect(planRetention(catalogOf(CLUSTER, archive([], [10, 20])), {}, nowMs).deletions).to.deep.equal([]);
   });
 
-  it("leaves after each step what can be restored, and of the newest chain everything", () => {
+  it("leaves a restorable archive after each step, with the complete newest chain", () => {
     const steps = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 });
     const property = fc.property(
       steps,
@@ -136,7 +136,7 @@ describe("retention", () => {
     fc.assert(property, { numRuns: 200 });
   });
 
-  it("refuses a policy that is not valid", () => {
+  it("refuses an invalid policy", () => {
     for (const [policy, field] of [
       [{ keepSnapshots: 0 }, "keepSnapshots"],
       [{ keepSnapshots: 1.5 }, "keepSnapshots"],
@@ -168,7 +168,7 @@ describe("retention", () => {
     const directories = new TemporaryDirectories();
     afterEach(() => directories.removeAll());
 
-    it("goes on after a crash at any step", async () => {
+    it("continues after a crash at any step", async () => {
       for (let crash = 0; crash <= 7; crash++) {
         const store = await DirectoryStore.open({ directory: directories.make(), create: false });
         for (const { name } of objects) {

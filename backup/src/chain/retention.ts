@@ -1,12 +1,12 @@
 /**
- * Which objects are kept, by the number of snapshots and by age; first as a plan, then carried out.
+ * Decides which objects to keep, by the number of snapshots and by age: first as a plan, then by deletion.
  *
- * What is kept is always a whole end of the archive: the oldest snapshot that a rule wants, and everything behind it. A snapshot
- * that is older than the age is still wanted if it is the newest of those: from it, the oldest moment within the age can be
- * restored. The newest snapshot that can be used is never deleted.
+ * The kept objects always form a complete end of the archive: the oldest snapshot that a rule requires, and everything
+ * after it. Of the snapshots beyond the age, the newest is also required: the oldest moment within the age can only be
+ * restored from it. The newest usable snapshot is never deleted.
  *
- * Objects are deleted from the newest of those before that snapshot to the oldest. So after each step, and after a crash at any
- * step, what is left of an old chain begins with its snapshot and can be restored as far as it reaches. To go on, plan again.
+ * Older objects are deleted from the newest to the oldest. So after each step, and after a crash at any step, the rest
+ * of an old chain begins with its snapshot and can be restored as far as it reaches. To continue, plan again.
  */
 
 import { BackupError } from "../format/index.ts";
@@ -14,24 +14,27 @@ import type { BackupStore } from "../store/index.ts";
 import type { Catalog, StoredSegment, StoredSnapshot } from "./catalog.ts";
 
 export interface RetentionPolicy {
-  /** How many snapshots are kept at least; undefined or 1: the newest one. */
+  /** The minimum number of snapshots to keep; undefined or 1: the newest one. */
   readonly keepSnapshots?: number | undefined;
-  /** Each moment that is younger than this can be restored; in milliseconds. */
+  /** Each moment younger than this can be restored; in milliseconds. */
   readonly keepMs?: number | undefined;
-  /** Names of objects that are known to be damaged. A damaged snapshot does not count. */
+  /** Names of objects known to be damaged. A damaged snapshot does not count. */
   readonly damaged?: ReadonlySet<string> | undefined;
 }
 
 export interface RetentionPlan {
-  /** What is to be deleted, in this order. */
+  /** The objects to delete, in this order. */
   readonly deletions: readonly (StoredSnapshot | StoredSegment)[];
-  /** The oldest snapshot that stays; undefined if none can be used, and so nothing is deleted. */
+  /** The oldest snapshot that stays; undefined if no snapshot is usable, and so nothing is deleted. */
   readonly oldestKept: StoredSnapshot | undefined;
-  /** Bytes that are freed. */
+  /** Bytes that the deletions free. */
   readonly bytes: number;
 }
 
-/** @param nowMs the wall clock, in milliseconds since 1970. Raises a BackupError (bad-argument) if the policy is not valid. */
+/**
+ * @param nowMs the wall clock, in milliseconds since 1970. Raises a BackupError (bad-argument) if the policy is
+ * invalid.
+ */
 export function planRetention(catalog: Catalog, policy: RetentionPolicy, nowMs: number): RetentionPlan {
   requirePolicy(policy);
   const usable = catalog.snapshots.filter(({ name }) => policy.damaged?.has(name) !== true);
@@ -41,21 +44,22 @@ export function planRetention(catalog: Catalog, policy: RetentionPolicy, nowMs: 
   }
   const deletions = newestFirst([
     ...catalog.snapshots.filter((snapshot) => snapshot.index < oldestKept.index),
-    // A segment that holds the entry behind the snapshot is needed.
+    // A segment with the entry after the snapshot is needed.
     ...catalog.segments.filter((segment) => segment.lastIndex <= oldestKept.index),
   ]);
   return { deletions, oldestKept, bytes: deletions.reduce((sum, { size }) => sum + size, 0) };
 }
 
 export interface DeletionOptions {
-  /** Whether the last snapshot may be deleted, and the chain that reaches furthest. */
+  /** Whether the last snapshot, and the chain that reaches furthest, may be deleted. */
   readonly allowLast?: boolean | undefined;
 }
 
 /**
- * Plans the deletion of one snapshot, and of the segments that no other snapshot leads to. Raises a BackupError: no-backup if
- * there is no such snapshot; last-chain if no other one is left, or if no other one reaches the last entry of its segments.
- * A cluster that archives into the store appends to that end, and nothing of it could be restored.
+ * Plans the deletion of one snapshot, and of the segments that no other snapshot reaches. Raises a BackupError:
+ * no-backup if the snapshot does not exist; last-chain if no other snapshot is left, or if no other one reaches the
+ * last entry of its segments. In that case a cluster that archives into the store would continue a chain that cannot be
+ * restored.
  */
 export function planDeletion(
   catalog: Catalog,
@@ -64,7 +68,7 @@ export function planDeletion(
 ): RetentionPlan {
   const chain = catalog.chains.find(({ snapshot }) => snapshot.name === name);
   if (chain === undefined) {
-    throw new BackupError("no-backup", "there is no snapshot of this name. List what is there", { object: name });
+    throw new BackupError("no-backup", "there is no snapshot of this name. List the snapshots", { object: name });
   }
   const others = catalog.chains.filter((other) => other !== chain);
   if (others.length === 0 && !allowLast) {
@@ -90,8 +94,8 @@ export function planDeletion(
 }
 
 /**
- * Deletes what is planned, in its order, and ends at the first failure: what has been done until then is valid. Raises a
- * StoreFailure.
+ * Deletes the planned objects in order, and stops at the first failure; the store is valid after each deletion. Raises
+ * a StoreFailure.
  *
  * @param onDeleted called after each object
  */
@@ -114,11 +118,11 @@ function oldestWanted(
 ): StoredSnapshot | undefined {
   const byCount = Math.max(0, usable.length - keepSnapshots);
   const byAge = keepMs === undefined ? byCount : usable.findLastIndex(({ wallMs }) => wallMs <= nowMs - keepMs);
-  // Where all are younger than the age, all are wanted.
+  // If all are younger than the age, all are required.
   return usable[Math.max(0, Math.min(byCount, byAge))];
 }
 
-/** Of two that end at one index, the snapshot is the last one to go: segments lead on from it. */
+/** Of two that end at one index, the snapshot goes last: segments continue from it. */
 function newestFirst(objects: readonly (StoredSnapshot | StoredSegment)[]): (StoredSnapshot | StoredSegment)[] {
   return objects.toSorted((a, b) => lastIndexOf(b) - lastIndexOf(a) || rankOf(a) - rankOf(b));
 }
@@ -136,6 +140,6 @@ function requirePolicy({ keepSnapshots, keepMs }: RetentionPolicy): void {
     throw new BackupError("bad-argument", "keepSnapshots must be an integer of at least 1");
   }
   if (keepMs !== undefined && !(Number.isSafeInteger(keepMs) && keepMs >= 0)) {
-    throw new BackupError("bad-argument", "keepMs must be an integer that is not negative");
+    throw new BackupError("bad-argument", "keepMs must be an integer of at least 0");
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One snapshot in a file, as `quoin-node export` writes it, seen as a store that holds nothing else. Its name there is made of
- * its header, so that a catalog, a plan and a reader treat it as any other snapshot.
+ * One snapshot in a file, as `quoin-node export` writes it, as a store with this one object. Its header gives its name
+ * there, so a catalog, a plan and a reader treat it like any other snapshot.
  */
 
 import { createReadStream } from "node:fs";
@@ -22,15 +22,18 @@ export class SnapshotFile implements BackupStore {
     this.#name = name;
   }
 
-  /** Whether there is a file, and no directory. Raises a StoreFailure if that cannot be seen; a missing one is none. */
+  /**
+   * Whether the path is a file and not a directory; false if it does not exist. Raises a StoreFailure if the path
+   * cannot be checked.
+   */
   static async isThere(path: string): Promise<boolean> {
     const found = await guardDisk(addressOf(path), "look at the file", () => stat(path).catch(nullIfMissing));
     return found?.isFile() === true;
   }
 
   /**
-   * Reads the header of the snapshot. Raises a StoreFailure if the file cannot be read, a BackupError if it is no snapshot or
-   * its key is missing.
+   * Reads the header of the snapshot. Raises a StoreFailure if the file cannot be read, and a BackupError if it is not
+   * a snapshot or its key is missing.
    *
    * @param path absolute
    */
@@ -78,7 +81,7 @@ export class SnapshotFile implements BackupStore {
   async close(): Promise<void> {}
 
   #readOnly(): BackupError {
-    return new BackupError("bad-argument", `${this.describe()} is one snapshot, and is only read. Name a directory`);
+    return new BackupError("bad-argument", `${this.describe()} is one snapshot, and is read-only. Name a directory`);
   }
 }
 

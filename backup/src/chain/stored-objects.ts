@@ -1,4 +1,6 @@
-/** Objects in a store: opened with decryption, and compared with what their names say; or put there under their names. */
+/**
+ * Objects in a store: writes them under their names, and opens them with decryption and a check against their names.
+ */
 
 import { type KeyRing, seal, type UnsealOptions, unseal } from "../envelope/index.ts";
 import {
@@ -20,12 +22,15 @@ import {
 import type { BackupStore } from "../store/index.ts";
 import { type SegmentName, type SnapshotName, segmentName, snapshotName } from "./object-name.ts";
 
-/** An object that was put into a store. */
+/** An object written to a store. */
 export interface PutObject extends ObjectSummary {
   readonly name: string;
 }
 
-/** Writes a snapshot into the store, sealed if there are keys. Raises a BackupError or StoreFailure; then nothing is there. */
+/**
+ * Writes a snapshot to the store, encrypted if there are keys. If it raises a BackupError or StoreFailure, the store
+ * has no object.
+ */
 export async function putSnapshot(
   store: BackupStore,
   header: SnapshotHeader,
@@ -52,8 +57,8 @@ export async function putSegment(
 }
 
 /**
- * Opens a snapshot, and compares its header with its name: foreign-cluster if it is of another cluster, misplaced if it is
- * another object. All errors of its contents name it, also those of its batches.
+ * Opens a snapshot, and compares its header with its name: foreign-cluster if it is from another cluster, misplaced if
+ * it is another object. All errors about its content name it, also errors from its batches.
  */
 export function openSnapshot(
   store: Pick<BackupStore, "get">,
@@ -98,13 +103,13 @@ function placeProblem(header: Origin, clusterId: string, name: string, nameByHea
   if (header.clusterId !== clusterId) {
     return new BackupError(
       "foreign-cluster",
-      `it belongs to cluster ${header.clusterId} (${header.clusterName}), not to ${clusterId}. Somebody has copied it there: remove it`,
+      `it belongs to cluster ${header.clusterId} (${header.clusterName}), not to ${clusterId}. It was copied there: remove it`,
     );
   }
   if (nameByHeader !== name) {
     return new BackupError(
       "misplaced",
-      `it is another object, which belongs to the name ${nameByHeader}. Objects were swapped or renamed: name it so`,
+      `it is another object, whose name is ${nameByHeader}. Objects were swapped or renamed: give it that name`,
     );
   }
   return undefined;

@@ -22,7 +22,7 @@ async function opened(bytes: Uint8Array, keys: readonly SealingKey[] = [OLD]): P
 }
 
 describe("sealed object", () => {
-  it("comes back as it was, of any size, and never looks the same twice", async () => {
+  it("comes back unchanged, of any size, and never looks the same twice", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 3000 }), async (plain) => {
         expect((await opened(await sealed(plain))).equals(Buffer.from(plain))).to.equal(true);
@@ -47,13 +47,13 @@ describe("sealed object", () => {
     }
   });
 
-  it("shows nothing of what is in it", async () => {
+  it("shows nothing of its content", async () => {
     const bytes = await sealed(Buffer.from("a signing key ".repeat(1000)));
     expect(bytes.includes("signing key")).to.equal(false);
     expect(bytes.includes(OLD.bytes)).to.equal(false);
   });
 
-  it("says with which key it was sealed, without the key", async () => {
+  it("names its key, without needing the key", async () => {
     const bytes = await sealed(randomBytes(100_000), NEW);
     expect(await sealedWith(chunked(bytes, 50))).to.equal("2026");
     expect(await sealedWith(chunked(Buffer.from("not sealed")))).to.equal(undefined);
@@ -61,7 +61,7 @@ describe("sealed object", () => {
     expect(await codeOf(sealedWith(chunked(flipped(bytes, 50))))).to.equal("damaged");
   });
 
-  it("is opened by each key of the ring, so that keys can be rotated", async () => {
+  it("can be opened with each key of the ring, so that keys can be rotated", async () => {
     const bytes = await sealed(Buffer.from("old"));
     expect(String(await opened(bytes, [NEW, OLD]))).to.equal("old");
     expect(String(await opened(await sealed(Buffer.from("new"), new KeyRing([NEW, OLD]).first), [NEW]))).to.equal(
@@ -70,7 +70,7 @@ describe("sealed object", () => {
     expect((await unseal(chunked(bytes), { keyRing: new KeyRing([OLD]) })).keyId).to.equal("2025");
   });
 
-  it("names the key that it needs when none, or only others, were given", async () => {
+  it("names the required key if no key, or only other keys, were given", async () => {
     const bytes = await sealed(Buffer.from("old"));
     const missing = await backupErrorOf(opened(bytes, []));
     expect([missing.code, missing.message]).to.deep.equal([
@@ -91,7 +91,7 @@ describe("sealed object", () => {
     for (let position = 0; position < bytes.length; position++) {
       const result = opened(flipped(bytes, position, position % 8));
       if (position < 8) {
-        // Without its magic it is another object, which is for the reader of the format to refuse.
+        // Without its magic it is another object, which the reader of the format refuses.
         expect((await result).equals(flipped(bytes, position, position % 8))).to.equal(true);
       } else {
         expect(await codeOf(result), String(position)).to.be.oneOf(["damaged", "cut-off"]);
@@ -128,7 +128,7 @@ describe("sealed object", () => {
     expect(await codeOf(opened(Buffer.concat([other.subarray(0, HEAD_BYTES), a, b, c])))).to.equal("damaged");
   });
 
-  it("gives no byte of a frame that is not authentic", async () => {
+  it("returns no byte of a frame that is not authentic", async () => {
     const bytes = await sealed(randomBytes(2 * SEALED_FRAME_BYTES));
     const { stream } = await unseal(chunked(flipped(bytes, HEAD_BYTES + FRAME + 5)), { keyRing: new KeyRing([OLD]) });
     let length = 0;
@@ -147,8 +147,8 @@ describe("sealed object", () => {
   });
 });
 
-describe("object that is not sealed", () => {
-  it("passes as it is, with or without keys, unless it must be sealed", async () => {
+describe("unencrypted object", () => {
+  it("passes unchanged, with or without keys, unless encryption is required", async () => {
     const plain = Buffer.from("QUOIN-SN and so on");
     expect(await collect(seal(chunked(plain), undefined))).to.deep.equal(plain);
     expect((await opened(plain)).equals(plain)).to.equal(true);

@@ -1,4 +1,4 @@
-/** Encryption of whole objects, as streams, and the keys for it. */
+/** Encryption of whole objects as streams, and its keys. */
 
 export { type KeyFile, KeyRing, parseKeys, readKeyFile, type SealingKey } from "./key-ring.ts";
 export { seal } from "./seal.ts";

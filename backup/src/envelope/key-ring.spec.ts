@@ -16,7 +16,7 @@ describe("keys for backups", () => {
   const directories = new TemporaryDirectories();
   afterEach(() => directories.removeAll());
 
-  it("are read from lines, the first one seals", () => {
+  it("are read from lines, and the first one encrypts", () => {
     const ring = parse(`# since 2026\nnew: ${KEY.toString("base64")}\n\n  old:${OTHER.toString("base64")}  \n`);
     expect(ring.first).to.deep.equal({ id: "new", bytes: KEY });
     expect(ring.ids).to.deep.equal(["new", "old"]);
@@ -24,7 +24,7 @@ describe("keys for backups", () => {
     expect(ring.get("else")).to.equal(undefined);
   });
 
-  it("without an id get one that follows from the key and says nothing about it", () => {
+  it("without an id get one that is derived from the key and shows nothing of it", () => {
     const [raw, line] = [parseKeys(KEY, "keys"), parse(`${KEY.toString("base64")}\n`)];
     expect(raw.first.id)
       .to.equal(line.first.id)
@@ -33,7 +33,7 @@ describe("keys for backups", () => {
     expect(raw.first.bytes).to.deep.equal(Uint8Array.from(KEY));
   });
 
-  it("are refused with the line that is wrong, and never shown", () => {
+  it("are refused with the number of the wrong line, and never shown", () => {
     const base64 = KEY.toString("base64");
     for (const [text, message] of [
       ["", "has no key"],
@@ -53,7 +53,7 @@ describe("keys for backups", () => {
     expect(() => new KeyRing([{ id: "a", bytes: KEY.subarray(1) }])).to.throw("31 bytes");
   });
 
-  it("come from a file, with a warning if everybody can read it", async () => {
+  it("come from a file, with a warning if every user can read it", async () => {
     const file = join(directories.make(), "keys");
     writeFileSync(file, KEY, { mode: 0o600 });
     expect((await readKeyFile(file)).warning).to.equal(undefined);
@@ -62,7 +62,7 @@ describe("keys for backups", () => {
     expect((await readKeyFile(file)).warning).to.contain("chmod 600");
   });
 
-  it("come from no file that is missing, or larger than keys can be", async () => {
+  it("cannot come from a file that is missing or too large for keys", async () => {
     const file = join(directories.make(), "keys");
     expect((await backupErrorOf(readKeyFile(file))).message)
       .to.contain("cannot be read")

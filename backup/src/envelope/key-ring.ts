@@ -1,6 +1,6 @@
 /**
- * The keys for backups: several of 32 bytes each, so that they can be rotated. The first one seals new objects, each opens the
- * objects that were sealed with it.
+ * The keys for backups: 32 bytes each, and several of them, so that they can be rotated. The first key encrypts new
+ * objects; each key decrypts the objects that it encrypted.
  */
 
 import { createHash } from "node:crypto";
@@ -8,13 +8,16 @@ import { open } from "node:fs/promises";
 import { BackupError } from "../format/index.ts";
 
 export const KEY_BYTES = 32;
-/** Fits into the head of a sealed object. */
+/** Fits into the head of an encrypted object. */
 const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Hexadecimal digits of an id that is derived from its key. */
 const DERIVED_ID_DIGITS = 16;
-/** Far more than a file with keys has. */
+/** Far more than a key file has. */
 const FILE_BYTES_MAX = 64 * 1024;
-/** Rights of everybody but the owner and the group; Kubernetes shows the group of a pod its Secrets. */
+/**
+ * The permissions of users other than the owner and the group; Kubernetes gives the group of a pod access to its
+ * Secrets.
+ */
 const RIGHTS_OF_OTHERS = 0o007;
 
 export interface SealingKey {
@@ -25,10 +28,10 @@ export interface SealingKey {
 
 export class KeyRing {
   readonly #keys: ReadonlyMap<string, SealingKey>;
-  /** The key that seals. */
+  /** The key that encrypts. */
   readonly first: SealingKey;
 
-  /** Raises a BackupError (bad-key) if there is no key, one has another length, or two have one id. */
+  /** Raises a BackupError (bad-key) if there is no key, a key has a wrong length, or two keys have the same id. */
   constructor(keys: readonly SealingKey[]) {
     const [first] = keys;
     if (first === undefined) {
@@ -64,16 +67,16 @@ export class KeyRing {
   }
 }
 
-/** Keys of a file, and what its owner should know. */
+/** The keys of a file, and a warning for its owner. */
 export interface KeyFile {
   readonly keyRing: KeyRing;
-  /** A sentence for the log; undefined if there is nothing to say. */
+  /** A sentence for the log; undefined if there is no warning. */
   readonly warning: string | undefined;
 }
 
 /**
- * Reads a file with keys: 32 raw bytes, or a line for each key, `id:base64` or `base64` alone; empty lines and lines that begin
- * with # say nothing. A key without an id gets one that is derived from it. Raises a BackupError (bad-key).
+ * Reads a key file: 32 raw bytes, or one key on each line, as `id:base64` or `base64` alone; empty lines and lines that
+ * begin with # are ignored. A key without an id gets one derived from it. Raises a BackupError (bad-key).
  */
 export async function readKeyFile(path: string): Promise<KeyFile> {
   const { bytes, mode } = await readSmallFile(path);
@@ -140,7 +143,7 @@ function parseLine(text: string, where: string): SealingKey {
   return { id: colon === -1 ? derivedId(bytes) : text.slice(0, colon).trim(), bytes };
 }
 
-/** Says which key it is, and nothing about its bytes. */
+/** Identifies the key and shows nothing about its bytes. */
 function derivedId(bytes: Uint8Array): string {
   return createHash("sha256").update("quoin backup key id\n").update(bytes).digest("hex").slice(0, DERIVED_ID_DIGITS);
 }

@@ -13,7 +13,7 @@ import {
   SEALED_FRAME_BYTES,
 } from "./sealed-layout.ts";
 
-/** Seals a stream with a key. Without one, `undefined`, it passes the stream on as it is. */
+/** Encrypts a stream with a key. Without a key (`undefined`), passes the stream on unchanged. */
 export function seal(plain: ByteStream, key: SealingKey | undefined): ByteStream {
   return key === undefined ? plain : sealWith(plain, key);
 }

@@ -1,8 +1,8 @@
 /**
- * The layout of a sealed object, and the keys that are derived for it. AES-256-GCM over frames of one size, in the STREAM
- * construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015): the nonce holds the number of the frame and whether it is the
- * last one, and each object has its own key, which depends on everything in its head. So no one without the key can change,
- * cut, reorder or mix objects unnoticed.
+ * The layout of an encrypted object, and its derived keys. AES-256-GCM over frames of one size, in the STREAM
+ * construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015): the nonce contains the number of the frame and whether it
+ * is the last one. Each object has its own key, which depends on all bytes of its head. So without the key, no change,
+ * cut, reordering or mix of objects goes unnoticed.
  */
 
 import { hkdfSync } from "node:crypto";
@@ -16,28 +16,28 @@ export const SEALED_VERSION = 1;
 /** Magic, version, length of the key's id, bytes of a frame, salt. */
 export const SEALED_PRELUDE_BYTES = 48;
 export const SALT_BYTES = 32;
-/** The most that a key's id has. */
+/** The maximum length of a key's id. */
 export const KEY_ID_BYTES_MAX = 64;
-/** Shows that a key is the right one before anything is decrypted with it, and binds the object to a single key. */
+/** Shows that a key is the right one before anything is decrypted, and binds the object to a single key. */
 export const KEY_CHECK_BYTES = 32;
 export const TAG_BYTES = 16;
-/** Plain bytes of each frame but the last, which may have fewer. */
+/** Plain bytes of each frame; the last frame may have fewer. */
 export const SEALED_FRAME_BYTES = 64 * 1024;
-/** What a reader takes at most. */
+/** The largest frame that a reader takes. */
 export const SEALED_FRAME_BYTES_MAX = 1024 * 1024;
 
 const CIPHER_PREFIX_BYTES = 7;
 const COUNTER_MAX = 0xffff_ffff;
 const INFO = "quoin backup 1";
 
-/** What seals the frames of one object. */
+/** The keys for the frames of one object. */
 export interface ObjectKey {
   readonly cipherKey: Uint8Array;
   readonly keyCheck: Uint8Array;
   readonly noncePrefix: Uint8Array;
 }
 
-/** The head up to the check of the key. */
+/** The head up to the key check. */
 export function encodeSealedHead(keyId: string, salt: Uint8Array): Uint8Array {
   const id = new TextEncoder().encode(keyId);
   const head = new RecordBuffer(SEALED_PRELUDE_BYTES + KEY_ID_BYTES_MAX);
@@ -50,7 +50,7 @@ export function encodeSealedHead(keyId: string, salt: Uint8Array): Uint8Array {
   return head.written;
 }
 
-/** @param head all bytes of the object before the check of the key */
+/** @param head all bytes of the object before the key check */
 export function deriveObjectKey(key: SealingKey, head: Uint8Array, salt: Uint8Array): ObjectKey {
   const info = Buffer.concat([Buffer.from(INFO), head]);
   const derived = new Uint8Array(
@@ -63,7 +63,7 @@ export function deriveObjectKey(key: SealingKey, head: Uint8Array, salt: Uint8Ar
   };
 }
 
-/** Raises an error for a frame beyond what a counter of four bytes can number: 256 TiB. */
+/** Raises an error for a frame whose number exceeds a counter of four bytes: beyond 256 TiB. */
 export function nonceOf({ noncePrefix }: ObjectKey, frame: number, isLast: boolean): Uint8Array {
   if (frame > COUNTER_MAX) {
     throw new Error("the object is too large to be sealed");

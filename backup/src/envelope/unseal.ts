@@ -1,6 +1,6 @@
 /**
- * Decrypts an object while it is read; an object that is not sealed passes as it is, unless it must be sealed. Each frame is
- * authenticated before its bytes are passed on.
+ * Decrypts an object while it is read. An unencrypted object passes unchanged, unless encryption is required. Each
+ * frame is authenticated before its bytes are passed on.
  */
 
 import { createDecipheriv, timingSafeEqual } from "node:crypto";
@@ -28,15 +28,15 @@ const COPY_AGAIN = "Copy it again from where it was made, or use another backup"
 export interface UnsealOptions {
   /** Keys that may be needed; undefined if none were given. */
   readonly keyRing?: KeyRing | undefined;
-  /** Whether an object that is not sealed is refused. */
+  /** Whether to refuse an unencrypted object. */
   readonly isSealRequired?: boolean | undefined;
 }
 
-/** An object whose seal, if it has one, was found and fits one of the keys. */
+/** An object that is unencrypted, or whose key was found and checked. */
 export interface Unsealed {
-  /** The object without encryption, to be consumed once. */
+  /** The decrypted object, to be consumed once. */
   readonly stream: ByteStream;
-  /** Id of the key that sealed it; undefined if it is not sealed. */
+  /** Id of the key that encrypted it; undefined if it is not encrypted. */
   readonly keyId: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function unseal(stream: ByteStream, options: UnsealOptions): Promis
     if (options.isSealRequired === true) {
       throw new BackupError(
         "not-sealed",
-        "it is not encrypted, and only encrypted backups are accepted. Somebody may have put it there: check where it comes from",
+        "it is not encrypted, and only encrypted backups are allowed. Another party may have put it there: check its origin",
       );
     }
     return { stream: source.rest(), keyId: undefined };
@@ -62,8 +62,8 @@ export async function unseal(stream: ByteStream, options: UnsealOptions): Promis
 }
 
 /**
- * The id of the key that an object was sealed with; undefined if it is not sealed. It reads the first bytes alone, and proves
- * nothing about the rest. Raises a BackupError (damaged, cut-off) if the head of a seal is not whole.
+ * The id of the key that encrypted an object; undefined if it is not encrypted. It reads only the first bytes, and
+ * proves nothing about the rest. Raises a BackupError (damaged, cut-off) if the head of the encryption is not intact.
  */
 export async function sealedWith(stream: ByteStream): Promise<string | undefined> {
   const source = new ByteSource(stream);
@@ -175,7 +175,7 @@ function openFrame(key: ObjectKey, frame: number, isLast: boolean, bytes: Uint8A
     decipher.final();
     return plain;
   } catch {
-    // What OpenSSL throws says only that the tag does not fit; the caller says what that means.
+    // OpenSSL only reports that the tag does not match; the caller explains it.
     return undefined;
   }
 }
@@ -186,6 +186,6 @@ function frameError(key: ObjectKey, frame: number, isLast: boolean, bytes: Uint8
   }
   return new BackupError(
     "damaged",
-    `frame ${frame + 1} of its encryption is not what was sealed: bytes were changed, moved or cut off. ${COPY_AGAIN}`,
+    `frame ${frame + 1} of its encryption is not authentic: bytes were changed, moved or cut off. ${COPY_AGAIN}`,
   );
 }

@@ -1,26 +1,26 @@
 /**
- * What is wrong with a backup, or with the wish for one. The message names the object where it is known, and says what to do
- * next. It never holds a key, nor anything that is stored in the cluster.
+ * A problem with a backup, or with a request for one. The message names the object if it is known, and the next step.
+ * It never contains a key, nor any data of the cluster.
  *
  * Failures of the store itself are another class, StoreFailure: they say nothing about the backup.
  */
 
 export type BackupErrorCode =
-  /** The bytes are no backup at all, or a backup of another kind. */
+  /** The bytes are not a backup, or a backup of another kind. */
   | "not-a-backup"
   /** A newer release wrote it. */
   | "newer-format"
-  /** A byte is not what was written, or the bytes never were a valid object. */
+  /** A byte was changed, or the bytes never were a valid object. */
   | "damaged"
   /** The end is missing. */
   | "cut-off"
   /** Bytes follow the end. */
   | "trailing-bytes"
-  /** Rows or entries are not in their order. */
+  /** Rows or entries are out of order. */
   | "out-of-order"
   /** Entries, or a whole object, are missing between two others. */
   | "gap"
-  /** The trailer counts other rows, entries or bytes than there are. */
+  /** The trailer has other counts of rows, entries or bytes. */
   | "wrong-counts"
   /** The object is encrypted, and no key was given. */
   | "key-missing"
@@ -28,19 +28,19 @@ export type BackupErrorCode =
   | "key-unknown"
   /** The key has the right id, but other bytes. */
   | "key-wrong"
-  /** The object is not encrypted, but has to be. */
+  /** The object is not encrypted, but must be. */
   | "not-sealed"
-  /** The file with keys, or a key, cannot be used. */
+  /** The key file, or a key, is not usable. */
   | "bad-key"
-  /** The object belongs to another cluster than its place says. */
+  /** The object belongs to another cluster than its name. */
   | "foreign-cluster"
-  /** The object is not the one that its name says. */
+  /** The object is not the one that its name identifies. */
   | "misplaced"
   /** The object does not follow the one before it in the chain. */
   | "broken-chain"
-  /** The store has no backup, or no such one. */
+  /** The store has no backup, or not the named one. */
   | "no-backup"
-  /** No chain reaches the point that was asked for. */
+  /** No chain reaches the requested point. */
   | "no-such-point"
   /** The only whole chain must not be deleted. */
   | "last-chain"
@@ -50,9 +50,9 @@ export type BackupErrorCode =
 export class BackupError extends Error {
   override readonly name = "BackupError";
   readonly code: BackupErrorCode;
-  /** What is wrong, without the object. */
+  /** The problem, without the object. */
   readonly problem: string;
-  /** The object that it is about; undefined if it is about none, or the reader was not given its name. */
+  /** The object with the problem; undefined if there is none, or the reader does not know its name. */
   readonly object: string | undefined;
 
   constructor(code: BackupErrorCode, problem: string, options: ErrorOptions & { readonly object?: string } = {}) {
@@ -62,7 +62,7 @@ export class BackupError extends Error {
     this.object = options.object;
   }
 
-  /** The same error about a named object; itself if it already names one. */
+  /** The same error with the name of an object; unchanged if it already has one. */
   of(object: string | undefined): BackupError {
     if (this.object !== undefined || object === undefined) {
       return this;
@@ -71,7 +71,7 @@ export class BackupError extends Error {
   }
 }
 
-/** @returns the error, which names the object if it is a BackupError that names none */
+/** @returns the error, with the name of the object if it is a BackupError without one */
 export function namedError(error: unknown, object: string | undefined): unknown {
   return error instanceof BackupError ? error.of(object) : error;
 }

@@ -1,11 +1,11 @@
-/** Reads numbers and byte arrays from bytes that are there as a whole, and refuses what does not fit into them. */
+/** Reads numbers and byte arrays from a complete byte array, and refuses reads beyond its end. */
 
 import { BackupError } from "./backup-error.ts";
 
 const HALF = 0x1_0000_0000;
 const TEXT = new TextDecoder("utf-8", { fatal: true });
 
-/** The error of bytes that pass their checksums and still make no sense: a writer with a fault, or somebody's forgery. */
+/** The error for bytes whose checksums are right but whose content is invalid: a faulty writer, or a forgery. */
 export function malformed(what: string): BackupError {
   return new BackupError("damaged", `${what}. The object is not usable: use another backup`);
 }
@@ -16,7 +16,7 @@ export class ByteCursor {
   readonly #what: string;
   #offset = 0;
 
-  /** @param what named in errors, as in "the header" */
+  /** @param what the name in errors, such as "the header" */
   constructor(bytes: Uint8Array, what: string) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -35,7 +35,7 @@ export class ByteCursor {
     return this.#view.getUint32(this.#take(4));
   }
 
-  /** Raises an error for a number that JavaScript cannot hold exactly. */
+  /** Raises an error for a number that JavaScript cannot represent exactly. */
   u64(): number {
     const offset = this.#take(8);
     const value = this.#view.getUint32(offset) * HALF + this.#view.getUint32(offset + 4);

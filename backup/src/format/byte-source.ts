@@ -1,11 +1,11 @@
 /**
- * Reads exact numbers of bytes from a stream of chunks of any size. It keeps the chunk that it is in, and never asks for
- * memory before the bytes for it have arrived: a length that lies costs nothing.
+ * Reads exact numbers of bytes from a stream of chunks of any size. It keeps the current chunk, and never allocates
+ * memory before the bytes have arrived: a false length costs nothing.
  */
 
 import { BackupError } from "./backup-error.ts";
 
-/** Bytes in chunks of any size, as files, sockets and stores give them. */
+/** Bytes in chunks of any size, as they come from files, sockets and stores. */
 export type ByteStream = AsyncIterable<Uint8Array>;
 
 const NOTHING = new Uint8Array(0);
@@ -26,7 +26,7 @@ export class ByteSource {
     return this.#bytesRead;
   }
 
-  /** Reads as many bytes as were asked for. Raises a BackupError (cut-off) if there are fewer. */
+  /** Reads exactly this many bytes. Raises a BackupError (cut-off) if there are fewer. */
   async read(length: number): Promise<Uint8Array> {
     const bytes = await this.readUpTo(length);
     if (bytes.length < length) {
@@ -38,7 +38,7 @@ export class ByteSource {
     return bytes;
   }
 
-  /** Reads as many bytes as were asked for, or all that are left. */
+  /** Reads this many bytes, or all that are left. */
   async readUpTo(length: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let missing = length;
@@ -52,7 +52,7 @@ export class ByteSource {
     return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
   }
 
-  /** Shows the next bytes, fewer only if there are no more, without taking them. */
+  /** Returns the next bytes without taking them; fewer only at the end. */
   async peek(length: number): Promise<Uint8Array> {
     const bytes = await this.readUpTo(length);
     this.#bytesRead -= bytes.length;
@@ -66,7 +66,7 @@ export class ByteSource {
     return !(await this.#fill());
   }
 
-  /** All bytes that are left, as a stream. */
+  /** All remaining bytes, as a stream. */
   async *rest(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       while (await this.#fill()) {
@@ -81,7 +81,7 @@ export class ByteSource {
     }
   }
 
-  /** Ends the stream, whether it was read to its end or not. */
+  /** Ends the stream, read to its end or not. */
   async close(): Promise<void> {
     this.#isEnded = true;
     this.#chunk = NOTHING;
@@ -89,7 +89,7 @@ export class ByteSource {
     await this.#chunks.return?.();
   }
 
-  /** @returns whether the present chunk has bytes left, after fetching the next one if it had none */
+  /** @returns whether the current chunk has bytes left, after fetching the next one if necessary */
   async #fill(): Promise<boolean> {
     while (this.#offset === this.#chunk.length) {
       if (this.#isEnded) {

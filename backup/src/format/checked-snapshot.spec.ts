@@ -13,7 +13,7 @@ describe("a snapshot that is checked while it is copied", () => {
     bytes = await snapshotBytes(header, ROWS);
   });
 
-  /** The bytes that were passed on, and what ended them. */
+  /** The bytes that were passed on, and the error that ended them. */
   async function passed(source: AsyncIterable<Uint8Array>): Promise<{ bytes: Buffer; error: unknown }> {
     const parts: Uint8Array[] = [];
     try {
@@ -38,7 +38,7 @@ describe("a snapshot that is checked while it is copied", () => {
     }
   });
 
-  it("never arrives with its end when a byte is another, the end is missing, or bytes follow it", async () => {
+  it("never arrives with its end if a byte is changed, the end is missing, or bytes follow it", async () => {
     const spoiled = [
       flipped(bytes, bytes.length - 10),
       flipped(bytes, Math.floor(bytes.length / 2)),
@@ -54,7 +54,7 @@ describe("a snapshot that is checked while it is copied", () => {
     }
   });
 
-  it("ends with the error of its source, and is no snapshot when its first bytes are others", async () => {
+  it("ends with the error of its source, and is not a snapshot if its first bytes differ", async () => {
     const broken = async function* () {
       yield* chunked(bytes.subarray(0, 200_000), 50_000);
       throw new Error("the connection is gone");

@@ -1,8 +1,8 @@
 /**
- * Passes the bytes of a snapshot on as they are, and reads them meanwhile: what arrives at the other side was checked, with
- * its trailer. For copies of snapshots that somebody else has written.
+ * Passes the bytes of a snapshot on unchanged, and checks them on the way, including the trailer. For copies of
+ * snapshots from another writer.
  *
- * The last bytes are held back until the whole snapshot was found to be right. So a copy of a snapshot that is not right has no
+ * The last bytes are held back until the whole snapshot has been checked. So the copy of an invalid snapshot has no
  * end, and readers refuse it.
  */
 
@@ -10,20 +10,20 @@ import type { ByteStream } from "./byte-source.ts";
 import type { ObjectSummary } from "./layout.ts";
 import { readSnapshot, type SnapshotHeader } from "./snapshot.ts";
 
-/** A snapshot whose header was read. */
+/** A snapshot with its header read. */
 export interface CheckedSnapshot {
   readonly header: SnapshotHeader;
-  /** All its bytes, to be consumed once. It raises a BackupError, or that of the source, before the last of them. */
+  /** All its bytes, to be consumed once. Before the last bytes it raises a BackupError, or the error of the source. */
   readonly stream: AsyncGenerator<Uint8Array, void, undefined>;
-  /** Rows that were read so far. */
+  /** Rows read so far. */
   readonly rows: number;
   /** Raises an error before the stream has ended. */
   summary(): ObjectSummary;
-  /** Ends the source of a snapshot that is not to be read any further. */
+  /** Ends the source, if the caller does not read the snapshot to its end. */
   close(): Promise<void>;
 }
 
-/** Reads the header. Raises a BackupError if the stream does not begin with that of a snapshot. */
+/** Reads the header. Raises a BackupError if the stream does not begin with the header of a snapshot. */
 export async function checkSnapshot(source: ByteStream): Promise<CheckedSnapshot> {
   const waiting: Uint8Array[] = [];
   const reading = await readSnapshot(keepingBytes(source, waiting));
@@ -39,7 +39,7 @@ export async function checkSnapshot(source: ByteStream): Promise<CheckedSnapshot
   };
 }
 
-/** Keeps what the reader takes. */
+/** Keeps the bytes that the reader takes. */
 async function* keepingBytes(source: ByteStream, kept: Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const bytes of source) {
     kept.push(bytes);
@@ -54,7 +54,7 @@ async function* passOn(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const { length } of batches) {
     counts.rows += length;
-    // All but the last piece: it may be the end, which is not proven yet.
+    // All but the last piece: it may contain the end, which is not checked yet.
     yield* waiting.splice(0, waiting.length - 1);
   }
   yield* waiting.splice(0);

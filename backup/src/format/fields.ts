@@ -1,13 +1,13 @@
 /**
- * The header of an object: fields with a number, a length and a value, in any order, each at most once. A later release may
- * add fields: those from OPTIONAL_FIELDS on are for readers that know them, all others must be known.
+ * The header of an object: fields with a number, a length and a value, in any order, each at most once. A later release
+ * may add fields. A reader must know all fields below OPTIONAL_FIELDS, and may skip the others.
  */
 
 import { BackupError } from "./backup-error.ts";
 import { ByteCursor, malformed } from "./byte-cursor.ts";
 import { RecordBuffer } from "./record-buffer.ts";
 
-/** A reader that does not know a field with this number, or a higher one, passes over it. */
+/** A reader skips an unknown field with this number or a higher one. */
 const OPTIONAL_FIELDS = 0x8000;
 
 const CAPACITY = 512;
@@ -20,7 +20,7 @@ export class FieldWriter {
     this.bytes(field, new TextEncoder().encode(value));
   }
 
-  /** @param value a safe integer that is not negative; an undefined one is left out */
+  /** @param value a safe integer of at least 0; undefined = no field */
   number(field: number, value: number | undefined): void {
     if (value !== undefined) {
       this.#buffer.u16(field);
@@ -80,7 +80,7 @@ export class FieldReader {
     return this.has(field) ? this.number(field) : undefined;
   }
 
-  /** @param length that the value must have */
+  /** @param length the required length of the value */
   bytes(field: number, length: number): Uint8Array {
     const value = this.#value(field);
     if (value.length !== length) {

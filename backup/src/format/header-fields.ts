@@ -1,4 +1,7 @@
-/** The numbers of the header's fields, and the rules of those that snapshots and segments share. Numbers are never reused. */
+/**
+ * The numbers of the header's fields, and the rules of the fields that snapshots and segments share. Numbers are never
+ * reused.
+ */
 
 import { BackupError } from "./backup-error.ts";
 import { malformed } from "./byte-cursor.ts";
@@ -30,22 +33,22 @@ export const FIELDS = {
 
 export const KNOWN_FIELDS: ReadonlySet<number> = new Set(Object.values(FIELDS));
 
-/** An object has 16 random bytes as its id, written as 32 hexadecimal digits. */
+/** The id of an object is 16 random bytes, written as 32 hexadecimal digits. */
 export const ID_BYTES = 16;
 const ID = /^[0-9a-f]{32}$/;
 const CLUSTER_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TEXT_LENGTH_MAX = 256;
 
-/** What both kinds of objects say about where they come from. */
+/** The fields of both kinds of objects about their origin. */
 export interface Origin {
   /** UUID of the cluster, in lower case. */
   readonly clusterId: string;
   readonly clusterName: string;
-  /** 32 hexadecimal digits, made by `newObjectId` for each object that is written. */
+  /** 32 hexadecimal digits from `newObjectId`, new for each written object. */
   readonly id: string;
   /** The release that wrote it. */
   readonly quoinVersion: string;
-  /** The version of the cluster, which says what entries and rows mean. */
+  /** The version of the cluster, which determines the meaning of entries and rows. */
   readonly clusterVersion: number;
 }
 
@@ -79,7 +82,7 @@ export function readId(fields: FieldReader, field: number): string {
   return Buffer.from(fields.bytes(field, ID_BYTES)).toString("hex");
 }
 
-/** @returns what is wrong with it, as a sentence that names the field and the rule; undefined if nothing is */
+/** @returns the problem as a sentence that names the field and the rule; undefined if there is none */
 export function originProblem({
   clusterId,
   clusterName,
@@ -102,7 +105,7 @@ export function originProblem({
   return numbersProblem({ clusterVersion });
 }
 
-/** The same for numbers: each is undefined, or a safe integer that is not negative. */
+/** The same for numbers: each is undefined, or a safe integer of at least 0. */
 export function numbersProblem(numbers: Readonly<Record<string, number | undefined>>): string | undefined {
   for (const [name, value] of Object.entries(numbers)) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0)) {
@@ -112,14 +115,14 @@ export function numbersProblem(numbers: Readonly<Record<string, number | undefin
   return undefined;
 }
 
-/** For a writer: raises an error if there is a problem. */
+/** For a writer: raises an error about the argument if there is a problem. */
 export function requireValid(problem: string | undefined): void {
   if (problem !== undefined) {
     throw new BackupError("bad-argument", problem);
   }
 }
 
-/** For a reader: the same problem is then one of the object. */
+/** For a reader: raises an error about the object if there is a problem. */
 export function refuseInvalid(problem: string | undefined): void {
   if (problem !== undefined) {
     throw malformed(`the header does not follow its rules: ${problem}`);

@@ -1,4 +1,4 @@
-/** Snapshots and segments as streams of bytes: writing, reading, and refusing what is not as it was written. */
+/** Snapshots and segments as streams of bytes: writing, reading, and refusing any change. */
 
 export { BackupError, type BackupErrorCode, namedError } from "./backup-error.ts";
 export { ByteCursor } from "./byte-cursor.ts";

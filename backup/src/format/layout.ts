@@ -1,9 +1,9 @@
 /**
- * What snapshots and segments have in common, byte by byte; backup/README.md holds the same as a table. A reader of any
- * release can rely on the beginning, up to the checksum of the header: that part never changes.
+ * The common layout of snapshots and segments, byte by byte; backup/README.md has the same as a table. Readers of all
+ * releases can rely on the part up to the checksum of the header, which never changes.
  */
 
-/** What an object is, and the first eight bytes that say so. */
+/** The kinds of objects, and the first eight bytes of each. */
 export const MAGICS = { snapshot: "QUOIN-SN", segment: "QUOIN-SG" } as const;
 export type ObjectKind = keyof typeof MAGICS;
 
@@ -22,16 +22,16 @@ export const RECORDS_FRAME = 1;
 export const TRAILER_FRAME = 2;
 export const STORED = 0;
 export const ZSTD = 1;
-/** A frame is closed when it has this much: some milliseconds of work for the threads that compress. */
+/** A frame is complete at this size: some milliseconds of work for the compression threads. */
 export const FRAME_BYTES_TARGET = 256 * 1024;
 /** The largest record. A value of the state has at most a few MiB. */
 export const RECORD_BYTES_MAX = 32 * 1024 * 1024;
-/** A frame that is nearly full takes one more record. */
+/** A frame just below the target takes one more record. */
 export const FRAME_BYTES_MAX = FRAME_BYTES_TARGET + RECORD_BYTES_MAX;
 /** Records, raw bytes, frames, SHA-256. */
 export const TRAILER_BYTES = 3 * 8 + HASH_BYTES;
 
-/** What an object holds, known when it was written or read to its end. */
+/** The content of an object, known once it is written or read completely. */
 export interface ObjectSummary {
   /** Rows or entries. */
   readonly records: number;
@@ -39,6 +39,6 @@ export interface ObjectSummary {
   readonly recordBytes: number;
   /** Bytes of the object, without encryption. */
   readonly bytes: number;
-  /** SHA-256 of all bytes before the hash itself. The next object of the chain names it. */
+  /** SHA-256 of all bytes before the hash itself. The next object of the chain contains it. */
   readonly hash: Uint8Array;
 }

@@ -1,4 +1,4 @@
-/** Ids of objects: random, so that two writers never mean the same one. */
+/** Ids of objects: random, so that two writers never use the same id. */
 
 import { randomBytes } from "node:crypto";
 import { ID_BYTES } from "./header-fields.ts";
@@ -6,7 +6,7 @@ import { ID_BYTES } from "./header-fields.ts";
 /**
  * A new id, for one object: 32 hexadecimal digits.
  *
- * @param random makes as many random bytes as it is asked for
+ * @param random makes this many random bytes
  */
 export function newObjectId(random: (count: number) => Uint8Array = randomBytes): string {
   return random(ID_BYTES).toHex();

@@ -1,7 +1,7 @@
 /**
- * Reads an object as a stream, and refuses each byte that is not as it was written: the header and each frame by their own
- * checksums, as soon as they are there, the whole by its SHA-256 and its counts at the end. Until the end was reached, what
- * was read is not proven to be a whole backup.
+ * Reads an object as a stream, and refuses any changed byte. Checksums cover the header and each frame as soon as they
+ * arrive; SHA-256 and counts cover the whole at the end. Before its end, the content is not proven to be a complete
+ * backup.
  *
  * Memory is bounded by the largest frame that the format allows, whatever the bytes claim.
  */
@@ -32,13 +32,13 @@ import {
 } from "./layout.ts";
 
 const decompress = promisify(zstdDecompress);
-/** Enough for every frame that we write; more would let a forged frame reserve memory. */
+/** Enough for every frame that we write; a larger window would let a forged frame reserve memory. */
 const WINDOW_LOG_MAX = 25;
 
 /** The records of one frame, still encoded. */
 export interface Frame {
   readonly bytes: Uint8Array;
-  /** How many records they are. */
+  /** The number of records. */
   readonly count: number;
 }
 
@@ -64,7 +64,7 @@ export class ObjectReader {
     this.#start = source.bytesRead;
   }
 
-  /** Reads the fields of the header. Raises an error if the object is not of this kind, or of a newer format. */
+  /** Reads the fields of the header. Raises an error if the object is of another kind or of a newer format. */
   async header(kind: ObjectKind): Promise<Uint8Array> {
     const prelude = await this.#source.readUpTo(PRELUDE_BYTES);
     checkMagic(prelude, kind);
@@ -79,7 +79,7 @@ export class ObjectReader {
     const reserved = cursor.u16();
     const length = cursor.u32();
     if (length > HEADER_BYTES_MAX) {
-      throw damaged("the length of the header is not possible");
+      throw damaged("the length of the header is impossible");
     }
     const header = await this.#source.read(length);
     const checksum = await this.#source.read(CHECKSUM_BYTES);
@@ -91,7 +91,7 @@ export class ObjectReader {
       );
     }
     if (version === 0 || reserved !== 0) {
-      throw malformed("its header says an impossible format");
+      throw malformed("its header has an impossible format");
     }
     for (const part of [prelude, header, checksum]) {
       this.#hash.update(part);
@@ -99,7 +99,7 @@ export class ObjectReader {
     return header;
   }
 
-  /** All frames, one after the other. When they end, trailer, hash and counts were compared, and nothing follows. */
+  /** All frames in order. At the end it has compared trailer, hash and counts, and nothing follows. */
   async *frames(): AsyncGenerator<Frame, void, undefined> {
     for (;;) {
       const headBytes = await this.#source.read(FRAME_HEAD_BYTES);
@@ -113,7 +113,7 @@ export class ObjectReader {
     }
   }
 
-  /** What it holds; undefined until the end was reached. */
+  /** The content of the object; undefined before the end. */
   get summary(): ObjectSummary | undefined {
     return this.#summary;
   }
@@ -139,7 +139,7 @@ export class ObjectReader {
     const hash = this.#hash.update(body.subarray(0, TRAILER_BYTES - HASH_BYTES)).digest();
     const cursor = new ByteCursor(body, "the trailer");
     const [records, recordBytes, frames] = [cursor.u64(), cursor.u64(), cursor.u64()];
-    // The counts first: a writer that lost a row tells so, and its hash is right nevertheless.
+    // Check the counts first: if a writer lost a row, the counts show it, although the hash is right.
     if (records !== this.#records || recordBytes !== this.#recordBytes || frames !== this.#frames) {
       throw new BackupError(
         "wrong-counts",
@@ -148,7 +148,7 @@ export class ObjectReader {
       );
     }
     if (!hash.equals(cursor.bytes(HASH_BYTES))) {
-      throw damaged("its SHA-256 is not the one of its trailer");
+      throw damaged("its SHA-256 differs from the one in its trailer");
     }
     if (!(await this.#source.isAtEnd())) {
       throw new BackupError(
@@ -182,7 +182,7 @@ function checkMagic(prelude: Uint8Array, kind: ObjectKind): void {
       "it ends in the middle of its first bytes. Copy it again from where it was made, or use another backup",
     );
   }
-  throw new BackupError("not-a-backup", `it is no ${kind} of Quoin: its first bytes are others. Check the name`);
+  throw new BackupError("not-a-backup", `it is not a ${kind} of Quoin: its first bytes differ. Check the name`);
 }
 
 function checkSum(checksum: Uint8Array, what: string, ...parts: readonly Uint8Array[]): void {

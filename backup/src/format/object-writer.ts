@@ -1,6 +1,6 @@
 /**
- * Writes an object as a stream: prelude, header, compressed frames of records, trailer. Memory is bounded by the size of a
- * frame. Compression runs on the threads of Node, so each frame gives the event loop back.
+ * Writes an object as a stream: prelude, header, compressed frames of records, trailer. Memory is bounded by the size
+ * of a frame. Compression runs on Node's threads, so the event loop continues during each frame.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -24,25 +24,25 @@ import { RecordBuffer } from "./record-buffer.ts";
 
 const compress = promisify(zstdCompress);
 
-/** Records in batches, so that they cost no promise each. */
+/** Records in batches, so that not every record costs a promise. */
 export type Batches<T> = AsyncIterable<Iterable<T>> | Iterable<Iterable<T>>;
 
-/** An object on its way out. */
+/** An object being written. */
 export interface ObjectWriting {
-  /** To be consumed once, at the pace of its reader. An error of the source ends it; it then has no trailer. */
+  /** To be consumed once, at the pace of its reader. An error of the source ends it without a trailer. */
   readonly stream: AsyncGenerator<Uint8Array, void, undefined>;
   /** Raises an error before the stream has ended. */
   summary(): ObjectSummary;
 }
 
-/** How one kind of object is written. */
+/** How to write one kind of object. */
 export interface ObjectContent<T> {
   readonly kind: ObjectKind;
   readonly header: Uint8Array;
   readonly batches: Batches<T>;
-  /** Appends one record; raises an error if it does not follow the last one. */
+  /** Appends one record; raises an error if it does not follow the last record. */
   readonly encode: (record: T, buffer: RecordBuffer) => void;
-  /** Called after the last record; raises an error if it must not be the last. */
+  /** Called after the last record; raises an error if it is not a valid end. */
   readonly onEnd?: () => void;
 }
 
@@ -100,7 +100,7 @@ class ObjectWriter {
   async *#frame(raw: Uint8Array, count: number): AsyncGenerator<Uint8Array, void, undefined> {
     const compressed = await compress(raw);
     const isSmaller = compressed.length < raw.length;
-    // Copied if it is not compressed, for the buffer of the frame is used again.
+    // Copy an uncompressed body, because the buffer of the frame is reused.
     const body = isSmaller ? compressed : Uint8Array.from(raw);
     yield this.#hashed(encodeFrameHead(RECORDS_FRAME, isSmaller ? ZSTD : STORED, body.length, raw.length, count));
     yield this.#hashed(body);

@@ -10,7 +10,7 @@ describe("RecordBuffer", () => {
   ]);
 
   for (const [what, [write, hex]] of writes) {
-    it(`grows in front of, inside of and behind ${what}`, () => {
+    it(`grows before, inside and after ${what}`, () => {
       const capacity = 16;
       for (let before = 0; before <= capacity; before++) {
         const buffer = new RecordBuffer(capacity);

@@ -1,6 +1,6 @@
-/** The contents of one frame while it is filled: bytes that grow, up to what one record needs. Numbers are big-endian. */
+/** The content of one frame while it is filled: a growing byte array. Numbers are big-endian. */
 
-/** 2^32: what the upper half of a number of eight bytes counts. */
+/** 2^32, the unit of the upper half of an eight-byte number. */
 const HALF = 0x1_0000_0000;
 
 export class RecordBuffer {
@@ -17,7 +17,7 @@ export class RecordBuffer {
     return this.#length;
   }
 
-  /** What was written; valid until `clear`. */
+  /** The bytes written; valid until `clear`. */
   get written(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -27,7 +27,7 @@ export class RecordBuffer {
   }
 
   u16(value: number): void {
-    // Taken first: where the buffer grows, there is another view.
+    // Take first: growing replaces the view.
     const offset = this.#take(2);
     this.#view.setUint16(offset, value);
   }
@@ -37,7 +37,7 @@ export class RecordBuffer {
     this.#view.setUint32(offset, value);
   }
 
-  /** @param value a safe integer that is not negative */
+  /** @param value a safe integer of at least 0 */
   u64(value: number): void {
     const offset = this.#take(8);
     this.#view.setUint32(offset, Math.floor(value / HALF));

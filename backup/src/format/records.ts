@@ -1,29 +1,29 @@
-/** Reading an object record by record, whatever its kind. */
+/** Reads an object of any kind record by record. */
 
 import { ByteCursor, malformed } from "./byte-cursor.ts";
 import type { ByteSource } from "./byte-source.ts";
 import type { ObjectSummary } from "./layout.ts";
 import type { ObjectReader } from "./object-reader.ts";
 
-/** An object whose header was read. */
+/** An object with its header read. */
 export interface ObjectReading<Header, T> {
   readonly header: Header;
   /**
-   * The records, in batches of one frame, to be consumed once. Only when it has ended without an error is it proven that
-   * the object is whole: what came before must not take effect until then.
+   * The records, in batches of one frame, to be consumed once. Only an end without an error proves that the object is
+   * complete: the caller must not use earlier batches before.
    */
   readonly batches: AsyncGenerator<T[], void, undefined>;
   /** Raises an error before `batches` has ended. */
   summary(): ObjectSummary;
-  /** Ends the stream of an object that is not to be read any further. */
+  /** Ends the stream, if the caller does not read the object to its end. */
   close(): Promise<void>;
 }
 
 export interface RecordFormat<Header, T> {
   readonly readHeader: () => Promise<Header>;
-  /** Reads one record; raises an error if it does not follow the last one. */
+  /** Reads one record; raises an error if it does not follow the last record. */
   readonly decode: (cursor: ByteCursor) => T;
-  /** Called after the last record; raises an error if it must not be the last. */
+  /** Called after the last record; raises an error if it is not a valid end. */
   readonly onEnd?: () => void;
 }
 
@@ -76,7 +76,7 @@ function decodeFrame<T>(bytes: Uint8Array, count: number, decode: (cursor: ByteC
     records.push(decode(cursor));
   }
   if (!cursor.isAtEnd) {
-    throw malformed("a frame has bytes behind its last record");
+    throw malformed("a frame has bytes after its last record");
   }
   return records;
 }

@@ -29,7 +29,7 @@ function texts(entries: readonly Entry[]): string[] {
   return entries.map(({ index, term, bytes }) => `${index} ${term} ${Buffer.from(bytes).toString("hex")}`);
 }
 
-/** What no writer would write: the header of one segment with these entries. */
+/** An object that no writer would write: the header of one segment with these entries. */
 async function forged(entries: readonly Entry[]): Promise<Buffer> {
   const bytes = await segmentBytes(HEADER, entriesOf(45, 55));
   return collect(
@@ -70,7 +70,7 @@ describe("segment", () => {
     await fc.assert(property, { numRuns: 100 });
   });
 
-  it("may leave out what its writer does not know", async () => {
+  it("may leave out fields that its writer does not know", async () => {
     const unknown = {
       firstRevision: undefined,
       lastRevision: undefined,
@@ -94,7 +94,7 @@ describe("segment", () => {
     }
   });
 
-  it("is not taken for a snapshot, nor a snapshot for a segment", async () => {
+  it("is not read as a snapshot, nor a snapshot as a segment", async () => {
     const segment = await segmentBytes(HEADER, entriesOf(45, 55));
     const snapshot = await snapshotBytes(snapshotHeader(1), []);
     expect((await backupErrorOf(readSnapshot(chunked(segment)))).message).to.equal(
@@ -105,7 +105,7 @@ describe("segment", () => {
     );
   });
 
-  it("with a gap, with entries out of order, or with another end than its header says, is neither written nor read", async () => {
+  it("with a gap, with entries out of order, or with another end than in its header, is neither written nor read", async () => {
     const all = entriesOf(45, 55);
     const first = all[0] as Entry;
     const cases: [string, readonly Entry[]][] = [

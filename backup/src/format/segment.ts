@@ -1,6 +1,7 @@
 /**
- * A segment: the committed entries of the Raft log from one index to another, without a gap. It names the object before it
- * by id and hash, and is so a link of a chain that begins with a snapshot. What the entries mean, only a member knows.
+ * A segment: the committed entries of the Raft log from one index to another, without a gap. It names its previous
+ * object by id and hash, and so is a link of a chain that begins with a snapshot. Only a member knows the meaning of
+ * the entries.
  */
 
 import { BackupError } from "./backup-error.ts";
@@ -31,7 +32,7 @@ export interface SegmentHeader extends Origin {
   readonly lastIndex: number;
   readonly firstTerm: number;
   readonly lastTerm: number;
-  /** The revision after the entry at `firstIndex`, and after that at `lastIndex`; undefined if the writer does not know it. */
+  /** The revisions after the entries at `firstIndex` and at `lastIndex`; undefined if the writer does not know them. */
   readonly firstRevision?: number | undefined;
   readonly lastRevision?: number | undefined;
   /** The wall clock of these entries, in milliseconds since 1970; undefined if the writer does not know it. */
@@ -39,9 +40,9 @@ export interface SegmentHeader extends Origin {
   readonly lastWallMs?: number | undefined;
   /** The running digest of the state after the entry at `lastIndex`; undefined if the writer does not know it. */
   readonly stateDigest?: number | undefined;
-  /** Id of the object before it: the segment that ends at `firstIndex` - 1, or a snapshot at that index. */
+  /** Id of the previous object: the segment that ends at `firstIndex` - 1, or a snapshot at that index. */
   readonly previousId: string;
-  /** SHA-256 of that object, as its trailer has it: 32 bytes. */
+  /** SHA-256 of that object, as in its trailer: 32 bytes. */
   readonly previousHash: Uint8Array;
 }
 
@@ -51,7 +52,7 @@ export interface Entry {
   readonly bytes: Uint8Array;
 }
 
-/** Writes a segment. Raises a BackupError (bad-argument, out-of-order, gap) if entries and header do not fit together. */
+/** Writes a segment. Raises a BackupError (bad-argument, out-of-order, gap) if entries and header do not match. */
 export function writeSegment(header: SegmentHeader, entries: Batches<Entry>): ObjectWriting {
   requireValid(headerProblem(header));
   const sequence = new EntrySequence(header);
@@ -67,7 +68,7 @@ export function writeSegment(header: SegmentHeader, entries: Batches<Entry>): Ob
   });
 }
 
-/** Reads the header of a segment, and then its entries in batches. Raises a BackupError as `readSnapshot` does. */
+/** Reads the header of a segment, and then its entries in batches. Raises a BackupError like `readSnapshot`. */
 export async function readSegment(stream: ByteStream): Promise<ObjectReading<SegmentHeader, Entry>> {
   const source = new ByteSource(stream);
   const reader = new ObjectReader(source);
@@ -87,7 +88,7 @@ export async function readSegment(stream: ByteStream): Promise<ObjectReading<Seg
   });
 }
 
-/** Indexes without a gap, terms that never fall, beginning and end as the header says. */
+/** Checks indexes without a gap, terms that never decrease, and the beginning and end in the header. */
 class EntrySequence {
   readonly #header: SegmentHeader;
   #nextIndex: number;
@@ -107,13 +108,13 @@ class EntrySequence {
     if (index < this.#nextIndex || term < this.#term || (isFirst && term !== this.#header.firstTerm)) {
       throw new BackupError(
         "out-of-order",
-        `entry ${index} of term ${term} stands where entry ${this.#nextIndex} of term ${this.#term} or later belongs. Use another backup`,
+        `entry ${index} of term ${term} is where entry ${this.#nextIndex} of term ${this.#term} or later belongs. Use another backup`,
       );
     }
     if (index > this.#header.lastIndex) {
       throw new BackupError(
         "wrong-counts",
-        `it holds entry ${index}, and its header says that it ends at ${this.#header.lastIndex}`,
+        `it holds entry ${index}, and its header ends at ${this.#header.lastIndex}`,
       );
     }
     this.#nextIndex = index + 1;

@@ -31,7 +31,7 @@ function texts(rows: readonly Row[]): string[] {
   return rows.map(({ key, value }) => `${Buffer.from(key).toString("hex")}=${Buffer.from(value).toString("hex")}`);
 }
 
-/** An object of this header, with rows that no writer would let pass. */
+/** An object of this header, with rows that no writer would allow. */
 function forged(header: Uint8Array, encode: Parameters<typeof writeObject<number>>[0]["encode"]): Promise<Buffer> {
   return collect(writeObject({ kind: "snapshot", header, batches: [[0, 1]], encode }).stream);
 }
@@ -64,7 +64,7 @@ describe("snapshot", () => {
     );
   });
 
-  it("of many frames comes back, with rows larger than a frame, and says what it holds", async () => {
+  it("of many frames comes back, with rows larger than a frame, and reports its content", async () => {
     const rows = rowsOf(30_000);
     rows.push({ key: Buffer.from("zz"), value: Buffer.alloc(3 * FRAME_BYTES_TARGET, 7) });
     rows.push({ key: Buffer.from("zzz"), value: new Uint8Array(0) });
@@ -81,7 +81,7 @@ describe("snapshot", () => {
     expect(Buffer.from(reading.summary().hash).equals(hash)).to.equal(true);
   });
 
-  it("lets a writer use the memory of its rows again", async () => {
+  it("lets a writer reuse the memory of its rows", async () => {
     const memory = Buffer.alloc(8);
     function* rows(): Generator<Row> {
       for (let number = 0; number < 10; number++) {
@@ -105,7 +105,7 @@ describe("snapshot", () => {
     expect(codes.get("cut-off")).to.be.lessThan(5); // The length of the header.
   });
 
-  it("is refused when it is cut at any length, and says that the end is missing", async () => {
+  it("is refused when it is cut at any length, with the error that the end is missing", async () => {
     const bytes = await snapshotBytes(HEADER, rowsOf(3));
     expect(await codeOf(readAll(bytes.subarray(0, 0)))).to.equal("not-a-backup");
     for (let length = 1; length < bytes.length; length++) {
@@ -113,21 +113,21 @@ describe("snapshot", () => {
     }
   });
 
-  it("is refused with bytes behind its end", async () => {
+  it("is refused with bytes after its end", async () => {
     const bytes = await snapshotBytes(HEADER, rowsOf(3));
     expect(await codeOf(readAll(Buffer.concat([bytes, Buffer.alloc(1)])))).to.equal("trailing-bytes");
     expect(await codeOf(readAll(Buffer.concat([bytes, bytes])))).to.equal("trailing-bytes");
   });
 
-  it("is refused if it is something else", async () => {
+  it("is refused if it is not a snapshot", async () => {
     const error = await backupErrorOf(readAll(Buffer.from("PK\u0003\u0004 is another format of files")));
     expect([error.code, error.message]).to.deep.equal([
       "not-a-backup",
-      "it is no snapshot of Quoin: its first bytes are others. Check the name",
+      "it is not a snapshot of Quoin: its first bytes differ. Check the name",
     ]);
   });
 
-  it("of a newer format is refused by its version, or by a field that must be known", async () => {
+  it("of a newer format is refused by its version, or by an unknown required field", async () => {
     const bytes = await snapshotBytes(HEADER, rowsOf(3));
     const newer = await backupErrorOf(readAll(withPrelude(bytes, (prelude) => prelude.writeUInt16BE(2, 8))));
     expect([newer.code, newer.message]).to.deep.equal([
@@ -172,7 +172,7 @@ describe("snapshot", () => {
     }
   });
 
-  it("whose frames do not hold the rows that they count is refused", async () => {
+  it("whose frames have another number of rows than they count is refused", async () => {
     const header = headerBytes(await snapshotBytes(HEADER, []));
     expect(await codeOf(readAll(await forged(header, (_, buffer) => buffer.u32(7))))).to.equal("damaged");
     const huge = await forged(header, (_, buffer) => {
@@ -192,7 +192,7 @@ describe("snapshot", () => {
     expect(await codeOf(readAll(bytes))).to.equal("wrong-counts");
   });
 
-  it("of which a row was changed is refused by its SHA-256, though every checksum was made to fit", async () => {
+  it("with a changed row is refused by its SHA-256, although every checksum was adjusted", async () => {
     const bytes = await snapshotBytes(HEADER, [{ key: Buffer.from("key"), value: Buffer.from("value") }]);
     const start = 16 + headerBytes(bytes).length + 4;
     const body = bytes.subarray(start + 20, start + 20 + bytes.readUInt32BE(start + 4));
@@ -213,7 +213,7 @@ describe("snapshot", () => {
     expect(await codeOf(readAll(doubled))).to.equal("out-of-order");
   });
 
-  it("is refused before memory is taken for a length that lies", async () => {
+  it("is refused before memory is allocated for a false length", async () => {
     const bytes = await snapshotBytes(HEADER, rowsOf(3));
     const start = 16 + headerBytes(bytes).length + 4;
     for (const [stored, raw] of [
@@ -246,7 +246,7 @@ describe("snapshot", () => {
     }
   });
 
-  it("ends without a trailer when its source fails, and its reader closes the stream that it gave up", async () => {
+  it("ends without a trailer when its source fails, and its reader closes the abandoned stream", async () => {
     async function* failing(): AsyncGenerator<Row[]> {
       yield rowsOf(3);
       throw new Error("the iterator was closed");

@@ -1,6 +1,6 @@
 /**
- * A snapshot: the whole replicated state at one applied index, as rows in the order of their keys. What the rows mean, only
- * a member knows.
+ * A snapshot: the whole replicated state at one applied index, as rows in the order of their keys. Only a member knows
+ * the meaning of the rows.
  */
 
 import { BackupError } from "./backup-error.ts";
@@ -24,7 +24,7 @@ import type { RecordBuffer } from "./record-buffer.ts";
 import { type ObjectReading, readRecords } from "./records.ts";
 
 export interface SnapshotHeader extends Origin {
-  /** Log index up to which the state was applied. */
+  /** Log index up to which the state is applied. */
   readonly index: number;
   /** Term of the entry at that index. */
   readonly term: number;
@@ -52,7 +52,7 @@ export function writeSnapshot(header: SnapshotHeader, rows: Batches<Row>): Objec
     batches: rows,
     encode(row, buffer) {
       checkOrder(lastKey, row.key);
-      // A copy, for the caller may use the memory of a row again.
+      // A copy, because the caller may reuse the memory of a row.
       lastKey = Uint8Array.from(row.key);
       encodeRow(row, buffer);
     },
@@ -60,8 +60,8 @@ export function writeSnapshot(header: SnapshotHeader, rows: Batches<Row>): Objec
 }
 
 /**
- * Reads the header of a snapshot, and then its rows in batches. The views in a batch are valid as long as the batch is kept.
- * Raises a BackupError for everything that is not as it was written.
+ * Reads the header of a snapshot, and then its rows in batches. The views in a batch are valid as long as the batch is
+ * kept. Raises a BackupError for any change since it was written.
  */
 export async function readSnapshot(stream: ByteStream): Promise<ObjectReading<SnapshotHeader, Row>> {
   const source = new ByteSource(stream);

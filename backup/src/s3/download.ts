@@ -1,6 +1,6 @@
 /**
- * Reads one object of a bucket. When the connection is lost, or no byte comes for too long, the rest is asked for again; an
- * object that was replaced in the meantime is not mixed with the old one.
+ * Reads one object of a bucket. If the connection is lost, or no byte comes for too long, it requests the rest again.
+ * If the object was replaced in the meantime, it never mixes the two.
  */
 
 import { Readable } from "node:stream";
@@ -11,7 +11,7 @@ import type { RequestRunner } from "./request-runner.ts";
 import type { S3Connection } from "./s3-connection.ts";
 import { ConnectionLost, failureOf, problemOf } from "./s3-errors.ts";
 
-/** An answer whose body has not been read yet. */
+/** An answer with an unread body. */
 interface Opened {
   readonly body: Readable;
   readonly bytes: number;
@@ -61,7 +61,7 @@ export class Download {
     }
   }
 
-  /** @returns what kept it from reading up to the end; undefined if nothing did */
+  /** @returns the error that stopped the read before the end; undefined if there was none */
   async *#readBody({ body }: Opened, end: number): AsyncGenerator<Uint8Array, unknown, undefined> {
     const chunks = body[Symbol.asyncIterator]();
     try {
@@ -86,7 +86,7 @@ export class Download {
     }
   }
 
-  /** Only the time that the server takes counts, not that of the reader. */
+  /** Only the time of the server counts, not that of the reader. */
   async #next(body: Readable, chunks: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
     const { deadlineMs } = this.#runner.policy;
     const timer = setTimeout(
@@ -125,14 +125,14 @@ export class Download {
   }
 }
 
-/** For a range that begins behind the end of the object. */
+/** For a range that begins after the end of the object. */
 function nothing(): Opened {
   return { body: Readable.from([]), bytes: 0, etag: undefined };
 }
 
 function openedOf({ Body, ContentLength, ETag }: GetObjectCommandOutput): Opened {
   if (!(Body instanceof Readable) || ContentLength === undefined) {
-    throw new Error("the answer does not say how long it is");
+    throw new Error("the answer has no length");
   }
   return { body: Body, bytes: ContentLength, etag: ETag };
 }

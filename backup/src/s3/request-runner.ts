@@ -1,24 +1,24 @@
 /**
- * Runs single requests at an S3 server: each attempt with a deadline, a bounded number of them, longer and longer apart. What
- * cannot be repaired by another attempt is not tried again.
+ * Runs single requests to an S3 server with retries: each attempt has a deadline, their number is bounded, and the
+ * backoff grows. Errors that a retry cannot fix are not retried.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { failureOf, problemOf, type S3Problem } from "./s3-errors.ts";
 
 export interface RetryPolicy {
-  /** How often a request is tried in all. */
+  /** The total number of attempts. */
   readonly attempts: number;
-  /** Wait before the second attempt, at most; doubled for each further one, up to delayMsMax. */
+  /** The maximum wait before the second attempt; doubled for each further one, up to delayMsMax. */
   readonly delayMs: number;
   readonly delayMsMax: number;
-  /** How long an attempt may take, beside the time for its bytes; and how long a download may stand still. */
+  /** How long an attempt may take, not counting the time for its bytes; and how long a download may stall. */
   readonly deadlineMs: number;
-  /** The slowest line that is waited for: an attempt may take so much longer as its bytes need there. */
+  /** The slowest supported connection: an attempt gets the extra time that its bytes need there. */
   readonly bytesPerMs: number;
 }
 
-/** Half a minute of trouble is outlasted; more is for the caller to decide. */
+/** Covers half a minute of trouble; for more, the caller decides. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   attempts: 7,
   delayMs: 500,
@@ -27,17 +27,17 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   bytesPerMs: 64,
 };
 
-/** What one request does; it ends when the signal does. */
+/** One attempt of a request; it ends when the signal does. */
 export type Attempt<T> = (signal: AbortSignal) => Promise<T>;
 
 export interface RequestOptions<T> {
-  /** As in "put a/b", for errors. */
+  /** For errors, such as "put a/b". */
   readonly operation: string;
   /** Bytes of the body. */
   readonly bytes?: number;
   /**
-   * Called with each problem: what it returns, unless it is undefined, is the result. `isFirst` says that no earlier attempt
-   * can have had an effect.
+   * Called with each problem. A result other than undefined becomes the result of the request. `isFirst` = no earlier
+   * attempt can have had an effect.
    */
   readonly recover?: (problem: S3Problem, isFirst: boolean) => Promise<T | undefined> | T | undefined;
 }
@@ -75,13 +75,16 @@ export class RequestRunner {
     }
   }
 
-  /** Waits as long as is due after so many failed attempts: a random part of it, so that members do not come all at once. */
+  /**
+   * Waits the backoff after this many failed attempts: at least half of it, and a random part of the rest, so that
+   * members do not retry all at once.
+   */
   async pause(failedAttempts: number): Promise<void> {
     const limitMs = Math.min(this.#policy.delayMs * 2 ** (failedAttempts - 1), this.#policy.delayMsMax);
     await sleep(limitMs / 2 + (Math.random() * limitMs) / 2);
   }
 
-  /** The signal ends the request only until it is answered, not the reading of a body after it. */
+  /** The signal ends the request only until its answer, not the reading of a body afterwards. */
   async #once<T>(attempt: Attempt<T>, bytes: number): Promise<T> {
     const deadlineMs = this.#policy.deadlineMs + bytes / this.#policy.bytesPerMs;
     const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** The client of the AWS library, as the location of a store says, and without the library's own retries. */
+/** The client of the AWS library for the location of a store, without the library's own retries. */
 
 import { readFile } from "node:fs/promises";
 import { Agent as HttpAgent } from "node:http";
@@ -8,11 +8,11 @@ import { S3Client } from "@aws-sdk/client-s3";
 import { type S3Location, StoreFailure } from "../store/index.ts";
 import { type Credentials, credentialsFromFile, type S3Credentials } from "./s3-credentials.ts";
 
-/** Servers other than AWS take any region, but want one. */
+/** Servers other than AWS accept any region, but require one. */
 const REGION_OF_OTHERS = "us-east-1";
 const SOCKETS_MAX = 8;
 
-/** A bucket and how to speak to it. */
+/** A bucket and its connection. */
 export interface S3Connection {
   readonly client: S3Client;
   readonly bucket: string;
@@ -22,7 +22,9 @@ export interface S3Connection {
   readonly address: string;
 }
 
-/** Connects at the first request only. Raises a StoreFailure if the file of authorities cannot be read. */
+/**
+ * Connects only at the first request. Raises a StoreFailure if the file with certificate authorities cannot be read.
+ */
 export async function connect(location: S3Location, credentials: S3Credentials | undefined): Promise<S3Connection> {
   const { bucket, prefix, endpoint, pathStyle } = location;
   const address = addressOf(location);
@@ -31,7 +33,7 @@ export async function connect(location: S3Location, credentials: S3Credentials |
   const client = new S3Client({
     forcePathStyle: pathStyle,
     maxAttempts: 1,
-    // Checksums that not every server understands; each body is sent with its MD5 instead, and an object has its own hash.
+    // Not every server supports these checksums. Each body has its MD5 instead, and an object has its own hash.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {

@@ -32,7 +32,7 @@ describe("credentials for S3", () => {
     expect([parseCredentials(TEXT, "half"), parseCredentials(TEXT, "none")]).to.deep.equal([undefined, undefined]);
   });
 
-  it("are read again from the file, whose errors show no secret", async () => {
+  it("are read again from the file, and its errors show no secret", async () => {
     const file = join(directories.make(), "credentials");
     const provide = credentialsFromFile(file, "half");
     const failure = await provide().catch((error: unknown) => error);

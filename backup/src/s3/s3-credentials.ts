@@ -1,6 +1,6 @@
 /**
- * Credentials for S3: given, or from a file in the form of AWS (`aws_access_key_id = …` in sections), which is read again
- * every ten minutes, so that a Secret can be rotated. Without either, the library finds those of the environment.
+ * Credentials for S3: given, or from a file in the AWS format (`aws_access_key_id = …` in sections). The file is read
+ * again every ten minutes, so that a Secret can be rotated. Without either, the library finds those of the environment.
  */
 
 import { readFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ export interface S3Credentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** The same as the library wants them: what is not there is left out. */
+/** The same in the form of the library, which allows no undefined fields. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -20,10 +20,13 @@ export interface Credentials {
 }
 
 const DEFAULT_PROFILE = "default";
-/** The library asks again when half of this is left. */
+/** The library requests them again when half of this is left. */
 const LIFETIME_MS = 10 * 60_000;
 
-/** What the library asks for credentials. It raises an error named CredentialsProviderError, without what the file holds. */
+/**
+ * The credential provider for the library. It raises an error named CredentialsProviderError, without the content of
+ * the file.
+ */
 export function credentialsFromFile(path: string, profile = DEFAULT_PROFILE): () => Promise<Credentials> {
   return async () => {
     const credentials = parseCredentials(await readText(path), profile);

@@ -7,7 +7,7 @@ function error(name: string, status?: number, code?: string): Error {
 }
 
 describe("error of an S3 server", () => {
-  it("has a kind, and says whether another attempt can help", () => {
+  it("has a kind, and shows whether a retry can help", () => {
     const cases: [Error, string, boolean][] = [
       [error("NoSuchBucket", 404), "no-such-bucket", false],
       [error("NoSuchKey", 404), "not-found", false],
@@ -35,7 +35,7 @@ describe("error of an S3 server", () => {
     }
   });
 
-  it("is told in one line that names the store and the next step", () => {
+  it("becomes one line that names the store and the next step", () => {
     expect(failureOf("s3://backups/", "put a", problemOf(error("AccessDenied", 403))).message).to.equal(
       "s3://backups/: cannot put a: AccessDenied: about AccessDenied (HTTP 403). " +
         "Check the credentials, and that they may list, read, write and delete there.",

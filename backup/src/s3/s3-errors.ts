@@ -1,8 +1,8 @@
-/** What the errors of an S3 server, of its client library and of the network mean. */
+/** Classifies the errors of an S3 server, of its client library and of the network. */
 
 import { StoreFailure, type StoreFailureKind } from "../store/index.ts";
 
-/** Each with what the servers that we know call it; a prefix where they vary. */
+/** Error names of known servers for each kind; a prefix if they vary. */
 const NAMES: readonly (readonly [RegExp, StoreFailureKind])[] = [
   [/^NoSuchBucket/, "no-such-bucket"],
   [/^(?:NoSuchKey|NotFound|NoSuchObject)$/, "not-found"],
@@ -25,25 +25,25 @@ const STATUSES: ReadonlyMap<number, StoreFailureKind> = new Map([
   [507, "full"],
 ]);
 
-/** Codes of connections that could not be made, or were lost. */
+/** Codes of connections that failed or were lost. */
 const NETWORK =
   /^(?:ECONN|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|EHOST|ENET|EPROTO|ERR_STREAM_PREMATURE_CLOSE|ERR_SSL|EADDRNOTAVAIL|HPE_)/;
-/** Codes of certificates that are not trusted: trying again does not help. */
+/** Codes of untrusted certificates; a retry does not help. */
 const CERTIFICATE = /^(?:CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(?:VERIFY|GET)|ERR_TLS_CERT)/;
 
 const REASON_LENGTH_MAX = 300;
 
-/** An error as far as it matters here. */
+/** The relevant parts of an error. */
 export interface S3Problem {
   readonly kind: StoreFailureKind;
   /** One line. */
   readonly reason: string;
-  /** The name that the server gave it. */
+  /** The name from the server. */
   readonly name: string;
   readonly isRetriable: boolean;
 }
 
-/** An error that the store raises itself; it is judged like one of the network. */
+/** An error that the store raises itself; it counts as a network error. */
 export class ConnectionLost extends Error {
   readonly code = "ECONNLOST";
 }
@@ -60,7 +60,7 @@ export function problemOf(error: unknown): S3Problem {
   return { kind, reason: reasonOf(name, code, status, message), name, isRetriable };
 }
 
-/** Without a cause: the library's error holds the headers of the request. */
+/** Without a cause, because the library's error contains the headers of the request. */
 export function failureOf(store: string, operation: string, { kind, reason }: S3Problem): StoreFailure {
   return new StoreFailure({ kind, store, operation, reason });
 }

@@ -30,13 +30,13 @@ import { KeyRing } from "../envelope/index.ts";
 import { parseLocation, type S3Location, type StoredObject, StoreFailure } from "../store/index.ts";
 import { type S3Options, S3Store } from "./s3-store.ts";
 
-/** The first time, the server is built or installed. */
+/** At the first run, the server is built or installed. */
 const START_LIMIT_MS = 10 * 60_000;
 const PART_BYTES = 5 * 1024 * 1024;
 const LARGE = randomBytes(PART_BYTES + 100_000);
 /** Create, two parts, complete. */
 const LARGE_REQUESTS = 4;
-/** What a server that takes long is asked to survive. */
+/** Fewer faults for a slow server. */
 const FAULTS_OF_SLOW_SERVERS: readonly Fault[] = ["lose-answer", "slow-down"];
 const SMALL = Buffer.from("a small object");
 const DAY_MS = 24 * 3_600_000;
@@ -131,7 +131,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       return made;
     }
 
-    /** A store that does not wait long for an answer. */
+    /** A store with a short wait for answers. */
     function impatient(attempts: number): Promise<S3Store> {
       return open({ attempts, deadlineMs: 1500, bytesPerMs: 100_000 });
     }
@@ -189,7 +189,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       rmSync(folder, { recursive: true });
     });
 
-    it("says what is missing, or forbidden, and names the store but no secret", async () => {
+    it("reports what is missing or forbidden, and names the store but no secret", async () => {
       const missing = await failureOf(store.get("none"));
       expect(missing).to.include({ kind: "not-found", operation: "get none" });
       const elsewhere = await open({}, { bucket: "no-such-bucket" });
@@ -203,9 +203,9 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       }
     });
 
-    it("says that credentials are wrong", async function () {
+    it("reports wrong credentials", async function () {
       if (!isFast) {
-        // The other server takes any.
+        // The other server accepts any credentials.
         this.skip();
       }
       const stranger = await open({}, {}, { accessKeyId: ACCESS_KEY, secretAccessKey: "another-secret" });
@@ -230,7 +230,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       expect((await readCatalog(store)).chains.map(({ snapshot }) => snapshot.index)).to.deep.equal([20]);
     });
 
-    it("refuses names that lead elsewhere", async () => {
+    it("refuses names that leave the store", async () => {
       proxy.begin();
       for (const name of ["../a", "a//b", "/a", ""]) {
         expect(await codeOf(store.put(name, chunked(SMALL)))).to.equal("bad-argument");
@@ -253,7 +253,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
     });
 
     for (const fault of isFast ? FAULTS : FAULTS_OF_SLOW_SERVERS) {
-      it(`survives it when any one request of a large object meets the fault ${fault}`, async () => {
+      it(`survives the fault ${fault} in any one request of a large object`, async () => {
         const patient = fault === "late" ? await impatient(5) : store;
         for (let number = 1; number <= LARGE_REQUESTS; number++) {
           proxy.begin((request) => (request === number ? fault : undefined));
@@ -283,10 +283,10 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
         expect(await namesOf(store)).to.deep.equal(["b"]);
       });
 
-      it(`says so when the fault ${fault} stays, from any request of a large object on, and shows no half object`, async () => {
+      it(`fails if the fault ${fault} stays from any request of a large object on, and shows no partial object`, async () => {
         const hasty = await impatient(2);
         const kind = { "slow-down": "throttled", "server-error": "other" }[String(fault)] ?? "unreachable";
-        // Each late answer costs time: the last request is the one after which the object may be there.
+        // Each late answer costs time: only after the last request the object may exist.
         for (let number = fault === "late" ? LARGE_REQUESTS : 1; number <= LARGE_REQUESTS; number++) {
           const name = `c/${number}`;
           proxy.begin((request) => (request >= number ? fault : undefined));
@@ -294,7 +294,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
           expect(failure, `request ${number}`).to.include({ kind, operation: `put ${name}`, store: hasty.describe() });
           expect(failure.message).to.contain(proxy.url);
           proxy.begin();
-          // The server may have completed it, and nothing but its answers were lost: then it is whole.
+          // The server may have completed it, and only its answers were lost: then it is complete.
           const [object] = await listed(store, "c/");
           expect(object?.size).to.be.oneOf([undefined, LARGE.length]);
           if (object !== undefined) {
@@ -309,7 +309,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       });
     }
 
-    it("goes on with a download as often as it must, as long as it gets further", async () => {
+    it("resumes a download as often as necessary while it makes progress", async () => {
       await store.put("a", chunked(LARGE, 1_000_000));
       const hasty = await open({ attempts: 2 });
       // Each answer is cut in half.
@@ -321,7 +321,7 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       expect(failure).to.include({ kind: "unreachable", operation: "get a" });
     });
 
-    it("does not mix an object with one that has taken its place while it was read", async () => {
+    it("does not mix an object with one that replaced it during the read", async () => {
       await store.put("a", chunked(LARGE, 1_000_000));
       proxy.begin((number) => (number === 1 ? "cut-answer" : undefined));
       const chunks = (await store.get("a"))[Symbol.asyncIterator]();
@@ -333,9 +333,9 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       expect((await failureOf(reading)).message).to.contain("was replaced while it was read");
     });
 
-    it("removes uploads that a crash has left, after a day", async function () {
+    it("removes leftover uploads of a crash after a day", async function () {
       if (!isFast) {
-        // The other server says of each upload that it began in 2010.
+        // The other server reports 2010 as the start of each upload.
         this.skip();
       }
       const hasty = await impatient(1);

@@ -1,6 +1,6 @@
 /**
- * Objects in an S3 bucket, below a prefix. It relies on nothing but this: an object that was put can be read, and is listed,
- * from then on. It asks for no conditions and renames nothing.
+ * Objects in an S3 bucket, below a prefix. It relies only on this: once an object is put, it can be read and is listed.
+ * It uses no conditional requests and no renaming.
  */
 
 import {
@@ -27,14 +27,14 @@ import type { S3Credentials } from "./s3-credentials.ts";
 import { PART_BYTES_DEFAULT, Upload } from "./upload.ts";
 
 export interface S3Options {
-  /** Instead of those that the location names, or those of the environment. */
+  /** Instead of the credentials in the location or in the environment. */
   readonly credentials?: S3Credentials | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** Bytes of a part of a large object, at least 5 MiB: so much is in memory. */
+  /** Bytes of a part of a large object, at least 5 MiB; this much is in memory. */
   readonly partBytes?: number | undefined;
 }
 
-/** An upload that was begun and neither completed nor given up. */
+/** An upload that was started, and neither completed nor aborted. */
 interface PendingUpload {
   readonly Key: string;
   readonly UploadId: string;
@@ -137,7 +137,7 @@ export class S3Store implements BackupStore {
         { operation: "remove leftovers" },
       );
       for (const { Key = "", UploadId, Initiated } of Uploads ?? []) {
-        // Not every server keeps to the prefix.
+        // Not every server respects the prefix.
         if (UploadId !== undefined && Initiated !== undefined && Key.startsWith(prefix)) {
           yield { Key, UploadId, initiatedMs: Initiated.getTime() };
         }

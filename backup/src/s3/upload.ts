@@ -1,7 +1,7 @@
 /**
- * Puts one object into a bucket: a small one with one request, a larger one in parts. One part at a time is in memory. In
- * both cases the object appears whole or not at all. Parts of an upload that fails are given up; `S3Store.sweep` removes those
- * that could not be.
+ * Puts one object into a bucket: a small object with one request, a larger one in parts. One part at a time is in
+ * memory. In both cases the object appears completely or not at all. A failed upload is aborted; `S3Store.sweep`
+ * removes the parts of uploads that could not be aborted.
  */
 
 import { createHash, getFips } from "node:crypto";
@@ -18,10 +18,10 @@ import { StoreFailure } from "../store/index.ts";
 import type { RequestRunner } from "./request-runner.ts";
 import type { S3Connection } from "./s3-connection.ts";
 
-/** S3 takes parts of at least 5 MiB, and at most 10,000 of them. */
+/** S3 requires parts of at least 5 MiB, and at most 10,000 of them. */
 export const PART_BYTES_DEFAULT = 8 * 1024 * 1024;
 const PARTS_MAX = 10_000;
-/** Parts grow with the object: twice as large after a thousand of them, four times after another thousand. */
+/** Parts grow with the object: twice as large after a thousand parts, four times after another thousand. */
 const PARTS_OF_ONE_SIZE = 1000;
 const GROWTH_STEPS_MAX = 2;
 
@@ -45,7 +45,7 @@ export class Upload {
     this.#partBytes = partBytes;
   }
 
-  /** Raises a StoreFailure, or what the stream raises. */
+  /** Raises a StoreFailure, or an error of the stream. */
   async run(stream: ByteStream): Promise<void> {
     const source = new ByteSource(stream);
     try {
@@ -81,7 +81,7 @@ export class Upload {
       { operation: this.#operation },
     );
     if (UploadId === undefined) {
-      throw this.#failure("the server gave the upload no id");
+      throw this.#failure("the server returned no id for the upload");
     }
     try {
       const { parts, bytes } = await this.#sendParts(UploadId, first, source);
@@ -129,7 +129,7 @@ export class Upload {
       {
         operation: this.#operation,
         bytes,
-        // The answer to an earlier attempt was lost: the upload is no more, because the object is there.
+        // The answer to an earlier attempt was lost: the upload no longer exists, because the object does.
         recover: async ({ name, kind }, isFirst) =>
           !isFirst && (name === "NoSuchUpload" || kind === "not-found") && (await this.#isThere(bytes))
             ? true
@@ -146,7 +146,7 @@ export class Upload {
     return ContentLength === bytes;
   }
 
-  /** The upload has failed already: that its parts cannot be removed now is no other failure. */
+  /** The upload has already failed, so a failure to remove its parts is not reported. */
   async #abort(UploadId: string): Promise<void> {
     const command = new AbortMultipartUploadCommand({ ...this.#target, UploadId });
     try {
@@ -165,7 +165,7 @@ export class Upload {
   }
 }
 
-/** Every S3 server compares it with what has arrived. Where FIPS forbids MD5, it is left out. */
+/** Every S3 server compares it with the received body. If FIPS forbids MD5, it is left out. */
 function contentMd5(body: Uint8Array): { ContentMD5?: string } {
   return getFips() === 1 ? {} : { ContentMD5: createHash("md5").update(body).digest("base64") };
 }

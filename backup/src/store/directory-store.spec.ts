@@ -89,7 +89,7 @@ describe("directory as a store", () => {
     }
   });
 
-  it("puts an object in place of one with the same name", async () => {
+  it("replaces an object with the same name", async () => {
     await store.put("a", chunked(Buffer.from("old and long")));
     await store.put("a", chunked(Buffer.from("new")));
     expect(String(await collect(await store.get("a")))).to.equal("new");
@@ -115,7 +115,7 @@ describe("directory as a store", () => {
     expect(readFileSync(join(directory, "a"), "utf8")).to.equal("whole");
   });
 
-  it("shows no object while it is written, nor what a crash has left, and removes that after a day", async () => {
+  it("shows no object while it is written, nor leftovers of a crash, and removes those after a day", async () => {
     async function* watching(): AsyncGenerator<Uint8Array> {
       yield Buffer.from("half");
       expect(await namesOf("")).to.deep.equal([]);
@@ -134,7 +134,7 @@ describe("directory as a store", () => {
     expect(await namesOf("")).to.deep.equal(["c/a"]);
   });
 
-  it("refuses names that lead elsewhere, and passes over files that are not objects", async () => {
+  it("refuses names that leave the store, and skips files that are not objects", async () => {
     for (const name of ["", "/etc/passwd", "../a", "a/../b", "a/./b", "a//b", "a/", ".hidden", "a\\b", "a\0", "a b"]) {
       expect(await codeOf(store.put(name, chunked(Buffer.from("x")))), JSON.stringify(name)).to.equal("bad-argument");
       expect(await codeOf(store.get(name))).to.equal("bad-argument");
@@ -148,15 +148,15 @@ describe("directory as a store", () => {
     expect(await namesOf("")).to.deep.equal([]);
   });
 
-  it("says what is missing", async () => {
+  it("reports what is missing", async () => {
     const failure = await failureOf(store.get("c/none"));
     expect(failure).to.include({ kind: "not-found", store: store.describe(), operation: "get c/none" });
-    expect(failure.message).to.contain("List what is there");
+    expect(failure.message).to.contain("List the objects");
     mkdirSync(join(directory, "folder"));
     expect((await failureOf(store.get("folder"))).kind).to.equal("not-found");
   });
 
-  it("does not take a directory that is gone, as of a volume that is not mounted, for an empty one", async () => {
+  it("does not treat a missing directory, as of an unmounted volume, as empty", async () => {
     const elsewhere = join(directories.make(), "none");
     expect((await failureOf(DirectoryStore.open({ directory: elsewhere, create: false }))).kind).to.equal(
       "no-such-bucket",
@@ -172,7 +172,7 @@ describe("directory as a store", () => {
     expect((await failureOf(DirectoryStore.open({ directory: file, create: false }))).kind).to.equal("no-such-bucket");
   });
 
-  it("says that the disk is full, and shows no half object", async function () {
+  it("reports a full disk, and shows no partial object", async function () {
     const disk = directories.make();
     try {
       await promisify(execFile)("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
@@ -193,7 +193,7 @@ describe("directory as a store", () => {
     }
   });
 
-  it("says what it may not do", async function () {
+  it("reports a forbidden operation", async function () {
     if (process.getuid?.() === 0) {
       console.log("skipped: nothing is forbidden to root");
       this.skip();

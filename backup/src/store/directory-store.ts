@@ -1,6 +1,6 @@
 /**
- * Objects as files in a directory. A file is written under another name, synced, and renamed, and then its directory is
- * synced: what has its name is whole and durable. Only the owner can read the files.
+ * Objects as files in a directory. A file is written under another name, synced and renamed, and then its directory is
+ * synced. So a file under its own name is complete and durable. Only the owner can read the files.
  */
 
 import { randomUUID } from "node:crypto";
@@ -14,7 +14,7 @@ import { guardDisk } from "./disk-failure.ts";
 import { isObjectName, requireObjectName, requirePrefix } from "./object-path.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-/** Files under this name are being written, or were by a process that crashed. No object begins with a dot. */
+/** Files with this prefix are being written, or belong to a crashed process. No object begins with a dot. */
 const DRAFT = ".draft-";
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
@@ -23,7 +23,7 @@ const READ_BYTES = 256 * 1024;
 export interface DirectoryStoreOptions {
   /** Absolute. */
   readonly directory: string;
-  /** Whether a missing directory is made; else it is an error, for it may be a volume that is not mounted. */
+  /** Whether to create a missing directory; else it is an error, because it may be an unmounted volume. */
   readonly create: boolean;
 }
 
@@ -34,7 +34,7 @@ export class DirectoryStore implements BackupStore {
     this.#directory = directory;
   }
 
-  /** Raises a StoreFailure if it is no directory, or is missing and must not be made. */
+  /** Raises a StoreFailure if the path is not a directory, or if it is missing and must not be created. */
   static async open({ directory, create }: DirectoryStoreOptions): Promise<DirectoryStore> {
     const store = new DirectoryStore(directory);
     await store.#guard("open the directory", async () => {
@@ -74,7 +74,7 @@ export class DirectoryStore implements BackupStore {
 
   async get(name: string, range: ByteRange = { start: 0 }): Promise<ByteStream> {
     requireObjectName(name);
-    // Opened now, so that a missing object is found now.
+    // Open it now, so that a missing object is an error now.
     const file = await this.#guard(`get ${name}`, () => this.#openObject(name));
     return this.#read(name, file, range);
   }
@@ -144,7 +144,7 @@ export class DirectoryStore implements BackupStore {
     }
   }
 
-  /** Writes all bytes and syncs them; closes the file in any case. */
+  /** Writes all bytes and syncs them; always closes the file. */
   async #fill(name: string, file: FileHandle, stream: ByteStream): Promise<void> {
     try {
       for await (const bytes of stream) {
@@ -161,7 +161,7 @@ export class DirectoryStore implements BackupStore {
     const entries = await this.#guard(`list ${prefix}`, () =>
       readdir(folder, { withFileTypes: true }).catch(emptyIfMissing),
     );
-    // A folder sorts as its name with a slash, as in a bucket.
+    // A folder sorts by its name with a slash, as in a bucket.
     const names = entries
       .filter((entry) => entry.isDirectory() || entry.isFile())
       .map((entry) => (entry.isDirectory() ? `${prefix}${entry.name}/` : `${prefix}${entry.name}`))
@@ -196,7 +196,7 @@ export class DirectoryStore implements BackupStore {
   }
 }
 
-/** Makes a directory and those above it that are missing, each durable. */
+/** Creates a directory and its missing parents, each durable. */
 async function makeDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
   if (first !== undefined) {

@@ -1,4 +1,4 @@
-/** What errors of the file system mean for a store. */
+/** Classifies errors of the file system for a store. */
 
 import { StoreFailure, type StoreFailureKind } from "./store-failure.ts";
 
@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<string, StoreFailureKind>> = {
   ETIMEDOUT: "unreachable",
 };
 
-/** Runs what touches the disk. Raises a StoreFailure for errors of the file system, and other errors as they are. */
+/** Runs an action on the disk. Raises a StoreFailure for errors of the file system, and other errors unchanged. */
 export async function guardDisk<T>(store: string, operation: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();

@@ -1,4 +1,4 @@
-/** Places for objects, and directories as such. They know nothing about what the objects are. */
+/** Stores for objects, and the store in a directory. They know nothing about the content of objects. */
 
 export { type BackupStore, type ByteRange, LEFTOVER_AGE_MS, type StoredObject } from "./backup-store.ts";
 export { DirectoryStore, type DirectoryStoreOptions } from "./directory-store.ts";

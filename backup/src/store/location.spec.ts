@@ -41,7 +41,7 @@ describe("location of backups", () => {
     });
   });
 
-  it("is refused with the part that is wrong, without repeating secrets", () => {
+  it("is refused with the name of the wrong part, without repeating secrets", () => {
     for (const [text, problem] of [
       ["", "path"],
       ["gs://bucket", "scheme gs"],

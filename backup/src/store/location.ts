@@ -1,5 +1,5 @@
 /**
- * Where a store is, as users write it: a path, `file:///directory`, or
+ * The location of a store, as users write it: a path, `file:///directory`, or
  * `s3://bucket/prefix?endpoint=https://host:port&region=eu-1&path-style=true&ca-file=/path&credentials-file=/path&profile=name`.
  */
 
@@ -19,14 +19,14 @@ export interface S3Location {
   readonly bucket: string;
   /** Empty, or ends with a slash. */
   readonly prefix: string;
-  /** URL of the service; undefined for that of AWS in the region. */
+  /** URL of the service; undefined = that of AWS in the region. */
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
-  /** Whether the bucket is part of the path instead of the name of the host. */
+  /** Whether the bucket is in the path instead of the host name. */
   readonly pathStyle: boolean;
-  /** A file with the authorities that may have signed the certificate of the service, beside those that Node trusts. */
+  /** A file with certificate authorities for the service, in addition to those that Node trusts. */
   readonly caFile: string | undefined;
-  /** A file with credentials in the form of AWS; undefined for those of the environment. */
+  /** A file with credentials in the AWS format; undefined = those of the environment. */
   readonly credentialsFile: string | undefined;
   /** The section of that file. */
   readonly profile: string | undefined;
@@ -39,7 +39,7 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const OPTIONS = ["endpoint", "region", "path-style", "ca-file", "credentials-file", "profile"] as const;
 type Option = (typeof OPTIONS)[number];
 
-/** Raises a BackupError (bad-argument) that names the part that is wrong. It never repeats what may be a secret. */
+/** Raises a BackupError (bad-argument) that names the wrong part. It never repeats a possible secret. */
 export function parseLocation(text: string): StoreLocation {
   const scheme = SCHEME.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Names of objects in a store: parts separated by slashes, each of letters, digits, dots, hyphens and underscores, none of
- * them beginning with a dot. So no name leads out of a directory, and each is the same in a bucket.
+ * Names of objects in a store: parts separated by slashes. Each part has letters, digits, dots, hyphens and
+ * underscores, and does not begin with a dot. So no name leaves a directory, and each name is the same in a bucket.
  */
 
 import { BackupError } from "../format/index.ts";
@@ -9,7 +9,7 @@ const PART = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const PART_LENGTH_MAX = 200;
 const LENGTH_MAX = 600;
 
-/** Raises a BackupError (bad-argument) for a name that is not allowed. */
+/** Raises a BackupError (bad-argument) for an invalid name. */
 export function requireObjectName(name: string): void {
   const parts = name.split("/");
   if (name.length > LENGTH_MAX || !parts.every((part) => part.length <= PART_LENGTH_MAX && PART.test(part))) {
@@ -27,7 +27,7 @@ export function requirePrefix(prefix: string): void {
   }
 }
 
-/** @returns whether an object of a store is one that we can have put there */
+/** @returns whether an object of a store has a name that we could have given it */
 export function isObjectName(name: string): boolean {
   try {
     requireObjectName(name);

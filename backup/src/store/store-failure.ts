@@ -1,10 +1,10 @@
 /**
- * A store did not do what it was asked. It says nothing about the backups in it. The message names the store without
- * secrets, what was tried, why it failed, and what to do next.
+ * A store failed to do a request. This says nothing about the backups in it. The message names the store without
+ * secrets, the operation, the reason, and the next step.
  */
 
 export type StoreFailureKind =
-  /** No answer, or the connection was lost; also after all retries. */
+  /** No answer, or a lost connection; also after all retries. */
   | "unreachable"
   /** The credentials are missing, wrong, or not allowed to do this. */
   | "denied"
@@ -22,7 +22,7 @@ const NEXT_STEPS: Readonly<Record<StoreFailureKind, string>> = {
   unreachable: "Check that the address is right and can be reached from here; then try again",
   denied: "Check the credentials, and that they may list, read, write and delete there",
   "no-such-bucket": "Create it, or correct its name",
-  "not-found": "List what is there; it may have been deleted in the meantime",
+  "not-found": "List the objects; it may have been deleted in the meantime",
   throttled: "Try again later, or raise the limits of the store",
   full: "Free space, raise the quota, or keep fewer backups",
   other: "See the reason, correct it, and try again",
@@ -30,9 +30,9 @@ const NEXT_STEPS: Readonly<Record<StoreFailureKind, string>> = {
 
 export interface StoreFailureDetails {
   readonly kind: StoreFailureKind;
-  /** The address of the store, as its `describe` says it. */
+  /** The address of the store, as returned by `describe`. */
   readonly store: string;
-  /** What was tried, as in "put a/b". */
+  /** The operation, such as "put a/b". */
   readonly operation: string;
   /** One line. */
   readonly reason: string;

@@ -1,6 +1,6 @@
 /**
- * Stands between a store and its server, and does to single requests what networks and servers do: each by its number. It passes
- * everything else on, with the same headers, so that signatures stay valid.
+ * A proxy between a store and its server. It gives single requests, by their number, the faults of networks and
+ * servers. It passes everything else on with the same headers, so that signatures stay valid.
  */
 
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
@@ -12,16 +12,21 @@ export type Fault =
   | "refuse"
   /** The connection is lost in the middle of the request. */
   | "cut-request"
-  /** The server has done it, and its answer is lost. */
+  /** The server has executed the request, and its answer is lost. */
   | "lose-answer"
   /** The connection is lost in the middle of the answer. */
   | "cut-answer"
   /** The server asks for fewer requests. */
   | "slow-down"
   | "server-error"
-  /** The server has done it, and the answer does not come in time. */
+  /** The server refuses the request for good, so another attempt does not help. */
+  | "denied"
+  /** The server no longer knows the upload, as a server says that forgets an upload when it is complete. */
+  | "no-such-upload"
+  /** The server has executed the request, and the answer does not come in time. */
   | "late";
 
+/** What a store outlasts by trying again. */
 export const FAULTS: readonly Fault[] = [
   "refuse",
   "cut-request",
@@ -35,13 +40,13 @@ export const FAULTS: readonly Fault[] = [
 /** Where a server listens. */
 export type Target = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
-/** A request, as plans see it. */
+/** A request, as the plan sees it. */
 export interface AskedRequest {
   readonly method: string;
   readonly url: string;
 }
 
-/** What happens to each request, by its number from 1 on. */
+/** The fault of each request, by its number from 1 on. */
 export type FaultPlan = (number: number, request: AskedRequest) => Fault | undefined;
 
 /** PEM of the certificate that the proxy shows to clients, and of its key. */
@@ -64,7 +69,7 @@ export class FaultProxy {
     this.#server = certificate === null ? createServer(handle) : createTlsServer(certificate, handle);
   }
 
-  /** @param certificate null = clients speak without TLS */
+  /** @param certificate null = clients connect without TLS */
   static async open(target: Target, certificate: ProxyCertificate | null = null): Promise<FaultProxy> {
     const proxy = new FaultProxy(target, certificate);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
@@ -80,7 +85,7 @@ export class FaultProxy {
     return this.#count;
   }
 
-  /** Counts from 1 again, by another plan. */
+  /** Counts from 1 again, with another plan. */
   begin(plan: FaultPlan = () => undefined): void {
     this.#count = 0;
     this.plan = plan;
@@ -107,6 +112,12 @@ export class FaultProxy {
       case "server-error":
         answer(incoming, outgoing, 500, "InternalError", "We encountered an internal error.");
         return;
+      case "denied":
+        answer(incoming, outgoing, 403, "AccessDenied", "Access Denied.");
+        return;
+      case "no-such-upload":
+        answer(incoming, outgoing, 404, "NoSuchUpload", "The specified upload does not exist.");
+        return;
       default:
         this.#forward(incoming, outgoing, fault);
     }
@@ -129,7 +140,7 @@ export class FaultProxy {
   }
 }
 
-/** What the server says is a whole answer before it is sent on, so that what it has done is done. */
+/** The server's answer is complete before it is sent on, so the server has finished the request. */
 function passBack(response: IncomingMessage, outgoing: ServerResponse, fault: Fault | undefined): void {
   const { statusCode = 500, rawHeaders } = response;
   if (fault === undefined) {
@@ -151,7 +162,7 @@ function passBack(response: IncomingMessage, outgoing: ServerResponse, fault: Fa
   });
 }
 
-/** Takes half of the body, or nothing if there is none, and closes the connection. */
+/** Reads half of the body, if there is one, and closes the connection. */
 function cutRequest(incoming: IncomingMessage, abort: () => void): void {
   const length = Number(incoming.headers["content-length"] ?? 0);
   let taken = 0;

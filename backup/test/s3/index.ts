@@ -1,4 +1,4 @@
-/** Real servers for S3, and a proxy that puts faults between them and a store. */
+/** Real S3 servers, and a proxy that injects faults between them and a store. */
 
 export { GoMissing } from "../../../scripts/go/index.ts";
 export {

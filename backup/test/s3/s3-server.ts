@@ -1,4 +1,4 @@
-/** Servers for S3, as processes of their own: versitygw, and the server of moto. */
+/** S3 servers as separate processes: versitygw, and the server of moto. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ export interface S3Server {
   stop(): Promise<void>;
 }
 
-/** @param directory for what it keeps, and its socket. Raises GoMissing. */
+/** @param directory for its files and its socket. Raises GoMissing. */
 export async function startVersitygw(directory: string): Promise<S3Server> {
   const program = await buildVersitygw();
   const [objects, attributes, socketPath] = ["objects", "attributes", "s"].map((name) => join(directory, name)) as [

@@ -5,7 +5,7 @@ import { buildGoTool } from "../../../scripts/go/index.ts";
 
 const MODULE = fileURLToPath(new URL("versitygw", import.meta.url));
 
-/** The path of the program. Raises GoMissing; any other error is one of Go, with its output. */
+/** The path of the program. Raises GoMissing; any other error comes from Go, with its output. */
 export function buildVersitygw(): Promise<string> {
   return buildGoTool("versitygw", MODULE, "github.com/versity/versitygw/cmd/versitygw");
 }

@@ -49,7 +49,7 @@ const NO_PAGE = { next_cursor: null };
 
 describe("quoinctl and accounts", () => {
   let service: ScriptedHttpMember;
-  /** What the next requests are answered, in turn. */
+  /** The answers to the next requests, in order. */
   let answers: StatusAndBody[];
 
   beforeEach(async () => {
@@ -74,7 +74,7 @@ describe("quoinctl and accounts", () => {
     return body.length === 0 ? [lines().at(-1)] : [lines().at(-1), JSON.parse(body.toString())];
   }
 
-  it("asks with the token for what each command is about", async () => {
+  it("sends the request of each command, with the token", async () => {
     const none = { keys: [], users: [], ...NO_PAGE };
     for (const [parameters, answer, expected] of [
       [["key", "create", "ci"], key, ["POST /keys", { name: "ci" }]],
@@ -106,7 +106,7 @@ describe("quoinctl and accounts", () => {
     expect(new Set(service.requests.map(({ headers }) => headers.authorization))).to.deep.equal(new Set(["Bearer t"]));
   });
 
-  it("changes one's own password with the one before, each out of a file", () =>
+  it("changes the user's own password with the current one, each from a file", () =>
     withTemporaryDirectory(async (directory) => {
       const [next, current] = [path.join(directory, "next"), path.join(directory, "current")];
       await writeFile(next, "another horse\n");
@@ -130,7 +130,7 @@ describe("quoinctl and accounts", () => {
       const unknown = await quoinctl(parameters);
       expect(unknown.code).to.equal(3);
       expect(unknown.err).to.include("late");
-      expect(service.requests.length - before, "what may have been executed is not sent again").to.equal(2);
+      expect(service.requests.length - before, "a request that may have been executed is not sent again").to.equal(2);
 
       const asked = service.requests.length;
       const absent = path.join(directory, "absent");
@@ -148,7 +148,7 @@ describe("quoinctl and accounts", () => {
       expect(service.requests.length, "nothing is sent without the file").to.equal(asked);
     }));
 
-  it("prints what it was answered, as a table without what a terminal obeys, or whole", async () => {
+  it("prints the answer, as a table without control characters, or in full", async () => {
     answers = [[201, key]];
     expect((await quoinctl(["key", "create", "ci"])).out).to.equal(
       `API KEY ID                            NAME         KEY   EXPIRES AT\n${ID}  ci\\u{1b}[2J  qk_1  -\n`,
@@ -195,7 +195,7 @@ describe("quoinctl and accounts", () => {
     expect(lines()).to.deep.equal(["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"]);
   });
 
-  it("tells why it was refused, with the exit code", async () => {
+  it("prints the reason of a refusal, with the exit code", async () => {
     for (const [status, code, exitCode] of [
       [403, "insufficient_role", 1],
       [404, "user_not_found", 1],
@@ -229,7 +229,7 @@ describe("quoinctl and accounts", () => {
       expect(passwords()).to.deep.equal(["correct horse"]);
     });
 
-    it("takes the password from a file, and saves the token where nobody else reads it", () =>
+    it("takes the password from a file, and saves the token in a file that only its owner can read", () =>
       withTemporaryDirectory(async (directory) => {
         const [passwordFile, file] = [path.join(directory, "password"), path.join(directory, "token")];
         await writeFile(passwordFile, "correct horse\n");
@@ -242,7 +242,7 @@ describe("quoinctl and accounts", () => {
         expect((await stat(file)).mode & 0o777).to.equal(0o600);
       }));
 
-    it("goes on while no member can decide, within --timeout", async () => {
+    it("retries while no member can decide, within --timeout", async () => {
       const unavailable = [503, { error: "no leader", code: "unavailable" }] as const;
       answers = [unavailable, unavailable, [200, answer]];
       const parameters = ["login", "ada@example.com", "--timeout", "20s"];
@@ -256,7 +256,7 @@ describe("quoinctl and accounts", () => {
       expect(gone.err).to.include("ECONNREFUSED").and.not.include("correct horse");
     });
 
-    it("tells when there is no password, and when it is not right", async () => {
+    it("reports a missing and a wrong password", async () => {
       answers = [[401, { error: "not right", code: "invalid_credentials" }]];
       const refused = await quoinctl(["login", "ada@example.com"], { input: "wrong\n" });
       expect([refused.code, refused.out]).to.deep.equal([1, ""]);

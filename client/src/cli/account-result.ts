@@ -1,4 +1,4 @@
-/** Users, API keys and usage as commands print them: the objects of the SDK, field by field. */
+/** Users, API keys and usage as the commands print them: the objects of the SDK, field by field. */
 
 import { escapeControls } from "./displayed-text.ts";
 import type { Result } from "./output.ts";
@@ -7,9 +7,9 @@ import type { Result } from "./output.ts";
 const timeName = /Ms$/;
 
 /**
- * A result of one or more objects of the SDK, with these of their fields as columns.
+ * A result of one or more objects of the SDK, with these fields as columns.
  *
- * @param document the objects, and what else programs are told.
+ * @param document the objects, and other data for programs.
  */
 export function accountResult<Row extends object>(
   document: object,
@@ -25,12 +25,12 @@ export function accountResult<Row extends object>(
   };
 }
 
-/** All pages, to their end. */
+/** All items of all pages. */
 export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
   return (await Array.fromAsync(pages)).flat();
 }
 
-/** As documents of other commands have it: null for what there is none of. */
+/** As in documents of other commands: null for absent values. */
 function entryOf([name, value]: readonly [string, unknown]): [string, unknown] {
   return [snakeCase(name), plainOf(value)];
 }

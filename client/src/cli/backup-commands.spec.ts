@@ -105,7 +105,7 @@ describe("quoinctl backup", () => {
     return runProgram(run, new FakeRuntime(), [...ports, "backup", ...parameters], { directory, ...input });
   }
 
-  /** What it says when it ends with this code. */
+  /** The error message of a command that ends with this code. */
   async function refusal(code: number, parameters: readonly string[]): Promise<string> {
     const result = await quoinctl(parameters);
     expect(result.code, `${result.out}${result.err}`).to.equal(code);
@@ -167,7 +167,7 @@ describe("quoinctl backup", () => {
       expect(left.filter((name) => !name.endsWith("snapshots"))).to.deep.equal([]);
     });
 
-    it("goes on at another member when one makes backups already, and takes one without a leader last", async () => {
+    it("tries another member if one already makes a backup, and a member without a leader last", async () => {
       second.streams.snapshot = () => refuse({ code: "FAILED_PRECONDITION", reason: "BACKUP_IN_PROGRESS" });
       first.scripts.getStatus = () => ({ status: { ...leader, leaderId: "", role: MemberRole.FOLLOWER } });
       first.streams.snapshot = (_request, stream) => sendSnapshot(stream, { leaderless: true });
@@ -181,7 +181,7 @@ describe("quoinctl backup", () => {
       expect(err).to.match(/writing [0-9.]+ (B|KiB), [0-9]+ rows/);
     });
 
-    it("removes its draft when it is interrupted", async () => {
+    it("removes its draft when interrupted", async () => {
       const signals = new EventEmitter();
       second.streams.snapshot = (_request, stream) => sendSnapshot(stream, { send: 300_000 });
       const running = quoinctl(["create", "state", "--key-file", at("key")], { signals });
@@ -192,7 +192,7 @@ describe("quoinctl backup", () => {
       expect(signals.eventNames()).to.deep.equal([]);
     });
 
-    it("refuses what it cannot write to, with the next step, before it asks a member", async () => {
+    it("refuses a target that it cannot write to, with the next step, before it calls a member", async () => {
       writeFileSync(at("taken"), "mine");
       mkdirSync(at("other"));
       writeFileSync(at("other/file"), "x");
@@ -210,7 +210,7 @@ describe("quoinctl backup", () => {
       expect([...first.calls, ...second.calls]).to.deep.equal([]);
     });
 
-    it("says what members are when none serves, and that a token or a port is the wrong one", async () => {
+    it("shows the states of the members if none serves, and reports a wrong token or port", async () => {
       for (const member of [first, second])
         member.scripts.getStatus = () => ({ status: { state: MemberState.EMPTY, name: "q" } });
       expect(await refusal(3, ["create", "state"])).to.match(/q is EMPTY.*\n.*quoin-node export/);
@@ -262,7 +262,7 @@ describe("quoinctl backup", () => {
 
     const key = () => ["--key-file", at("key")];
 
-    it("verify reads the chain that reaches furthest, or the one that is named, and says what it did not check", async () => {
+    it("verify reads the chain that reaches furthest, or the named one, and says what it did not check", async () => {
       const newest = await quoinctl(["verify", "store", ...key()]);
       expect(newest.code, newest.err).to.equal(0);
       expect(newest.err)
@@ -274,7 +274,7 @@ describe("quoinctl backup", () => {
       expect(shown.err).to.match(/reading \[#*-*\] +[0-9]+% [0-9.]+ KiB, [0-9]+ rows, [0-9]+ entries/);
     });
 
-    it("verify names the object that is damaged, and up to where a restore goes", async () => {
+    it("verify names the damaged object, and how far a restore would reach", async () => {
       const segments = at(`store/${clusterId}/segments`);
       const [, damaged = ""] = readdirSync(segments).sort();
       const bytes = readFileSync(path.join(segments, damaged));
@@ -292,10 +292,10 @@ describe("quoinctl backup", () => {
       expect(await refusal(2, ["verify", "store", "--backup", "0000000"])).to.include("as backup list shows it");
       expect(await refusal(1, ["verify", at("token")]))
         .to.include(at("token"))
-        .and.to.include("no snapshot of Quoin");
+        .and.to.include("not a snapshot of Quoin");
     });
 
-    it("delete removes a backup with what only it leads to, after another one was read, and asks before", async () => {
+    it("delete asks for confirmation, reads another backup, and removes the backup with the segments that only it needs", async () => {
       expect(await refusal(2, ["delete", "store", ids[0]!]))
         .to.include("key first")
         .and.to.include("--key-file");
@@ -312,23 +312,23 @@ describe("quoinctl backup", () => {
       expect((await quoinctl(["delete", "store", ids[1]!, ...key(), "--yes", "--allow-last"])).code).to.equal(0);
     });
 
-    it("delete keeps the last backup that is whole", async () => {
+    it("delete keeps the last intact backup", async () => {
       const snapshots = at(`store/${clusterId}/snapshots`);
       const [oldest = ""] = readdirSync(snapshots).sort();
       const bytes = readFileSync(path.join(snapshots, oldest));
       writeFileSync(path.join(snapshots, oldest), bytes.subarray(0, -1));
       const message = await refusal(1, ["delete", "store", ids[1]!, ...key(), "--yes"]);
-      expect(message).to.include(oldest).and.to.include("no other backup is whole");
+      expect(message).to.include(oldest).and.to.include("no other backup is intact");
       expect(readdirSync(snapshots).length).to.equal(2);
     });
 
-    it("wants the cluster to be named where there are several, and says when a place is no store", async () => {
+    it("requires the name of the cluster if there are several, and reports a location that is not a store", async () => {
       mkdirSync(at("store/99999999-2222-4333-8444-555555555555"));
       expect(await refusal(2, ["list", "store"])).to.include("--cluster ID");
       expect((await quoinctl(["list", "store", "--cluster", clusterId])).code).to.equal(0);
       expect(await refusal(2, ["list", "store", "--cluster", "X"])).to.include("--cluster must be a UUID");
       mkdirSync(at("empty"));
-      expect(await refusal(2, ["list", "empty"])).to.include("is no store of backups");
+      expect(await refusal(2, ["list", "empty"])).to.include("is not a backup store");
       expect(await refusal(2, ["list", "key"])).to.include("quoinctl backup verify");
       expect(await refusal(2, ["list", "nothing"])).to.include("there is nothing at");
     });
@@ -344,7 +344,7 @@ describe("quoinctl backup", () => {
       endedMs: 2n,
     };
 
-    it("status shows each member, also one that does not answer, and why something failed", async () => {
+    it("status shows each member, even without an answer, and the reasons of failures", async () => {
       first.scripts.getBackupStatus = () => ({
         ...{ store: "/b", encrypted: true, run: { ...backup, phase: BackupPhase.BACKUP_FAILED, error: "no space" } },
         archive: { archiverId: "3", archivedRevision: 9n, lagMs: 1_500n, lastError: "away", enabled: true },
@@ -372,7 +372,7 @@ describe("quoinctl backup", () => {
       expect(await refusal(2, ["status", backup.id])).to.include("quoinctl backup list");
     });
 
-    it("start begins one at a follower with a store, waits for it, and tells how it ended", async () => {
+    it("start begins one at a follower with a store, waits for it, and reports its result", async () => {
       second.scripts.startBackup = () =>
         refuse({ code: "FAILED_PRECONDITION", reason: "NO_BACKUP_STORE", message: "no store" });
       expect(await refusal(1, ["start"])).to.include("UNIMPLEMENTED");
@@ -392,7 +392,7 @@ describe("quoinctl backup", () => {
       expect(await refusal(3, ["start"])).to.include("--allow-leaderless");
     });
 
-    it("start says so when no member has a store", async () => {
+    it("start fails with a clear error if no member has a store", async () => {
       for (const member of [first, second]) {
         member.scripts.startBackup = () =>
           refuse({ code: "FAILED_PRECONDITION", reason: "NO_BACKUP_STORE", message: "no store" });
@@ -402,7 +402,7 @@ describe("quoinctl backup", () => {
         .and.to.include("quoinctl backup create FILE");
     });
 
-    it("list shows the members' store, of one that has any", async () => {
+    it("list shows the store of a member that has one", async () => {
       second.scripts.listBackups = () => refuse({ code: "FAILED_PRECONDITION", reason: "NO_BACKUP_STORE" });
       first.scripts.listBackups = () => ({
         ...{ store: "/b", clusterId, problems: ["one is missing"], clusterIds: [clusterId] },

@@ -1,6 +1,6 @@
 /**
- * `quoinctl backup …`. What they do is loaded when one of them runs: most commands have nothing to do with backups, and start
- * without formats, encryption and stores.
+ * `quoinctl backup …`. Each command loads its implementation when it runs. Most commands do not need backups, and so
+ * start without formats, encryption and stores.
  */
 
 import type { Command } from "commander";
@@ -12,8 +12,8 @@ import type { VerifyOptions } from "./backup-verify.ts";
 import type { Session } from "./session.ts";
 
 const onPorts = `
-It asks the ports for administration: those of --endpoints with the admin token of --token-file, else QUOIN_ADMIN_ENDPOINTS and
-QUOIN_ADMIN_TOKEN, else those that the context or the local cluster names.`;
+It uses the admin ports: those of --endpoints with the admin token of --token-file, else QUOIN_ADMIN_ENDPOINTS and
+QUOIN_ADMIN_TOKEN, else those of the context or the local cluster.`;
 
 const onStores = `
 LOCATION is a directory, file:///directory, or s3://bucket/prefix with options such as
@@ -21,7 +21,9 @@ LOCATION is a directory, file:///directory, or s3://bucket/prefix with options s
 
 /** Adds the commands to the program. */
 export function addBackupCommands(program: Command, session: Session): void {
-  const backup = program.command("backup").description("make, list, verify and delete backups (needs an admin token)");
+  const backup = program
+    .command("backup")
+    .description("create, list, verify and delete backups (needs an admin token)");
   addCreate(backup, session);
   addStart(backup, session);
   addStatus(backup, session);
@@ -33,9 +35,9 @@ export function addBackupCommands(program: Command, session: Session): void {
 function addCreate(backup: Command, session: Session): void {
   withPlaceOptions(
     backup.command("create <FILE|LOCATION>"),
-    "key that encrypts the backup; without it, it is not encrypted",
+    "file with the key that encrypts the backup; without it, the backup is not encrypted",
   )
-    .description("stream the state of a member into a new file, a directory or a bucket")
+    .description("stream the state of a member to a new file, a directory or a bucket")
     .addHelpText("after", `${onStores}\n${onPorts}`)
     .action(async (place: string, options: BackupPlaceOptions) => {
       const { createBackup } = await import("./backup-create.ts");
@@ -46,9 +48,9 @@ function addCreate(backup: Command, session: Session): void {
 function addStart(backup: Command, session: Session): void {
   backup
     .command("start")
-    .description("let a member make a backup into its own store")
+    .description("let a member make a backup in its own store")
     .option("--if-store <STORE>", "only if the member has this store, as backup status shows it")
-    .option("--allow-leaderless", "also at a member without a leader, whose state may miss acknowledged writes")
+    .option("--allow-leaderless", "also on a member without a leader, whose state may miss acknowledged writes")
     .option("--wait", "wait until the backup has ended")
     .addHelpText("after", onPorts)
     .action(async (options: StartOptions) => {
@@ -60,7 +62,7 @@ function addStart(backup: Command, session: Session): void {
 function addStatus(backup: Command, session: Session): void {
   backup
     .command("status [ID]")
-    .description("show stores, last backups and the archive, member by member; or one backup")
+    .description("show stores, last backups and the archive of each member; or one backup")
     .addHelpText("after", onPorts)
     .action(async (id: string | undefined) => {
       const { showBackupStatus } = await import("./backup-status.ts");
@@ -71,9 +73,9 @@ function addStatus(backup: Command, session: Session): void {
 function addList(backup: Command, session: Session): void {
   backup
     .command("list [LOCATION]")
-    .description("list the backups of a directory or bucket, or of the members' store, and how far each reaches")
+    .description("list the backups in a directory or bucket, or in the members' store, and how far each reaches")
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
-    .option("--credentials-file <FILE>", "credentials for s3:// in the form of AWS")
+    .option("--credentials-file <FILE>", "credentials for s3:// in the AWS format")
     .addHelpText("after", `${onStores}\n\nWithout LOCATION:${onPorts}`)
     .action(async (location: string | undefined, options: ListOptions) => {
       const { listBackups } = await import("./backup-list.ts");
@@ -82,11 +84,11 @@ function addList(backup: Command, session: Session): void {
 }
 
 function addVerify(backup: Command, session: Session): void {
-  withPlaceOptions(backup.command("verify <FILE|LOCATION>"), "keys that the backup is encrypted with")
+  withPlaceOptions(backup.command("verify <FILE|LOCATION>"), "file with the keys of the backup")
     .description("read a backup to the last byte, and check formats, hashes and the order of its objects")
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
-    .option("--backup <ID>", "the backup with this id; by default the one that reaches furthest")
-    .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. That does: quoin-node backup verify`)
+    .option("--backup <ID>", "the backup with this id (default: the one that reaches furthest)")
+    .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. To do that, run: quoin-node backup verify`)
     .action(async (place: string, options: VerifyOptions) => {
       const { verifyBackup } = await import("./backup-verify.ts");
       await verifyBackup(session, place, options);
@@ -94,11 +96,14 @@ function addVerify(backup: Command, session: Session): void {
 }
 
 function addDelete(backup: Command, session: Session): void {
-  withPlaceOptions(backup.command("delete <LOCATION> <ID>"), "keys to read another backup with, which has to be whole")
-    .description("delete a backup, with the segments that only it leads to; never the last one that can be restored")
+  withPlaceOptions(
+    backup.command("delete <LOCATION> <ID>"),
+    "file with the keys of another backup, which must be intact",
+  )
+    .description("delete a backup, with the segments that only it needs; never the last restorable one")
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
     .option("--yes", "do not ask")
-    .option("--allow-last", "also if no other backup is left, is whole, or reaches as far")
+    .option("--allow-last", "also if no other backup is left, is intact, or reaches as far")
     .addHelpText("after", onStores)
     .action(async (location: string, id: string, options: DeleteOptions) => {
       const { deleteBackup } = await import("./backup-delete.ts");
@@ -109,5 +114,5 @@ function addDelete(backup: Command, session: Session): void {
 function withPlaceOptions(command: Command, keys: string): Command {
   return command
     .option("--key-file <FILE>", keys)
-    .option("--credentials-file <FILE>", "credentials for s3:// in the form of AWS");
+    .option("--credentials-file <FILE>", "credentials for s3:// in the AWS format");
 }

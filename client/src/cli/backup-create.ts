@@ -1,8 +1,8 @@
 /**
- * `quoinctl backup create`: the state of a member, streamed to this machine and written to a file or into a store.
+ * `quoinctl backup create`: streams the state of a member to this machine, and writes it to a file or a store.
  *
- * What is written was read on the way: each checksum, the counts, and the hash of its trailer. A backup that was cut off or
- * changed on the way has no name in the end.
+ * It checks the bytes on the way: each checksum, the counts, and the hash of the trailer. A backup that was cut off or
+ * changed on the way never gets its name.
  */
 
 import {
@@ -27,17 +27,17 @@ import { interruptible } from "./interruption.ts";
 import { assertNewFile, writeNewFile } from "./new-file.ts";
 import type { Session } from "./session.ts";
 
-/** Writes bytes to where the backup is to be, whole or not at all. @returns the name of what was written */
+/** Writes the bytes to the place of the backup, completely or not at all. @returns the name of the written backup */
 type Write = (header: SnapshotHeader, bytes: AsyncIterable<Uint8Array>) => Promise<string>;
 
-/** What was written. */
+/** A written backup. */
 interface Created {
   readonly written: string;
   readonly checked: CheckedSnapshot;
   readonly sizeBytes: number;
 }
 
-/** Makes a backup at the place that the text names. */
+/** Makes a backup in the named place. */
 export async function createBackup(session: Session, text: string, options: BackupPlaceOptions): Promise<void> {
   await explainingBackups(async () => {
     const place = await findPlace(session, text, options);
@@ -149,7 +149,7 @@ function print(
   if (stream.leaderless) {
     session.warn(
       `${member.name} has no leader, so the backup may miss acknowledged writes: it ends at index ${index}, and this member ` +
-        `knows entries up to ${stream.commitIndex} to be committed. Make another one when there is a leader`,
+        `knows that entries up to ${stream.commitIndex} are committed. Make another one when there is a leader`,
     );
   }
 }

@@ -1,9 +1,9 @@
 /**
- * `quoinctl backup delete`: removes a snapshot from a store, and the segments that no other snapshot leads to, the oldest object
- * last. So what is left after an interruption can be restored as far as it reaches.
+ * `quoinctl backup delete`: removes a snapshot from a store, and the segments that no other snapshot needs, the oldest
+ * object last. So the rest after an interruption can be restored as far as it reaches.
  *
- * Before anything goes, another snapshot is read to its end: the last backup that can be restored stays, unless it is
- * allowed to go.
+ * Before it deletes anything, it reads another snapshot to its end: the last restorable backup stays, unless the caller
+ * allows its deletion.
  */
 
 import {
@@ -63,7 +63,7 @@ interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-/** Raises a BackupError unless another snapshot, the newest ones first, is whole. */
+/** Raises a BackupError unless another snapshot is intact; checks the newest ones first. */
 async function proveOther(
   session: Session,
   { store, catalog, keyRing, signal }: Surroundings,
@@ -86,14 +86,14 @@ async function proveOther(
         { keyRing, onProgress: ({ rows }) => progress.show(bytes, `${rows} rows`) },
       );
       if (problem === undefined) return;
-      // Without its key nothing is known of it.
+      // Without its key, its state is unknown.
       if (problem.code.startsWith("key-")) throw problem;
       session.warn(problem.message);
     }
   } finally {
     progress.clear();
   }
-  throw new BackupError("last-chain", "no other backup is whole, and nothing could be restored without it", {
+  throw new BackupError("last-chain", "no other backup is intact, and nothing could be restored without it", {
     object: name,
   });
 }
@@ -103,7 +103,7 @@ function describePlan({ deletions, bytes }: RetentionPlan, id: string, store: Ba
   return `This deletes backup ${id} with ${segments} segments, ${formatSize(bytes)}, from ${store.describe()} for ever.`;
 }
 
-/** @returns the names of what was deleted */
+/** @returns the names of the deleted objects */
 async function deleteObjects(store: BackupStore, plan: RetentionPlan, signal: AbortSignal): Promise<string[]> {
   const deleted: string[] = [];
   await deletePlanned(store, plan, (name) => {

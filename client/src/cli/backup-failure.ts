@@ -1,11 +1,11 @@
-/** From the errors of backups and their stores to those of the command line, with the option that helps. */
+/** Turns errors of backups and their stores into errors of the command line, with the option that helps. */
 
 import { BackupError, type BackupErrorCode, StoreFailure } from "@quoin/backup";
 import { type ExitCode, exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** What the caller has given wrongly, and what to give instead. */
+/** Errors of the caller's arguments, and what to give instead. */
 const usageHints: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
   ["bad-argument", undefined],
   ["bad-key", "--key-file takes 32 bytes, or a line id:base64 for each key; make one with: openssl rand -base64 32"],
@@ -14,7 +14,7 @@ const usageHints: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
   ["key-wrong", "name the file with the right key: --key-file FILE"],
 ]);
 
-/** Does work with backups, and says of its errors what they mean for the caller. */
+/** Runs work with backups, and explains its errors to the caller. */
 export async function explainingBackups<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -39,9 +39,9 @@ function hintFor(code: BackupErrorCode): string | undefined {
   switch (code) {
     case "no-backup":
     case "no-such-point":
-      return "what there is, is shown by: quoinctl backup list LOCATION";
+      return "list the backups with: quoinctl backup list LOCATION";
     case "last-chain":
-      return "if it has to go all the same, pass --allow-last";
+      return "to delete it anyway, pass --allow-last";
     default:
       return undefined;
   }

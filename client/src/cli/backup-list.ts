@@ -1,4 +1,4 @@
-/** `quoinctl backup list`: the snapshots of a store, how far each reaches, and with which key it was sealed. */
+/** `quoinctl backup list`: the snapshots of a store, how far each reaches, and its encryption key. */
 
 import { type BackupStore, type Chain, readCatalog, sealedWith } from "@quoin/backup";
 import type { BackupEntry } from "../index.ts";
@@ -13,7 +13,7 @@ export interface ListOptions extends BackupPlaceOptions {
   readonly cluster?: string;
 }
 
-/** One backup; numbers that are not known are undefined. */
+/** One backup; unknown numbers are undefined. */
 interface Listed {
   readonly id: string;
   readonly object: string;
@@ -26,7 +26,7 @@ interface Listed {
   readonly endIndex: number;
   readonly endRevision: number | undefined;
   readonly endWallMs: number | undefined;
-  /** Undefined = not looked at; null = it is not sealed. */
+  /** Undefined = not checked; null = not encrypted. */
   readonly keyId: string | null | undefined;
 }
 
@@ -37,12 +37,12 @@ interface Listing {
   readonly problems: readonly string[];
 }
 
-/** The bytes at the beginning of an object that name its key, and some more. */
+/** More than the bytes at the beginning of an object that name its key. */
 const headBytes = 1_024;
-/** Objects that are looked at at the same time. */
+/** How many objects are checked at the same time. */
 const headsAtATime = 8;
 
-/** Lists a store, or that of the members. */
+/** Lists a given store, or that of the members. */
 export async function listBackups(session: Session, text: string | undefined, options: ListOptions): Promise<void> {
   await explainingBackups(async () => {
     const listing =

@@ -1,4 +1,4 @@
-/** Places of backups as they are written on the command line: a store, which is a directory or a bucket, or a file. */
+/** Locations of backups on the command line: a store (a directory or a bucket), or a file. */
 
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
@@ -15,20 +15,20 @@ import {
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Options of all commands that read or write backups by themselves. */
+/** Options of all commands that read or write backups themselves. */
 export interface BackupPlaceOptions {
   readonly keyFile?: string;
   readonly credentialsFile?: string;
 }
 
-/** A store that exists, or may; or a file, which may exist. */
+/** A store, or a file; neither must exist. */
 export type BackupPlace =
   | { readonly kind: "store"; readonly location: StoreLocation }
   | { readonly kind: "file"; readonly file: string; readonly exists: boolean };
 
 const scheme = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** What the text means: a URL is a store, and so is a directory; everything else is a file. */
+/** The meaning of the text: a URL is a store, and so is a directory; everything else is a file. */
 export async function findPlace(session: Session, text: string, options: BackupPlaceOptions): Promise<BackupPlace> {
   const { credentialsFile } = options;
   const location = parseLocation(scheme.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
@@ -46,7 +46,7 @@ export async function findPlace(session: Session, text: string, options: BackupP
   return { kind: "file", file: directory, exists: false };
 }
 
-/** Does work with the store that the text means; raises UsageError when it means a file. */
+/** Runs work with the store that the text names; raises UsageError if it names a file. */
 export async function withStore<Value>(
   session: Session,
   text: string,
@@ -56,7 +56,7 @@ export async function withStore<Value>(
   const place = await findPlace(session, text, options);
   if (place.kind === "file") {
     throw new UsageError(
-      place.exists ? `${place.file} is a file, and no store of backups` : `there is nothing at ${place.file}`,
+      place.exists ? `${place.file} is a file, and not a backup store` : `there is nothing at ${place.file}`,
       place.exists ? `read it with: quoinctl backup verify ${place.file}` : "name a directory, or s3://bucket/prefix",
     );
   }
@@ -68,7 +68,7 @@ export async function withStore<Value>(
   }
 }
 
-/** The cluster whose backups the store has; raises UsageError when it has several, none, or not that one. */
+/** The cluster whose backups the store has; raises UsageError if it has several, none, or not the requested one. */
 export async function chooseCluster(
   store: BackupStore,
   location: StoreLocation,
@@ -78,13 +78,13 @@ export async function chooseCluster(
     if (!isClusterId(asked)) throw new UsageError(`--cluster must be a UUID in lower case, not ${asked}`);
     return asked;
   }
-  // A directory shows its clusters by itself; the rest of it, which may be anything, is not looked at.
+  // A directory shows its clusters directly; its other content, which may be anything, is not read.
   const [first, ...others] =
     location.kind === "directory" ? await clusterFolders(location.directory) : await listClusters(store);
   if (first === undefined) {
     throw new UsageError(
-      `${store.describe()} is no store of backups: it has none of any cluster`,
-      "check the location; the store of a running cluster is shown by: quoinctl backup status",
+      `${store.describe()} is not a backup store: it has no backup of any cluster`,
+      "check the location; see the store of a running cluster with: quoinctl backup status",
     );
   }
   if (others.length > 0) {
@@ -96,24 +96,24 @@ export async function chooseCluster(
   return first;
 }
 
-/** The names in a directory that are ids of clusters. */
+/** The names in a directory that are cluster ids. */
 async function clusterFolders(directory: string): Promise<readonly string[]> {
   return (await readdir(directory)).filter(isClusterId).sort();
 }
 
-/** Raises UsageError for a directory with other things in it: it is hardly meant to be a store of backups. */
+/** Raises UsageError for a directory with other content, which is hardly meant as a backup store. */
 export async function assertStoreDirectory(location: StoreLocation): Promise<void> {
   if (location.kind !== "directory") return;
   const { directory } = location;
   const names = (await readdir(directory)).filter((name) => !name.startsWith("."));
   if (names.length === 0 || names.some(isClusterId)) return;
   throw new UsageError(
-    `${directory} has other files and no backups, so it is no store of backups`,
+    `${directory} has other files and no backups, so it is not a backup store`,
     `name an empty directory, or a file in it, such as ${path.join(directory, "state.qsnap")}`,
   );
 }
 
-/** The keys of --key-file; undefined without it. Warns when others can read the file. */
+/** The keys of --key-file; undefined without it. Warns if other users can read the file. */
 export async function readKeys(
   session: Session,
   { keyFile }: BackupPlaceOptions,

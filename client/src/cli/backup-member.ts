@@ -1,6 +1,6 @@
 /**
- * Which member is asked for a backup: one that has a leader, and rather a follower than the leader, which has more to do. A member without
- * a leader comes last, the one that has applied most first.
+ * Chooses the member for a backup: one with a leader, and preferably a follower, because the leader has more work.
+ * Members without a leader come last, those with more applied entries first.
  */
 
 import { type AdminClient, createAdminClient, type MemberStatus, QuoinError } from "../index.ts";
@@ -9,20 +9,20 @@ import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import type { Session } from "./session.ts";
 
-/** How long a member may take to say how it is: one that hangs must not hold up the others. */
+/** How long a member may take to report its status: a hanging member must not delay the others. */
 const statusTimeoutMs = 2_000;
 
-/** Refusals after which another member may well do what this one does not. */
+/** Refusals after which another member may still succeed. */
 const passingReasons: ReadonlySet<string> = new Set(["BACKUP_IN_PROGRESS", "NO_BACKUP_STORE"]);
 
-/** A member that was asked. */
+/** The member that was chosen. */
 export interface AskedMember {
   readonly endpoint: string;
-  /** The member's name; its endpoint while that is not known. */
+  /** The member's name; its endpoint while the name is not known. */
   readonly name: string;
 }
 
-/** Does something at each port for administration at once. Results come in the order of the ports. */
+/** Runs work on all admin ports at once. Results are in the order of the ports. */
 export function atEachPort<Value>(
   { endpoints, credentials, tls }: AdminConnection,
   timeoutMs: number | undefined,
@@ -43,9 +43,9 @@ export function atEachPort<Value>(
 }
 
 /**
- * Does something at the best member, or at the next one when that cannot do it.
+ * Runs work on the best member, or on the next one if that fails.
  *
- * @throws CommandError when no member serves; QuoinError, the first, when none of them could do it.
+ * @throws CommandError if no member serves; the first QuoinError if none of them could do it.
  */
 export async function atBestMember<Value>(
   session: Session,
@@ -81,7 +81,7 @@ async function rankMembers(connection: AdminConnection, timeoutMs: number): Prom
   throw new CommandError(
     `no member serves data: ${states.join("; ")}`,
     exitCodes.unavailable,
-    "export what is on the disk of a stopped member with: quoin-node export --data-dir DIRECTORY FILE",
+    "export the data of a stopped member with: quoin-node export --data-dir DIRECTORY FILE",
   );
 }
 
@@ -94,13 +94,13 @@ function rankOf({ leaderId, role }: MemberStatus): number {
   return role === "LEADER" ? 1 : 0;
 }
 
-/** A token that is not valid is likely one for the public ports, or was shown to one of them. */
+/** An invalid token is probably one for the public ports, or was sent to a public port. */
 export function adminFailure(error: unknown): unknown {
   if (!(error instanceof QuoinError) || error.code !== "UNAUTHENTICATED") return error;
   return new CommandError(
     `${error.message} (${error.reason})`,
     exitCodes.refused,
-    "ports for administration take an admin token: --endpoints host:7403 --token-file FILE",
+    "admin ports take an admin token: --endpoints host:7403 --token-file FILE",
     { cause: error },
   );
 }

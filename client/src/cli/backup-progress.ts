@@ -1,16 +1,16 @@
-/** How far a backup is, on one line of a terminal: part, bytes, records, and how many bytes a second. */
+/** The progress of a backup on one line of a terminal: part, bytes, records, and bytes per second. */
 
 import { formatSize } from "./byte-size.ts";
 import { ProgressLine } from "./progress-line.ts";
 import type { Terminal } from "./terminal.ts";
 import { bar } from "./transfer-progress.ts";
 
-/** A terminal shows no more than this, and each line costs time. */
+/** Update at most this often: a terminal shows no more, and each update costs time. */
 const lineMs = 100;
-/** So that a line of 80 characters has room for all of it. */
+/** Short enough for a line of 80 characters. */
 const barCharacters = 16;
 
-/** A line that says how far a stream of bytes is. */
+/** A line with the progress of a stream of bytes. */
 export class BackupProgress {
   readonly #line: ProgressLine;
   readonly #runtime: Terminal["runtime"];
@@ -18,7 +18,7 @@ export class BackupProgress {
   readonly #startMs: number;
   #shownMs = Number.NEGATIVE_INFINITY;
 
-  /** @param verb what is done, such as `reading`. */
+  /** @param verb the activity, such as `reading`. */
   constructor(terminal: Pick<Terminal, "stderr" | "runtime">, verb: string) {
     this.#line = new ProgressLine(terminal);
     this.#runtime = terminal.runtime;
@@ -27,10 +27,10 @@ export class BackupProgress {
   }
 
   /**
-   * Shows how far it is, a few times a second at most.
+   * Shows the progress, at most a few times a second.
    *
    * @param records what was read, such as `12 rows`.
-   * @param totalBytes undefined = it is not known.
+   * @param totalBytes undefined = not known.
    */
   show(doneBytes: number, records: string, totalBytes?: number): void {
     const nowMs = this.#runtime.monotonicMs();
@@ -42,13 +42,13 @@ export class BackupProgress {
     this.#line.show(`${this.#verb} ${part}${formatSize(doneBytes)}${rate}, ${records}`);
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     this.#line.clear();
   }
 }
 
-/** The same bytes; each chunk is counted when it has come. */
+/** Passes the same bytes on, and counts each chunk when it arrives. */
 export async function* counted(
   bytes: AsyncIterable<Uint8Array>,
   onBytes: (count: number) => void,

@@ -1,4 +1,4 @@
-/** `quoinctl backup status` and `backup start`: what members do with their own stores. */
+/** `quoinctl backup status` and `backup start`: the backups of members in their own stores. */
 
 import { type AdminClient, type BackupRun, type BackupStatus, QuoinError } from "../index.ts";
 import { type AskedMember, adminFailure, atBestMember, atEachPort } from "./backup-member.ts";
@@ -18,15 +18,15 @@ export interface StartOptions {
   readonly wait?: boolean;
 }
 
-/** A member and what it answers. */
+/** A member and its answer. */
 interface Reported {
   readonly endpoint: string;
   readonly answer: BackupStatus | QuoinError;
 }
 
-/** Members that hang must not hide the others for long. */
+/** Hanging members must not hide the others for long. */
 const statusTimeoutMs = 2_000;
-/** Between two questions how far a backup is, in milliseconds. */
+/** The pause between two status requests, in milliseconds. */
 const askPauseMs = 500;
 
 const columns = [
@@ -55,7 +55,7 @@ export async function showBackupStatus(session: Session, id: string | undefined)
   if (id !== undefined && reported.length === 0) {
     throw new UsageError(
       `no member that answered knows backup ${id}`,
-      "members know their last 16 backups since they were started; those in the store are shown by: quoinctl backup list",
+      "members know their last 16 backups since their start; list those in the store with: quoinctl backup list",
     );
   }
   session.print({
@@ -74,7 +74,7 @@ export async function showBackupStatus(session: Session, id: string | undefined)
   }
 }
 
-/** Begins a backup into the store of a member; waits for its end if that is asked for. */
+/** Starts a backup to the store of a member; with --wait, waits for its end. */
 export async function startBackup(session: Session, options: StartOptions): Promise<void> {
   const { ifStore, allowLeaderless, wait = false } = options;
   await atBestMember(session, async (admin, member) => {
@@ -84,7 +84,7 @@ export async function startBackup(session: Session, options: StartOptions): Prom
         document: { id, member: member.name, endpoint: member.endpoint },
         shown: { columns: ["ID", "MEMBER"], rows: [[id, escapeControls(member.name)]] },
       });
-      session.note(`how far it is, is shown by: quoinctl backup status ${id}`);
+      session.note(`see its progress with: quoinctl backup status ${id}`);
       return;
     }
     printRun(session, member, await untilEnded(session, admin, id));
@@ -96,7 +96,7 @@ function explainLeaderless(error: unknown): never {
   throw new CommandError(
     `${error.message} (NO_LEADER)`,
     exitCodes.unavailable,
-    "pass --allow-leaderless to have it all the same",
+    "to make it anyway, pass --allow-leaderless",
     { cause: error },
   );
 }
@@ -108,9 +108,9 @@ async function untilEnded({ terminal }: Session, admin: AdminClient, id: string)
       const { run } = await admin.getBackupStatus(id);
       if (run === undefined) {
         throw new CommandError(
-          `the member does not know backup ${id} any more: it was started again meanwhile`,
+          `the member no longer knows backup ${id}: it was restarted in the meantime`,
           exitCodes.refused,
-          "look into the store with: quoinctl backup list",
+          "check the store with: quoinctl backup list",
         );
       }
       if (run.endedMs !== 0) return run;

@@ -1,8 +1,9 @@
 /**
- * `quoinctl backup verify`: reads a file, or a snapshot with the segments behind it, to the last byte, and checks checksums,
+ * `quoinctl backup verify`: reads a file, or a snapshot with its segments, to the last byte. It checks checksums,
  * hashes, encryption, counts, and that each object follows the one before.
  *
- * It does not rebuild the state: only a member knows what rows and entries mean. It says so, and which command does.
+ * It does not rebuild the state, because only a member knows the meaning of rows and entries. Its output says so, and
+ * names the command that does.
  */
 
 import { createReadStream } from "node:fs";
@@ -31,11 +32,11 @@ import { selectSnapshot } from "./snapshot-argument.ts";
 
 export interface VerifyOptions extends BackupPlaceOptions {
   readonly cluster?: string;
-  /** Id of the snapshot, or its beginning. */
+  /** Id of the snapshot, or the beginning of the id. */
   readonly backup?: string;
 }
 
-/** What was read without finding anything wrong. */
+/** The content that was read without an error. */
 interface Verified {
   readonly clusterId: string;
   readonly snapshot: Pick<StoredSnapshot, "id" | "index" | "revision" | "wallMs">;
@@ -47,7 +48,7 @@ interface Verified {
   readonly notes: readonly string[];
 }
 
-/** Verifies what the text names. */
+/** Verifies the named backup. */
 export async function verifyBackup(session: Session, text: string, options: VerifyOptions): Promise<void> {
   await explainingBackups(async () => {
     const keyRing = await readKeys(session, options);
@@ -139,7 +140,7 @@ function damaged(message: string, lastIndex: number | undefined): CommandError {
   return new CommandError(
     `${message}. ${left}`,
     exitCodes.refused,
-    "verify an older one with --backup ID, and make another one: quoinctl backup start",
+    "verify an older one with --backup ID, and make a new one: quoinctl backup start",
   );
 }
 
@@ -164,7 +165,7 @@ function print(session: Session, verified: Verified, rebuildCommand: string): vo
   });
   for (const note of notes) session.note(`problem: ${note}`);
   session.note(`checked: every byte; formats, encryption, hashes, counts, and that each object follows the one before
-not checked: that the state can be rebuilt with the digest that the cluster had. That does: ${rebuildCommand}`);
+not checked: that the state can be rebuilt with the digest of the cluster. To check that, run: ${rebuildCommand}`);
 }
 
 /** The command that rebuilds the state from the same backup. */

@@ -1,4 +1,4 @@
-/** Sizes in bytes as they are written on the command line, and as they are shown. */
+/** Parses and formats sizes in bytes. */
 
 import { InvalidArgumentError } from "commander";
 

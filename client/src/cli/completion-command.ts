@@ -1,4 +1,4 @@
-/** `quoinctl completion`: prints what makes a shell complete the commands and options of this very version. */
+/** `quoinctl completion`: prints a shell script that completes the commands and options of this version. */
 
 import { Argument, type Command } from "commander";
 import { completionScripts } from "./completion.ts";
@@ -14,7 +14,7 @@ export function addCompletionCommand(program: Command, session: Session): void {
   program
     .command("completion")
     .addArgument(new Argument("<SHELL>").choices([...completionScripts.keys()]))
-    .description("print a script that makes a shell complete commands and options")
+    .description("print a completion script for a shell")
     .addHelpText("after", afterHelp)
     .action((shell: string) => {
       session.terminal.stdout.write(completionScripts.get(shell)?.(program) ?? "");

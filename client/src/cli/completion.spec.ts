@@ -8,7 +8,7 @@ describe("completion", () => {
     return runProgram(run, new FakeRuntime(), parameters, {});
   }
 
-  /** What bash offers for the last of some words. */
+  /** The offers of bash for the last of some words. */
   async function offered(...words: string[]): Promise<string[]> {
     const { out } = await quoinctl("completion", "bash");
     const line = ["quoinctl", ...words].map((word) => `'${word}'`).join(" ");

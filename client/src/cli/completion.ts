@@ -1,12 +1,12 @@
 /**
- * Completion scripts for shells, made from the commands themselves. A script follows the words of the line through the
- * commands, and offers the commands and options that may come next, the values of an option that has a choice, and the
- * names of files where nothing else is known.
+ * Completion scripts for shells, generated from the commands. A script follows the words of the line through the
+ * commands. It offers the possible next commands and options, the values of an option with choices, and otherwise file
+ * names.
  */
 
 import type { Command, Option } from "commander";
 
-/** A command, with all that may follow it. */
+/** A command, with everything that may follow it. */
 interface Place {
   /** The words that lead to it, such as `quoinctl kv put`. */
   readonly path: string;
@@ -14,7 +14,7 @@ interface Place {
   readonly options: readonly Option[];
 }
 
-/** By shell: the script for a program. */
+/** The script for a program, by shell. */
 export const completionScripts: ReadonlyMap<string, (program: Command) => string> = new Map([
   ["bash", bashScript],
   ["zsh", zshScript],
@@ -49,14 +49,14 @@ compdef _quoinctl quoinctl
 `;
 }
 
-/** Takes a word of the line for a command when it may be one there. */
+/** Follows a word of the line if it is a command there. */
 function followWord(indent: string, word: string, program: Command): string {
   return [`case "$so_far ${word}" in`, `  ${quotedCommands(program).join("|")}) so_far="$so_far ${word}" ;;`, "esac"]
     .map((line) => `${indent}${line}`)
     .join("\n");
 }
 
-/** Offers what may follow, by what has been said so far. */
+/** Offers what may follow the words so far. */
 function offer(indent: string, program: Command, offerWords: (words: readonly string[]) => string): string {
   const lines = ['case "$so_far $previous" in'];
   for (const place of places(program)) {
@@ -105,7 +105,7 @@ function quotedCommands(program: Command): string[] {
   return commands.map(({ path }) => quote(path));
 }
 
-/** The program and all its commands, each before its own; global options may stand anywhere. */
+/** The program and all its commands, each before its subcommands; global options are allowed everywhere. */
 function places(program: Command): Place[] {
   const visit = (command: Command, path: string): Place[] => {
     const help = command.createHelp();
@@ -131,7 +131,7 @@ function flagsOf({ short, long }: Option): string[] {
   return [short, long].filter((flag) => flag !== undefined);
 }
 
-/** A word that no shell takes apart. */
+/** Quotes a word so that no shell splits it. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -37,7 +37,7 @@ contexts:
 `;
 
 describe("findConnection", () => {
-  /** A home without anything, and what a spec puts into it. */
+  /** An empty home directory, with the files of a test. */
   interface Place {
     readonly directory: string;
     find(options?: ConnectionOptions, environment?: Record<string, string>, below?: string): Promise<Connection>;
@@ -120,7 +120,7 @@ describe("findConnection", () => {
       });
     }));
 
-  it("takes a token of the environment before its API key, and the environment's HTTP endpoints before all", () =>
+  it("prefers a token in the environment to an API key there, and its HTTP endpoints to all others", () =>
     withPlace(async ({ find }) => {
       const base = { QUOIN_ENDPOINTS: "h:7400", QUOIN_API_KEY: "qk_env" };
       expect((await find({}, { ...base, QUOIN_TOKEN: "t" })).credentials).to.deep.equal({ token: "t" });
@@ -145,7 +145,7 @@ describe("findConnection", () => {
       expect(secure.tls?.ca).to.equal(testCertificate.trim());
     }));
 
-  it("takes the local cluster of QUOIN_ENDPOINTS_FILE before a context that is not asked for, and after endpoints", () =>
+  it("prefers the local cluster of QUOIN_ENDPOINTS_FILE to a context that is not named, and endpoints to both", () =>
     withPlace(async ({ find, write }) => {
       const file = await write("elsewhere/endpoints.json", localEndpoints);
       await write(".config/quoin/config.yaml", context);
@@ -167,7 +167,7 @@ describe("findConnection", () => {
       );
     }));
 
-  it("gives the key of the local cluster to no other cluster", () =>
+  it("never gives the key of the local cluster to another cluster", () =>
     withPlace(async ({ find, write }) => {
       await write(".quoin/endpoints.json", localEndpoints);
       const error = await usageError(find({ endpoints: ["other:7400"] }));
@@ -175,7 +175,7 @@ describe("findConnection", () => {
       await usageError(find({}, { QUOIN_ENDPOINTS: "other:7400" }));
     }));
 
-  it("exchanges a key at no HTTP endpoint of another cluster", () =>
+  it("never exchanges a key at an HTTP endpoint of another cluster", () =>
     withPlace(async ({ find, write }) => {
       await write(".config/quoin/config.yaml", context);
       expect((await find({ endpoints: ["other:7400"] }, { QUOIN_API_KEY: "qk_env" })).credentials).to.deep.equal({
@@ -184,7 +184,7 @@ describe("findConnection", () => {
       });
     }));
 
-  it("refuses files with secrets that others may use", () =>
+  it("refuses files with secrets that other users may use", () =>
     withPlace(async ({ find, write }) => {
       for (const mode of [0o640, 0o604, 0o620, 0o602, 0o644]) {
         const file = await write(".quoin/endpoints.json", localEndpoints, mode);
@@ -194,7 +194,7 @@ describe("findConnection", () => {
       }
       const configuration = await write(".config/quoin/config.yaml", context, 0o644);
       expect((await usageError(find())).message).to.equal(`${configuration} holds secrets, and other users may use it`);
-      // A context without a secret of its own may be shown to everybody.
+      // Every user may read a context without a secret.
       const tokenFile = await write("token", "t");
       await write(
         ".config/quoin/config.yaml",
@@ -204,7 +204,7 @@ describe("findConnection", () => {
       expect((await find()).credentials).to.deep.equal({ tokenFile });
     }));
 
-  it("uses the context that is named, and knows names such as __proto__ (S19)", () =>
+  it("uses the named context, even with a name such as __proto__ (S19)", () =>
     withPlace(async ({ find, write }) => {
       await write(".config/quoin/config.yaml", context);
       expect((await find({ context: "production" })).endpoints).to.deep.equal(["production:7400"]);
@@ -223,7 +223,7 @@ describe("findConnection", () => {
       expect(error.message).to.include(path.join(directory, ".config", "quoin", "config.yaml"));
     }));
 
-  it("reads the files of a context beside it", () =>
+  it("reads the files of a context relative to it", () =>
     withPlace(async ({ find, write }) => {
       await write(".config/quoin/config.yaml", context);
       await write(".config/quoin/key.txt", "qk_file\n");
@@ -257,7 +257,7 @@ describe("findConnection", () => {
       }
     }));
 
-  it("names the file that is not as it must be, and repeats nothing of it", () =>
+  it("names an invalid file, and repeats nothing of it", () =>
     withPlace(async ({ find, write }) => {
       const secret = "qk_very_secret";
       for (const content of [
@@ -289,7 +289,7 @@ describe("findConnection", () => {
       }
     }));
 
-  it("refuses endpoints that are none", () =>
+  it("refuses invalid endpoints", () =>
     withPlace(async ({ find }) => {
       for (const endpoint of ["http://h:7400", "h", ":7400"]) {
         const error = await usageError(find({ endpoints: [endpoint] }, { QUOIN_TOKEN: "t" }));
@@ -297,7 +297,7 @@ describe("findConnection", () => {
       }
     }));
 
-  it("finds the ports for administration of the same place, with its admin token and never with an API key", () =>
+  it("finds the admin ports of the same source, with its admin token and never with an API key", () =>
     withPlace(async ({ findAdmin, write, directory }) => {
       await write(".quoin/endpoints.json", localEndpoints);
       const tokenFile = path.join(directory, ".quoin/admin-token");
@@ -328,12 +328,12 @@ describe("findConnection", () => {
       });
     }));
 
-  it("says what is missing to administer a cluster, and takes no port of another one instead", () =>
+  it("names the missing part for administration, and uses no port of another cluster instead", () =>
     withPlace(async ({ findAdmin, write }) => {
       expect((await usageError(findAdmin())).message).to.equal("no cluster is known here");
       await write(".quoin/endpoints.json", localEndpoints);
       const elsewhere = await usageError(findAdmin({}, { QUOIN_ENDPOINTS: "h:7400", QUOIN_TOKEN: "t" }));
-      expect(elsewhere.message).to.equal("it is not known where h:7400 can be administered");
+      expect(elsewhere.message).to.equal("the admin ports of h:7400 are not known");
       expect(elsewhere.hint)
         .to.include("--endpoints host:7403 --token-file FILE")
         .and.to.include("QUOIN_ADMIN_ENDPOINTS");

@@ -1,9 +1,9 @@
 /**
- * How quoinctl reaches the cluster: what the options, the environment, a context and the local cluster say, put together in
- * this order, each part from the first place that names it.
+ * How quoinctl reaches the cluster. It combines the options, the environment, a context and the local cluster in this
+ * order, and takes each part from the first place that has it.
  *
- * A local cluster is taken whole or not at all, and the HTTP endpoints of a place are used only with its gRPC endpoints: an
- * API key goes to no other cluster than the one that is asked for.
+ * A local cluster is used completely or not at all, and the HTTP endpoints of a place are used only with its gRPC
+ * endpoints. So an API key is never sent to another cluster than the requested one.
  */
 
 import path from "node:path";
@@ -16,7 +16,7 @@ import { type ConnectionOptions, readOptionSource } from "./option-source.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** All that is needed to make a client. */
+/** The parameters of a client. */
 export interface Connection {
   readonly endpoints: readonly string[];
   /** URLs. */
@@ -25,25 +25,25 @@ export interface Connection {
   readonly tls: TlsOptions | undefined;
 }
 
-/** All that is needed to ask the HTTP interface. */
+/** The parameters of the HTTP interface. */
 export interface HttpConnection {
   /** URLs. */
   readonly httpEndpoints: readonly string[];
   readonly tls: TlsOptions | undefined;
 }
 
-/** All that is needed to ask the ports for administration. */
+/** The parameters of the admin ports. */
 export interface AdminConnection {
   readonly endpoints: readonly string[];
   readonly credentials: AdminCredentials;
   readonly tls: TlsOptions | undefined;
 }
 
-const adminHint = "name the ports for administration: --endpoints host:7403 --token-file FILE";
+const adminHint = "name the admin ports: --endpoints host:7403 --token-file FILE";
 
 type Surroundings = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
 
-/** What is said of the cluster, and where. */
+/** The addresses of the cluster, and their sources. */
 interface Found {
   readonly sources: readonly ConnectionSource[];
   readonly endpoints: readonly string[];
@@ -53,7 +53,7 @@ interface Found {
 /**
  * Finds the cluster.
  *
- * @throws UsageError when no place names one, or credentials are missing, or what is named cannot be used.
+ * @throws UsageError if no place names one, if there are no credentials, or if the found values are unusable.
  */
 export async function findConnection(terminal: Surroundings, options: ConnectionOptions): Promise<Connection> {
   const { sources, endpoints, http } = await findPlace(terminal, options);
@@ -70,18 +70,18 @@ export async function findConnection(terminal: Surroundings, options: Connection
 }
 
 /**
- * Finds the HTTP interface of the cluster, whatever there is to authenticate with.
+ * Finds the HTTP interface of the cluster, with or without credentials.
  *
- * @throws UsageError as findConnection, but for credentials.
+ * @throws UsageError like findConnection, except for credentials.
  */
 export async function findHttpConnection(terminal: Surroundings, options: ConnectionOptions): Promise<HttpConnection> {
   return (await findPlace(terminal, options)).http;
 }
 
 /**
- * Finds the ports for administration: those of --endpoints, or those that the place names that names the cluster.
+ * Finds the admin ports: those of --endpoints, or those of the place that names the cluster.
  *
- * @throws UsageError when no place names one, or there is no admin token, or what is named cannot be used.
+ * @throws UsageError if no place names one, if there is no admin token, or if the found values are unusable.
  */
 export async function findAdminConnection(
   terminal: Surroundings,
@@ -95,7 +95,7 @@ export async function findAdminConnection(
   const endpoints = isGiven ? place.endpoints : place.adminEndpoints;
   if (endpoints === undefined) {
     throw new UsageError(
-      `it is not known where ${place.endpoints?.join(", ")} can be administered`,
+      `the admin ports of ${place.endpoints?.join(", ")} are not known`,
       `${adminHint}; or set QUOIN_ADMIN_ENDPOINTS and QUOIN_ADMIN_TOKEN`,
     );
   }
@@ -106,7 +106,7 @@ export async function findAdminConnection(
     (isGiven ? sources.find((source) => source.credentials !== undefined)?.credentials : undefined);
   if (credentials === undefined || "apiKey" in credentials) {
     throw new UsageError(
-      `there is no admin token for ${endpoints.join(", ")}; ports for administration take no API key`,
+      `there is no admin token for ${endpoints.join(", ")}; admin ports take no API key`,
       "pass --token-file with the file of an admin token, or set QUOIN_ADMIN_TOKEN",
     );
   }
@@ -119,7 +119,7 @@ async function findPlace(terminal: Surroundings, options: ConnectionOptions): Pr
   return assemble(sources, variables.httpEndpoints);
 }
 
-/** What the places say, in their order, up to the first that names the cluster; that of the options is the first. */
+/** The places in order, up to the first that names the cluster; the options come first. */
 async function gatherSources(
   terminal: Surroundings,
   options: ConnectionOptions,

@@ -11,7 +11,7 @@
  *         admin_token_file: admin-token   # or admin_token
  *         tls: true                # implied by ca, cert and key, which are files
  *
- * A file that holds a key or token itself must be readable by its owner only. The program never writes it.
+ * A file that contains a key or token itself must be readable only by its owner. The program never writes it.
  */
 
 import path from "node:path";
@@ -27,9 +27,9 @@ import { UsageError } from "./usage-error.ts";
 /**
  * Reads a context.
  *
- * @param name the context to use; undefined = the one that the file calls current.
- * @returns undefined when no context is asked for, and the file does not exist or has no current one.
- * @throws UsageError when the file cannot be used, has no such context, or shows its secrets to others.
+ * @param name the context to use; undefined = the current one in the file.
+ * @returns undefined if no context is requested, and the file does not exist or has no current one.
+ * @throws UsageError if the file is unusable, lacks the context, or exposes its secrets to other users.
  */
 export async function readContextSource(
   terminal: Pick<Terminal, "environment" | "homeDirectory">,
@@ -54,13 +54,13 @@ export async function readContextSource(
 
 function configurationFile({ environment, homeDirectory }: Pick<Terminal, "environment" | "homeDirectory">): string {
   const configured = environment.XDG_CONFIG_HOME;
-  // A relative path is to be ignored, says the XDG Base Directory Specification.
+  // The XDG Base Directory Specification says to ignore a relative path.
   const base =
     configured !== undefined && path.isAbsolute(configured) ? configured : path.join(homeDirectory, ".config");
   return path.join(base, "quoin", "config.yaml");
 }
 
-/** The parser's own message quotes the text, which may be a secret; the line number says enough. */
+/** The parser's message quotes the text, which may be a secret; the line number is enough. */
 function parseYaml(file: string, text: string): unknown {
   try {
     return parse(text, { mapAsMap: true, prettyErrors: true });

@@ -14,7 +14,7 @@ describe("counts", () => {
     assertRefused(parseCount, ["", "-1", "1.0", "1e3", "0x1", "9007199254740992", "abc", " 1"]);
   });
 
-  it("are at least 1 where they must be", () => {
+  it("are at least 1 where that is required", () => {
     expect(parsePositiveCount("1")).to.equal(1);
     assertRefused(parsePositiveCount, ["0", "-1", ""]);
   });

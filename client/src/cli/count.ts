@@ -1,4 +1,4 @@
-/** Counts and revisions as they are written on the command line. */
+/** Parses counts and revisions. */
 
 import { InvalidArgumentError } from "commander";
 

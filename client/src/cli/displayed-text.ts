@@ -1,6 +1,6 @@
 /**
- * Text as it is shown to a person: control and formatting characters are written as escapes, because names and values come
- * from other users, and a terminal obeys what it is sent.
+ * Text for people: control and formatting characters are written as escapes, because names and values come from other
+ * users, and a terminal obeys control characters.
  */
 
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -21,7 +21,7 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** The text of which the bytes are the UTF-8 form; undefined when there is none. */
+/** The text whose UTF-8 form the bytes are; undefined if there is none. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return strictUtf8.decode(bytes);
@@ -32,7 +32,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * A value in a table: text with escapes, or base64 for other bytes, cut after some characters.
+ * A value in a table: text with escapes, or base64 for other bytes, cut after a number of characters.
  *
  * @param maxCharacters at least 1.
  */

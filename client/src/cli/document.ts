@@ -1,22 +1,22 @@
-/** Reading of documents from files that people or other programs have written: each field is checked as it is taken. */
+/** Reads documents from files that people or other programs have written, and checks each field. */
 
 import { UsageError } from "./usage-error.ts";
 
 /** The fields of an object, by name: a Map, because some names are chosen by users (rule S19). */
 export type Fields = ReadonlyMap<unknown, unknown>;
 
-/** Takes fields out of a document, and raises UsageError with the file's name for what is not as it must be. */
+/** Takes fields from a document, and raises UsageError with the file's name for invalid fields. */
 export class FieldReader {
   readonly #file: string;
   readonly #fields: Fields;
 
   constructor(file: string, fields: unknown) {
-    if (!(fields instanceof Map)) throw new UsageError(`${file} is not as it must be: an object is expected`);
+    if (!(fields instanceof Map)) throw new UsageError(`${file} is invalid: an object is expected`);
     this.#file = file;
     this.#fields = fields;
   }
 
-  /** A text that is not empty; undefined when it is absent. */
+  /** A non-empty text; undefined if absent. */
   text(name: string): string | undefined {
     const value = this.#fields.get(name);
     if (value === undefined || value === null) return undefined;
@@ -24,7 +24,7 @@ export class FieldReader {
     return value;
   }
 
-  /** A list of texts; undefined when it is absent or empty. */
+  /** A list of texts; undefined if absent or empty. */
   texts(name: string): readonly string[] | undefined {
     const value = this.#fields.get(name);
     if (value === undefined || value === null) return undefined;
@@ -34,14 +34,14 @@ export class FieldReader {
     return value.length === 0 ? undefined : value;
   }
 
-  /** True or false; false when it is absent. */
+  /** True or false; false if absent. */
   flag(name: string): boolean {
     const value = this.#fields.get(name) ?? false;
     if (typeof value !== "boolean") throw this.#wrong(name, "true or false");
     return value;
   }
 
-  /** An object of the document; undefined when it is absent. */
+  /** An object; undefined if absent. */
   object(name: string): Fields | undefined {
     const value = this.#fields.get(name);
     if (value === undefined || value === null) return undefined;
@@ -50,6 +50,6 @@ export class FieldReader {
   }
 
   #wrong(name: string, expected: string): UsageError {
-    return new UsageError(`${this.#file} is not as it must be: ${name} must be ${expected}`);
+    return new UsageError(`${this.#file} is invalid: ${name} must be ${expected}`);
   }
 }

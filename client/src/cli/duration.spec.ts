@@ -16,13 +16,13 @@ describe("durations", () => {
     expect(["1", "90s", "2000ms", "5m", "24h"].map(parseDurationSeconds)).to.deep.equal([1, 90, 2, 300, 86_400]);
   });
 
-  it("are refused when they are nothing, too much or no duration", () => {
+  it("are refused if they are zero, too long or not a duration", () => {
     const bad = ["", "0", "0s", "-1", "1.5", "1e3", " 1", "1 s", "1d", "s", "0x10", "9999999999999999999", "1h30m"];
     assertRefused(parseDurationMs, bad);
     assertRefused(parseDurationSeconds, [...bad, "500ms", "1500ms"]);
   });
 
-  it("of waiting may be 0, for not at all", () => {
+  it("of waiting may be 0: do not wait", () => {
     expect(["0", "90", "500ms"].map(parseWaitMs)).to.deep.equal([0, 90_000, 500]);
     assertRefused(parseWaitMs, ["", "0s", "-1", "soon"]);
   });

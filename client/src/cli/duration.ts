@@ -1,4 +1,4 @@
-/** Durations as they are written on the command line, and as they are shown. */
+/** Parses and formats durations. */
 
 import { InvalidArgumentError } from "commander";
 
@@ -27,7 +27,7 @@ export function parseDurationMs(text: string): number {
 }
 
 /**
- * Reads how long to wait: a duration as parseDurationMs reads it, or 0 for not at all.
+ * Reads a waiting time: a duration for parseDurationMs, or 0 = no wait.
  *
  * @returns milliseconds.
  * @throws InvalidArgumentError of commander, which names the option.
@@ -36,7 +36,7 @@ export function parseWaitMs(text: string): number {
   return text === "0" ? 0 : parseDurationMs(text);
 }
 
-/** A duration in milliseconds as people read it: `0ms`, `120ms`, `1.5s`. */
+/** A duration in milliseconds for people: `0ms`, `120ms`, `1.5s`. */
 export function formatMilliseconds(durationMs: number): string {
   return durationMs < 1_000 ? `${durationMs}ms` : `${(durationMs / 1_000).toFixed(1)}s`;
 }

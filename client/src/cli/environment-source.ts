@@ -1,11 +1,11 @@
-/** How to reach the cluster, as the environment says: QUOIN_ENDPOINTS and its kin. An empty variable counts as unset. */
+/** The connection in environment variables: QUOIN_ENDPOINTS and others. An empty variable counts as unset. */
 
 import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
 import { parseList } from "./list.ts";
 
-/** What the environment says. */
+/** The content of the environment. */
 export interface EnvironmentSource extends ConnectionSource {
-  /** Path of a file as the launcher of local clusters writes it, `endpoints.json`. */
+  /** Path of an `endpoints.json` file, as the launcher of local clusters writes it. */
   readonly endpointsFile: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
   };
 }
 
-/** A token is narrower than a key, and somebody who sets it wants it used. */
+/** A token has fewer rights than a key, and a caller that sets it wants to use it. */
 function credentials(token: string | undefined, apiKey: string | undefined): SourceCredentials | undefined {
   if (token !== undefined) return { token };
   return apiKey === undefined ? undefined : { apiKey };

@@ -1,17 +1,17 @@
 /** The exit codes of quoinctl, for scripts. */
 
 export const exitCodes = {
-  /** Done. */
+  /** Success. */
   done: 0,
-  /** The service refused, or something unexpected happened. */
+  /** The service refused, or an unexpected error occurred. */
   refused: 1,
-  /** The command line, the environment or a file cannot be used; nothing was sent. */
+  /** The command line, the environment or a file is invalid; nothing was sent. */
   usage: 2,
-  /** No member answered, or not in time. */
+  /** No member answered, or none in time. */
   unavailable: 3,
-  /** A lock was not acquired, or a comparison failed: kv cas, or a revision, version or membership that was expected. */
+  /** A lock was not acquired, or a comparison failed: kv cas, or an expected revision, version or membership. */
   notAsExpected: 4,
-  /** Ended by Ctrl-C where it is no signal but read as input: what shells say of a command that SIGINT has ended. */
+  /** Ended by Ctrl-C where it is read as input and not sent as a signal; shells use this code for SIGINT. */
   interrupted: 130,
 } as const;
 

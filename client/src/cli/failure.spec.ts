@@ -43,7 +43,7 @@ describe("describeFailure", () => {
     expect(describeFailure(new UsageError("a\nb")).message).to.equal("a\\nb");
   });
 
-  it("hints where a hint helps", () => {
+  it("adds a hint where one helps", () => {
     const hint = (code: QuoinErrorCode, reason: string, outcome: "unknown" | "not-executed") =>
       describeFailure(new QuoinError({ code, reason, outcome, message: "m", requestId })).hint;
     expect(hint("NOT_FOUND", "NAMESPACE_NOT_FOUND", "not-executed")).to.include("quoinctl namespace create");
@@ -60,7 +60,7 @@ describe("describeFailure", () => {
     expect(code).to.equal(1);
   });
 
-  it("asks whether the cluster runs only when no member has answered", () => {
+  it("suggests to check the cluster only if no member has answered", () => {
     const hintOf = (reason: string) =>
       describeFailure(new QuoinError({ code: "UNAVAILABLE", reason, outcome: "not-executed", message: "m" })).hint;
     expect(hintOf("")).to.include("--endpoints");

@@ -1,16 +1,16 @@
-/** From an error to what the user sees of it: one line, a hint where one helps, and an exit code. */
+/** Turns an error into its output: one line, a hint if one helps, and an exit code. */
 
 import { QuoinError } from "../index.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { type ExitCode, exitCodes } from "./exit-code.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Raised by a command that has printed its answer, when that is not what was asked for. */
+/** Raised by a command that has printed its answer, if the answer is not the expected one. */
 export class NotAsExpectedError extends Error {
   override readonly name = "NotAsExpectedError";
 }
 
-/** Raised by a command that failed for a reason of its own, such as a file that has no space left. */
+/** Raised by a command that fails for its own reason, such as a full disk. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly hint: string | undefined;
@@ -23,7 +23,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Reasons of refusals that only say that something is not as it was expected. */
+/** Reasons of refusals that only report that a value is not the expected one. */
 const expectationReasons: ReadonlySet<string> = new Set([
   "REVISION_MISMATCH",
   "VERSION_MISMATCH",
@@ -41,7 +41,7 @@ export interface Failure {
   readonly exitCode: ExitCode;
 }
 
-/** Describes an error. Anything unexpected is described with its stack, because it is a bug to report. */
+/** Describes an error. An unexpected error gets its stack, because it is a bug to report. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof UsageError) {
     return { message: escapeControls(error.message), hint: error.hint, exitCode: exitCodes.usage };
@@ -67,7 +67,7 @@ function exitCodeOf(error: QuoinError): ExitCode {
   if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") return exitCodes.unavailable;
   if (expectationReasons.has(error.reason)) return exitCodes.notAsExpected;
   if (error.reason === "NO_TOKEN") return exitCodes.usage;
-  // Without a request id the SDK itself has refused an argument.
+  // Without a request id, the SDK itself refused an argument.
   return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
 }
 
@@ -75,23 +75,23 @@ function exitCodeOf(error: QuoinError): ExitCode {
 const hints: ReadonlyMap<string, string> = new Map([
   ["NAMESPACE_NOT_FOUND", "create it with: quoinctl namespace create NAME"],
   ["LOCK_NOT_FOUND", "create it with: quoinctl lock create NAMESPACE/NAME, or rwlock create for a read-write lock"],
-  ["LOCK_LOST", "whoever holds it now is shown by: quoinctl lock describe, or rwlock describe"],
-  ["NOT_LOCK_HOLDER", "whoever holds it is shown by: quoinctl lock describe, or rwlock describe"],
-  ["AMBIGUOUS_HOLD", "say which hold with --token or --mode; they are listed by: quoinctl rwlock describe"],
-  ["FENCED", "the hold is over: the lock has to be acquired again"],
+  ["LOCK_LOST", "see who holds it now with: quoinctl lock describe, or rwlock describe"],
+  ["NOT_LOCK_HOLDER", "see who holds it with: quoinctl lock describe, or rwlock describe"],
+  ["AMBIGUOUS_HOLD", "name the hold with --token or --mode; list the holds with: quoinctl rwlock describe"],
+  ["FENCED", "the hold has ended: acquire the lock again"],
   ["REGION_NOT_FOUND", "list the regions with: quoinctl memory list NAMESPACE"],
   ["VERSION_MISMATCH", "look again with: quoinctl memory describe"],
   ["LOG_NOT_FOUND", "list the event logs with: quoinctl log list"],
   ["SEQUENCE_CONFLICT", "look again with: quoinctl log describe"],
-  ["COMPACTED", "begin later, or without --from-revision and with a listing of what there is"],
+  ["COMPACTED", "list the current state, and watch without --from-revision, or from a later revision"],
   ["MEMBER_NOT_FOUND", "list the members with: quoinctl member list"],
-  ["LEARNER_NOT_READY", "how far it has come is shown by: quoinctl member list"],
+  ["LEARNER_NOT_READY", "see its progress with: quoinctl member list"],
   ["IS_LEADER", "let another member lead first: quoinctl leader transfer"],
   ["NO_BACKUP_STORE", "make a backup here with: quoinctl backup create FILE"],
-  ["OTHER_BACKUP_STORE", "the stores of the members are shown by: quoinctl backup status"],
-  ["BACKUP_IN_PROGRESS", "how far it is, is shown by: quoinctl backup status"],
+  ["OTHER_BACKUP_STORE", "see the stores of the members with: quoinctl backup status"],
+  ["BACKUP_IN_PROGRESS", "see its progress with: quoinctl backup status"],
   ["BACKUP_STORE_UNAVAILABLE", "the member cannot use its store; see its flags --backup-store and --backup-key-file"],
-  ["NOT_SERVED", "name the ports for administration: --endpoints host:7403 --token-file FILE"],
+  ["NOT_SERVED", "name the admin ports: --endpoints host:7403 --token-file FILE"],
   ["CONFIG_CHANGED", "look again with: quoinctl member list"],
 ]);
 
@@ -100,8 +100,8 @@ function hintFor(error: QuoinError): string | undefined {
   if (hint !== undefined) return hint;
   if (error.code === "UNAUTHENTICATED")
     return "the token or API key is not valid here; see --token-file, --api-key-file";
-  if (error.outcome === "unknown") return "a write may have been executed all the same: read before you repeat it";
-  // With a reason it is a member that answered: the cluster runs, and the message says what it lacks.
+  if (error.outcome === "unknown") return "a write may have been executed anyway: read before you repeat it";
+  // A reason means that a member has answered: the cluster runs, and the message says what is missing.
   if (error.code === "UNAVAILABLE" && error.reason === "") return "is the cluster running? See --endpoints";
   return undefined;
 }

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Guard } from "../index.ts";
 import { parsePositiveCount } from "./count.ts";
 
-/** The options as they were given. */
+/** The options as given. */
 export interface GuardOptions {
   readonly guard?: Guard;
   readonly rwGuard?: Guard;
@@ -12,13 +12,13 @@ export interface GuardOptions {
 
 /** The option for exclusive locks. */
 export function guardOption(): Option {
-  const description = "write only while this hold of a lock of the namespace is live";
+  const description = "write only while this hold of a lock in the namespace is live";
   return new Option("--guard <LOCK=TOKEN>", description).argParser(parseGuard).conflicts("rwGuard");
 }
 
 /** The option for read-write locks. */
 export function rwGuardOption(): Option {
-  const description = "write only while this hold of a read-write lock of the namespace is live, in mode WRITE";
+  const description = "write only while this hold of a read-write lock in the namespace is live, in mode WRITE";
   return new Option("--rw-guard <LOCK=TOKEN>", description).argParser(parseGuard);
 }
 

@@ -1,6 +1,6 @@
 /**
- * A command that runs while a lock is held: it inherits the standard streams, finds the hold in its environment, gets the
- * signals that this process gets, and is terminated when the hold is lost.
+ * A command that runs while a lock is held: it inherits the standard streams, has the hold in its environment, gets
+ * this process's signals, and is terminated when the hold is lost.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -9,28 +9,28 @@ import type { LockHandle } from "../index.ts";
 import { escapeControls } from "./displayed-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** How to run it. */
+/** The command and its limits. */
 export interface HeldCommand {
   /** The program and its arguments. */
   readonly words: readonly string[];
-  /** How long the command may take to end when the hold is lost before it is killed, in milliseconds. */
+  /** After a lost hold, how long the command may take to end before it is killed, in milliseconds. */
   readonly killAfterMs: number;
 }
 
-/** Signals that end a command. A terminal sends the first two to the command too, by itself. */
+/** Signals that end a command. A terminal also sends the first two to the command itself. */
 const terminalSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 const forwardedSignals: readonly NodeJS.Signals[] = [...terminalSignals, "SIGTERM", "SIGHUP", "SIGUSR2"];
 
-/** What shells answer for a command that cannot be found, or cannot be run. */
+/** The exit codes of shells for a command that cannot be found, or cannot be run. */
 const notFoundCode = 127;
 const notRunnableCode = 126;
-/** What shells add to the number of the signal that has ended a command. */
+/** Shells add this to the number of the signal that ended a command. */
 const signalCodeBase = 128;
 
 /**
  * Runs a command while a lock is held.
  *
- * @returns its exit code, or as shells say it what kept it from having one.
+ * @returns its exit code, or the code that shells use if it has none.
  */
 export async function runHeld(
   terminal: Terminal,
@@ -73,7 +73,7 @@ function holdVariables({ namespace, name, token, owner }: LockHandle): Record<st
   };
 }
 
-/** While somebody listens to a signal it does not end this process, which has a lock to give back first. */
+/** A listener keeps a signal from ending this process, which must release a lock first. */
 function forwardSignals({ signals, stdin }: Terminal, child: ChildProcess): () => void {
   const isAtTerminal = stdin.isTTY === true;
   const listeners = forwardedSignals.map((signal) => {

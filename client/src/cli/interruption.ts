@@ -1,4 +1,4 @@
-/** Ctrl-C and other signals that end a command which has something to put in order first. */
+/** Ctrl-C and other signals that end a command which must clean up first. */
 
 import { InterruptedError } from "./interrupted-error.ts";
 import type { Terminal } from "./terminal.ts";
@@ -6,9 +6,9 @@ import type { Terminal } from "./terminal.ts";
 const signals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * Does work that ends when its signal aborts.
+ * Runs work that ends when its signal aborts.
  *
- * @throws InterruptedError when a signal has ended it, whatever the work raises then.
+ * @throws InterruptedError if a signal has ended it, whatever error the work raises then.
  */
 export async function interruptible<Value>(
   terminal: Pick<Terminal, "signals">,

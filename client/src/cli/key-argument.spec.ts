@@ -15,7 +15,7 @@ describe("NAMESPACE/KEY", () => {
 });
 
 describe("NAMESPACE[/PREFIX]", () => {
-  it("may leave the prefix out", () => {
+  it("may omit the prefix", () => {
     expect(parsePrefixArgument("n")).to.deep.equal({ namespace: "n", prefix: "" });
     expect(parsePrefixArgument("n/")).to.deep.equal({ namespace: "n", prefix: "" });
     expect(parsePrefixArgument("n/a/b")).to.deep.equal({ namespace: "n", prefix: "a/b" });

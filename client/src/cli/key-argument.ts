@@ -15,10 +15,10 @@ export function parseKeyArgument(text: string): KeyArgument {
 }
 
 /**
- * The argument NAMESPACE/NAME of something that is in a namespace.
+ * The argument NAMESPACE/NAME of an object in a namespace.
  *
- * @param what it is, for the error.
- * @param form how its name is called in the usage.
+ * @param what the kind of the object, for the error.
+ * @param form the word for its name in the usage.
  * @throws UsageError unless there is a namespace and a name.
  */
 export function parseNameArgument(

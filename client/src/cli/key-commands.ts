@@ -11,7 +11,7 @@ interface ListOptions {
   readonly revoked?: boolean;
 }
 
-/** The largest page that the service gives: listings are read to their end. */
+/** The largest page of the service, because listings are read to their end. */
 const pageSize = 1_000;
 const shownFields = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtMs", "lastUsedAtMs"] as const;
 
@@ -20,7 +20,7 @@ export function addKeyCommands(program: Command, session: Session): void {
   const key = program.command("key").description("manage API keys");
   key
     .command("create <NAME>")
-    .description("make an API key, which acts as you, and print it; it is shown this once")
+    .description("create an API key, which acts for you, and print it; it is shown only once")
     .addOption(
       new Option("--expires-in-days <DAYS>", "days that it is valid (default: no end)").argParser(parsePositiveCount),
     )
@@ -30,10 +30,10 @@ export function addKeyCommands(program: Command, session: Session): void {
     });
   key
     .command("list")
-    .description("list your API keys, without what is secret of them")
-    .option("--all", "those of all users whose role and namespaces you hold (needs the role admin)")
-    .option("--user <USER-ID>", "those of this user, whose role and namespaces you hold (needs the role admin)")
-    .option("--revoked", "also those that were revoked")
+    .description("list your API keys, without their secret parts")
+    .option("--all", "those of all users whose role and namespaces you have (needs the role admin)")
+    .option("--user <USER-ID>", "those of this user, whose role and namespaces you have (needs the role admin)")
+    .option("--revoked", "also revoked keys")
     .action(async ({ all, user: userId, revoked: includeRevoked = false }: ListOptions) => {
       const options = { all, userId, includeRevoked, pageSize };
       const keys = await session.withClient((client) => allOf(client.keys.pages(options)));

@@ -1,9 +1,9 @@
-/** Keys and values in JSON and YAML: `value` when the bytes are text in UTF-8, else `value_base64`. */
+/** Keys and values in JSON and YAML: `value` if the bytes are UTF-8 text, else `value_base64`. */
 
 import type { KeyEntry } from "../index.ts";
 import { decodeText } from "./displayed-text.ts";
 
-/** A value under the field that says what it is. */
+/** A value in the field for its form. */
 export function valueDocument(value: Uint8Array): { value: string } | { value_base64: string } {
   const text = decodeText(value);
   return text === undefined ? { value_base64: Buffer.from(value).toString("base64") } : { value: text };

@@ -14,7 +14,7 @@ import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 import { readFileValue, readValue } from "./value-argument.ts";
 
-/** Characters of a value that a table shows: a line of a usual terminal holds them beside the other columns. */
+/** Characters of a value that a table shows: with the other columns, they fit a usual terminal. */
 const shownCharacters = 60;
 
 /** Adds the commands to the program. */
@@ -42,7 +42,7 @@ function addPut(kv: Command, session: Session): void {
     .addOption(guardOption())
     .addOption(rwGuardOption())
     .addOption(ifRevisionOption("write only if the key has this revision; 0 = if it does not exist"))
-    .option("--prev", "also print what the key was before")
+    .option("--prev", "also print the previous value")
     .action(async (target: string, argument: string | undefined, options: PutOptions) => {
       const { namespace, key } = parseKeyArgument(target);
       const value = await readValue(session.terminal, { argument, file: options.file });
@@ -101,7 +101,7 @@ function addDelete(kv: Command, session: Session): void {
     .addOption(guardOption())
     .addOption(rwGuardOption())
     .addOption(ifRevisionOption("remove only if the key has this revision"))
-    .option("--prev", "also print what the key was")
+    .option("--prev", "also print the last value")
     .action(async (target: string, options: Omit<PutOptions, "file" | "ttl">) => {
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) =>
@@ -200,7 +200,7 @@ interface CompareAndSwapOptions extends GuardOptions {
 
 function addCompareAndSwap(kv: Command, session: Session): void {
   kv.command("cas <NAMESPACE/KEY> [NEW]")
-    .description("write a key if it is as expected, else print what it is and end with exit code 4")
+    .description("write a key if it is as expected, else print its value and end with exit code 4")
     .addOption(new Option("--expect <VALUE>", "the key must have this value").conflicts(["expectFile", "absent"]))
     .addOption(new Option("--expect-file <FILE>", "the key must have the value in this file").conflicts("absent"))
     .addOption(ifRevisionOption("the key must have this revision; 0 = it must not exist").conflicts("absent"))
@@ -213,7 +213,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
       const { namespace, key } = parseKeyArgument(target);
       const { expect, expectFile, ifRevision, absent } = options;
       if (expect === undefined && expectFile === undefined && ifRevision === undefined && absent !== true) {
-        throw new UsageError("say what the key must be: --expect, --expect-file, --if-revision or --absent");
+        throw new UsageError("name the expectation: --expect, --expect-file, --if-revision or --absent");
       }
       const expectedValue = expectFile === undefined ? expect : await readFileValue(expectFile);
       const newValue = await readValue(session.terminal, { argument, file: options.file });
@@ -281,7 +281,7 @@ function withPrevious(
   return { columns: [...table.columns, "PREVIOUS"], rows: table.rows.map((row) => [...row, shown]) };
 }
 
-/** A value in a table; one that the service does not keep any more is undefined. */
+/** A value in a table; undefined = the service no longer keeps it. */
 function shownValue(value: Uint8Array | undefined): string {
   return value === undefined ? "(not kept)" : displayValue(value, shownCharacters);
 }

@@ -10,9 +10,11 @@ import type { Session } from "./session.ts";
 export function addLeaderCommands(program: Command, session: Session): void {
   program
     .command("leader")
-    .description("say which member leads (needs admin)")
+    .description("transfer the leadership (needs admin)")
     .command("transfer [ID|NAME]")
-    .description("hand the leadership to a member, or to the one that can take over best; nothing fails meanwhile")
+    .description(
+      "transfer the leadership to a member, or to the one that can take over best; no request fails meanwhile",
+    )
     .addOption(new Option("--if-term <N>", "only if the term is still this one").argParser(parseCount))
     .action(async (target: string | undefined, { ifTerm }: { readonly ifTerm?: number }) => {
       await session.withAdmin(async (admin) => {

@@ -1,6 +1,6 @@
-/** Lists in one text, separated by commas, as variables and options have them. */
+/** Parses comma-separated lists, as in variables and options. */
 
-/** Splits a list; spaces around the items do not count. Undefined when there are no items. */
+/** Splits a list; spaces around the items are ignored. Undefined without items. */
 export function parseList(text: string | undefined): readonly string[] | undefined {
   const items = (text ?? "")
     .split(",")

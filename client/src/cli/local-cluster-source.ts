@@ -1,6 +1,6 @@
 /**
- * The local cluster of the working directory: `.quoin/endpoints.json`, there or in a directory above, as the launcher of
- * local clusters writes it.
+ * The local cluster of the working directory: `.quoin/endpoints.json`, there or in a parent directory, as the launcher
+ * of local clusters writes it.
  */
 
 import path from "node:path";
@@ -11,14 +11,14 @@ import { UsageError } from "./usage-error.ts";
 
 const relativeFile = path.join(".quoin", "endpoints.json");
 
-/** Beside that file. The launcher writes another token at each start. */
+/** Beside that file. The launcher writes a new token at each start. */
 const adminTokenFile = "admin-token";
 
 /**
  * Reads the nearest file at or above a directory.
  *
- * @returns undefined when there is none.
- * @throws UsageError when it cannot be used, or others could use it: it holds an API key.
+ * @returns undefined if there is none.
+ * @throws UsageError if it is unusable, or other users could use it: it contains an API key.
  */
 export async function readLocalClusterSource(workingDirectory: string): Promise<ConnectionSource | undefined> {
   let directory = path.resolve(workingDirectory);
@@ -32,9 +32,9 @@ export async function readLocalClusterSource(workingDirectory: string): Promise<
 }
 
 /**
- * Reads a file of this kind that is somewhere else.
+ * Reads such a file at another path.
  *
- * @throws UsageError as readLocalClusterSource; also when there is none.
+ * @throws UsageError like readLocalClusterSource; also if there is none.
  */
 export async function readEndpointsFile(file: string): Promise<ConnectionSource> {
   const source = await readFileSource(file);
@@ -45,7 +45,7 @@ export async function readEndpointsFile(file: string): Promise<ConnectionSource>
 async function readFileSource(file: string): Promise<ConnectionSource | undefined> {
   const found = await readPossiblyPrivateFile(file);
   if (found === undefined) return undefined;
-  // This also keeps out a file that another user has planted in a directory above: such a file cannot be read.
+  // This also rejects a file that another user has planted in a parent directory, because such a file cannot be read.
   if (!found.isPrivate) throw notPrivate(file);
   return toSource(file, new FieldReader(file, parseJson(file, found.content)));
 }
@@ -63,7 +63,7 @@ function toSource(file: string, fields: FieldReader): ConnectionSource {
   };
 }
 
-/** The parser's own message quotes the text, which holds secrets. */
+/** The parser's message quotes the text, which contains secrets. */
 function parseJson(file: string, text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

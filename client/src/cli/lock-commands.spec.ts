@@ -20,7 +20,7 @@ const holderDocument = { owner: "me", subject: "user", fencing_token: 7, acquire
 const granted = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
 
 describe("quoinctl lock and rwlock", function () {
-  // Commands that are run are processes: a limit for a busy machine.
+  // The commands are processes: a limit for a busy machine.
   this.timeout(60_000);
 
   let member: ScriptedMember;
@@ -99,7 +99,7 @@ describe("quoinctl lock and rwlock", function () {
     expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holders: [holderDocument] });
   });
 
-  it("acquire in a mode, with a token to change it", async () => {
+  it("acquire in a mode, with a token that changes it", async () => {
     expect((await quoinctl(["rwlock", "acquire", "n/l"])).out).to.include("me (WRITE)");
     expect(request()).to.include({ mode: RWMode.WRITE });
     await quoinctl(["rwlock", "acquire", "n/l", "--mode", "read", "--token", "7"]);
@@ -168,7 +168,7 @@ describe("quoinctl lock and rwlock", function () {
         expect(await readFile(path.join(directory, "ran")).catch(() => "nothing")).to.equal("nothing");
       }));
 
-    it("answers as shells do when the command cannot be run, or was killed, and gives the lock back", async () => {
+    it("ends as shells do if the command cannot be run or was killed, and releases the lock", async () => {
       const missing = await quoinctl(["lock", "run", "n/l", "--", "/no/such/program"], { directory: "/" });
       expect(missing.code).to.equal(127);
       expect(missing.err).to.include("/no/such/program cannot be run");
@@ -178,7 +178,7 @@ describe("quoinctl lock and rwlock", function () {
       expect(member.callsOf("releaseLock")).to.have.length(3);
     });
 
-    it("hands signals on to the command, and gives the lock back when that has ended", () =>
+    it("forwards signals to the command, and releases the lock after its end", () =>
       withTemporaryDirectory(async (directory) => {
         const signals = new EventEmitter();
         const program = 'trap "exit 5" TERM; touch ready; while :; do sleep 0.02; done';
@@ -205,7 +205,7 @@ describe("quoinctl lock and rwlock", function () {
         expect(member.callsOf("releaseLock")).to.have.length(0);
       }));
 
-    it("kills a command that does not end by itself then", () =>
+    it("kills a command that does not end then", () =>
       withTemporaryDirectory(async (directory) => {
         member.scripts.acquireLock = ({ fencingToken }) =>
           fencingToken === 0n

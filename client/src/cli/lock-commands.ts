@@ -11,10 +11,10 @@ import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks } from "
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
 import type { Session } from "./session.ts";
 
-/** How long `lock run` waits by itself, in milliseconds: less than the hour that the service lets a request wait. */
+/** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */
 const longestWaitMs = 3_590_000;
 
-/** How long a command may take to end by itself when the lock is lost, in milliseconds. */
+/** How long a command may take to end when the lock is lost, in milliseconds. */
 const defaultKillAfterMs = 10_000;
 
 /** Adds the commands to the program. */
@@ -42,16 +42,16 @@ interface HoldOptions extends ModeOptions {
 function addCreate(lock: Command, session: Session, kind: LockKind): void {
   lock
     .command("create <NAMESPACE/NAME>")
-    .description(`create ${article(kind)}, which is free at first and never deleted`)
+    .description(`create ${article(kind)}, which starts free and is never deleted`)
     .addOption(
-      new Option("--ttl <DURATION>", "how long a hold lasts that is not renewed (default: 30s)").argParser(
+      new Option("--ttl <DURATION>", "how long a hold lasts without renewal (default: 30s)").argParser(
         parseDurationSeconds,
       ),
     )
     .addOption(
       new Option(
         "--lock-delay <DURATION>",
-        "how long nobody gets the lock after a hold expired or was forced",
+        "how long no caller gets the lock after a hold expired or was forced",
       ).argParser(parseDurationSeconds),
     )
     .action(async (text: string, { ttl, lockDelay }: { readonly ttl?: number; readonly lockDelay?: number }) => {
@@ -82,7 +82,7 @@ function addDescribe(lock: Command, session: Session, kind: LockKind): void {
 function addAcquire(lock: Command, session: Session, kind: LockKind): void {
   const command = lock
     .command("acquire <NAMESPACE/NAME>")
-    .description("acquire a lock, or renew a hold; exit code 4 if others hold it. It ends by itself: see run")
+    .description("acquire a lock, or renew a hold; exit code 4 if others hold it. The hold ends by itself: see run")
     .addOption(ttlOption())
     .addOption(ownerOption())
     .addOption(new Option("--wait <DURATION>", "how long to wait for it (default: not at all)").argParser(parseWaitMs))
@@ -102,7 +102,7 @@ function addAcquire(lock: Command, session: Session, kind: LockKind): void {
 function addRelease(lock: Command, session: Session, kind: LockKind): void {
   const command = lock
     .command("release <NAMESPACE/NAME>")
-    .description("give a lock back; who waits gets it at once")
+    .description("release a lock; the next waiter gets it at once")
     .addOption(new Option("--token <N>", "the hold with this token").argParser(parsePositiveCount))
     .addOption(ownerOption());
   addMode(command, kind, "the hold in this mode");
@@ -122,7 +122,7 @@ function addRelease(lock: Command, session: Session, kind: LockKind): void {
 function addForceRelease(lock: Command, session: Session, kind: LockKind): void {
   lock
     .command("force-release <NAMESPACE/NAME>")
-    .description("take a lock away from whoever holds it (needs the access admin)")
+    .description("take a lock away from its holder (needs admin access)")
     .addOption(new Option("--token <N>", "only if the hold with this token is still live").argParser(parseCount))
     .option("--reason <TEXT>", "why, for the record")
     .action(async (text: string, { token, reason }: { readonly token?: number; readonly reason?: string }) => {
@@ -175,7 +175,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
 }
 
 const runHelp = `
-The command finds QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_TOKEN in its environment; writes can be
+The command has QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_TOKEN in its environment. Writes can be
 guarded with them: quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" … (for a read-write lock: --rw-guard).
 When the lock is lost, the command is terminated and the exit code is 1.`;
 
@@ -184,7 +184,7 @@ function parseLock(text: string): LockTarget {
 }
 
 function ttlOption(): Option {
-  const description = "how long the hold lasts unless it is renewed (default: that of the lock)";
+  const description = "how long the hold lasts without renewal (default: that of the lock)";
   return new Option("--ttl <DURATION>", description).argParser(parseDurationSeconds);
 }
 

@@ -1,4 +1,4 @@
-/** The two kinds of locks as the commands see them: what differs between them is here, and nowhere else. */
+/** The two kinds of locks for the commands: all differences between them are here. */
 
 import type {
   AcquireOptions,
@@ -22,11 +22,11 @@ export interface LockTarget {
 /** A hold of either kind; without a mode it is exclusive. */
 export type ShownHold = LockHold & { readonly mode?: LockMode };
 
-/** What a lock is doing. */
+/** The state of a lock. */
 export interface ShownLock {
   readonly state: string;
   readonly holders: readonly ShownHold[];
-  /** Numbers of requests that wait, under the names that they have in JSON. */
+  /** Numbers of waiting requests, by their names in JSON. */
   readonly waiting: Readonly<Record<string, number>>;
   readonly ttlSeconds: number;
   readonly lockDelaySeconds: number;
@@ -35,7 +35,7 @@ export interface ShownLock {
   readonly revision: number;
 }
 
-/** What a request for a lock was answered. */
+/** The answer to a lock request. */
 export interface ShownAcquisition {
   readonly acquired: boolean;
   readonly fencingToken: number;
@@ -48,23 +48,23 @@ export interface ShownAcquisition {
   readonly revision: number;
 }
 
-/** What a release by force was answered. */
+/** The answer to a forced release. */
 export interface ShownForce {
   readonly released: boolean;
   readonly previous: ShownHold | undefined;
   readonly revision: number;
 }
 
-/** A kind of locks, with its operations. The mode is that of the option; undefined where it was not given. */
+/** A kind of locks, with its operations. The mode comes from the option; undefined = not given. */
 export interface LockKind {
   /** The command, such as `lock`. */
   readonly command: string;
-  /** What it is, for the help. */
+  /** Its name in the help. */
   readonly title: string;
   readonly hasModes: boolean;
   create(client: Client, target: LockTarget, options: CreateLockOptions): Promise<CreateLockResult>;
   describe(client: Client, target: LockTarget): Promise<ShownLock>;
-  /** @param token of a hold to renew, or of which to change the mode; undefined = a new hold. */
+  /** @param token of a hold to renew or to change; undefined = a new hold. */
   acquire(
     client: Client,
     target: LockTarget,
@@ -88,7 +88,7 @@ export interface LockKind {
   ): Promise<Result>;
 }
 
-/** The mode of a request that does not say it: nobody is surprised by others. */
+/** The mode of a request without one. Its hold excludes all others. */
 const defaultMode: LockMode = "WRITE";
 
 /** Exclusive locks. */

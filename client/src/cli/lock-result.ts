@@ -5,7 +5,7 @@ import { formatMilliseconds } from "./duration.ts";
 import type { LockTarget, ShownAcquisition, ShownForce, ShownHold, ShownLock } from "./lock-kinds.ts";
 import type { Result } from "./output.ts";
 
-/** What `describe` prints: a row for each hold, or one for none. */
+/** The output of `describe`: a row for each hold, or one row without a hold. */
 export function describedLock(target: LockTarget, lock: ShownLock): Result {
   const { state, holders, waiting, ttlSeconds, lockDelaySeconds, lastFencingToken, createdAtMs, revision } = lock;
   const waiters = Object.values(waiting).reduce((sum, count) => sum + count, 0);
@@ -37,7 +37,7 @@ export function describedLock(target: LockTarget, lock: ShownLock): Result {
   };
 }
 
-/** What `acquire` prints. */
+/** The output of `acquire`. */
 export function acquiredLock(target: LockTarget, acquisition: ShownAcquisition): Result {
   const { acquired, fencingToken, ttlSeconds, expiresInMs, holders, queueLength, state, waitedMs, revision } =
     acquisition;
@@ -70,7 +70,7 @@ export function acquiredLock(target: LockTarget, acquisition: ShownAcquisition):
   };
 }
 
-/** What `force-release` prints. */
+/** The output of `force-release`. */
 export function forcedLock(target: LockTarget, { released, previous, revision }: ShownForce): Result {
   return {
     document: { ...target, released, previous: previous === undefined ? null : holdDocument(previous), revision },
@@ -88,7 +88,7 @@ export function forcedLock(target: LockTarget, { released, previous, revision }:
   };
 }
 
-/** A lock as it is written on the command line. */
+/** A lock in the form of the command line. */
 export function lockCell({ namespace, name }: LockTarget): string {
   return escapeControls(`${namespace}/${name}`);
 }

@@ -7,7 +7,7 @@ import { type LogGuardOptions, logGuardOf, logGuardOptions } from "./log-guard-o
 import type { Session } from "./session.ts";
 import { readValue } from "./value-argument.ts";
 
-/** The id of a log that was given by its id or its name. */
+/** The id of a log, given by its id or its name. */
 type FindLogId = (client: Client, text: string) => Promise<string>;
 
 const maxBatchBytes = 10 * 1_024 * 1_024;
@@ -28,26 +28,27 @@ export function addAppendCommands(log: Command, session: Session, findLogId: Fin
 function addAppend(log: Command, session: Session, findLogId: FindLogId): void {
   const command = log
     .command("append <LOG> [DATA]")
-    .description("append an event; without DATA, or with -, the standard input")
+    .description("append an event; without DATA, or with -, it is the standard input")
     .option("--file <FILE>", "the event is in this file");
-  addConditions(command, "key of the event, at most 1,024 bytes: with one that is remembered nothing is stored").action(
-    async (text: string, argument: string | undefined, options: AppendCommandOptions) => {
-      const payload = await readValue(session.terminal, { argument, file: options.file });
-      const { sequence, replayed } = await session.withClient(async (client) =>
-        client.logs.append(await findLogId(client, text), payload, conditionsOf(options)),
-      );
-      session.print({
-        document: { sequence, replayed },
-        shown: { columns: ["SEQUENCE", "REPLAYED"], rows: [[String(sequence), String(replayed)]] },
-      });
-    },
-  );
+  addConditions(
+    command,
+    "key of the event, at most 1,024 bytes: an event with a remembered key is not stored again",
+  ).action(async (text: string, argument: string | undefined, options: AppendCommandOptions) => {
+    const payload = await readValue(session.terminal, { argument, file: options.file });
+    const { sequence, replayed } = await session.withClient(async (client) =>
+      client.logs.append(await findLogId(client, text), payload, conditionsOf(options)),
+    );
+    session.print({
+      document: { sequence, replayed },
+      shown: { columns: ["SEQUENCE", "REPLAYED"], rows: [[String(sequence), String(replayed)]] },
+    });
+  });
 }
 
 function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): void {
   const command = log
     .command("append-batch <LOG> [DATA]")
-    .description("append events, all or none of them; without DATA, or with -, the standard input")
+    .description("append all events or none; without DATA, or with -, they are the standard input")
     .option("--file <FILE>", "the events are in this file")
     .addOption(
       new Option("--delimiter <TEXT>", "what separates the events (default: a line break)").argParser(parseDelimiter),
@@ -78,7 +79,7 @@ function addConditions(command: Command, keyText: string): Command {
   command
     .option("--idempotency-key <KEY>", `${keyText} (default: a random one)`)
     .addOption(
-      new Option("--if-sequence <N>", "append only if N is the last sequence of the log, 0 = it is new").argParser(
+      new Option("--if-sequence <N>", "append only if N is the last sequence of the log; 0 = the log is new").argParser(
         parseCount,
       ),
     );
@@ -90,7 +91,7 @@ function conditionsOf(options: AppendCommandOptions) {
   return { key: options.idempotencyKey, expectedSequence: options.ifSequence, guard: logGuardOf(options) };
 }
 
-/** As the service splits: one delimiter at the very end is ignored. */
+/** Splits like the service: one delimiter at the very end is ignored. */
 function split(value: Uint8Array, delimiter: string): readonly Uint8Array[] {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   const separator = Buffer.from(delimiter);

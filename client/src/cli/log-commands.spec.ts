@@ -14,7 +14,7 @@ const LOG = {
   ...{ first_sequence: 1, last_sequence: 2, event_count: 2, size_bytes: 3, created_by: "u" },
   ...{ created_at: "2026-01-01T00:00:00.000Z", settings: { "retention.max_bytes": 10 } },
 };
-/** Page after page, one log in each: `l` is in the namespace n alone, `twice` in another one as well. */
+/** Pages with one log each: `l` is only in namespace n, `twice` also in another one. */
 function listed(query: URLSearchParams): object {
   const [name, namespace, cursor] = [query.get("name"), query.get("namespace"), query.get("cursor") ?? ""];
   const all = [LOG, { ...LOG, namespace: "o" }].slice(0, name === "twice" ? 2 : 1);
@@ -46,14 +46,14 @@ describe("quoinctl log", () => {
     return runProgram(run, new FakeRuntime(), ["log", ...parameters], { environment, input });
   }
 
-  /** What the last request was, after the command has succeeded. */
+  /** The last request, after the command has succeeded. */
   async function asked(parameters: readonly string[], input = ""): Promise<ReceivedRequest> {
     const { code, err } = await quoinctl(parameters, input);
     expect(code, err).to.equal(0);
     return member.requests.at(-1) as ReceivedRequest;
   }
 
-  it("creates logs and changes settings, which may be set no more", async () => {
+  it("creates logs and changes settings, which may be unset", async () => {
     const created = await asked(["create", "orders", "--namespace", "n", "--max-age", "1h", "--duplicate-window", "0"]);
     expect(JSON.parse(String(created.body))).to.deep.equal({
       ...{ name: "orders", namespace: "n" },
@@ -66,7 +66,7 @@ describe("quoinctl log", () => {
     });
   });
 
-  it("appends what it is given, under the conditions it is given", async () => {
+  it("appends the given events, under the given conditions", async () => {
     const conditions = ["--idempotency-key", "k", "--if-sequence", "2", "--rw-guard", "ns/a/b=c=7"];
     const { path, headers, body } = await asked(["append", "l", ...conditions], "data\n");
     expect([path, String(body)]).to.deep.equal([`/logs/${LOG.log_id}/append`, "data\n"]);
@@ -77,7 +77,7 @@ describe("quoinctl log", () => {
     expect([batch.path, String(batch.body)]).to.deep.equal([`/logs/${LOG.log_id}/append_batch?delimiter=%0A`, "a\nb"]);
   });
 
-  it("lists logs and reads events, with what is not to be printed escaped", async () => {
+  it("lists logs and reads events, with unprintable characters escaped", async () => {
     expect((await quoinctl(["list"])).out).to.include("a\\tlog");
     expect((await quoinctl(["read", "l", "--from", "2"])).out).to.include("2026-01-01T00:00:00.000Z  k    a\\u{1}");
     expect(member.requests.at(-1)?.path).to.include("from_sequence=2&");
@@ -85,7 +85,7 @@ describe("quoinctl log", () => {
     expect(events).to.deep.equal([{ sequence: 2, timestamp_ms: 1_767_225_600_000, key: "k", value: "a\u0001" }]);
   });
 
-  it("takes a name of several namespaces only together with one of them", async () => {
+  it("requires the namespace for a name that several namespaces have", async () => {
     const { code, err } = await quoinctl(["describe", "twice"]);
     expect([
       code,
@@ -96,7 +96,7 @@ describe("quoinctl log", () => {
     expect(path).to.equal("/logs?limit=100&name=l&namespace=n&cursor=");
   });
 
-  it("says which name there is no log of, and what no guard is", async () => {
+  it("names a missing log, and an invalid guard", async () => {
     const absent = await quoinctl(["describe", "absent"]);
     expect([absent.code, absent.err]).to.deep.equal([
       1,

@@ -12,7 +12,7 @@ import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Says that a setting is to be set no more. */
+/** Removes a setting. */
 const notSet = "none";
 
 /** Adds the commands to the program. */
@@ -28,10 +28,10 @@ export function addLogCommands(program: Command, session: Session): void {
 }
 
 /**
- * The id of a log that was given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name. The
- * text is split at the first slash: a namespace has none, and a name may have more.
+ * The id of a log that is given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name.
+ * The text is split at the first slash: a namespace has none, and a name may have more.
  *
- * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND when there is none of that name; UsageError when there are several.
+ * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND if no log has this name; UsageError if several have it.
  */
 async function findLogId(client: Client, text: string): Promise<string> {
   if (uuidPattern.test(text)) return text;
@@ -52,7 +52,7 @@ async function findLogId(client: Client, text: string): Promise<string> {
   return log.logId;
 }
 
-/** Logs of this name, at least two of them if there are as many. */
+/** Logs of this name: at least two if there are as many. */
 async function logsNamed(client: Client, name: string): Promise<readonly LogInfo[]> {
   const found: LogInfo[] = [];
   for await (const page of client.logs.pages({ name })) {
@@ -74,7 +74,7 @@ function addCreate(log: Command, session: Session): void {
   const command = log
     .command("create <NAME>")
     .description("create an event log, and print its id")
-    .option("--namespace <NAMESPACE>", "the namespace that the log belongs to (default: default)");
+    .option("--namespace <NAMESPACE>", "the namespace of the log (default: default)");
   for (const option of settingOptions()) command.addOption(option);
   command.action(async (name: string, options: SettingOptions & { readonly namespace?: string }) => {
     const { namespace } = options;
@@ -96,8 +96,8 @@ function addList(log: Command, session: Session): void {
     .command("list")
     .description("list event logs by namespace and name")
     .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
-    .option("--namespace <NAMESPACE>", "only those of this namespace")
-    .option("--name <NAME>", "only those of this name")
+    .option("--namespace <NAMESPACE>", "only logs of this namespace")
+    .option("--name <NAME>", "only logs with this name")
     .action(async ({ limit = Number.POSITIVE_INFINITY, namespace, name }: ListOptions) => {
       const logs = await session.withClient(async (client) => {
         const found: LogInfo[] = [];
@@ -114,9 +114,7 @@ function addList(log: Command, session: Session): void {
 function addDescribe(log: Command, session: Session): void {
   log
     .command("describe <LOG>")
-    .description(
-      "show an event log, given as NAMESPACE/NAME or by its id; NAME is enough where only one namespace has it",
-    )
+    .description("show an event log, given as NAMESPACE/NAME or by its id; NAME is enough if only one namespace has it")
     .action(async (text: string) => {
       print(session, await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))));
     });
@@ -159,7 +157,7 @@ function settingOptions(): readonly Option[] {
   return [
     new Option(
       "--duplicate-window <DURATION>",
-      "how long keys are remembered, 0 = not at all, none = as the cluster says",
+      "how long keys are remembered; 0 = not at all, none = the cluster's default",
     ).argParser(orNone((text) => (text === "0" ? parseCount(text) : parseDurationSeconds(text)))),
     new Option("--max-age <DURATION>", "remove events that are older; none = never").argParser(
       orNone(parseDurationSeconds),

@@ -6,7 +6,7 @@ import { parsePositiveCount } from "./count.ts";
 import { parseNameArgument } from "./key-argument.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The options as they were given. */
+/** The options as given. */
 export interface LogGuardOptions {
   readonly guard?: LogGuard;
   readonly rwGuard?: LogGuard;

@@ -11,7 +11,7 @@ import { valueDocument } from "./key-document.ts";
 import type { OutputFormat } from "./output.ts";
 import type { Session } from "./session.ts";
 
-/** The id of a log that was given by its id or its name. */
+/** The id of a log, given by its id or its name. */
 type FindLogId = (client: Client, text: string) => Promise<string>;
 
 /** Characters of a payload that a line shows. */
@@ -30,7 +30,9 @@ function addRead(log: Command, session: Session, findLogId: FindLogId): void {
     .description("print a page of events")
     .addOption(fromOption("(default: 1)"))
     .addOption(new Option("--limit <N>", "events at most, up to 1,000 (default: 100)").argParser(parsePositiveCount))
-    .addOption(new Option("--wait <DURATION>", "wait so long if there are none, up to 60s").argParser(parseWaitMs))
+    .addOption(
+      new Option("--wait <DURATION>", "if there are no events, wait this long, up to 60s").argParser(parseWaitMs),
+    )
     .action(
       async (
         text: string,
@@ -56,7 +58,7 @@ function addRead(log: Command, session: Session, findLogId: FindLogId): void {
 function addTail(log: Command, session: Session, findLogId: FindLogId): void {
   log
     .command("tail <LOG>")
-    .description("print events as they come, one a line, until it is interrupted")
+    .description("print events as they come, one per line, until interrupted")
     .addOption(fromOption("(default: the next one)"))
     .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
     .action(
@@ -71,7 +73,7 @@ function addTail(log: Command, session: Session, findLogId: FindLogId): void {
           session.note(`following from sequence ${fromSequence} on`);
           let printed = 0;
           for await (const event of client.logs.tail(logId, { fromSequence })) {
-            // Whoever reads slowly is waited for, and so is the member then.
+            // Wait for a slow reader; the member then waits too.
             if (!stdout.write(textOf(event, session.outputFormat))) await once(stdout, "drain");
             printed += 1;
             if (printed === limit) return;

@@ -18,12 +18,9 @@ const privateMode = 0o600;
 export function addLoginCommand(program: Command, session: Session): void {
   program
     .command("login <EMAIL>")
-    .description("print an access token for a user; the password is asked for")
+    .description("print an access token for a user; prompts for the password")
     .option("--password-file <FILE>", "file with the password")
-    .option(
-      "--save <FILE>",
-      "write the token into a file for --token-file, which only you can read, and do not print it",
-    )
+    .option("--save <FILE>", "write the token to a file for --token-file, which only you can read, and do not print it")
     .action(async (email: string, { passwordFile, save }: LoginOptions) => {
       const place = { ...(await session.findHttpConnection()), timeoutMs: session.timeoutMs };
       const password =
@@ -47,7 +44,7 @@ export function addLoginCommand(program: Command, session: Session): void {
 async function saveToken(file: string, token: string): Promise<void> {
   try {
     await writeFile(file, "", { mode: privateMode });
-    // One that was there before keeps its mode.
+    // An existing file keeps its mode.
     await chmod(file, privateMode);
     await writeFile(file, `${token}\n`);
   } catch (error) {

@@ -18,7 +18,7 @@ import {
 } from "../../test/index.ts";
 
 const apiKey = "qk_localkey";
-/** At an address of its own, on which nothing else is. */
+/** It has its own address, which nothing else uses. */
 const blackHolePort = 7400;
 
 /** Loaded before the launcher, this makes Node say that it is version 20, which cannot run TypeScript. */
@@ -58,7 +58,7 @@ describe("quoinctl, the process", function () {
     await tokens.stop();
   });
 
-  /** Gives a test a directory with a local cluster, as the launcher of clusters leaves it. */
+  /** Gives a test a directory with a local cluster, as the launcher of clusters creates it. */
   function withLocalCluster(work: (directory: string) => Promise<void>): Promise<void> {
     return withTemporaryDirectory(async (directory) => {
       const file = path.join(directory, ".quoin", "endpoints.json");
@@ -79,7 +79,7 @@ describe("quoinctl, the process", function () {
     expect(result, result.stderr).to.include({ code: 0, signal: null, stderr: "" });
   }
 
-  it("runs a command under a lock on its own standard streams, ends it by a signal, and gives the lock back", () =>
+  it("runs a command under a lock on its own standard streams, ends it by a signal, and releases the lock", () =>
     withLocalCluster(async (directory) => {
       member.scripts.acquireLock = () => ({ acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n });
       member.scripts.releaseLock = () => ({ released: true });
@@ -98,7 +98,7 @@ describe("quoinctl, the process", function () {
       expect(member.callsOf("releaseLock")).to.have.length(1);
     }));
 
-  it("puts and gets with the local cluster that it finds, also from below, and past a proxy", () =>
+  it("puts and gets with the local cluster, also from a subdirectory, and without a proxy", () =>
     withLocalCluster(async (directory) => {
       const put = await runQuoinctl(["kv", "put", "default/greeting", "hello"], { directory });
       assertSucceeded(put);
@@ -138,7 +138,7 @@ describe("quoinctl, the process", function () {
       expect([...got.stdout]).to.deep.equal([...bytes]);
     }));
 
-  it("ends with the exit code that says what happened, and one line on the standard error", () =>
+  it("ends with the exit code of the result, and one line on the standard error", () =>
     withLocalCluster(async (directory) => {
       const [refused, usage, unavailable, compareFailed] = await Promise.all([
         runQuoinctl(["kv", "get", "n/absent"], { directory }),
@@ -156,7 +156,7 @@ describe("quoinctl, the process", function () {
       expect(compareFailed).to.include({ code: 4, stderr: "quoinctl: n/k is not as expected\n" });
     }));
 
-  it("ends when it has said all, though it is still connecting to a machine that is gone", function () {
+  it("ends after its output, even while it connects to a machine that does not exist", function () {
     if (process.platform !== "linux") this.skip();
     return withTemporaryDirectory(async (directory) => {
       const hole = await BlackHole.open("127.86.0.2", blackHolePort);
@@ -173,7 +173,7 @@ describe("quoinctl, the process", function () {
     });
   });
 
-  it("says how to go on where there is no cluster", () =>
+  it("names the next step if there is no cluster", () =>
     withTemporaryDirectory(async (directory) => {
       const result = await runQuoinctl(["kv", "get", "n/k"], { directory });
       expect(result.code).to.equal(2);
@@ -183,7 +183,7 @@ describe("quoinctl, the process", function () {
       );
     }));
 
-  it("prints a secret nowhere but in the answer of token", () =>
+  it("prints secrets only in the output of token", () =>
     withLocalCluster(async (directory) => {
       const results = await Promise.all([
         runQuoinctl(["kv", "put", "n/k", "v", "-o", "json"], { directory }),
@@ -198,10 +198,10 @@ describe("quoinctl, the process", function () {
       expect(token.stdout.toString()).to.match(/^token-\d\n$/);
     }));
 
-  it("ends quietly when the reader of its output goes away", () =>
+  it("ends quietly when the reader of its output ends", () =>
     withLocalCluster(async (directory) => {
       const item = { key: "k".repeat(1_000), value: Buffer.alloc(100) };
-      // More than any pipe holds.
+      // More than any pipe can hold.
       const items = Array.from({ length: 1_000 }, () => item);
       member.scripts.listKeys = () => ({ items });
       const child = start(["kv", "list", "n", "-o", "json"], { directory });
@@ -211,7 +211,7 @@ describe("quoinctl, the process", function () {
     }));
 
   describe("started by an old Node", () => {
-    it("restarts with the one of npm, with arguments, standard streams and exit code", () =>
+    it("restarts with the Node of npm, with arguments, standard streams and exit code", () =>
       withLocalCluster(async (directory) => {
         const options = { directory, nodeArguments: asOldNode };
         const value = "two words, $HOME and 'quotes'";
@@ -227,7 +227,7 @@ describe("quoinctl, the process", function () {
         expect(absent).to.include({ code: 1, stderr: "quoinctl: there is no key absent (KEY_NOT_FOUND)\n" });
       }));
 
-    it("passes signals on, and ends as the program ended", () =>
+    it("forwards signals, and ends as the program ended", () =>
       withLocalCluster(async (directory) => {
         let arrived = () => {};
         const asked = new Promise<void>((resolve) => {
@@ -253,7 +253,7 @@ describe("quoinctl, the process", function () {
         await cancelled;
       }));
 
-    it("says what is missing where there is no other Node", () =>
+    it("reports that Node is too old if there is no other", () =>
       withTemporaryDirectory(async (directory) => {
         const lonely = path.join(directory, "quoinctl.js");
         await copyFile(fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url)), lonely);

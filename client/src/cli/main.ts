@@ -1,4 +1,4 @@
-/** The process of quoinctl: gives the command line its surroundings, and the shell its exit code. */
+/** The process of quoinctl: connects the command line with its surroundings and with the shell's exit code. */
 
 import { homedir } from "node:os";
 import { systemRuntime } from "../index.ts";
@@ -10,7 +10,7 @@ export async function main(): Promise<void> {
   process.stdout.on("error", endQuietly);
   process.stderr.on("error", endQuietly);
   const terminal: Terminal = {
-    // Only when it is asked for: a command that reads nothing leaves the standard input alone.
+    // Only on access: a command that reads nothing does not touch the standard input.
     get stdin() {
       return process.stdin;
     },
@@ -23,20 +23,21 @@ export async function main(): Promise<void> {
     signals: process,
   };
   const code = await run(process.argv.slice(2), terminal);
-  // What was printed must reach a pipe first. And not without an end: a channel of gRPC that is closed while it connects
-  // keeps its socket, and the process, until that has failed, at a machine that is gone for minutes.
+  // Output must reach a pipe before the exit. The exit is explicit because a gRPC channel that is closed while it
+  // connects keeps its socket, and the process, until connecting has failed. For a machine that is gone, that takes
+  // minutes.
   await Promise.all([process.stdout, process.stderr].map(written));
   process.exit(code);
 }
 
-/** Resolves when everything that was written has gone, or cannot go. */
+/** Resolves when everything written has been flushed, or cannot be. */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.write("", () => resolve());
   });
 }
 
-/** The reader of a pipe may go away when it has seen enough, as `head` does; that is no error. */
+/** The reader of a pipe may leave early, as `head` does; that is not an error. */
 function endQuietly(error: Error): void {
   if ("code" in error && error.code === "EPIPE") process.exit();
   throw error;

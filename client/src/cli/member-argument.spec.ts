@@ -20,7 +20,7 @@ function idsOf(...wanted: readonly string[]): string[] {
 }
 
 describe("members as arguments", () => {
-  it("are named by id or by name, and taken once", () => {
+  it("are ids or names, and count once", () => {
     expect(idsOf("q-1", "1", "__proto__", "q-0")).to.deep.equal(["7", "1", "12"]);
   });
 
@@ -32,7 +32,7 @@ describe("members as arguments", () => {
     }
   });
 
-  it("must be clear: no id of one that is the name of another", () => {
+  it("must be unambiguous: not the id of one member and the name of another", () => {
     expect(() => idsOf("7")).to.throw(UsageError, "7");
     expect(idsOf("9")).to.deep.equal(["9"]);
     expect(selectMembers(membershipOf(["7", "7"]), ["7"])).to.have.length(1);

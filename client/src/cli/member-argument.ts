@@ -1,10 +1,10 @@
-/** Members as they are named on the command line: by id or by name. */
+/** Members on the command line: by id or by name. */
 
 import { type MemberSlot, type Membership, QuoinError } from "../index.ts";
 import { UsageError } from "./usage-error.ts";
 
 /**
- * The members that arguments mean, in the order of the arguments, each once.
+ * The members of the arguments, in their order, each once.
  *
  * @throws UsageError for an argument that is the id of one member and the name of another; QuoinError NOT_FOUND /
  *   MEMBER_NOT_FOUND for one that is neither.
@@ -20,7 +20,7 @@ function selectMember(members: readonly MemberSlot[], argument: string): MemberS
     throw new QuoinError({ code: "NOT_FOUND", reason: "MEMBER_NOT_FOUND", message });
   }
   if (another !== undefined) {
-    throw new UsageError(`${argument} is the id of one member and the name of another: give the other one of both`);
+    throw new UsageError(`${argument} is the id of one member and the name of another: use the other identifier`);
   }
   return found;
 }

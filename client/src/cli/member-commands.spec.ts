@@ -72,7 +72,7 @@ describe("quoinctl member, leader and settings", () => {
     ]);
   });
 
-  it("lists the members as JSON and YAML, and says that a change is under way", async () => {
+  it("lists the members as JSON and YAML, and reports a change that is under way", async () => {
     member.scripts.listMembers = () => ({
       clusterId: "c",
       changing: true,
@@ -106,7 +106,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(out + err).to.not.contain("correct horse");
   });
 
-  it("adds a member, and says what comes next", async () => {
+  it("adds a member, and prints the next steps", async () => {
     member.scripts.addMember = ({ name }) => ({ member: { id: "11", name }, configIndex: 11n });
     const { code, out, err } = await quoinctl(["member", "add", "q-4", "--if-config-index", "9"]);
     expect(code).to.equal(0);
@@ -146,7 +146,7 @@ describe("quoinctl member, leader and settings", () => {
     message: "q-2 has not caught up",
   } as const;
 
-  it("waits for members that are not ready, and says so at a terminal", async () => {
+  it("waits for members that are not ready, with a note on a terminal", async () => {
     let attempts = 0;
     member.scripts.promoteMembers = () => {
       attempts += 1;
@@ -155,7 +155,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(await quoinctl(["member", "promote", "q-2"])).to.include({ code: 0, err: "" });
     expect(runtime.pausesMs).to.deep.equal([500, 500, 500]);
     const requestIds = member.callsOf("promoteMembers").map((call) => String(call.requestId));
-    expect(new Set(requestIds), "each is a question of its own").to.have.property("size", 4);
+    expect(new Set(requestIds), "each is a separate request").to.have.property("size", 4);
     attempts = 2;
     const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", NO_COLOR: "1" };
     const { code, err } = await quoinctl(["member", "promote", "q-2"], { isTTY: true, environment });
@@ -163,7 +163,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(err).to.equal("\r\u001b[Kwaiting, 60s left: q-2 has not caught up\r\u001b[K");
   });
 
-  it("waits no longer than --wait, and not at all for anything else", async () => {
+  it("waits no longer than --wait, and for nothing else", async () => {
     member.scripts.promoteMembers = () => refuse(notReady);
     for (const [wait, attempts] of [
       ["2s", 5],
@@ -181,7 +181,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(member.callsOf("promoteMembers")).to.have.length(1);
   });
 
-  it("refuses members that are not there, and asks for no change", async () => {
+  it("refuses unknown members, and requests no change", async () => {
     for (const command of [
       ["member", "promote"],
       ["member", "remove", "q-2"],
@@ -197,7 +197,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(member.calls.map(({ method }) => method)).to.deep.equal(Array(3).fill("listMembers"));
   });
 
-  it("ends with 4 when the membership is not the expected one, and with 1 and a hint when the leader is to go", async () => {
+  it("ends with 4 when the membership is not the expected one, and with 1 and a hint if the leader would be removed", async () => {
     member.scripts.removeMembers = () => refuse({ code: "FAILED_PRECONDITION", reason: "CONFIG_CHANGED" });
     expect((await quoinctl(["member", "remove", "q-2", "--if-config-index", "8"])).code).to.equal(4);
     member.scripts.removeMembers = () => refuse({ code: "FAILED_PRECONDITION", reason: "IS_LEADER" });
@@ -206,7 +206,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(err).to.include("hint: let another member lead first: quoinctl leader transfer\n");
   });
 
-  it("transfers the leadership, to a certain member or to any", async () => {
+  it("transfers the leadership, to a named member or to any", async () => {
     member.scripts.transferLeadership = ({ targetId }) => ({ leaderId: targetId || "7", term: 4n });
     const { code, out } = await quoinctl(["leader", "transfer", "q-1", "--if-term", "3"]);
     expect(code).to.equal(0);
@@ -220,7 +220,7 @@ describe("quoinctl member, leader and settings", () => {
     expect(request()).to.deep.equal({ targetId: "", ifTerm: 0n });
   });
 
-  it("ends with 3 when the leadership was not taken over in time", async () => {
+  it("ends with 3 if no member took over the leadership in time", async () => {
     member.scripts.transferLeadership = () =>
       refuse({ code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed", message: "not in time" });
     const { code, err } = await quoinctl(["leader", "transfer", "q-1"]);

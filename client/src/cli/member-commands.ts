@@ -10,10 +10,10 @@ import type { TableContent } from "./output.ts";
 import { ProgressLine } from "./progress-line.ts";
 import type { Session } from "./session.ts";
 
-/** How long `member promote` waits by itself: longer than a learner needs that only has to catch up a little. */
+/** How long `member promote` waits by default: longer than a learner needs that is only slightly behind. */
 const defaultWaitMs = 60_000;
 
-/** Pause before the promotion of members that are not ready is tried again. */
+/** Pause before a promotion of members that are not ready is retried. */
 const retryPauseMs = 500;
 
 const listColumns = ["ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "LAG", "CONTACT", "PROMOTABLE"];
@@ -34,7 +34,7 @@ interface ChangeOptions {
 function addList(member: Command, session: Session): void {
   member
     .command("list")
-    .description("list the members as the leader knows them")
+    .description("list the members as known to the leader")
     .action(async () => {
       const membership = await session.withAdmin((admin) => admin.listMembers());
       const { clusterId, term, configIndex, commitIndex, changing, leaderId, members } = membership;
@@ -53,7 +53,7 @@ function addList(member: Command, session: Session): void {
 function addAdd(member: Command, session: Session): void {
   member
     .command("add <NAME>")
-    .description("add a place for a new member, which learns before it votes")
+    .description("add a slot for a new member, which starts as a learner")
     .addOption(ifConfigIndexOption())
     .action(async (name: string, { ifConfigIndex }: ChangeOptions) => {
       const added = await session.withAdmin((admin) => admin.addMember(name, { ifConfigIndex }));
@@ -99,7 +99,7 @@ function addRemove(member: Command, session: Session): void {
     });
 }
 
-/** Tries again while a member is not ready, until the time is up; then it raises the last refusal. */
+/** Retries while a member is not ready, until the time is up; then raises the last refusal. */
 async function promoteWhenReady(
   { terminal }: Session,
   admin: AdminClient,
@@ -129,7 +129,7 @@ async function promoteWhenReady(
 function ifConfigIndexOption(): Option {
   return new Option(
     "--if-config-index <N>",
-    "only if the membership is still that of this index (-o json lists it as config_index)",
+    "only if the membership still has this index (config_index in -o json)",
   ).argParser(parseCount);
 }
 
@@ -175,7 +175,7 @@ function listRow(slot: MemberSlot, membership: Membership): string[] {
   return cells.map((cell) => (cell === "" ? "-" : escapeControls(cell)));
 }
 
-/** The leader counts from when it was elected; whom it has never heard since has the largest age that there is. */
+/** The leader counts from its election. A member that it has never heard since then has the largest possible age. */
 function formatContact(contactAgeMs: number): string {
   return contactAgeMs === Number.MAX_SAFE_INTEGER ? "never" : formatMilliseconds(contactAgeMs);
 }

@@ -3,7 +3,7 @@ import { refuse, ScriptedMember } from "../../test/index.ts";
 import { QuoinError } from "../index.ts";
 import { type ClusterReport, reportMembers } from "./member-report.ts";
 
-/** Nothing listens here: the port of a service that no machine has any more. */
+/** Nothing listens here: the port of an obsolete service. */
 const closedEndpoint = "127.0.0.1:1";
 
 const denied = { code: "PERMISSION_DENIED", reason: "ACCESS_DENIED", message: "admin is needed" } as const;
@@ -35,7 +35,7 @@ describe("reportMembers", () => {
     return { id, name: `m-${id}`, grpcEndpoint, httpEndpoint: "", leader, learner };
   }
 
-  it("asks the members that the cluster names too, and orders them by id", async () => {
+  it("also queries the members that the cluster names, and orders them by id", async () => {
     const leader = await start();
     const follower = await start({
       getStatus: () => ({
@@ -105,7 +105,7 @@ describe("reportMembers", () => {
     });
   });
 
-  it("takes what the ClusterService says when the caller may not ask more", async () => {
+  it("uses the answer of the ClusterService if the caller has no more rights", async () => {
     const member = await start({ getStatus: () => refuse(denied) });
     member.scripts.getCluster = () => ({
       clusterId: "c",
@@ -119,7 +119,7 @@ describe("reportMembers", () => {
     ]);
   });
 
-  it("reports what each member says of itself when there is no leader, and those that it knows", async () => {
+  it("reports each member's own status and the members that it knows, if there is no leader", async () => {
     const member = await start({
       getCluster: () => refuse(withoutLeader),
       getStatus: () => ({
@@ -140,7 +140,7 @@ describe("reportMembers", () => {
     ]);
   });
 
-  it("lists a member that is known under two endpoints once, and an endpoint without a member if nothing answers", async () => {
+  it("lists a member with two endpoints once, and an endpoint without a member if there is no answer", async () => {
     const member = await start({
       getCluster: () => refuse(withoutLeader),
       getStatus: () => ({ status: { id: "1", state: 3 } }),
@@ -153,7 +153,7 @@ describe("reportMembers", () => {
     ]);
   });
 
-  it("knows a member that has not joined a cluster", async () => {
+  it("recognizes a member that has not joined a cluster", async () => {
     const member = await start({
       getCluster: () => refuse({ code: "UNIMPLEMENTED" }),
       getStatus: () => ({ status: { name: "m-0", state: 1 } }),
@@ -163,7 +163,7 @@ describe("reportMembers", () => {
     expect(found.map(({ name, state, role }) => [name, state, role])).to.deep.equal([["m-0", "EMPTY", undefined]]);
   });
 
-  it("tells a member that serves nothing from one that does not answer", async () => {
+  it("distinguishes a member that serves nothing from one that does not answer", async () => {
     const silent = await start({ getStatus: () => refuse(withoutLeader) });
     const unknown = await start({ getStatus: () => refuse(withoutLeader) });
     const member = await start({ getStatus: () => ({ status: { id: "1", state: 3 } }) });
@@ -179,7 +179,7 @@ describe("reportMembers", () => {
     ]);
   });
 
-  it("fails when nobody answers anything", async () => {
+  it("fails if no member answers", async () => {
     const silent = await start({ getStatus: () => refuse(denied), getCluster: () => refuse(withoutLeader) });
     for (const endpoints of [[closedEndpoint], [silent.endpoint]]) {
       const failure = await report(...endpoints).catch((error: unknown) => error);

@@ -1,8 +1,8 @@
 /**
- * What is known of each member of the cluster: by its own account where it gives one, else as another member sees it.
+ * What is known of each member of the cluster: its own report if it gives one, else the view of another member.
  *
- * Every endpoint that is known, and every endpoint that the cluster names, is asked. A caller without the access `admin` in
- * all namespaces gets what the ClusterService says.
+ * Every known endpoint, and every endpoint that the cluster names, gets a status request. A caller without the access
+ * `admin` in all namespaces gets the answer of the ClusterService.
  */
 
 import {
@@ -25,15 +25,15 @@ export interface ReportedMember {
   readonly name: string;
   readonly endpoint: string | undefined;
   /**
-   * Its state by its own account, such as `RUNNING`; else `UNDISCLOSED` when it answered but not this caller,
-   * `NOT_SERVING` when it answered that it serves nothing, `UNREACHABLE` when it did not answer, or `UNCLAIMED` for a place
-   * that no process has taken.
+   * Its state by its own report, such as `RUNNING`. Otherwise: `UNDISCLOSED` if it answered but refused this caller,
+   * `NOT_SERVING` if it answered that it serves nothing, `UNREACHABLE` if it did not answer, or `UNCLAIMED` for a slot
+   * that no process has claimed.
    */
   readonly state: string;
   readonly role: string | undefined;
   readonly term: number | undefined;
   readonly appliedIndex: number | undefined;
-  /** Committed entries, as far as any member knows, that it has not applied. */
+  /** How many entries, of those that any member knows to be committed, it has not applied. */
   readonly lag: number | undefined;
   readonly dbSizeBytes: number | undefined;
   readonly version: string | undefined;
@@ -42,18 +42,18 @@ export interface ReportedMember {
 
 /** The cluster as seen from here. */
 export interface ClusterReport {
-  /** Undefined = no member told. */
+  /** Undefined = no member reported it. */
   readonly clusterId: string | undefined;
   readonly members: readonly ReportedMember[];
 }
 
-/** What an endpoint answered when it was asked for its status. */
+/** The answer of an endpoint to a status request. */
 interface Account {
   readonly endpoint: string;
   readonly answer: StatusResult | QuoinError;
 }
 
-/** A member as others name it. */
+/** A member in the report of another one. */
 interface NamedMember {
   readonly id: string;
   readonly name: string;
@@ -62,15 +62,15 @@ interface NamedMember {
 }
 
 /**
- * Asks all members that can be found.
+ * Sends status requests to all members that can be found.
  *
- * @param timeoutMs deadline of each question; one round of them goes to the known endpoints, one to those that are named.
- * @throws QuoinError when no member answered anything.
+ * @param timeoutMs deadline of each request; one round goes to the known endpoints, one to those that are named.
+ * @throws QuoinError if no member answered anything.
  */
 export async function reportMembers(connection: Connection, timeoutMs: number): Promise<ClusterReport> {
   const { endpoints, tls } = connection;
   const tokens = createTokenSource(connection.credentials, tls);
-  // Before the clocks of the questions run: where an API key is exchanged, a member that hangs takes time too.
+  // Before the deadlines of the requests start: during the exchange of an API key, a hanging member takes time too.
   await tokens.token();
   const client = createClient({ endpoints, credentials: tokens, tls, timeoutMs });
   const askAll = (targets: readonly string[]) =>
@@ -85,7 +85,7 @@ export async function reportMembers(connection: Connection, timeoutMs: number): 
   }
 }
 
-/** The answer of the ClusterService, which needs a leader: without one the members still give their own accounts. */
+/** The answer of the ClusterService, which needs a leader: without one, members still report their own status. */
 async function getCluster(client: Client): Promise<Cluster | QuoinError> {
   try {
     return await client.cluster.getCluster();
@@ -110,7 +110,7 @@ async function ask(
   }
 }
 
-/** All members that somebody has named: the ClusterService first, because that is fresh. */
+/** All named members. The ClusterService overrides the others, because its answer is fresh. */
 function namedMembers(cluster: Cluster | QuoinError, accounts: readonly Account[]): readonly NamedMember[] {
   const named = new Map<string, NamedMember>();
   for (const { answer } of accounts) {
@@ -138,7 +138,7 @@ function assemble(
   }
   if (statuses.size === 0 && cluster instanceof QuoinError) throw cluster;
   const commitIndex = Math.max(0, ...[...statuses.values()].map((status) => status.commitIndex));
-  // By id, so that a member that is known under two endpoints is listed once.
+  // By id, so that a member known under two endpoints is listed once.
   const members = new Map<string, ReportedMember>();
   for (const [endpoint, status] of statuses) {
     const key = status.id === "" ? endpoint : status.id;
@@ -196,7 +196,7 @@ function stateWithoutStatus(member: NamedMember, error: QuoinError | undefined):
   return error.code === "UNAVAILABLE" ? "NOT_SERVING" : "UNDISCLOSED";
 }
 
-/** Whether the member is there, though it did not tell: only a member gives a reason for being unavailable. */
+/** Whether the member is there although it reported no status: only a member gives a reason for being unavailable. */
 function hasAnswered(error: QuoinError): boolean {
   if (error.code === "UNAVAILABLE") return error.reason !== "";
   return error.code === "PERMISSION_DENIED" || error.code === "UNIMPLEMENTED";

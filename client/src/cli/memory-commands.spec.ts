@@ -72,7 +72,7 @@ describe("quoinctl memory", () => {
     });
   });
 
-  it("resize and free, under conditions, with exit code 4 when the version is another", async () => {
+  it("resize and free, under conditions, with exit code 4 if the version differs", async () => {
     expect((await quoinctl(["resize", "n/r", "2KiB", "--if-version", "3", "--guard", "l=k=7"])).out).to.equal(
       "REGION  SIZE     SIZE BEFORE  VERSION\nr       2.0 KiB  1 B          4\n",
     );
@@ -116,7 +116,7 @@ describe("quoinctl memory", () => {
     expect(JSON.parse(binary.out)).to.include({ data_base64: "/w==" });
   });
 
-  it("write and read whole files, and show how far they are to a person", () =>
+  it("write and read whole files, and show their progress on a terminal", () =>
     withTemporaryDirectory(async (directory) => {
       const source = path.join(directory, "source");
       const target = path.join(directory, "target");
@@ -134,7 +134,7 @@ describe("quoinctl memory", () => {
       expect(await quoinctl(["read", "n/r", "--output-file", directory])).to.include({ code: 2 });
     }));
 
-  it("read fails when the region changes meanwhile, unless it may", async () => {
+  it("read fails when the region changes meanwhile, unless that is allowed", async () => {
     const read = member.scripts.readMemory!;
     let version = 1n;
     member.scripts.readMemory = async (asked, call) => {

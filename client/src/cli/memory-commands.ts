@@ -14,7 +14,7 @@ import { withTransferProgress } from "./transfer-progress.ts";
 import { UsageError } from "./usage-error.ts";
 import { readValue } from "./value-argument.ts";
 
-/** The largest region that any service allows: the quota of a namespace unless it is configured otherwise. */
+/** The largest region that any service allows: the default quota of a namespace. */
 const maxRegionBytes = 1_024 ** 3;
 
 /** Adds the commands to the program. */
@@ -38,7 +38,7 @@ function addAllocate(memory: Command, session: Session): void {
     .command("allocate")
     .argument("<NAMESPACE>")
     .addArgument(sizeArgument())
-    .description("create a region full of zeros, and print its id")
+    .description("create a region of zeros, and print its id")
     .option("--label <TEXT>", "a label for people")
     .action(async (namespace: string, size: number, { label }: { readonly label?: string }) => {
       const { regionId, sizeBytes, version, revision } = await session.withClient((client) =>
@@ -99,7 +99,7 @@ function addResize(memory: Command, session: Session): void {
 function addFree(memory: Command, session: Session): void {
   memory
     .command("free <NAMESPACE/REGION>")
-    .description("free a region; its id is never used again")
+    .description("free a region; its id is never reused")
     .addOption(ifVersionOption())
     .addOption(guardOption())
     .addOption(rwGuardOption())
@@ -159,7 +159,7 @@ interface ReadOptions {
 function addRead(memory: Command, session: Session): void {
   memory
     .command("read <NAMESPACE/REGION>")
-    .description("print bytes of a region as they are, or with -o json or yaml as text or base64")
+    .description("print raw bytes of a region, or with -o json or yaml as text or base64")
     .addOption(offsetOption())
     .addOption(new Option("--length <N>", "how many bytes (default: all to the end)").argParser(parseCount))
     .option("--output-file <FILE>", "write them to a file")

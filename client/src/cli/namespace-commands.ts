@@ -9,7 +9,7 @@ export function addNamespaceCommands(program: Command, session: Session): void {
     .command("namespace")
     .description("manage namespaces")
     .command("create <NAME>")
-    .description("create a namespace (needs the access admin)")
+    .description("create a namespace (needs admin access)")
     .action(async (name: string) => {
       const created = await session.withClient((client) => client.keyValue.createNamespace(name));
       session.print({

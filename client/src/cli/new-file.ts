@@ -1,6 +1,6 @@
 /**
- * Files that must be whole or not there: written under another name, synced, and given their name at the end. A file that exists
- * already is never replaced.
+ * Files that must be complete or absent: written under another name, synced, and renamed at the end. An existing file
+ * is never replaced.
  */
 
 import { createWriteStream } from "node:fs";
@@ -14,10 +14,10 @@ import { UsageError } from "./usage-error.ts";
 /** Only the owner may read it. */
 const privateMode = 0o600;
 
-/** What file systems say that have no hard links. */
+/** The errors of file systems without hard links. */
 const noLinkCodes: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-/** @throws UsageError when there is something under this name, or no directory for it. */
+/** @throws UsageError if something exists under this name, or if its directory does not exist. */
 export async function assertNewFile(file: string): Promise<void> {
   if (await exists(file)) throw alreadyThere(file);
   const directory = path.dirname(file);
@@ -28,11 +28,11 @@ export async function assertNewFile(file: string): Promise<void> {
 /**
  * Writes a new file, which only its owner can read.
  *
- * @throws UsageError when there is one meanwhile; CommandError when it cannot be written; what the stream raises. Then nothing
- *   is left.
+ * @throws UsageError if the file exists by then; CommandError if it cannot be written; or the error of the stream. In
+ * all cases no file is left.
  */
 export async function writeNewFile(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  // The name says that it is not whole, in case this process is killed.
+  // The name shows that it is incomplete, in case this process is killed.
   const draft = `${file}.${process.pid}.unfinished`;
   try {
     await pipeline(bytes, createWriteStream(draft, { flags: "wx", mode: privateMode, flush: true }));
@@ -45,7 +45,7 @@ export async function writeNewFile(file: string, bytes: AsyncIterable<Uint8Array
   }
 }
 
-/** Unlike a renaming, a link never replaces a file. */
+/** Unlike a rename, a link never replaces a file. */
 async function placeDraft(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);

@@ -31,7 +31,7 @@ describe("printResult", () => {
     );
   });
 
-  it("aligns a long table from its first row to its last, in a time that grows with its length only", () => {
+  it("aligns a long table from its first row to its last, in linear time", () => {
     const rows = Array.from({ length: 5_000 }, (_, index) => [index === 4_321 ? "the widest" : "x", String(index)]);
     const lines = print("table", { shown: { columns: ["NAME", "N"], rows } }).split("\n");
     expect(lines).to.have.length(5_002);
@@ -42,7 +42,7 @@ describe("printResult", () => {
     expect(new Set(lines.slice(0, -1).map((line) => line.search(/\S+$/)))).to.deep.equal(new Set([12]));
   });
 
-  it("prints only the head of a table in bold, and only at a terminal", () => {
+  it("prints only the head of a table in bold, and only on a terminal", () => {
     const shown = { columns: ["NAME"], rows: [["x"]] };
     expect(print("table", { shown }, true)).to.equal("\u001b[1mNAME\u001b[22m\nx\n");
     expect(print("table", { shown })).to.equal("NAME\nx\n");

@@ -1,14 +1,14 @@
-/** Results on the standard output, as a table for people, or as JSON or YAML for programs. */
+/** Prints results on the standard output, as a table for people, or as JSON or YAML for programs. */
 
 import { styleText } from "node:util";
 import Table from "cli-table3";
 import { stringify } from "yaml";
 import type { Terminal } from "./terminal.ts";
 
-/** The formats that `-o` takes. */
+/** The formats of `-o`. */
 export const outputFormats = ["table", "json", "yaml"] as const;
 
-/** A format that `-o` takes. */
+/** A format of `-o`. */
 export type OutputFormat = (typeof outputFormats)[number];
 
 /** Columns and rows of texts, all of the same length. */
@@ -17,14 +17,14 @@ export interface TableContent {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A result: a document of plain data for programs, and what a person sees of it. */
+/** A result: a document of plain data for programs, and a form for people. */
 export interface Result {
   readonly document: object;
-  /** A table, or bytes that are printed as they are. */
+  /** A table, or raw bytes. */
   readonly shown: TableContent | Uint8Array;
 }
 
-/** Rows of one slice of a table: few enough that the time of a long table grows with its length only. */
+/** Rows in one slice of a table: few enough that the time for a long table grows only with its length. */
 const rowsAtATime = 25;
 
 const noLines = {
@@ -64,8 +64,8 @@ export function printResult(
 }
 
 /**
- * Columns without lines around them, so that other programs can split them too. Long tables are made in slices of the same
- * widths, because the time that the library takes grows with the square of the number of rows.
+ * Columns without lines around them, so that other programs can split them too. Long tables are rendered in slices of
+ * the same widths, because the time of the library grows with the square of the number of rows.
  */
 function renderTable({ columns, rows }: TableContent, inColour: boolean): string {
   const slices = Array.from({ length: Math.max(1, Math.ceil(rows.length / rowsAtATime)) }, (_, index) =>
@@ -74,7 +74,7 @@ function renderTable({ columns, rows }: TableContent, inColour: boolean): string
   const widths = columns.map(() => 0);
   for (const slice of slices) {
     const table = createTable(columns, slice, { widths: [], inColour: false });
-    // Only now the library knows the widths that it has chosen.
+    // Only now does the library know its column widths.
     table.toString();
     for (const [index, width] of table.options.colWidths.entries()) {
       widths[index] = Math.max(widths[index] ?? 0, width ?? 0);
@@ -92,7 +92,7 @@ function createTable(
   { widths, inColour }: { readonly widths: readonly number[]; readonly inColour: boolean },
 ): Table.Table {
   const table = new Table({
-    // The table library looks at the environment of the process to decide about colours: that is decided already.
+    // The table library would use the environment of the process to decide about colours, which is already decided.
     head: head.map((name) => (inColour ? styleText("bold", name, { validateStream: false }) : name)),
     colWidths: [...widths],
     chars: noLines,

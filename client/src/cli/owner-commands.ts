@@ -1,4 +1,4 @@
-/** `quoinctl owner …`, for administrators of the machines: it needs an admin token, and the port for administration. */
+/** `quoinctl owner …`, for administrators of the machines: it needs an admin token and the admin port. */
 
 import type { Command } from "commander";
 import { askPassword, readPasswordFile } from "./password.ts";
@@ -16,9 +16,9 @@ export function addOwnerCommands(program: Command, session: Session): void {
     .description("let the owner of the cluster log in again (needs an admin token)");
   owner
     .command("reset <EMAIL>")
-    .description("make the user an active owner with a new password, which is asked for; API keys stay")
+    .description("make the user an active owner with a new password (prompts for it); API keys stay")
     .option("--password-file <FILE>", "file with the password, of 8 to 1,024 bytes")
-    .option("--owner-key-file <FILE>", "file with an API key that the owner gets, qk_<8 characters>_<43 characters>")
+    .option("--owner-key-file <FILE>", "file with a new API key of the owner, qk_<8 characters>_<43 characters>")
     .action(async (email: string, { passwordFile, ownerKeyFile }: ResetOptions) => {
       const apiKey = ownerKeyFile === undefined ? undefined : (await readPasswordFile(ownerKeyFile)).trim();
       const password =

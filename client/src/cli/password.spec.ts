@@ -24,22 +24,22 @@ const ENTER = "\r";
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
-describe("a password that is asked for", () => {
-  it("is the first line of an input that is no terminal, and nothing is asked there", async () => {
+describe("a password prompt", () => {
+  it("reads the first line of an input that is not a terminal, without a prompt", async () => {
     const [stdin, stderr] = [new PassThrough(), new PassThrough()];
     stdin.end(`${PASSWORD}\nmore\n`);
     expect(await askPassword({ stdin, stderr })).to.equal(PASSWORD);
     expect(stderr.read()).to.equal(null);
   });
 
-  it("is missed in an input that ends before there is a line", async () => {
+  it("fails if the input ends before the first line", async () => {
     const stdin = new PassThrough();
     stdin.end();
     const thrown = await askPassword({ stdin, stderr: new PassThrough() }).catch((error: unknown) => error);
     expect(thrown).to.be.instanceOf(UsageError);
   });
 
-  it("is asked for by a terminal only when that shows nothing any more, and echoes again afterwards", async () => {
+  it("appears on a terminal only when echo is off, and echo is on again afterwards", async () => {
     const done: string[] = [];
     const stdin = Object.assign(new PassThrough(), {
       isTTY: true,
@@ -75,7 +75,7 @@ describe("a password that is asked for", () => {
       await member.stop();
     });
 
-    /** Runs `quoinctl login` on a terminal that echoes, answers its question at once, and asks the terminal what it is. */
+    /** Runs `quoinctl login` on a terminal with echo, answers its prompt at once, and reads the terminal settings. */
     async function answer(directory: string, keys: string): Promise<TerminalRun> {
       const login = `"${process.execPath}" "${LAUNCHER}" login ada@example.com`;
       const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: member.url };
@@ -93,21 +93,21 @@ describe("a password that is asked for", () => {
     const passwordsOf = (requests: readonly ReceivedRequest[]) =>
       requests.map(({ body }) => JSON.parse(body.toString()).password);
 
-    it("is not shown, also when it is typed at once, and gets a token", () =>
+    it("does not show the password, even if it is typed at once, and gets a token", () =>
       withTemporaryDirectory(async (directory) => {
         const { shown } = await answer(directory, `${PASSWORD}${ENTER}`);
         expect(shown).to.match(/^Password: \r\nsecret-token\r\nended: 0\r\n/);
         expect(passwordsOf(member.requests)).to.deep.equal([PASSWORD]);
       }));
 
-    it("is not waited for after Ctrl-C, which ends the command as SIGINT does", () =>
+    it("ends after Ctrl-C, with the command, as after SIGINT", () =>
       withTemporaryDirectory(async (directory) => {
         const { shown } = await answer(directory, `half of it${CTRL_C}`);
         expect(shown).to.match(/^Password: \r\nended: 130\r\n/);
         expect(member.requests).to.have.length(0);
       }));
 
-    it("is not waited for after Ctrl-D, which ends the input", () =>
+    it("ends after Ctrl-D, which ends the input", () =>
       withTemporaryDirectory(async (directory) => {
         const { shown } = await answer(directory, CTRL_D);
         expect(shown).to.match(/^Password: \r\nquoinctl: there is no password: .*\r\nended: 2\r\n/);

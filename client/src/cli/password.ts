@@ -1,4 +1,4 @@
-/** Passwords: out of a file, or typed by somebody who does not see what they type. */
+/** Passwords: from a file, or typed without echo. */
 
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
@@ -7,28 +7,28 @@ import type { Terminal } from "./terminal.ts";
 import { readTextFile } from "./text-file.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Without the line break at its end, which an editor has put there. */
+/** Without the line break at the end, which an editor adds. */
 export async function readPasswordFile(file: string): Promise<string> {
   return (await readTextFile(file)).replace(/\r?\n$/, "");
 }
 
 /**
- * Asks for a password. A terminal shows nothing of it; without a terminal it is the first line of the standard input.
+ * Prompts for a password. A terminal does not echo it; without a terminal it is the first line of the standard input.
  *
- * @throws UsageError when the input ends before there is a line; InterruptedError when a terminal sends Ctrl-C instead.
+ * @throws UsageError if the input ends without a line; InterruptedError if a terminal sends Ctrl-C instead.
  */
 export async function askPassword({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">): Promise<string> {
   const isTerminal = stdin.isTTY === true;
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // For a terminal it takes over the echo, and writes it to where nobody sees it; closing it gives the echo back.
+  // On a terminal, it takes over the echo and discards it; closing it restores the echo.
   const lines = createInterface({ input: stdin, output: unseen, terminal: isTerminal });
   try {
     const ended = new Promise<never>((_resolve, reject) => {
-      lines.once("SIGINT", () => reject(new InterruptedError("interrupted while a password was asked for")));
+      lines.once("SIGINT", () => reject(new InterruptedError("interrupted at the password prompt")));
       lines.once("close", () => reject(new UsageError("there is no password: type one, or use --password-file")));
     });
     const answered = lines.question("");
-    // Only now: whoever answers the question at once must not see the answer.
+    // Only now: an answer that is typed at once must not be echoed.
     if (isTerminal) stderr.write("Password: ");
     return await Promise.race([answered, ended]);
   } finally {

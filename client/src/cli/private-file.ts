@@ -1,26 +1,26 @@
-/** Files that hold secrets. They are refused when other users of the machine could read them. */
+/** Files with secrets. They are refused if other users of the machine could read them. */
 
 import { open } from "node:fs/promises";
 import { UsageError } from "./usage-error.ts";
 
-/** Bits of a file mode that let the group or others do anything. */
+/** Bits of a file mode that give the group or others any access. */
 const othersMask = 0o077;
 
 /** Far more than any such file has. */
 const maxBytes = 1_024 * 1_024;
 
-/** A file, and whether nobody else may read it. */
+/** A file, and whether only its owner can use it. */
 export interface PossiblyPrivateFile {
   readonly content: string;
-  /** Whether only its owner can use it. Always true where files have no such modes. */
+  /** Whether only its owner can use it. Always true on systems without such modes. */
   readonly isPrivate: boolean;
 }
 
 /**
  * Reads a file together with its mode.
  *
- * @returns undefined when there is no such file.
- * @throws UsageError when it cannot be read.
+ * @returns undefined if the file does not exist.
+ * @throws UsageError if it cannot be read.
  */
 export async function readPossiblyPrivateFile(file: string): Promise<PossiblyPrivateFile | undefined> {
   try {
@@ -38,7 +38,7 @@ export async function readPossiblyPrivateFile(file: string): Promise<PossiblyPri
   }
 }
 
-/** The error of a secret that others can read. */
+/** The error for a secret that others can read. */
 export function notPrivate(file: string): UsageError {
   return new UsageError(`${file} holds secrets, and other users may use it`, `chmod 600 ${file}`);
 }

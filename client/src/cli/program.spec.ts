@@ -64,7 +64,7 @@ describe("quoinctl, the program", () => {
       });
     });
 
-    it("prints JSON and YAML, wherever the option stands", async () => {
+    it("prints JSON and YAML, with the option at any position", async () => {
       const document = { namespace: "prod", created_at_ms: 0, revision: 3 };
       expect(JSON.parse((await quoinctl(["-o", "json", "namespace", "create", "prod"])).out)).to.deep.equal(document);
       expect(JSON.parse((await quoinctl(["namespace", "create", "prod", "--output", "json"])).out)).to.deep.equal(
@@ -106,7 +106,7 @@ describe("quoinctl, the program", () => {
       expect(request()).to.deep.include({ value: new Uint8Array(Buffer.from("from stdin\n")) });
     });
 
-    it("passes --ttl, --if-revision and --prev on", async () => {
+    it("sends --ttl, --if-revision and --prev", async () => {
       const { out } = await quoinctl(["kv", "put", "n/k", "v", "--ttl", "5m", "--if-revision", "0", "--prev"]);
       expect(request()).to.include({ ttlSeconds: 300n, expectedModRevision: 0n, returnPrevious: true });
       expect(out).to.equal("KEY  CREATED  MOD REVISION  PREVIOUS\nn/k  false    8             old\n");
@@ -122,7 +122,7 @@ describe("quoinctl, the program", () => {
       expect(request()).to.deep.include({ guard });
     });
 
-    it("prints JSON with the value before", async () => {
+    it("prints JSON with the previous value", async () => {
       const { out } = await quoinctl(["kv", "put", "n/k", "v", "--prev", "-o", "json"]);
       expect(JSON.parse(out)).to.deep.equal({
         namespace: "n",
@@ -139,12 +139,12 @@ describe("quoinctl, the program", () => {
       expect((await quoinctl(["kv", "put", "n/k", "v", "--prev"])).out).to.match(/ -\n$/);
     });
 
-    it("takes what begins with a dash after --", async () => {
+    it("accepts a value that begins with a dash after --", async () => {
       await quoinctl(["kv", "put", "--", "n/k", "-1"]);
       expect(request()).to.deep.include({ value: new Uint8Array(Buffer.from("-1")) });
     });
 
-    it("ends with 4 when the revision is another", async () => {
+    it("ends with 4 if the revision differs", async () => {
       member.scripts.putKey = () =>
         refuse({ code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH", message: "the key is at revision 9" });
       expect(await quoinctl(["kv", "put", "n/k", "v", "--if-revision", "8"])).to.include({
@@ -156,7 +156,7 @@ describe("quoinctl, the program", () => {
   });
 
   describe("kv get", () => {
-    it("prints the value and a line break, or with --raw the bytes alone", async () => {
+    it("prints the value and a line break, or with --raw only the bytes", async () => {
       const value = Uint8Array.of(0xff, 0, 0x1b);
       member.scripts.getKey = () => ({ value });
       expect((await quoinctl(["kv", "get", "n/k"])).bytes).to.deep.equal(Buffer.from([...value, 10]));
@@ -164,7 +164,7 @@ describe("quoinctl, the program", () => {
       expect((await quoinctl(["kv", "get", "n/k", "--raw", "-o", "json"])).bytes).to.deep.equal(Buffer.from(value));
     });
 
-    it("prints revisions in JSON and YAML, and bytes that are no text in base64", async () => {
+    it("prints revisions in JSON and YAML, and bytes that are not text in base64", async () => {
       member.scripts.getKey = () => ({ ...entry, revision: 9n });
       const document = { namespace: "n", key: "k", value: "old", ...history, revision: 9 };
       expect(JSON.parse((await quoinctl(["kv", "get", "n/k", "-o", "json"])).out)).to.deep.equal(document);
@@ -174,7 +174,7 @@ describe("quoinctl, the program", () => {
       expect(binary).to.include({ value_base64: "/w==" }).and.to.not.have.property("value");
     });
 
-    it("says which key is not there, and where namespaces come from", async () => {
+    it("names the missing key, and the command that creates namespaces", async () => {
       member.scripts.getKey = () => refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND", message: "no key k" });
       expect(await quoinctl(["kv", "get", "n/k"])).to.include({
         code: 1,
@@ -190,7 +190,7 @@ describe("quoinctl, the program", () => {
   });
 
   describe("kv delete", () => {
-    it("prints what it removed", async () => {
+    it("prints the removed value", async () => {
       member.scripts.deleteKey = () => ({ deleted: true, previous: entry, revision: 6n });
       const { code, out } = await quoinctl(["kv", "delete", "n/k", "--if-revision", "2", "--prev"]);
       expect(code).to.equal(0);
@@ -229,7 +229,7 @@ describe("quoinctl, the program", () => {
       expect(out.split("\n")[0]).to.equal("KEY         MOD REVISION  VERSION  EXPIRES IN");
     });
 
-    it("stops after --limit keys, and asks for no further page", async () => {
+    it("stops after --limit keys, and requests no further page", async () => {
       const { out } = await quoinctl(["kv", "list", "n", "--limit", "1", "-o", "json"]);
       expect(JSON.parse(out)).to.deep.equal({
         namespace: "n",
@@ -255,7 +255,7 @@ describe("quoinctl, the program", () => {
       });
     });
 
-    it("is in bold at a terminal only, unless NO_COLOR is set", async () => {
+    it("is in bold only on a terminal, unless NO_COLOR is set", async () => {
       member.scripts.listKeys = () => ({ revision: 1n });
       expect((await quoinctl(["kv", "list", "n"], { isTTY: true })).out).to.include("\u001b[1m");
       const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", NO_COLOR: "1" };
@@ -300,7 +300,7 @@ describe("quoinctl, the program", () => {
       expect(out).to.equal("KEY  SUCCESS  MOD REVISION  CURRENT VALUE\nn/k  true     4             new\n");
     });
 
-    it("prints what the key is and ends with 4 when it is not as expected", async () => {
+    it("prints the current value and ends with 4 if it is not as expected", async () => {
       member.scripts.compareAndSwap = () => ({
         success: false,
         currentExists: true,
@@ -325,14 +325,14 @@ describe("quoinctl, the program", () => {
       });
     });
 
-    it("says of a value that the service does not keep any more that it is not kept", async () => {
+    it("reports a value that the service no longer keeps", async () => {
       member.scripts.compareAndSwap = () => ({ currentExists: true, currentValueOmitted: true, modRevision: 5n });
       const cas = ["kv", "cas", "n/k", "--expect", "old", "new"];
       expect((await quoinctl(cas)).out).to.include("n/k  false    5             (not kept)\n");
       expect(JSON.parse((await quoinctl([...cas, "-o", "json"])).out)).to.include({ value_omitted: true });
     });
 
-    it("wants exactly one meaning: an expectation, or --absent", async () => {
+    it("requires exactly one condition: an expectation, or --absent", async () => {
       for (const options of [
         [],
         ["--absent", "--expect", "v"],
@@ -347,7 +347,7 @@ describe("quoinctl, the program", () => {
   });
 
   describe("status", () => {
-    it("prints the members as a table, or all that is known as JSON", async () => {
+    it("prints the members as a table, or all fields as JSON", async () => {
       member.scripts.getCluster = () => ({
         clusterId: "c",
         members: [{ id: "2", name: "m-2", grpcEndpoint: "127.0.0.1:1" }],
@@ -394,7 +394,7 @@ describe("quoinctl, the program", () => {
   });
 
   describe("token", () => {
-    it("prints a fresh token of an API key, of the life that is wanted", async () => {
+    it("prints a fresh token of an API key, with the given lifetime", async () => {
       const environment = {
         QUOIN_ENDPOINTS: member.endpoint,
         QUOIN_API_KEY: "qk_key",
@@ -406,7 +406,7 @@ describe("quoinctl, the program", () => {
       expect(tokens.bodies).to.deep.equal([{ api_key: "qk_key" }, { api_key: "qk_key", expires_in_secs: 600 }]);
     });
 
-    it("prints a token that is given, but cannot change its life", async () => {
+    it("prints a given token, but cannot change its lifetime", async () => {
       expect(await quoinctl(["token"])).to.include({ code: 0, out: "t\n" });
       expect(JSON.parse((await quoinctl(["token", "-o", "json"])).out)).to.deep.equal({
         access_token: "t",
@@ -415,7 +415,7 @@ describe("quoinctl, the program", () => {
       expect(await quoinctl(["token", "--expires-in", "60"])).to.include({ code: 2, out: "" });
     });
 
-    it("ends with 1 for a key that is not valid, and does not repeat it", async () => {
+    it("ends with 1 for an invalid key, and does not repeat it", async () => {
       tokens.script = () => ({ status: 401, body: { error: "the API key is not valid", code: "invalid_api_key" } });
       const environment = {
         QUOIN_ENDPOINTS: member.endpoint,
@@ -475,7 +475,7 @@ describe("quoinctl, the program", () => {
       });
     }
 
-    it("refuses certificates that are none before it connects", async () => {
+    it("refuses invalid certificates before it connects", async () => {
       const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", QUOIN_CA_PEM: "no PEM" };
       for (const command of [["kv", "get", "n/k"], ["status"]]) {
         expect((await quoinctl(command, { environment })).code).to.equal(2);
@@ -512,7 +512,7 @@ describe("quoinctl, the program", () => {
     expect(err).to.include("(DEADLINE)\nhint: a write may have been executed");
   });
 
-  it("refuses the files of a local cluster that others may use", async () => {
+  it("refuses the files of a local cluster that other users may use", async () => {
     await withTemporaryDirectory(async (directory) => {
       await mkdir(path.join(directory, ".quoin"));
       const file = path.join(directory, ".quoin", "endpoints.json");

@@ -1,4 +1,4 @@
-/** The command line: its options and commands, and what becomes of an error. */
+/** The command line: its options and commands, and the handling of errors. */
 
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
@@ -30,18 +30,18 @@ import { addUserCommands } from "./user-commands.ts";
 import { addWatchCommands } from "./watch-commands.ts";
 
 const afterHelp = `
-Where the cluster is: --endpoints, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else a context, else
-.quoin/endpoints.json in this directory or above. What to authenticate with: --token-file or --api-key-file,
+The cluster: --endpoints, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else a context, else
+.quoin/endpoints.json in this directory or above. Credentials: --token-file or --api-key-file,
 else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 not acquired or comparison failed;
-lock run ends with that of its command.`;
+lock run ends with the exit code of its command.`;
 
 /**
  * Runs one command.
  *
  * @param parameters the arguments, without the names of Node and of the program.
- * @returns the exit code; whatever there is to say has been printed.
+ * @returns the exit code; all output has been printed.
  */
 export async function run(parameters: readonly string[], terminal: Terminal): Promise<number> {
   const program: Command = new Command("quoinctl");
@@ -51,9 +51,9 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     await program.parseAsync(parameters, { from: "user" });
     return session.exitCode;
   } catch (error) {
-    // Commander has printed its message, or the help, by itself.
+    // Commander has already printed its message, or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    // Whoever has interrupted a command knows it.
+    // The user who interrupted the command needs no message.
     if (error instanceof InterruptedError) return exitCodes.interrupted;
     const { message, hint, exitCode } = describeFailure(error);
     terminal.stderr.write(`quoinctl: ${message}\n`);
@@ -73,8 +73,8 @@ function addCommands(program: Command, session: Session): void {
     .option("--token-file <FILE>", "authenticate with the token in this file")
     .option("--api-key-file <FILE>", "authenticate with the API key in this file")
     .option("--context <NAME>", "use this context of the configuration file")
-    .option("--ca <FILE>", "speak TLS and trust these authorities (PEM)")
-    .option("--cert <FILE>", "speak TLS and show this certificate (PEM)")
+    .option("--ca <FILE>", "use TLS and trust these certificate authorities (PEM)")
+    .option("--cert <FILE>", "use TLS with this client certificate (PEM)")
     .option("--key <FILE>", "private key of the certificate (PEM)")
     .addOption(new Option("-o, --output <FORMAT>", "how to print results").choices(outputFormats).default("table"))
     .addOption(
@@ -87,7 +87,7 @@ function addCommands(program: Command, session: Session): void {
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
-      // On one line, together with what was perhaps meant.
+      // On one line, together with the suggestion of commander.
       outputError: (text, write) =>
         write(
           `${text

@@ -16,7 +16,7 @@ function lineOn(terminal: { readonly isTTY?: boolean; readonly columns?: number 
 }
 
 describe("a progress line", () => {
-  it("is replaced by the next one, and taken away at the end", () => {
+  it("is replaced by the next one, and removed at the end", () => {
     const { chunks, line } = lineOn({ isTTY: true });
     line.show("one");
     line.show("two\n\u001b[2J");
@@ -32,7 +32,7 @@ describe("a progress line", () => {
     expect(chunks).to.deep.equal([`${erase}12345`, `${erase}1234…`]);
   });
 
-  it("is nothing where nobody looks", () => {
+  it("is empty if the output is not a terminal", () => {
     const { chunks, line } = lineOn({});
     line.show("one");
     line.clear();

@@ -1,12 +1,12 @@
-/** One line on the standard error that changes while a command waits; nothing at all unless that is a terminal. */
+/** One line on the standard error that changes while a command waits; nothing if that is not a terminal. */
 
 import { escapeControls } from "./displayed-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Where the terminal does not say how wide it is. */
+/** The width if the terminal does not report it. */
 const usualColumns = 80;
 
-/** Back to the first column, and erase what stands behind it (ECMA-48: CR, EL). */
+/** Moves to the first column and erases the rest of the line (ECMA-48: CR, EL). */
 const eraseLine = "\r\u001b[K";
 
 /** A line that can be replaced. */
@@ -18,7 +18,7 @@ export class ProgressLine {
     this.#stderr = stderr;
   }
 
-  /** Shows a text in place of the one before, cut to the width of the terminal. */
+  /** Replaces the text, cut to the width of the terminal. */
   show(text: string): void {
     if (this.#stderr.isTTY !== true) return;
     const width = (this.#stderr.columns ?? usualColumns) - 1;
@@ -28,7 +28,7 @@ export class ProgressLine {
     this.#isShown = true;
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     if (this.#isShown) this.#stderr.write(eraseLine);
     this.#isShown = false;

@@ -1,4 +1,4 @@
-/** Tokens and API keys from files. Who may read such a file is up to whoever mounts or writes it. */
+/** Tokens and API keys from files. The party that mounts or writes such a file decides who can read it. */
 
 import type { SourceCredentials } from "./connection-source.ts";
 import { readTextFile } from "./text-file.ts";
@@ -11,10 +11,10 @@ export interface SecretFiles {
 }
 
 /**
- * Makes credentials of the file that is given.
+ * Creates credentials from the given file.
  *
- * @returns undefined when none is given.
- * @throws UsageError when both are given, or there is no API key in the file.
+ * @returns undefined if none is given.
+ * @throws UsageError if both are given, or the file has no API key.
  */
 export async function readSecretFiles({ tokenFile, apiKeyFile }: SecretFiles): Promise<SourceCredentials | undefined> {
   if (tokenFile !== undefined && apiKeyFile !== undefined) {

@@ -1,4 +1,4 @@
-/** One run of quoinctl: its surroundings, its global options, and what commands need of them. */
+/** One run of quoinctl: its surroundings, its global options, and shared functions of commands. */
 
 import { type AdminClient, type Client, createAdminClient, createClient, QuoinError } from "../index.ts";
 import {
@@ -15,21 +15,21 @@ import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The options that every command has. */
+/** The options of every command. */
 export interface GlobalOptions extends ConnectionOptions {
   readonly output: OutputFormat;
-  /** Deadline of each operation, in milliseconds; that of the SDK by default. */
+  /** Deadline of each operation, in milliseconds; default: that of the SDK. */
   readonly timeout?: number | undefined;
 }
 
 /** One run of quoinctl. */
 export class Session {
   readonly terminal: Terminal;
-  /** Exit code of a command that raises nothing; that of a program which it ran. */
+  /** Exit code of a command without an error; for `lock run`, that of the program that it ran. */
   exitCode: number = exitCodes.done;
   readonly #readOptions: () => GlobalOptions;
 
-  /** @param readOptions the global options; called when the command line has been read. */
+  /** @param readOptions returns the global options; called after the command line was parsed. */
   constructor(terminal: Terminal, readOptions: () => GlobalOptions) {
     this.terminal = terminal;
     this.#readOptions = readOptions;
@@ -40,27 +40,27 @@ export class Session {
     return this.#readOptions().timeout;
   }
 
-  /** How results are to be printed. */
+  /** The output format of results. */
   get outputFormat(): OutputFormat {
     return this.#readOptions().output;
   }
 
-  /** Finds the cluster; raises UsageError when there is none. */
+  /** Finds the cluster; raises UsageError if there is none. */
   async findConnection(): Promise<Connection> {
     return findConnection(this.terminal, this.#readOptions());
   }
 
-  /** Finds the HTTP interface of the cluster, for what needs no credentials; raises UsageError when there is none. */
+  /** Finds the HTTP interface of the cluster, for work without credentials; raises UsageError if there is none. */
   async findHttpConnection(): Promise<HttpConnection> {
     return findHttpConnection(this.terminal, this.#readOptions());
   }
 
-  /** Finds the ports for administration; raises UsageError when there are none, or there is no admin token. */
+  /** Finds the admin ports; raises UsageError if there are none, or if there is no admin token. */
   async findAdminConnection(): Promise<AdminConnection> {
     return findAdminConnection(this.terminal, this.#readOptions());
   }
 
-  /** Does work with a client, and closes it. */
+  /** Runs work with a client, and closes it. */
   async withClient<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
     const client = createClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
     try {
@@ -70,7 +70,7 @@ export class Session {
     }
   }
 
-  /** Does work with a client of the administration of the cluster, and closes it. */
+  /** Runs work with a client for the administration of the cluster, and closes it. */
   async withAdmin<Value>(work: (admin: AdminClient) => Promise<Value>): Promise<Value> {
     const admin = createAdminClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
     try {
@@ -81,8 +81,7 @@ export class Session {
   }
 
   /**
-   * Does work at a port for administration, at one member after the other until one of them can do it. Only for work that may be
-   * repeated.
+   * Runs work on an admin port, on one member after the other until it succeeds. Only for work that may be repeated.
    */
   async withAdminPort<Value>(work: (admin: AdminClient, endpoint: string) => Promise<Value>): Promise<Value> {
     const { endpoints, credentials, tls } = await this.findAdminConnection();
@@ -101,17 +100,17 @@ export class Session {
     throw failures[0]!;
   }
 
-  /** Warns a person, on the standard error, whatever the format of results is. */
+  /** Prints a warning on the standard error, in every output format. */
   warn(text: string): void {
     this.terminal.stderr.write(`warning: ${escapeControls(text)}\n`);
   }
 
-  /** Tells a person something besides the result, on the standard error; programs are told nothing. */
+  /** Prints a note for people on the standard error; not printed in formats for programs. */
   note(text: string): void {
     if (this.#readOptions().output === "table") this.terminal.stderr.write(`${text}\n`);
   }
 
-  /** Prints a result in the format that was asked for. */
+  /** Prints a result in the requested format. */
   print(result: Result): void {
     printResult(this.terminal, this.#readOptions().output, result);
   }

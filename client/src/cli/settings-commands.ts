@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseCount } from "./count.ts";
 import type { Session } from "./session.ts";
 
-/** Says that a setting is to have its default again. */
+/** Resets a setting to its default. */
 const byDefault = "default";
 
 interface PutOptions {
@@ -18,9 +18,7 @@ export function addSettingsCommands(program: Command, session: Session): void {
     .description("change settings of the cluster (needs admin)")
     .command("put")
     .argument("<NAME=VALUE...>", "such as token.lifetime_secs=600, or token.lifetime_secs=default", collectSetting)
-    .description(
-      "change settings, all that are named or none; when a name is unknown, the refusal lists those that there are",
-    )
+    .description("change all named settings or none; for an unknown name, the refusal lists the possible names")
     .addOption(
       new Option("--if-settings-revision <N>", "only if the settings still have this revision").argParser(parseCount),
     )
@@ -33,7 +31,7 @@ export function addSettingsCommands(program: Command, session: Session): void {
     });
 }
 
-/** @throws InvalidArgumentError of commander, for what is not NAME=VALUE, and a name that is given twice. */
+/** @throws InvalidArgumentError of commander, if the text is not NAME=VALUE or the name was given before. */
 function collectSetting(text: string, given: ReadonlyMap<string, number | null> | undefined) {
   const split = text.indexOf("=");
   const name = text.slice(0, split);

@@ -1,4 +1,4 @@
-/** Backups by their ids, as they are written on the command line: whole, or as many first digits as are clear. */
+/** Backups on the command line, by id: complete, or as many first digits as are unambiguous. */
 
 import type { Catalog, Chain } from "@quoin/backup";
 import { UsageError } from "./usage-error.ts";
@@ -6,7 +6,7 @@ import { UsageError } from "./usage-error.ts";
 /** Fewer digits are hardly meant as an id. */
 const digitsMin = 4;
 
-/** The snapshot with what can be restored from it; raises UsageError unless exactly one is meant. */
+/** The snapshot and the points that it can restore; raises UsageError unless exactly one matches. */
 export function selectSnapshot({ chains, clusterId }: Catalog, wanted: string): Chain {
   const found = wanted.length < digitsMin ? [] : chains.filter(({ snapshot }) => snapshot.id.startsWith(wanted));
   const [first, ...others] = found;

@@ -8,14 +8,14 @@ import type { Session } from "./session.ts";
 
 const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
 
-/** How long each member may take unless --timeout says otherwise: a member that hangs must not hide the others for long. */
+/** How long each member may take without --timeout: a hanging member must not hide the others for long. */
 const defaultTimeoutMs = 2_000;
 
 /** Adds the command to the program. */
 export function addStatusCommand(program: Command, session: Session): void {
   program
     .command("status")
-    .description("show the members of the cluster and how they are")
+    .description("show the members of the cluster and their state")
     .action(async () => {
       const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? defaultTimeoutMs);
       session.print({

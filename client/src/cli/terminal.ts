@@ -1,6 +1,6 @@
 /**
- * What a command reads and writes: standard streams, environment, directories, time, signals. Passed in, so that specs
- * choose them.
+ * The inputs and outputs of a command: standard streams, environment, directories, time, signals. They are passed in,
+ * so that specs can choose them.
  */
 
 import type { EventEmitter } from "node:events";
@@ -19,8 +19,8 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingDirectory: string;
   readonly homeDirectory: string;
-  /** For commands that wait for something. */
+  /** For commands that wait. */
   readonly runtime: Pick<Runtime, "monotonicMs" | "sleep" | "after">;
-  /** Emits the signals that this process gets, by their names. Whoever listens to one decides what it does. */
+  /** Emits the signals of this process, by name. A listener decides the effect of its signal. */
   readonly signals: Pick<EventEmitter, "on" | "off">;
 }

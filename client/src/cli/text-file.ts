@@ -1,4 +1,4 @@
-/** Small text files that the user has named: keys and certificates. */
+/** Small text files that the user names: keys and certificates. */
 
 import { readFile } from "node:fs/promises";
 import { UsageError } from "./usage-error.ts";

@@ -1,4 +1,4 @@
-/** Certificates and keys from files. Whether they can be used, the SDK finds out. */
+/** Certificates and keys from files. The SDK checks whether they are usable. */
 
 import type { TlsOptions } from "../index.ts";
 import { readTextFile } from "./text-file.ts";
@@ -6,9 +6,9 @@ import { UsageError } from "./usage-error.ts";
 
 /** Paths of PEM files. */
 export interface TlsFiles {
-  /** Authorities to trust instead of the system's. */
+  /** Certificate authorities to trust instead of the system's. */
   readonly ca?: string | undefined;
-  /** Certificate to show. */
+  /** The client certificate. */
   readonly cert?: string | undefined;
   /** Its private key. */
   readonly key?: string | undefined;
@@ -17,8 +17,8 @@ export interface TlsFiles {
 /**
  * Reads the files.
  *
- * @returns undefined when no file is given.
- * @throws UsageError when one cannot be read, or a certificate comes without its key.
+ * @returns undefined if no file is given.
+ * @throws UsageError if one cannot be read, or a certificate has no key.
  */
 export async function readTlsFiles({ ca, cert, key }: TlsFiles): Promise<TlsOptions | undefined> {
   if (ca === undefined && cert === undefined && key === undefined) return undefined;

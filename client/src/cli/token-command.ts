@@ -1,4 +1,4 @@
-/** `quoinctl token`: the one command that prints a secret, on the standard output and nowhere else. */
+/** `quoinctl token`: the only command that prints a secret, and only on the standard output. */
 
 import { type Command, Option } from "commander";
 import { type AccessToken, type Credentials, createTokenSource, exchangeApiKey, type TlsOptions } from "../index.ts";
@@ -30,7 +30,7 @@ export function addTokenCommand(program: Command, session: Session): void {
     });
 }
 
-/** A fresh token from an API key; a token that was given is the token. */
+/** A new token from an API key; a given token unchanged. */
 async function takeToken(
   credentials: Credentials,
   tls: TlsOptions | undefined,

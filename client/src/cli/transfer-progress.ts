@@ -1,4 +1,4 @@
-/** A bar on the standard error for transfers that take several calls; nothing at all unless that is a terminal. */
+/** A progress bar on the standard error for transfers of several calls; nothing if that is not a terminal. */
 
 import { formatSize } from "./byte-size.ts";
 import { ProgressLine } from "./progress-line.ts";
@@ -7,10 +7,10 @@ import type { Terminal } from "./terminal.ts";
 const barCharacters = 30;
 
 /**
- * Does a transfer, and shows how far it is.
+ * Runs a transfer, and shows its progress.
  *
- * @param verb what is done, such as `writing`.
- * @param transfer tells its progress in bytes.
+ * @param verb the activity, such as `writing`.
+ * @param transfer reports its progress in bytes.
  */
 export async function withTransferProgress<Result>(
   terminal: Pick<Terminal, "stderr">,

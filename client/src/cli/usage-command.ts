@@ -1,4 +1,4 @@
-/** `quoinctl usage`: what was used. */
+/** `quoinctl usage`: the usage of the cluster. */
 
 import { type Command, Option } from "commander";
 import type { NamespaceUse, UsageOptions } from "../index.ts";
@@ -20,10 +20,10 @@ const quotas = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "event
 export function addUsageCommand(program: Command, session: Session): void {
   program
     .command("usage")
-    .description("what was used of the cluster by hour or day, or what namespaces have now; by API key with -o json")
+    .description("show the usage by hour or day, or the current usage of namespaces; by API key with -o json")
     .option("--from <TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)")
     .option("--to <TIME>", "until this day or instant (default: now)")
-    .addOption(new Option("--by <UNIT>", "how to divide it").choices(["hour", "day", "namespace"]).default("day"))
+    .addOption(new Option("--by <UNIT>", "how to group it").choices(["hour", "day", "namespace"]).default("day"))
     .action(async ({ from, to, by }: UsageCommandOptions) => {
       const granularity = by === "namespace" ? "day" : by;
       const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
@@ -35,7 +35,7 @@ export function addUsageCommand(program: Command, session: Session): void {
     });
 }
 
-/** What a namespace has, each as `3 of 10`. */
+/** The current usage of a namespace, each value as `3 of 10`. */
 function shownUse(use: NamespaceUse): Readonly<Record<"namespace" | (typeof quotas)[number], string>> {
   const shown = quotas.map((quota) => [quota, `${use[quota].used} of ${use[quota].limit}`]);
   return { namespace: use.namespace, ...Object.fromEntries(shown) };

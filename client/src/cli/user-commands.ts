@@ -9,7 +9,7 @@ import type { Session } from "./session.ts";
 
 const roles = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
 const statuses = ["active", "disabled"];
-/** The largest page that the service gives: listings are read to their end. */
+/** The largest page of the service, because listings are read to their end. */
 const pageSize = 1_000;
 const shownFields = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
 
@@ -26,7 +26,7 @@ interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"
 
 /** Adds the commands to the program. */
 export function addUserCommands(program: Command, session: Session): void {
-  const user = program.command("user").description("manage users (needs the role admin, but for your own password)");
+  const user = program.command("user").description("manage users (needs the role admin, except for your own password)");
   addCreate(user, session);
   addList(user, session);
   addDescribe(user, session);
@@ -37,8 +37,8 @@ export function addUserCommands(program: Command, session: Session): void {
 function addCreate(user: Command, session: Session): void {
   user
     .command("create <EMAIL>")
-    .description("make a user, who is asked by mail to verify the address, and for a password if none is given")
-    .addOption(new Option("--role <ROLE>", "what the user may do").choices(roles).default("member"))
+    .description("create a user, who gets a mail to verify the address, and to set a password if none is given")
+    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(roles).default("member"))
     .addOption(namespacesOption().makeOptionMandatory())
     .addOption(passwordOption())
     .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
@@ -50,7 +50,7 @@ function addCreate(user: Command, session: Session): void {
 function addList(user: Command, session: Session): void {
   user
     .command("list")
-    .description("list the users whose role and namespaces you hold")
+    .description("list the users whose role and namespaces you have")
     .action(async () => {
       const users = await session.withClient((client) => allOf(client.users.pages({ pageSize })));
       session.print(accountResult({ users }, users, shownFields));
@@ -67,12 +67,12 @@ function addDescribe(user: Command, session: Session): void {
 function addUpdate(user: Command, session: Session): void {
   user
     .command("update <USER-ID>")
-    .description("change a user, or your own password; what is not named stays")
-    .addOption(new Option("--role <ROLE>", "what the user may do").choices(roles))
+    .description("change a user, or your own password; other fields stay")
+    .addOption(new Option("--role <ROLE>", "the rights of the user").choices(roles))
     .addOption(namespacesOption())
-    .addOption(new Option("--status <STATUS>", "whether the user may do anything at all").choices(statuses))
+    .addOption(new Option("--status <STATUS>", "whether the user has any access").choices(statuses))
     .addOption(passwordOption())
-    .option("--current-password-file <FILE>", "file with the password that is replaced, if it is your own")
+    .option("--current-password-file <FILE>", "file with your current password, to change your own")
     .action(async (id: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
       const password = await readPassword(passwordFile);
       const currentPassword = await readPassword(currentPasswordFile);
@@ -101,7 +101,7 @@ async function readPassword(file: string | undefined): Promise<string | undefine
 }
 
 function namespacesOption(): Option {
-  const option = new Option("--namespaces <LIST>", "where the user may do it, separated by commas; * = everywhere");
+  const option = new Option("--namespaces <LIST>", "namespaces of the user, separated by commas; * = all");
   return option.argParser((text) => parseList(text) ?? []);
 }
 

@@ -22,7 +22,7 @@ async function assertUsageError(work: Promise<unknown>, message: RegExp): Promis
 describe("readValue", () => {
   const given: ValueArgument = { argument: undefined, file: undefined };
 
-  it("takes the argument, as UTF-8, and leaves the standard input alone", async () => {
+  it("takes the argument, as UTF-8, and does not read the standard input", async () => {
     const stdin = input(Buffer.from("unread"));
     expect(Buffer.from(await readValue({ stdin }, { ...given, argument: "Grüße" }))).to.deep.equal(
       Buffer.from("Grüße"),
@@ -40,11 +40,11 @@ describe("readValue", () => {
     ]);
   });
 
-  it("does not wait for a person who was not asked", async () => {
+  it("does not wait for input from a terminal without a prompt", async () => {
     await assertUsageError(readValue({ stdin: input(Uint8Array.of(1), true) }, given), /^there is no value$/);
   });
 
-  it("takes the bytes of a file, and nothing beside it", async () => {
+  it("takes the bytes of a file, and no other value with it", async () => {
     await withTemporaryDirectory(async (directory) => {
       const file = path.join(directory, "value");
       await writeFile(file, Uint8Array.of(0xff, 0));
@@ -60,6 +60,6 @@ describe("readValue", () => {
     expect(await readValue({ stdin: input(new Uint8Array(mostBytes)) }, given)).to.have.length(mostBytes);
     const stdin = input(new Uint8Array(mostBytes + 1));
     await assertUsageError(readValue({ stdin }, given), /larger than a value may be: 1048576 bytes/);
-    expect(stdin.destroyed, "an endless input is not read on").to.equal(true);
+    expect(stdin.destroyed, "an endless input is not read further").to.equal(true);
   });
 });

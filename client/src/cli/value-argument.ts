@@ -1,26 +1,26 @@
-/** Values from the command line: an argument, a file, or the standard input. Bytes stay as they are. */
+/** Values from the command line: an argument, a file, or the standard input. Bytes are unchanged. */
 
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The largest value of a key; what is larger is not even read to its end. */
+/** The largest value of a key; a larger input is not read to its end. */
 const maxValueBytes = 1_024 * 1_024;
 
-/** Where a value comes from, as it was given. */
+/** The source of a value, as given. */
 export interface ValueArgument {
   /** The value itself; `-` = the standard input. */
   readonly argument: string | undefined;
-  /** Path of a file that holds it. */
+  /** Path of a file with the value. */
   readonly file: string | undefined;
 }
 
 /**
- * Reads a value. Without an argument and a file it is the standard input, unless a person sits there.
+ * Reads a value. Without an argument and a file it is the standard input, unless that is a terminal.
  *
- * @param maxBytes the largest that is taken; that of a key by default, 1 MiB.
- * @throws UsageError when there is none, more than one, or one that is larger or cannot be read.
+ * @param maxBytes the largest allowed value; default: that of a key, 1 MiB.
+ * @throws UsageError if there is no value, more than one, or one that is too large or cannot be read.
  */
 export async function readValue(
   terminal: Pick<Terminal, "stdin">,
@@ -41,8 +41,8 @@ export async function readValue(
 /**
  * Reads a value from a file.
  *
- * @param maxBytes as of readValue.
- * @throws UsageError when it is larger or cannot be read.
+ * @param maxBytes like readValue.
+ * @throws UsageError if it is too large or cannot be read.
  */
 export async function readFileValue(file: string, maxBytes = maxValueBytes): Promise<Uint8Array> {
   return readAll(createReadStream(file), file, maxBytes);

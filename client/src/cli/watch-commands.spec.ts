@@ -37,7 +37,7 @@ describe("quoinctl watch", () => {
     return runProgram(run, new FakeRuntime(), ["watch", ...parameters], { environment });
   }
 
-  it("prints changes of keys, one a line, until there were enough", async () => {
+  it("prints changes of keys, one per line, up to the limit", async () => {
     expect(await quoinctl("keys", "n/p/", "--from-revision", "11", "--prev", "--limit", "3")).to.include({
       code: 0,
       out: ["11  PUT       p/a  one\\ntwo  (before: old)", "13  DELETE    p/b", "13  EXPIRE    p/c\n"].join("\n"),
@@ -73,7 +73,7 @@ describe("quoinctl watch", () => {
     expect(parseAllDocuments(yaml.out).map((document) => document.toJS())).to.deep.equal(documents);
   });
 
-  it("leaves values out", async () => {
+  it("omits values", async () => {
     const { out } = await quoinctl("keys", "n", "--keys-only", "--limit", "1", "-o", "json");
     expect(JSON.parse(out)).to.not.have.property("value");
     expect((await quoinctl("keys", "n", "--keys-only", "--limit", "1")).out).to.equal(
@@ -99,10 +99,10 @@ describe("quoinctl watch", () => {
     });
   });
 
-  it("says what to do when the history is gone", async () => {
+  it("names the next step if the history is gone", async () => {
     member.streams.watchKeys = () => refuse({ code: "OUT_OF_RANGE", reason: "COMPACTED", message: "too old" });
     const { code, err } = await quoinctl("keys", "n", "--from-revision", "1");
     expect(code).to.equal(1);
-    expect(err).to.match(/^quoinctl: too old \(COMPACTED\)\nhint: begin later/);
+    expect(err).to.match(/^quoinctl: too old \(COMPACTED\)\nhint: list the current state/);
   });
 });

@@ -14,12 +14,12 @@ import type { Session } from "./session.ts";
 /** Characters of a value that a line shows. */
 const shownCharacters = 60;
 
-/** As wide as the longest of the words that stand there, so that what follows stands in a column. */
+/** The width of the longest word in this column, so that the next column is aligned. */
 const typeCharacters = 8;
 
 /** Adds the commands to the program. */
 export function addWatchCommands(program: Command, session: Session): void {
-  const watch = program.command("watch").description("print changes as they happen, until it is interrupted");
+  const watch = program.command("watch").description("print changes as they happen, until interrupted");
   addKeys(watch, session);
   addLocks(watch, session);
 }
@@ -30,8 +30,8 @@ interface WatchOptions {
 }
 
 function addKeys(watch: Command, session: Session): void {
-  addWatch(watch, "keys", "print the changes of keys with a prefix, one a line")
-    .option("--prev", "also print what the key was before")
+  addWatch(watch, "keys", "print the changes of keys with a prefix, one per line")
+    .option("--prev", "also print the previous value")
     .option("--keys-only", "leave out the values")
     .action(async (text: string, options: WatchOptions & { readonly prev?: boolean; readonly keysOnly?: boolean }) => {
       const { namespace, prefix } = parsePrefixArgument(text);
@@ -48,7 +48,7 @@ function addKeys(watch: Command, session: Session): void {
 }
 
 function addLocks(watch: Command, session: Session): void {
-  addWatch(watch, "locks", "print who begins and ends to hold locks with a prefix, one a line").action(
+  addWatch(watch, "locks", "print the beginnings and ends of lock holds with a prefix, one per line").action(
     async (text: string, options: WatchOptions) => {
       const { namespace, prefix: namePrefix } = parsePrefixArgument(text);
       await session.withClient(async (client) => {
@@ -81,7 +81,7 @@ interface EventFormat<Event> {
   readonly line: (event: Event) => string;
 }
 
-/** Prints events until there were enough, each when it comes. */
+/** Prints events as they come, until the limit. */
 async function printEvents<Event>(
   session: Session,
   watch: Watch<Event>,
@@ -93,7 +93,7 @@ async function printEvents<Event>(
   let printed = 0;
   for await (const { events } of watch) {
     for (const event of events) {
-      // Whoever reads slowly is waited for, and so is the member then.
+      // Wait for a slow reader; the member then waits too.
       if (!stdout.write(textOf(event, session.outputFormat, format))) await once(stdout, "drain");
       printed += 1;
       if (printed === limit) return;

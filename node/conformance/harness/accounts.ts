@@ -1,4 +1,4 @@
-/** Users of a run: made with its token, verified with what was mailed to them, and deleted at its end. */
+/** Users of a run: created with its token, verified with a mailed token, and deleted at its end. */
 
 import { expect } from "chai";
 import { answered, type HttpConnection } from "./http-connection.ts";
@@ -11,11 +11,11 @@ export interface TestUser {
   readonly userId: string;
   readonly email: string;
   readonly password: string;
-  /** Of a login. */
+  /** Token of a login. */
   readonly token: string;
 }
 
-/** A user as answers show one. */
+/** A user as in answers. */
 export interface UserBody {
   readonly user_id: string;
   readonly email: string;
@@ -25,7 +25,7 @@ export interface UserBody {
   readonly created_at: string;
 }
 
-/** A new API key as its only answer shows it. */
+/** A new API key as in the answer that creates it, the only one that shows the key. */
 export interface KeyBody {
   readonly api_key_id: string;
   readonly name: string;
@@ -42,19 +42,19 @@ export class Accounts {
   readonly #userIds = new Set<string>();
   #count = 0;
 
-  /** @param prefix begins all addresses */
+  /** @param prefix of all addresses */
   constructor(prefix: string, mailbox: Mailbox) {
     this.#prefix = prefix;
     this.#mailbox = mailbox;
   }
 
-  /** An address that nobody has. */
+  /** An address that no user has. */
   newEmail(): string {
     this.#count++;
     return `${this.#prefix}-${this.#count}@example.com`;
   }
 
-  /** Makes a user, whose address is not verified, with the connection's token. */
+  /** Creates a user, whose address is not verified, with the connection's token. */
   async make(connection: HttpConnection, fields: object = {}): Promise<UserBody> {
     const user = { email: this.newEmail(), password: PASSWORD, role: "member", namespaces: ["*"], ...fields };
     const body = answered(await connection.call("POST", "/users", { json: user }), 201);
@@ -62,15 +62,15 @@ export class Accounts {
     return body as unknown as UserBody;
   }
 
-  /** The token that was mailed to the address. Raises NotApplicable where mail cannot be read. */
+  /** The token that was mailed to the address. Raises NotApplicable if mail cannot be read. */
   mailedToken(email: string): Promise<string> {
     if (!this.#mailbox.isThere) {
-      throw new NotApplicable("mail of the cluster cannot be read: say by --mail-log where its members write it");
+      throw new NotApplicable("mail of the cluster cannot be read: name the logs of its members with --mail-log");
     }
     return this.#mailbox.tokenFor(email);
   }
 
-  /** A user who has verified the address and logged in. The connection's token makes the user. */
+  /** Creates a user with the connection's token, verifies the address, and logs in. */
   async logInNew(connection: HttpConnection, role: Role, namespaces: readonly string[]): Promise<TestUser> {
     const { user_id: userId, email } = await this.make(connection, { password: null, role, namespaces });
     const verification = { token: await this.mailedToken(email), password: PASSWORD };

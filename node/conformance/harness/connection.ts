@@ -1,6 +1,6 @@
 /**
- * A connection to one member, as any gRPC client has it. Shows everything that came back: the response, the status with
- * its details, headers and trailers.
+ * A connection to one member, like that of any gRPC client. It returns the complete answer: the response, the status
+ * with its details, headers and trailers.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,7 +13,7 @@ import { Stream } from "./stream.ts";
 export interface Answer<Response> {
   /** Undefined if the call failed. */
   readonly response: Response | undefined;
-  /** Name of the status, `OK` included. */
+  /** Name of the status, including `OK`. */
   readonly code: string;
   readonly message: string;
   /** Undefined if the status has none. */
@@ -23,24 +23,24 @@ export interface Answer<Response> {
 }
 
 export interface CallOptions {
-  /** Replaces metadata of the call; null takes one away, a list repeats it. */
+  /** Replaces metadata of the call. Null removes an entry, a list repeats it. */
   readonly metadata?: Readonly<Record<string, string | readonly string[] | null>>;
   /** Milliseconds until the deadline; without it the call has none. */
   readonly timeoutMs?: number;
 }
 
-/** A call that can be given up. */
+/** A call that can be cancelled. */
 export interface Pending<Response> {
   readonly answer: Promise<Answer<Response>>;
   cancel(): void;
 }
 
-/** Statuses of calls that may be made again with the same request id, whatever was done. */
+/** Statuses after which a call may be retried with the same request id, whether it was executed or not. */
 const PASSING_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
 const PATIENCE_MS = 30_000;
 const RETRY_DELAY_MS = 100;
 
-/** A request as its fields, or as bytes: to send what no client would. */
+/** A request as fields, or as bytes that no client would send. */
 type Sent<Request> = Partial<Request> | Buffer;
 
 export class Connection {
@@ -53,15 +53,15 @@ export class Connection {
     this.endpoint = endpoint;
     this.#token = token;
     this.#client = new Client(endpoint, credentials, {
-      // Otherwise the connections of a process to one endpoint would be one, and not be closed alone.
+      // Otherwise all connections of a process to one endpoint would be shared, and could not be closed separately.
       "grpc.use_local_subchannel_pool": 1,
     });
   }
 
   /**
-   * Resolves whatever the status is. Every call has a request id of its own unless the options give one. A call without a
-   * deadline is made again, with the same id, while nobody leads or it took too long: the contract lets clients do so, and
-   * elections are nothing that a table is about.
+   * Resolves for any status. Every call has a new request id unless the options give one. A call without a deadline is
+   * retried, with the same id, while there is no leader or it takes too long: the contract allows that, and no table is
+   * about elections.
    */
   async call<Request, Response>(
     operation: Operation<Request, Response>,
@@ -80,7 +80,7 @@ export class Connection {
     }
   }
 
-  /** Makes a call once, which may be given up. */
+  /** Makes a call without retries, which can be cancelled. */
   begin<Request, Response>(
     operation: Operation<Request, Response>,
     fields: Sent<Request>,
@@ -104,7 +104,7 @@ export class Connection {
       headers = received;
     });
     const answer = new Promise<Answer<Response>>((resolve) => {
-      // The last event of a call, after the callback.
+      // "status" is the last event of a call, after the callback.
       call.on("status", ({ code, details, metadata }) => {
         resolve(answerOf(code, details, response, headers, metadata));
       });

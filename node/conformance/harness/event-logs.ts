@@ -1,4 +1,4 @@
-/** Event logs as the entries of the tables use them: a log of one's own, its events, what is told of it. */
+/** Event logs for the entries of the tables: a log of the entry's own, and its events. */
 
 import { expect } from "chai";
 import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
@@ -9,7 +9,7 @@ import { until } from "./until.ts";
 type Headers = NonNullable<HttpRequest["headers"]>;
 type Body = NonNullable<HttpRequest["body"]>;
 
-/** An event as it is answered. */
+/** An event as in answers. */
 export interface EventBody {
   readonly sequence: number;
   readonly timestamp: string;
@@ -22,7 +22,7 @@ export interface EventsBody {
   readonly last_sequence: number;
 }
 
-/** A log of the entry's own: the answer that made it. It is gone when the entry has ended. */
+/** Creates a log for this entry, which is deleted at its end. Returns the answer. */
 export async function newLog(place: Place, fields: object = {}): Promise<Record<string, unknown>> {
   const answer = await place.http().call("POST", "/logs", { json: { name: place.name(), ...fields } });
   const log = answered(answer, 201);
@@ -30,12 +30,12 @@ export async function newLog(place: Place, fields: object = {}): Promise<Record<
   return log;
 }
 
-/** The path of a log of the entry's own. */
+/** Creates a log for this entry, and returns its path. */
 export async function newLogPath(place: Place, fields: object = {}): Promise<string> {
   return `/logs/${(await newLog(place, fields)).log_id}`;
 }
 
-/** Appends an event; the answer, whatever it is. */
+/** Appends an event. Resolves with any answer. */
 export function append(
   http: HttpConnection,
   path: string,
@@ -56,7 +56,7 @@ export function appendBatch(
   return http.call("POST", `${path}/append_batch?delimiter=${delimiter}`, { body, headers });
 }
 
-/** The sequence of an event that must have been stored, now or before. */
+/** The sequence of an event. The answer must say that it is stored, now or earlier. */
 export function sequenceOf(answer: HttpAnswer): number {
   const body = answered(answer);
   expect(body).to.have.all.keys("success", "sequence");
@@ -64,7 +64,7 @@ export function sequenceOf(answer: HttpAnswer): number {
   return body.sequence as number;
 }
 
-/** The sequences of a batch that must have been stored. */
+/** The sequences of a batch. The answer must say that it is stored. */
 export function sequencesOf(answer: HttpAnswer): readonly number[] {
   const body = answered(answer);
   expect(body).to.have.all.keys("success", "sequences", "last_sequence");
@@ -81,10 +81,10 @@ export async function readEvents(http: HttpConnection, path: string, query = "")
   return body as unknown as EventsBody;
 }
 
-/** What asks for a stream of events in place of a page. */
+/** The header that requests a stream of events instead of a page. */
 export const EVENT_STREAM = { Accept: "text/event-stream" };
 
-/** Follows a log at the member that is asked, unless another is given; the stream is left when the entry has ended. */
+/** Follows a log at the member under test, or at another one if given. The stream ends with the entry. */
 export async function followEvents(
   place: Place,
   path: string,

@@ -1,4 +1,4 @@
-/** What an answer must be like. A failed expectation is an error that shows both sides. */
+/** Expectations about answers. A failed expectation raises an error that shows both sides. */
 
 import { expect } from "chai";
 import type { Answer } from "./connection.ts";
@@ -6,19 +6,19 @@ import type { Answer } from "./connection.ts";
 /** A value that must be equal, or a condition that it must meet. */
 type Expected<Value> = Value | ((value: never) => boolean);
 
-/** What every field of a message must be; none may be left out. */
+/** The expected value of every field of a message; none may be omitted. */
 export type Fields<Message> = { readonly [Field in keyof Message]-?: Expected<Message[Field]> };
 
-/** Unix times of this century in milliseconds, which none of our values is by accident. */
+/** Lower bound for Unix times in milliseconds; no other value is that large by accident. */
 const UNIX_MS_MIN = 1_000_000_000_000n;
 
-/** The response of a call that must have succeeded. */
+/** Requires that the call succeeded, and returns its response. */
 export function succeeded<Response>(answer: Answer<Response>): Response {
   expect(answer.code, answer.message).to.equal("OK");
   return answer.response as Response;
 }
 
-/** Requires of every field of the message what is given for it. */
+/** Requires that every field of the message is as expected. */
 export function expectFields<Message extends object>(message: Message, fields: Fields<Message>, what = ""): void {
   const plain: Record<string, unknown> = {};
   const expected: Record<string, unknown> = {};
@@ -43,7 +43,7 @@ export const isAnything = (): boolean => true;
 export const isUuid = (value: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value);
 
-/** A remaining life of at most so many seconds, and of at least one millisecond. */
+/** A remaining life of at most this many seconds, and at least one millisecond. */
 export function isWithinSeconds(seconds: bigint): (value: bigint) => boolean {
   return (value) => value > 0n && value <= seconds * 1000n;
 }
@@ -56,7 +56,7 @@ export function isAtLeast(floor: bigint): (value: bigint) => boolean {
   return (value) => value >= floor;
 }
 
-/** For bytes so many that their difference would not be readable. */
+/** For byte arrays that are too long for a readable difference. */
 export function areSameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return Buffer.compare(left, right) === 0;
 }

@@ -1,6 +1,6 @@
 /**
- * HTTP at one member, as any client has it: requests as they are written, with headers twice and bodies without a length
- * where an entry wants them so, and everything that came back. What every refusal must carry is required here.
+ * HTTP at one member, like any client. An entry controls the exact request, such as repeated headers or a body without
+ * a length, and gets the complete answer. This file also checks what every refusal must contain.
  */
 
 import {
@@ -15,7 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { Origin } from "./raw-call.ts";
 
-/** The codes of the contract, each with its only status. */
+/** The codes of the contract, each with its status. */
 export const HTTP_STATUSES = {
   invalid_request: 400,
   invalid_header: 400,
@@ -52,11 +52,11 @@ export type HttpCode = keyof typeof HTTP_STATUSES;
 type HttpMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 export interface HttpRequest {
-  /** Beside those of every request, or in their place; null takes one away, a list repeats it. */
+  /** Added to the usual headers, or replacing them. Null removes a header, a list repeats it. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | null>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is; a list is sent in chunks, without a length. */
+  /** Sent unchanged; a list is sent in chunks, without a length. */
   readonly body?: Uint8Array | string | readonly Uint8Array[];
 }
 
@@ -66,7 +66,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** Statuses that promise that nothing was done. */
+/** Statuses that guarantee that nothing was executed. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 const PATIENCE_MS = 30_000;
 const MS_PER_SECOND = 1000;
@@ -76,7 +76,7 @@ export class HttpConnection {
   readonly #token: string | null;
   readonly #agent: Agent;
 
-  /** @param token null = requests carry none, unless their headers do. */
+  /** @param token null = requests have no token, unless their headers have one */
   constructor(origin: Origin, token: string | null) {
     this.#origin = origin;
     this.#token = token;
@@ -84,10 +84,10 @@ export class HttpConnection {
   }
 
   /**
-   * Resolves whatever the status is. A request is made again while nobody leads, or when there were too many: both
-   * promise that nothing was done, and no table is about elections.
+   * Resolves for any status. Retries a request while there is no leader, or after too many requests: both guarantee
+   * that nothing was executed, and no table is about elections.
    *
-   * @param target path and query, as they are to be sent.
+   * @param target path and query, sent unchanged
    */
   async call(method: HttpMethod, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {
     const giveUpMs = performance.now() + PATIENCE_MS;
@@ -100,7 +100,7 @@ export class HttpConnection {
     }
   }
 
-  /** The same, made once. */
+  /** The same without retries. */
   async once(method: HttpMethod, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {
     const response = await this.open(method, target, request);
     const chunks: Buffer[] = [];
@@ -110,7 +110,7 @@ export class HttpConnection {
     return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
   }
 
-  /** Sends the headers and what there is of the body, and breaks the connection where more was announced. */
+  /** Sends the headers and a part of the announced body, and breaks the connection. */
   abandoned(method: HttpMethod, target: string, request: HttpRequest): Promise<void> {
     const client = this.#begin(method, target, request);
     const closed = new Promise<void>((resolve) => client.on("close", resolve));
@@ -121,16 +121,16 @@ export class HttpConnection {
     return closed;
   }
 
-  /** An answer of which the body is still to come, made once. */
+  /** Sends the request once, and resolves with the answer before its body has arrived. */
   open(method: HttpMethod, target: string, request: HttpRequest = {}): Promise<IncomingMessage> {
     const { json, body } = request;
     const given = json === undefined ? body : JSON.stringify(json);
-    // Node would write the headers in UTF-8 together with a text, and not the bytes that they are.
+    // Together with a text body, Node would encode the headers as UTF-8 and change their bytes.
     const sent = typeof given === "string" ? Buffer.from(given) : given;
     const client = this.#begin(method, target, request);
     return new Promise((resolve, reject) => {
       client.on("response", resolve);
-      // One that comes behind the answer, because the rest of the body is not wanted, changes nothing.
+      // An error after the answer, because the rest of the body is refused, has no effect.
       client.on("error", reject);
       for (const chunk of Array.isArray(sent) ? sent : []) {
         client.write(chunk);
@@ -161,7 +161,7 @@ export class HttpConnection {
   }
 }
 
-/** The JSON of an answer that must have this status and be what the contract says of all answers. */
+/** The JSON of an answer. Requires this status, and everything that the contract says about all answers. */
 export function answered(answer: HttpAnswer, status = 200): Record<string, unknown> {
   const text = answer.body.toString("utf8");
   expect(answer.status, text).to.equal(status);
@@ -170,7 +170,9 @@ export function answered(answer: HttpAnswer, status = 200): Record<string, unkno
   return JSON.parse(text);
 }
 
-/** Requires of an answer that it is a refusal of this code, with everything that a refusal must carry; its message. */
+/**
+ * Requires that the answer is a refusal with this code, and everything that a refusal must have. Returns its message.
+ */
 export function expectHttpRefusal(answer: HttpAnswer, code: HttpCode): string {
   const body = answered(answer, HTTP_STATUSES[code]);
   expect(body.code, String(body.error)).to.equal(code);

@@ -1,4 +1,4 @@
-/** A stream of server-sent events: what has come so far, and how it ended. */
+/** A stream of server-sent events: the events so far, and whether it has ended. */
 
 import type { IncomingMessage } from "node:http";
 import { until } from "./until.ts";
@@ -21,11 +21,11 @@ export class HttpEvents {
     response.on("close", () => {
       this.#hasEnded = true;
     });
-    // One that is cut off ends as well.
+    // A broken stream ends as well.
     response.on("error", () => undefined);
   }
 
-  /** The events so far, once there are so many. Rejects if the stream ends before. */
+  /** Waits for `count` events, and returns all events so far. Rejects if the stream ends before. */
   first(count: number): Promise<readonly SentEvent[]> {
     return until(`${count} events`, () => {
       if (this.#hasEnded && this.events.length < count) {

@@ -1,4 +1,4 @@
-/** What tables of expectations are made of. Knows the contract and nothing of what serves it. */
+/** Building blocks of the tables of expectations. They know the contract, but not the implementation. */
 
 export type { Accounts, KeyBody, Role, TestUser, UserBody } from "./accounts.ts";
 export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";

@@ -1,12 +1,11 @@
 /**
- * Mail of the cluster, out of the logs of members that write mails there instead of sending them, as those of a cluster
- * with `npm start` do.
+ * Mail of the cluster, from the logs of members that log mails instead of sending them, as in a cluster of `npm start`.
  */
 
 import { readFileSync } from "node:fs";
 import { until } from "./until.ts";
 
-/** The token that asks for a verification stands in a line of its own. */
+/** The token for the verification is in a line of its own. */
 const TOKEN_LINE = /^ {4}(\S+)\r?$/m;
 
 export class Mailbox {
@@ -17,12 +16,12 @@ export class Mailbox {
     this.#files = files;
   }
 
-  /** Whether there is anything to read mail from. */
+  /** Whether there are logs to read mail from. */
   get isThere(): boolean {
     return this.#files.length > 0;
   }
 
-  /** The token in the newest mail to this address, once there is one. */
+  /** Waits for a mail to this address, and returns the token in the newest one. */
   tokenFor(address: string): Promise<string> {
     return until(`mail to ${address}`, () => {
       const text = this.#files.flatMap((file) => textsTo(file, address)).at(-1);

@@ -1,6 +1,6 @@
 /**
- * The operations of the contract, each with the messages that it is called with and the access that it needs: the 22 of
- * the specification, the two watches, and GetCluster.
+ * The operations of the contract, each with its messages and the access that it needs: the 22 of the specification, the
+ * two watches, and GetCluster.
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
@@ -34,15 +34,15 @@ import {
   WriteMemoryRequest,
 } from "@quoin/proto";
 
-/** What a token must allow; null = any valid token will do. */
+/** The access that a token must have; null = any valid token is sufficient. */
 export type AccessLevel = "read" | "write" | "admin";
 
 export interface Operation<Request, Response> {
-  /** As in the specification, such as `PutKey`. */
+  /** Name in the specification, such as `PutKey`. */
   readonly name: string;
   readonly access: AccessLevel | null;
   readonly method: MethodDefinition<Request, Response>;
-  /** The request with these fields, all others having their defaults. */
+  /** The request with these fields; all others have their defaults. */
   request(fields: Partial<Request>): Request;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Where an entry is tried: at one member, with another one at hand to look from, and with names that no other entry has.
+ * Where an entry runs: at one member, with another one to compare with, and with unique names.
  */
 
 import type {
@@ -30,12 +30,12 @@ import type { Claims } from "./target.ts";
 import { until } from "./until.ts";
 import type { StockUsers, Visit } from "./visit.ts";
 
-/** What else a refusal must say. */
+/** Further requirements for a refusal. */
 export interface RefusalDetails extends CallOptions {
-  /** The field to blame, in the writing of the protobuf definition. */
+  /** The wrong field, as written in the protobuf definition. */
   readonly field?: string;
   readonly limit?: number;
-  /** Who is asked; the member itself unless said otherwise. */
+  /** The connection to use; by default that of the member under test. */
   readonly connection?: Connection;
 }
 
@@ -46,15 +46,15 @@ interface LockFields {
 
 export class Place {
   readonly visit: Visit;
-  /** The member that is asked. */
+  /** The member under test. */
   readonly here: Connection;
   /** Another member; the same one if only one endpoint is tested. */
   readonly elsewhere: Connection;
   readonly namespace: string;
-  /** Begins all names that the entry makes. */
+  /** Prefix of all names that the entry creates. */
   readonly prefix: string;
   readonly #locks: { readonly name: string; readonly rw: boolean }[] = [];
-  /** In which it began. */
+  /** The term in which the entry began. */
   readonly #term: bigint;
   readonly #queued: Pending<unknown>[] = [];
   readonly #atEnd: (() => Promise<unknown>)[] = [];
@@ -70,7 +70,7 @@ export class Place {
     this.prefix = `${visit.prefix}/${entry}/${at}/`;
   }
 
-  /** HTTP at the member that is asked, with the token of the run unless another one, or null for none, is given. */
+  /** HTTP at the member under test, with the token of the run unless another one is given; null = no token. */
   http(token?: string | null): HttpConnection {
     return this.#httpAt(this.here.endpoint, token);
   }
@@ -80,27 +80,27 @@ export class Place {
     return this.#httpAt(this.elsewhere.endpoint, token);
   }
 
-  /** Users whom entries share and leave as they are. The entry is skipped where there are none. */
+  /** Users that entries share and do not change. The entry is skipped if there are none. */
   get users(): StockUsers {
     const users = this.visit.stockUsers;
     if (users === null) {
-      throw new NotApplicable("no other users can be made: say by --mail-log where the members write mails");
+      throw new NotApplicable("no other users can be created: name the logs of the members with --mail-log");
     }
     return users;
   }
 
-  /** A user of the entry's own, who has logged in. */
+  /** Creates a user for this entry, who has logged in. */
   newUser(role: Role, namespaces: readonly string[] = ["*"]): Promise<TestUser> {
     return this.visit.accounts.logInNew(this.http(), role, namespaces);
   }
 
-  /** A name that was not used before, for a key, a lock or an owner. */
+  /** An unused name for a key, a lock or an owner. */
   name(): string {
     this.#names++;
     return `${this.prefix}${this.#names}`;
   }
 
-  /** A namespace of the entry's own, which exists. */
+  /** Creates a namespace for this entry. */
   async newNamespace(): Promise<string> {
     const namespace = this.freeNamespaceName();
     await this.visit.makeNamespace(namespace);
@@ -130,7 +130,7 @@ export class Place {
     return succeeded(await this.elsewhere.call(operation, fields, options));
   }
 
-  /** Requires that this member refuses the call for the reason, with everything that a refusal must carry. */
+  /** Requires that this member refuses the call for the reason, with everything that a refusal must have. */
   async refuses<Request, Response>(
     operation: Operation<Request, Response>,
     fields: Partial<Request> | Buffer,
@@ -145,7 +145,7 @@ export class Place {
     return answer;
   }
 
-  /** Requires of an answer that it is a refusal for the reason, with everything that a refusal must carry. */
+  /** Requires that the answer is a refusal for the reason, with everything that a refusal must have. */
   async expectRefusal(
     answer: Answer<unknown> | RawAnswer,
     reason: Reason,
@@ -175,12 +175,12 @@ export class Place {
   #httpAt(endpoint: string, token: string | null | undefined): HttpConnection {
     const connection = this.visit.httpAt(endpoint, token);
     if (connection === undefined) {
-      throw new NotApplicable(`it is not known where ${endpoint} serves HTTP: say so by --http-endpoint`);
+      throw new NotApplicable(`it is not known where ${endpoint} serves HTTP: name it with --http-endpoint`);
     }
     return connection;
   }
 
-  /** The hint must be right; after an election in the meantime it may be what was right before, or missing. */
+  /** Checks the hint. After an election during the entry it may be outdated or missing. */
   async #expectLeader(hint: string): Promise<void> {
     if (hint === this.visit.leadership.endpoint) {
       return;
@@ -193,7 +193,7 @@ export class Place {
     }
   }
 
-  /** A token with such claims. The entry is skipped if the run has none. */
+  /** A token whose claims match. The entry is skipped if the run has none. */
   otherToken(what: string, isWanted: (claims: Claims) => boolean, expired = false): string {
     const token = this.visit.otherToken(isWanted, expired);
     if (token === undefined) {
@@ -218,7 +218,7 @@ export class Place {
     return lock;
   }
 
-  /** Asks for the exclusive lock, with a wait, and returns when the request is queued behind `ahead` others. */
+  /** Requests the exclusive lock, with a wait, and returns when the request is queued behind `ahead` others. */
   async queue(
     connection: Connection,
     fields: Partial<AcquireLockRequest>,
@@ -254,12 +254,12 @@ export class Place {
     );
   }
 
-  /** Does this when the entry has ended, however it ended. */
+  /** Runs the action at the end of the entry, whether it passed or not. */
   atEnd(action: () => Promise<unknown>): void {
     this.#atEnd.push(action);
   }
 
-  /** Gives up all that still waits, and takes back whatever the entry still holds. */
+  /** Cancels all waiting requests, and releases all holds of the entry. */
   async leave(): Promise<void> {
     for (const action of this.#atEnd) {
       await action();
@@ -274,7 +274,7 @@ export class Place {
   }
 }
 
-/** How a stream ends that is refused; it is opened again while nobody leads. */
+/** The end of a refused stream. Opens the stream again while there is no leader. */
 function streamEnd<Request, Response>(
   connection: Connection,
   operation: Operation<Request, Response>,
@@ -289,9 +289,9 @@ function streamEnd<Request, Response>(
 
 /** A request that waits for a lock. */
 export interface Queued<Response> {
-  /** The response, once it is there; the call must succeed. */
+  /** Waits for the response; the call must succeed. */
   granted(): Promise<Response>;
-  /** Whatever the answer is. */
+  /** Resolves with any answer. */
   readonly answer: Promise<Answer<Response>>;
   cancel(): void;
 }

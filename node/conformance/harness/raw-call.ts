@@ -1,6 +1,6 @@
 /**
- * One call made of HTTP/2 headers and bytes, for what a gRPC library would not send: headers twice, a deadline that the
- * client does not keep itself, frames that are cut off.
+ * A call as raw HTTP/2 headers and bytes, for requests that a gRPC library would not send: repeated headers, a deadline
+ * that the client itself ignores, truncated frames.
  */
 
 import {
@@ -13,7 +13,7 @@ import {
 import { status } from "@grpc/grpc-js";
 import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
 
-/** Lets headers be repeated that HTTP allows only once. */
+/** Allows repeated headers that HTTP allows only once. */
 const SESSION_OPTIONS: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = {
   strictSingleValueFields: false,
 };
@@ -26,24 +26,24 @@ export interface RawAnswer {
   readonly details: StatusDetails | undefined;
   /** Headers and trailers together. */
   readonly headers: IncomingHttpHeaders;
-  /** Everything between headers and trailers: messages, each with the bytes that gRPC puts before it. */
+  /** Everything between headers and trailers: messages, each with its gRPC prefix. */
   readonly body: Buffer;
 }
 
-/** Where a raw call goes: an origin such as http://127.0.0.1:7400, and the certificate authority of an https one. */
+/** Target of a raw call: an origin such as http://127.0.0.1:7400, and the certificate authority for https. */
 export interface Origin {
   readonly url: string;
   readonly ca?: Buffer;
 }
 
-/** The message with the bytes that gRPC puts before it. */
+/** The message with its gRPC prefix. */
 export function framed(message: Uint8Array): Buffer {
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
 }
 
-/** Sends the headers and the body, ends the request, and resolves to what came back. */
+/** Sends the headers and the body, ends the request, and resolves with the answer. */
 export function rawCall(
   origin: Origin,
   path: string,
@@ -65,7 +65,7 @@ export function rawCall(
   }).finally(() => session.close());
 }
 
-/** Sends the headers and the body, and leaves the call open until its connection is broken, with a reset and no word. */
+/** Sends the headers and the body, and leaves the call open. `break` breaks the connection without a message. */
 export function openCall(
   origin: Origin,
   path: string,

@@ -1,4 +1,4 @@
-/** The reasons of the contract that a client can meet, each with its only status code. */
+/** The reasons of the contract that a client can get, each with its status code. */
 
 export const CODES = {
   BAD_METADATA: "INVALID_ARGUMENT",

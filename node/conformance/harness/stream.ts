@@ -1,4 +1,4 @@
-/** A call that is answered with a stream: what has come so far, and how it ended. */
+/** A streaming call: the messages so far, and how it ended. */
 
 import type { ClientReadableStream, StatusObject } from "@grpc/grpc-js";
 import type { Answer } from "./connection.ts";
@@ -9,20 +9,22 @@ export class Stream<Response> {
   #end: Answer<never> | null = null;
   readonly #call: ClientReadableStream<Response>;
 
-  /** @param endOf makes an answer of the status with which the stream ended. */
+  /** @param endOf converts the final status of the stream to an answer */
   constructor(call: ClientReadableStream<Response>, endOf: (status: StatusObject) => Answer<never>) {
     this.#call = call;
     call.on("data", (message: Response) => {
       this.messages.push(message);
     });
-    // Every failed stream has one, and says no more than its status.
+    // Every failed stream has an error, with no more information than its status.
     call.on("error", () => undefined);
     call.on("status", (status) => {
       this.#end = endOf(status);
     });
   }
 
-  /** What `enough` makes of the messages so far, once that is something. Rejects if the stream ends before. */
+  /**
+   * Waits until `enough` returns a result for the messages so far, and returns it. Rejects if the stream ends before.
+   */
   until<Enough>(
     what: string,
     enough: (messages: readonly Response[]) => Enough | null | undefined | false,
@@ -36,7 +38,7 @@ export class Stream<Response> {
     });
   }
 
-  /** How it ended, once it has. */
+  /** Waits for the end of the stream. */
   ended(): Promise<Answer<never>> {
     return until("the end of the stream", () => this.#end);
   }

@@ -1,16 +1,16 @@
-/** A table of what must hold: a title for each entry, and what shows that it holds at the member that is asked. */
+/** A table of requirements: each entry has a title, and a function that checks it at the member under test. */
 
 import type { Place } from "./place.ts";
 
 export type Entries = Readonly<Record<string, (place: Place) => Promise<void>>>;
 
 export interface Table {
-  /** Of an operation, or of what several have in common. */
+  /** Name of an operation, or of a common aspect of several. */
   readonly name: string;
   readonly entries: Entries;
-  /** Whether its entries disturb others, or measure times, so that each must run by itself. */
+  /** Whether its entries disturb others, or measure times, so that each must run alone. */
   readonly alone?: boolean;
 }
 
-/** Thrown by an entry that cannot be tried at this endpoint, and why. */
+/** Thrown by an entry that is not possible at this endpoint; the message has the reason. */
 export class NotApplicable extends Error {}

@@ -1,6 +1,6 @@
-/** What is tested: the members of one cluster, and tokens for it. */
+/** The target of a run: the members of one cluster, and tokens for it. */
 
-/** What a token says of itself; the claims are part of the specification. */
+/** The claims of a token, which are part of the specification. */
 export interface Claims {
   readonly sub: string;
   /** Unix time in seconds. */
@@ -10,23 +10,23 @@ export interface Claims {
 }
 
 export interface Target {
-  /** host:port of each member that is to be asked, at least one. */
+  /** host:port of each member to test, at least one. */
   readonly endpoints: readonly string[];
-  /** host:port where each of them serves HTTP, in the same order; empty = as the members tell. */
+  /** host:port where each of them serves HTTP, in the same order; empty = as the members report. */
   readonly httpEndpoints: readonly string[];
   /** A token with the access `admin` to all namespaces. */
   readonly token: string;
-  /** Tokens of other subjects or fewer rights, or which have expired; checks that need one that is not here are skipped. */
+  /** Tokens of other subjects, with fewer rights, or expired. Entries that need a missing one are skipped. */
   readonly otherTokens: readonly string[];
-  /** Logs of members that write mails there instead of sending them; without any, no other users can be made. */
+  /** Logs of members that log mails instead of sending them; without any, no other users can be created. */
   readonly mailLogs: readonly string[];
   /** The certificate authority of the members, in PEM; undefined = connections are not encrypted. */
   readonly ca?: Buffer;
-  /** Whether the cluster's history of changes may be given up, which ends everybody's old watches. */
+  /** Whether the run may drop the cluster's history of changes, which ends the old watches of all clients. */
   readonly mayCompact: boolean;
 }
 
-/** What the token claims; its signature is the service's affair. Raises Error if it is no token. */
+/** The claims of the token. Does not check the signature. Raises Error if it is not a token. */
 export function claimsOf(token: string): Claims {
   const payload = token.split(".")[1];
   try {
@@ -35,7 +35,7 @@ export function claimsOf(token: string): Claims {
       return claims;
     }
   } catch {
-    // Said below. The text itself is not shown, for it may be a token after all.
+    // Raised below. The message does not show the text, because it may be a secret.
   }
   throw new Error("a token is not a JSON Web Token with the claims sub, namespaces and access");
 }

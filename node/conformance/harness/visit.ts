@@ -1,8 +1,8 @@
 /**
- * One run of the suite at a cluster: its connections, and namespaces of its own, whose names nobody else has.
+ * One run of the suite on a cluster: its connections, and its own namespaces with unique names.
  *
- * What can be removed again is removed at its end: users, keys and regions. Namespaces and free locks stay, for the service has
- * no operation that removes them.
+ * At its end it removes users, keys and regions. Namespaces and free locks stay, because the service has no operation
+ * that removes them.
  */
 
 import { randomBytes } from "node:crypto";
@@ -19,7 +19,7 @@ import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
 const RANDOM_BYTES = 6;
 const PAGE_SIZE = 1_000;
 
-/** Users whom a run has from its beginning; entries leave them as they are. */
+/** Users that a run has from its beginning. Entries must not change them. */
 export interface StockUsers {
   /** These two have all namespaces. */
   readonly viewer: TestUser;
@@ -29,31 +29,31 @@ export interface StockUsers {
   readonly adminNamespace: string;
 }
 
-/** Who leads in a term. */
+/** The leader of a term. */
 interface Leadership {
   readonly term: bigint;
   readonly endpoint: string;
-  /** Where the members serve clients. */
+  /** gRPC endpoints of the members. */
   readonly endpoints: readonly string[];
 }
 
 export class Visit {
   readonly target: Target;
-  /** Begins the name of everything that this run makes. */
+  /** Prefix of all names that this run creates. */
   readonly prefix = `conformance-${randomBytes(RANDOM_BYTES).toString("hex")}`;
-  /** Where most entries work, each with names of its own. */
+  /** The namespace that most entries use, each with unique names. */
   readonly namespace = this.prefix;
   readonly claims: Claims;
   readonly accounts: Accounts;
   readonly #connections = new Map<string, Connection>();
   readonly #httpConnections = new Map<string, HttpConnection>();
-  /** Where members serve HTTP, by where they serve gRPC. */
+  /** HTTP endpoints of members, by gRPC endpoint. */
   readonly #httpEndpoints = new Map<string, string>();
   readonly #namespaces: string[] = [];
   #stockUsers: StockUsers | null = null;
   #leadership: Leadership = { term: 0n, endpoint: "", endpoints: [] };
 
-  /** Raises Error if the token cannot do what the suite needs. */
+  /** Raises Error if the token lacks rights that the suite needs. */
   constructor(target: Target) {
     this.target = target;
     this.claims = claimsOf(target.token);
@@ -70,7 +70,7 @@ export class Visit {
     await this.#makeStockUsers();
   }
 
-  /** Users beside the one of the token; null where none could be made. */
+  /** Users besides the one of the token; null if none could be created. */
   get stockUsers(): StockUsers | null {
     return this.#stockUsers;
   }
@@ -94,8 +94,8 @@ export class Visit {
   }
 
   /**
-   * HTTP at the member that serves gRPC at this endpoint, with the token; without one, the token of the run. Undefined if
-   * it is not known where the member serves HTTP.
+   * HTTP at the member with this gRPC endpoint, with the token; by default the token of the run. Undefined if the
+   * member's HTTP endpoint is not known.
    */
   httpAt(endpoint: string, token: string | null = this.target.token): HttpConnection | undefined {
     const httpEndpoint = this.#httpEndpoints.get(endpoint);
@@ -113,7 +113,7 @@ export class Visit {
     return ca === undefined ? { url: `http://${endpoint}` } : { url: `https://${endpoint}`, ca };
   }
 
-  /** One of the other tokens that has not expired, unless that is asked for; undefined if there is none like that. */
+  /** Another token whose claims match, expired or not as requested; undefined if there is none. */
   otherToken(isWanted: (claims: Claims) => boolean, expired = false): string | undefined {
     const { viewer, member, admin } = this.#stockUsers ?? {};
     const ofStock = [viewer, member, admin].flatMap((user) => user?.token ?? []);
@@ -128,7 +128,7 @@ export class Visit {
     succeeded(await this.first.call(createNamespace, { namespace }));
   }
 
-  /** Who leads, as this member says, and where the leader serves clients; "" if that is not known. */
+  /** Asks this member for the leader and its gRPC endpoint; "" if it is not known. */
   async askForLeader(connection: Connection): Promise<Leadership> {
     const { members, term } = succeeded(await connection.call(getCluster, {}));
     const endpoints = members.map(({ grpcEndpoint }) => grpcEndpoint);
@@ -136,7 +136,7 @@ export class Visit {
     return this.#leadership;
   }
 
-  /** What was answered last when somebody asked. */
+  /** The last answer of `askForLeader`. */
   get leadership(): Leadership {
     return this.#leadership;
   }
@@ -157,14 +157,14 @@ export class Visit {
     }
   }
 
-  /** Closes all connections: all that can be done where nobody answers any more. */
+  /** Only closes all connections, for a cluster that does not answer any more. */
   close(): void {
     for (const connection of [...this.#connections.values(), ...this.#httpConnections.values()]) {
       connection.close();
     }
   }
 
-  /** As the run was told them, else as the members themselves tell them. */
+  /** Takes the HTTP endpoints from the target, or else from the members. */
   async #learnHttpEndpoints(): Promise<void> {
     const { endpoints, httpEndpoints } = this.target;
     const { members } = succeeded(await this.first.call(getCluster, {}));
@@ -198,7 +198,7 @@ export class Visit {
       if (items.length === 0) {
         return;
       }
-      // A key may have expired meanwhile; what is still there is seen in the next round.
+      // A key may have expired meanwhile; the next round lists the remaining ones.
       await Promise.all(items.map(({ key }) => this.first.call(deleteKey, { namespace, key })));
     }
   }

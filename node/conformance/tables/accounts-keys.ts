@@ -1,4 +1,4 @@
-/** API keys: made, listed, revoked, and what they may do. */
+/** API keys: creation, listing, revocation, and rights. */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,9 +30,9 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const API_KEY = /^qk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/;
 const MS_PER_DAY = 86_400_000;
 const NAME_CHARACTERS_MAX = 128;
-/** How long streams may go on when their token is no good any more. */
+/** How long streams may continue after their token has become invalid. */
 const STREAM_END_MS = 1_000;
-/** Keeps requests that are only made to see how long they take far below the limits of their rate. */
+/** Keeps requests that only measure their duration far below the rate limits. */
 const BETWEEN_ANSWERS_MS = 20;
 const HOSTILE_NAMES = [`<script>alert("1")</script>`, `'; DROP TABLE keys; --`, "__proto__", "\u0000\r\n\u2028", " "];
 
@@ -62,7 +62,7 @@ async function list(connection: HttpConnection, query = ""): Promise<KeyPage> {
   return answered(await connection.call("GET", `/keys${query}`)) as unknown as KeyPage;
 }
 
-/** A token for the API key, from the member that is asked. */
+/** A token for the API key, from the member under test. */
 async function tokenOf(place: Place, key: string): Promise<string> {
   const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: key } });
   return String(answered(answer).access_token);
@@ -193,7 +193,7 @@ const listing: Table = {
   },
 };
 
-/** All pages, of two entries each unless said otherwise. */
+/** All pages, by default of two entries each. */
 async function pagesOf(connection: HttpConnection, query: string, limit = 2): Promise<ListedKey[]> {
   const keys: ListedKey[] = [];
   let cursor = "";
@@ -298,7 +298,7 @@ const changedPassword: Table = {
       const tokenOfKey = await tokenOf(place, key);
       const other = await place.visit.accounts.logIn(place.httpElsewhere(null), user);
       let isUnknown = false;
-      // On a busy machine the passwords may not be hashed in time: then it is not known what was done, and asked again.
+      // On a busy machine the passwords may not be hashed in time. Then the outcome is unknown: repeat the request.
       const change = (json: object) =>
         until("the change to be decided", async () => {
           const answer = await place.http(user.token).call("PATCH", `/users/${userId}`, { json });
@@ -332,7 +332,7 @@ const changedPassword: Table = {
   },
 };
 
-/** What follows at another member with the token ends within a second of what revokes the token, and does not come back. */
+/** Streams with the token at another member end within a second after the revocation, and cannot be opened again. */
 async function expectEnd(place: Place, token: string, revoke: () => Promise<void>): Promise<void> {
   const connection = place.visit.at(place.elsewhere.endpoint, token);
   const [http, path] = [place.httpElsewhere(token), await newLogPath(place, { namespace: place.namespace })];
@@ -355,7 +355,7 @@ async function expectEnd(place: Place, token: string, revoke: () => Promise<void
   await place.refuses(watchKeys, watched, "TOKEN_REVOKED", { connection });
 }
 
-/** How long the slowest of many requests takes, one after the other: a machine that is busy delays streams as well. */
+/** Duration of the slowest of many successive requests: a busy machine delays streams as well. */
 class SlowestAnswer {
   #isOver = false;
   readonly #asking: Promise<number>;
@@ -375,7 +375,7 @@ class SlowestAnswer {
     return slowestMs;
   }
 
-  /** Ends with the request that is under way. In milliseconds. */
+  /** Ends after the request in flight. Returns milliseconds. */
   untilKnown(): Promise<number> {
     this.#isOver = true;
     return this.#asking;

@@ -1,8 +1,8 @@
 /**
- * What accounts ask of every request, and how often anybody may try: tokens and limits.
+ * What every request to accounts needs, and how often clients may try: tokens and limits.
  *
- * Entries about limits use them up, of the address that all entries come from: each runs by itself, and what comes
- * later waits as long as it is told to.
+ * Entries about limits exhaust the limits of the address that all entries share. So each runs alone, and later
+ * entries wait as long as `Retry-After` says.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -118,7 +118,7 @@ const limits: Table = {
   },
 };
 
-/** Waits until all is left that the limit allows at once: entries before this one have asked from the same address. */
+/** Waits until the limit is fully available again: earlier entries have made requests from the same address. */
 async function untilFull(attempt: () => Promise<HttpAnswer>): Promise<void> {
   const { ratelimit } = (await attempt()).headers;
   const fullInSecs = Number(/^"address";r=[0-9]+;t=([0-9]+)$/.exec(String(ratelimit))?.[1]);
@@ -127,8 +127,8 @@ async function untilFull(attempt: () => Promise<HttpAnswer>): Promise<void> {
 }
 
 /**
- * How many are refused with the code before the first that is refused for its number. What comes back while they are
- * made is at most as much as the limit once more for each window that it takes.
+ * Number of requests that are refused with the code before the first one that exceeds the limit. During the requests
+ * the limit refills at most once for each window.
  */
 async function untilLimited(
   limit: number,
@@ -153,7 +153,7 @@ function expectLimited(answer: HttpAnswer): void {
   expect(Number(answer.headers["retry-after"])).to.be.within(1, WINDOW_SECS);
 }
 
-/** Waits as long as it was told to, after which one more is let through. */
+/** Waits as long as `Retry-After` says, after which one more request is accepted. */
 async function recovered(place: Place, attempt: () => Promise<HttpAnswer>): Promise<void> {
   expectLimited(await attempt());
   const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: "wrong" } });

@@ -1,4 +1,4 @@
-/** Tokens: out of an API key, out of a password, and what an e-mail address has to do with it. */
+/** Tokens: from an API key, from a password, and verification of e-mail addresses. */
 
 import { createPublicKey, randomBytes, randomUUID, verify } from "node:crypto";
 import { expect } from "chai";
@@ -18,7 +18,7 @@ const TOO_MANY_BYTES = 20 * 1024 * 1024;
 const PASSWORD = "correct horse battery";
 const DAY_SECS = 86_400;
 
-/** What every endpoint that takes JSON says of a body that it does not take. */
+/** How every endpoint that takes JSON refuses bad bodies. */
 export async function refusesBadBodies(
   connection: HttpConnection,
   method: "POST" | "PATCH",
@@ -32,7 +32,7 @@ export async function refusesBadBodies(
     const answer = await connection.call(method, target, { headers: { "Content-Type": type }, body: "{}" });
     expectHttpRefusal(answer, "unsupported_media_type");
   }
-  // None counts as the right one.
+  // No API key counts as the right one.
   const untyped = await connection.call(method, target, { headers: { "Content-Type": null }, body: "[]" });
   expectHttpRefusal(untyped, "invalid_request");
   const large = Buffer.from(JSON.stringify({ text: "x".repeat(TOO_MANY_BYTES) }));
@@ -68,7 +68,7 @@ const exchange: Table = {
       succeeded(await place.visit.at(place.elsewhere.endpoint, String(token)).call(getCluster, {}));
       answered(await place.httpElsewhere(String(token)).call("GET", "/keys"));
     },
-    "gives it the life that was asked for, at most a day, and tells the truth": async (place) => {
+    "gives it the requested life, at most a day, and returns the real one": async (place) => {
       const { key } = await newKey(place);
       for (const [asked, given] of [
         [null, 3_600],

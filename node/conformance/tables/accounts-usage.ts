@@ -1,4 +1,4 @@
-/** GET /billing/usage: what was used. */
+/** GET /billing/usage: the usage. */
 
 import { expect } from "chai";
 import { answered, expectHttpRefusal, type KeyBody, putKey, type Table } from "../harness/index.ts";

@@ -1,4 +1,4 @@
-/** Users: who may make, see, change and delete whom. */
+/** Users: which roles may create, see, change and delete which users. */
 
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
@@ -37,7 +37,7 @@ async function everybody(connection: HttpConnection, limit: number): Promise<Use
 const creation: Table = {
   name: "POST /users",
   entries: {
-    "makes a user, whom every member knows": async (place) => {
+    "creates a user that every member knows": async (place) => {
       const email = place.visit.accounts.newEmail();
       const fields = { email, password: null, role: "viewer", namespaces: ["a", "*"], unknown: 1 };
       const user = await place.visit.accounts.make(place.http(), fields);
@@ -86,7 +86,7 @@ const creation: Table = {
         expect(expectHttpRefusal(answer, "invalid_request"), `${field} ${value}`).to.include(field);
       }
     },
-    "gives nobody what the maker does not hold": async (place) => {
+    "gives no user rights that the creator does not hold": async (place) => {
       const { admin, adminNamespace } = place.users;
       const connection = place.http(admin.token);
       const email = place.visit.accounts.newEmail();
@@ -122,7 +122,7 @@ const others: Table = {
         }
       }
     },
-    "says of a path that is no id, and of an id that is nobody's, what it is": async (place) => {
+    "distinguishes a path that is no id from the id of no user": async (place) => {
       const connection = place.http();
       for (const [method, json] of [
         ["GET", undefined],
@@ -170,7 +170,7 @@ const others: Table = {
       }
       await refusesBadBodies(place.http(), "PATCH", target);
     },
-    "activates nobody who did not verify the address": async (place) => {
+    "activates no user who has not verified the address": async (place) => {
       const { user_id: id } = await place.visit.accounts.make(place.http(), { password: null });
       for (const status of ["active", "disabled"]) {
         const answer = await place.http().call("PATCH", `/users/${id}`, { json: { status } });

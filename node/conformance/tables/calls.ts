@@ -1,4 +1,4 @@
-/** What a call is, below the operations: metadata as bytes, deadlines, what needs no token, and the cluster itself. */
+/** Calls below the operations: metadata as bytes, deadlines, calls without a token, and the cluster itself. */
 
 import { randomUUID } from "node:crypto";
 import { type GetClusterResponse, qualifiedServiceName, serviceDefinitions } from "@quoin/proto";
@@ -20,7 +20,7 @@ import {
 
 const HEALTH_CHECK = "/grpc.health.v1.Health/Check";
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-/** What gRPC puts before a message. */
+/** The gRPC prefix of a message. */
 const PREFIX_BYTES = 5;
 /** A HealthCheckResponse that says SERVING. */
 const SERVING = Buffer.from([0x08, 0x01]);
@@ -73,7 +73,7 @@ const deadlines: Table = {
       await place.expectRefusal(answer, "DEADLINE");
       await place.refuses(getKey, key, "KEY_NOT_FOUND");
     },
-    "S12: after a deadline, the same request id tells the truth": async (place) => {
+    "S12: after a deadline, the same request id returns the outcome": async (place) => {
       const key = { namespace: place.namespace, key: place.name() };
       const options = { metadata: { "request-id": randomUUID() } };
       const first = await place.here.call(putKey, key, { ...options, timeoutMs: 1 });
@@ -133,7 +133,7 @@ const withoutToken: Table = {
       ).map(qualifiedServiceName);
       for (const service of ["", ...services]) {
         const body = framed(service === "" ? Buffer.alloc(0) : textField(1, service));
-        // A member that is short of time may be away for a moment.
+        // A member with too little processor time may be unavailable for a moment.
         await until(`${service} to be SERVING`, async () => {
           const answer = await rawCall(originOf(place), HEALTH_CHECK, {}, body);
           expect(answer.code, service).to.equal("OK");
@@ -143,7 +143,7 @@ const withoutToken: Table = {
       const unknown = await rawCall(originOf(place), HEALTH_CHECK, {}, framed(textField(1, "no.such.Service")));
       expect(unknown.code).to.equal("NOT_FOUND");
     },
-    "list the services to whoever asks": async (place) => {
+    "list the services to every client": async (place) => {
       const listServices = framed(textField(7, ""));
       const answer = await rawCall(originOf(place), REFLECTION, {}, listServices);
       expect(answer.code).to.equal("OK");

@@ -1,9 +1,9 @@
-/** Watches behind the history that is kept. To try it, everybody's history has to be given up. */
+/** Watches before the start of the history. To test it, the history of all clients has to be dropped. */
 
 import { expect } from "chai";
 import { compact, NotApplicable, type Place, putKey, type Table, watchKeys, watchLocks } from "../harness/index.ts";
 
-/** Gives up what was before now, and returns the first revision that is kept. */
+/** Drops the history before now, and returns the first revision that is kept. */
 async function compacted(place: Place): Promise<bigint> {
   if (!place.visit.target.mayCompact) {
     throw new NotApplicable("the history of the cluster is not to be given up (--compact)");
@@ -20,7 +20,7 @@ export const compaction: Table = {
   name: "Watches of a history that was given up",
   alone: true,
   entries: {
-    "are refused below it, and told from where on they can be": async (place) => {
+    "are refused below it, and get the first possible revision": async (place) => {
       const kept = await compacted(place);
       const { namespace, prefix } = place;
       for (const startRevision of [1n, kept - 1n]) {

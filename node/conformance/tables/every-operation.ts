@@ -1,6 +1,6 @@
 /**
- * What every operation has in common: which check comes before which, metadata, integers that are too large, access, and
- * bytes that are no message. Each operation brings a request that succeeds, and says how to break it.
+ * What all operations have in common: the order of checks, metadata, integers that are too large, access, and
+ * malformed messages. Each operation provides a request that succeeds, and ways to break it.
  */
 
 import { RWMode } from "@quoin/proto";
@@ -43,9 +43,9 @@ import {
 
 /** How to break a request of an operation. */
 interface Description<Request> {
-  /** A request that succeeds once, for whoever asks by this connection; for the place's own without one. */
+  /** A request that succeeds once, on this connection; by default on the place's own. */
   readonly valid: (place: Place, connection?: Connection) => Promise<Partial<Request>>;
-  /** Fields that break a rule, and the field that is to blame. */
+  /** Fields that break a rule, and the name of the wrong field. */
   readonly invalid?: { readonly fields: Partial<Request>; readonly field: string };
   /** Fields that name something which does not exist. */
   readonly absent?: { readonly fields: Partial<Request>; readonly reason: Reason };
@@ -57,15 +57,15 @@ interface Description<Request> {
 
 /** No int64 of a request may lie further from 0 than 2^53 - 1. */
 const TOO_LARGE = 2n ** 53n;
-/** Bytes that are no message: a field of a kind that does not exist. */
+/** A malformed message: a field with an invalid wire type. */
 const GARBAGE = Buffer.from([0xff, 0xff]);
-/** Field 1, which is the namespace wherever there is one, with two bytes that are no UTF-8. */
+/** Field 1, which is the namespace if there is one, with two bytes of invalid UTF-8. */
 const NOT_UTF8 = Buffer.from([0x0a, 0x02, 0xff, 0xfe]);
-/** Field 1,000 with the number 1: nobody knows it. */
+/** The unknown field 1,000 with the number 1. */
 const UNKNOWN_FIELD = Buffer.from([0xc0, 0x3e, 0x01]);
 const ABSENT_ID = "00000000-0000-4000-8000-000000000000";
 
-/** Calls the operation; it must succeed. A stream has begun when its first message is there. */
+/** Calls the operation, which must succeed. For a stream, waits for its first message. */
 async function succeeds<Request, Response>(
   place: Place,
   operation: Operation<Request, Response>,
@@ -167,7 +167,7 @@ function orderEntries<Request extends object, Response>(
   };
 }
 
-/** Operations that do not ask for an existing namespace. */
+/** Operations that do not need an existing namespace. */
 const NAMESPACE_FREE: ReadonlySet<string> = new Set([createNamespace.name, getCluster.name]);
 
 function decodingEntries<Request extends object, Response>(
@@ -283,12 +283,12 @@ function highest(access: readonly string[]): string | undefined {
   return LEVELS.findLast((level) => access.includes(level));
 }
 
-/** Whether the token allows what the level is needed for: admin includes write, and write read. */
+/** Whether the token has this access level: admin includes write, and write includes read. */
 function allows(access: readonly string[], level: string): boolean {
   return LEVELS.indexOf(highest(access) ?? "") >= LEVELS.indexOf(level);
 }
 
-/** What the namespace and the name of a new key are, which has the value v. */
+/** Creates a key with the value v. Returns its namespace and name. */
 async function newKey(place: Place): Promise<{ namespace: string; key: string }> {
   const named = { namespace: place.namespace, key: place.name() };
   await place.ask(putKey, { ...named, value: Buffer.from("v") });

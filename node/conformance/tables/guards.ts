@@ -27,7 +27,7 @@ import {
 const VALUE = Buffer.from("guarded");
 const NAME_BYTES_MAX = 256;
 
-/** Every operation that takes a guard. Each of the two makes what it writes to by itself. */
+/** Every operation that takes a guard. Each creates its own target. */
 async function writeAll(place: Place, guard: Guard): Promise<void> {
   const key = { namespace: place.namespace, key: place.name() };
   await place.ask(putKey, { ...key, value: VALUE, guard });
@@ -60,7 +60,7 @@ async function refuseAll(place: Place, guard: Guard): Promise<void> {
 export const guards: Table = {
   name: "Guards",
   entries: {
-    "let writes pass while the hold is live, whoever writes and wherever": async (place) => {
+    "let writes pass while the hold is live, by any client at any member": async (place) => {
       const lock = await place.lock();
       const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "o" });
       await writeAll(place, { lockName: lock.name, fencingToken, rw: false });

@@ -1,4 +1,4 @@
-/** HTTP: what all its answers have in common, whatever is asked for. */
+/** HTTP: what all answers have in common. */
 
 import { expect } from "chai";
 import { answered, expectHttpRefusal, type Table } from "../harness/index.ts";

@@ -1,4 +1,4 @@
-/** All that is expected of the service. */
+/** All tables of requirements for the service. */
 
 import type { Table } from "../harness/index.ts";
 import { accountsKeys } from "./accounts-keys.ts";

@@ -1,4 +1,4 @@
-/** KeyValueService: what each operation answers, what it refuses because of the state, and the limits of its fields. */
+/** KeyValueService: answers of each operation, refusals because of the state, and limits of fields. */
 
 import type { KeyValue } from "@quoin/proto";
 import { ReadConsistency } from "@quoin/proto";
@@ -35,7 +35,7 @@ function freeKey(place: Place): { readonly namespace: string; readonly key: stri
   return { namespace: place.namespace, key: place.name() };
 }
 
-/** A text of so many bytes that begins as the entry's names do. */
+/** A text of this many bytes, with the prefix of the entry's names. */
 function textOfBytes(place: Place, bytes: number): string {
   const name = `${place.name()}/`;
   return name + "k".repeat(bytes - name.length);
@@ -56,7 +56,7 @@ const creating: Table = {
       expectFields(listed, { items: [], nextPageToken: "", revision: isAtLeast(created.revision) });
       await place.refuses(getKey, { namespace, key: "k" }, "KEY_NOT_FOUND", { connection: place.elsewhere });
     },
-    "refuses a name that there is already, whoever made it": async (place) => {
+    "refuses an existing name, whichever client created it": async (place) => {
       const namespace = place.freeNamespaceName();
       await place.askElsewhere(createNamespace, { namespace });
       await place.refuses(createNamespace, { namespace }, "NAMESPACE_EXISTS");
@@ -87,7 +87,7 @@ const reading: Table = {
         revision: isAtLeast(modRevision),
       });
     },
-    "S14: tells an empty value from an absent key": async (place) => {
+    "S14: distinguishes an empty value from an absent key": async (place) => {
       const key = freeKey(place);
       await place.refuses(getKey, key, "KEY_NOT_FOUND");
       await place.ask(putKey, key);
@@ -154,7 +154,7 @@ const putting: Table = {
       await place.ask(putKey, { ...key, expectedModRevision: modRevision });
       expect((await place.askElsewhere(getKey, key)).version).to.equal(2n);
     },
-    "S21: a key with a life is there until it ends, then gone, and can be created anew": async (place) => {
+    "S21: a key with a life is there until it ends, then gone, and can be created again": async (place) => {
       const key = freeKey(place);
       const sentMs = performance.now();
       const { modRevision } = await place.ask(putKey, { ...key, value: VALUE, ttlSeconds: 1n });
@@ -295,7 +295,7 @@ const listing: Table = {
       const names = await place.ask(listKeys, { namespace, prefix, keysOnly: true });
       expect(names.items).to.deep.equal(expected.map((item) => ({ ...item, value: EMPTY })));
     },
-    "tells the remaining life of keys that have one": async (place) => {
+    "returns the remaining life of keys that have one": async (place) => {
       const key = freeKey(place);
       await place.ask(putKey, { ...key, ttlSeconds: 60n });
       const { items: found } = await place.ask(listKeys, { namespace: key.namespace, prefix: key.key });
@@ -436,7 +436,7 @@ const swapping: Table = {
       });
       expect((await place.ask(getKey, key)).version).to.equal(3n);
     },
-    "S15: an expected revision tells a value that came back from one that stayed": async (place) => {
+    "S15: an expected revision distinguishes a restored value from one that stayed": async (place) => {
       const key = freeKey(place);
       const { modRevision } = await place.ask(putKey, { ...key, value: VALUE });
       await place.ask(putKey, { ...key, value: OTHER });

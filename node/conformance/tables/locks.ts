@@ -25,7 +25,7 @@ const TTL_SECONDS_MAX = 86_400n;
 const DELAY_SECONDS_MAX = 60n;
 const TTL_SECONDS_DEFAULT = 30n;
 
-/** A text of so many bytes, some characters of which have more than one. */
+/** A text of this many bytes, with some characters of several bytes. */
 function textOfBytes(place: Place, bytes: number): string {
   const name = `${place.name()}/ä`;
   return name + "n".repeat(bytes - Buffer.byteLength(name));
@@ -286,7 +286,7 @@ const releasing: Table = {
 const forcing: Table = {
   name: "ForceReleaseLock",
   entries: {
-    "takes the lock away from its holder, and says from whom": async (place) => {
+    "takes the lock away from its holder, and returns the holder": async (place) => {
       const lock = await place.lock();
       const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "o" });
       const forced = await place.ask(forceReleaseLock, { ...lock, reason: "the holder is gone" });
@@ -322,7 +322,7 @@ const forcing: Table = {
       await place.refuses(forceReleaseLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit });
       await place.refuses(forceReleaseLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
     },
-    "lock-delay: after a forced hold nobody gets the lock until it has passed, then who waits": async (place) => {
+    "lock-delay: a forced release delays the next grant, which goes to a waiting request": async (place) => {
       const lock = await place.lock({ lockDelaySeconds: 1n });
       await place.ask(acquireLock, lock);
       const waiting = await place.queue(place.here, { ...lock, owner: "w" }, 0);

@@ -1,4 +1,4 @@
-/** Appending: single events and batches, keys and expected sequences, delimiters, limits, and what is no append. */
+/** Appending: single events and batches, keys and expected sequences, delimiters, limits, and malformed appends. */
 
 import { expect } from "chai";
 import {
@@ -171,7 +171,7 @@ const single: Table = {
       const all = Array.from({ length: 0x7e - 0x20 + 1 }, (_, at) => String.fromCharCode(0x20 + at)).join("");
       const names = [`x${all}`, "__proto__", "x".repeat(KEY_MAX), "a b", "a  b", "grüße 鍵", "é".repeat(KEY_MAX / 2)];
       for (const [at, name] of names.entries()) {
-        // Headers are bytes, which HTTP libraries write as one character each.
+        // Headers are bytes; HTTP libraries represent each byte as one character.
         const bytes = Buffer.from(name).toString("latin1");
         expect(sequenceOf(await append(place.http(), path, "a", key(bytes)))).to.equal(at + 1);
         expect(sequenceOf(await append(place.httpElsewhere(), path, "a", key(bytes)))).to.equal(at + 1);

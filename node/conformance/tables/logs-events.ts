@@ -22,14 +22,14 @@ import {
 const KIB = 1024;
 const PAGE_BYTES_MAX = 1024 * KIB;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** Longer than anything here takes. */
+/** A wait that is longer than any step here takes. */
 const WAIT = "wait_secs=60";
 
 const numbers = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 const sequencesIn = ({ events }: { readonly events: readonly EventBody[] }) => events.map(({ sequence }) => sequence);
 
-/** A log with so many events: "1", "2" and so on. */
+/** A log with this many events: "1", "2" and so on. */
 async function numbered(place: Place, count: number): Promise<string> {
   const path = await newLogPath(place);
   sequencesOf(await appendBatch(place.http(), path, numbers(1, count).join("\n"), { "Idempotency-Key": "k" }));
@@ -144,7 +144,7 @@ const reading: Table = {
 const following: Table = {
   name: "GET /logs/{log_id}/events as a stream",
   entries: {
-    "tells what is there and what comes, each event as a page has it": async (place) => {
+    "sends existing and new events, each as in a page": async (place) => {
       const path = await numbered(place, 3);
       const stream = await followEvents(place, path);
       const { headers, statusCode } = stream.response;
@@ -177,7 +177,7 @@ const following: Table = {
       sequenceOf(await append(place.http(), path, "3"));
       expect((await stream.first(1)).map(({ id }) => id)).to.deep.equal(["3"]);
     },
-    "tells many events, in their order and each once": async (place) => {
+    "sends many events, in order and each once": async (place) => {
       const path = await newLogPath(place);
       const stream = await followEvents(place, path);
       for (let batch = 0; batch < 5; batch++) {

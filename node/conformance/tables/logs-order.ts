@@ -1,4 +1,4 @@
-/** What all requests about event logs have in common: the order of checks, tokens, roles, and what one may not see. */
+/** What all requests about event logs have in common: the order of checks, tokens, roles, and hidden logs. */
 
 import { expect } from "chai";
 import {
@@ -24,7 +24,7 @@ const KEY = { "Idempotency-Key": "k" };
 /** A request about the log at a path. */
 type About = (path: string) => readonly [method: "GET" | "POST" | "PATCH" | "DELETE", target: string, HttpRequest?];
 
-/** Every request about one log that is there, with what it needs. */
+/** Every request about an existing log, with the access that it needs. */
 const READING: readonly About[] = [
   (path) => ["GET", path],
   (path) => ["GET", `${path}/events`],
@@ -39,7 +39,7 @@ const ALL = [...READING, ...WRITING, ...MANAGING];
 
 const TEXT: HttpRequest = { headers: { "Content-Type": "text/plain" }, body: "x" };
 
-/** What is refused although everything behind it would be refused as well: the earlier check answers. */
+/** Requests that fail several checks: the earliest check decides the answer. */
 const ORDER: readonly (readonly [string, HttpCode, method: "GET" | "POST" | "PATCH", target: string, HttpRequest])[] = [
   ["the id before the length", "invalid_request", "POST", `${NO_ID}/append`, { body: Buffer.alloc(MIB + 1) }],
   ["a header before the length", "invalid_header", "POST", `${NO_LOG}/append`, tooLong({ "Expected-Sequence": "x" })],
@@ -62,7 +62,7 @@ function tooLong(headers: HttpRequest["headers"]): HttpRequest {
   return { body: Buffer.alloc(10 * MIB + 1), headers: headers ?? {} };
 }
 
-/** Requires that every one of the requests about a log is refused with this code. */
+/** Requires that every request about a log is refused with this code. */
 async function refusesAll(
   place: Place,
   requests: readonly About[],

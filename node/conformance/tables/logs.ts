@@ -1,4 +1,4 @@
-/** Event logs: how they are made, listed, described, changed and deleted, and who may see them. */
+/** Event logs: creation, listing, description, change and deletion, and who may see them. */
 
 import { expect } from "chai";
 import {
@@ -28,7 +28,7 @@ const BOUNDS = [
   ["retention.max_bytes", 1, Number.MAX_SAFE_INTEGER],
 ] as const;
 
-/** The names of all logs in the listing that this entry has made, page by page. */
+/** The names of this entry's logs in the listing, page by page. */
 async function listed(place: Place, limit: number, token?: string): Promise<readonly string[]> {
   const names: string[] = [];
   let cursor: unknown = "";

@@ -29,7 +29,7 @@ const REGION_BYTES_MAX = 64 * MIB;
 const NAMESPACE_BYTES_MAX = 1024 * MIB;
 const LABEL_BYTES_MAX = 256;
 const SAFE_MAX = 2n ** 53n - 1n;
-/** Not at any border inside. */
+/** Not at any internal border. */
 const SIZE = 10_000n;
 
 interface Region {

@@ -114,7 +114,7 @@ const describing: Table = {
 const acquiring: Table = {
   name: "AcquireRWLock",
   entries: {
-    "lets many read, each with a token of its own, and nobody write meanwhile": async (place) => {
+    "lets many read, each with its own token, and no other client write meanwhile": async (place) => {
       const lock = await place.readWriteLock();
       const first = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r1" });
       expectFields(first, {
@@ -139,7 +139,7 @@ const acquiring: Table = {
         ...{ queueLength: 0, state: LockState.READ_HELD, waitedMs: 0n, revision: isAtLeast(second.revision) },
       });
     },
-    "lets one write, and nobody else do anything meanwhile": async (place) => {
+    "lets one write, and excludes all others meanwhile": async (place) => {
       const lock = await place.readWriteLock();
       const { fencingToken, state } = await place.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
       expect(state).to.equal(LockState.WRITE_HELD);
@@ -274,9 +274,7 @@ const acquiring: Table = {
       const negative = { ...lock, mode: READ, fencingToken: -1n };
       await place.refuses(acquireRWLock, negative, "BAD_FIELD", { field: "fencing_token" });
     },
-    "lock-delay: after a forced hold nobody writes until it has passed, and nobody reads beside nobody": async (
-      place,
-    ) => {
+    "lock-delay: a forced release delays writers, and readers unless others read": async (place) => {
       const lock = await place.readWriteLock({ lockDelaySeconds: 60n });
       await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r1" });
       const two = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r2" });
@@ -341,7 +339,7 @@ const releasing: Table = {
 const forcing: Table = {
   name: "ForceReleaseLock, of a read-write lock",
   entries: {
-    "takes all holds, or the one with the token, and says from whom first": async (place) => {
+    "takes all holds, or the one with the token, and returns the first holder": async (place) => {
       const lock = await place.readWriteLock();
       const one = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r1" });
       const two = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r2" });

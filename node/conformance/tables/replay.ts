@@ -1,4 +1,4 @@
-/** Replay: a request id executes once, whichever member is asked again. */
+/** Replay: a request id executes once, at whichever member it is retried. */
 
 import { randomUUID } from "node:crypto";
 import { RWMode } from "@quoin/proto";
@@ -29,19 +29,19 @@ import {
   writeMemory,
 } from "../harness/index.ts";
 
-/** Answers larger than this are stored without the values of keys, which are found again. */
+/** Answers larger than this are stored without the values of keys, which are read again. */
 const STORED_BYTES_MAX = 4 * 1024;
 
-/** What the header says, `undefined` without one; a refusal has it beside its trailers. */
+/** The value of the header, `undefined` if there is none; a refusal has it among its trailers. */
 function replayed({ headers, trailers }: Answer<unknown>): string | undefined {
   return [...headers.get("replayed"), ...trailers.get("replayed")].map(String).at(0);
 }
 
-/** What is told anew in every answer, a replayed one too: remaining lives, and for an acquisition the state of the lock. */
+/** Fields that are current in every answer, also in a replay: remaining lives, and an acquisition's lock state. */
 const TOLD_ANEW: ReadonlySet<string> = new Set(["expiresInMs"]);
 const TOLD_ANEW_OF_LOCKS: ReadonlySet<string> = new Set(["expiresInMs", "revision", "waitedMs", "queueLength"]);
 
-/** Executes the request, then requires of another member that it answers the same again, and says so. */
+/** Executes the request, then requires that another member replays the same answer and marks it as replayed. */
 async function expectReplay<Request, Response>(
   place: Place,
   operation: Operation<Request, Response>,
@@ -59,7 +59,7 @@ async function expectReplay<Request, Response>(
   }
 }
 
-/** The message as text that shows what differs, without fields of some names. */
+/** The message as text for comparison, without the fields of these names. */
 function textOf(message: unknown, without: ReadonlySet<string>): string {
   const write = (name: string, value: unknown): unknown => {
     if (without.has(name)) {

@@ -1,5 +1,5 @@
 /**
- * A client that was written from the public specification alone: three headers, the operations by their names, the
+ * A client that is written only from the public specification: three headers, the operations by their names, the
  * parameters that the specification mentions and no others, its status codes. Whatever the service has beyond that must
  * not be needed. It shares nothing with the other tables but names, addresses and the token.
  */
@@ -20,7 +20,7 @@ import { expect } from "chai";
 import type { Place, Table } from "../harness/index.ts";
 
 const RETRY_DELAY_MS = 50;
-/** Of which the last one takes half a minute, whatever the service needs. */
+/** The last one takes half a minute, independent of the service. */
 const ATTEMPTS_MAX = 16;
 
 /** A unary method of a generated client. */
@@ -81,7 +81,7 @@ class Client {
   }
 }
 
-/** Runs `use` with a client of the member that is tested and one of another member. */
+/** Runs `use` with a client of the member under test and one of another member. */
 async function withClients(place: Place, use: (here: Client, elsewhere: Client) => Promise<void>): Promise<void> {
   const { token, ca } = place.visit.target;
   const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
@@ -125,7 +125,7 @@ export const specification: Table = {
         const put = proto.PutKeyRequest.fromPartial({ ...key, value: Buffer.from("one") });
         await here.call(here.keys, here.keys.putKey, put);
         const { value } = await elsewhere.call(elsewhere.keys, elsewhere.keys.getKey, get);
-        expect(value, "one consistent order, whoever is asked").to.deep.equal(Buffer.from("one"));
+        expect(value, "one consistent order, at whichever member").to.deep.equal(Buffer.from("one"));
         const swap = proto.CompareAndSwapRequest.fromPartial({
           ...{ ...key, expectedValue: Buffer.from("one"), newValue: Buffer.from("two") },
         });
@@ -151,7 +151,7 @@ export const specification: Table = {
         const again = proto.CreateLockRequest.fromPartial(lock);
         expect(await failure(here.call(here.locks, here.locks.createLock, again))).to.equal("ALREADY_EXISTS");
         expect((await here.call(here.locks, here.locks.acquireLock, acquire)).acquired).to.equal(true);
-        // Nobody gives it back: its life ends.
+        // It is not released: its life ends.
         for (;;) {
           const { acquired } = await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireLock, acquire);
           if (acquired) {
@@ -214,7 +214,7 @@ export const specification: Table = {
         for (let attempt = 1; ; attempt++) {
           const client = attempt % 2 === 0 ? elsewhere : here;
           try {
-            // So short that the first attempts may not live to see the answer.
+            // So short that the first attempts may time out before the answer.
             const options = { requestId, timeoutMs: 2 ** (attempt - 1) };
             const { success } = await client.call(client.keys, client.keys.compareAndSwap, swap, options);
             expect(success, "whichever attempt did it").to.equal(true);
@@ -229,7 +229,7 @@ export const specification: Table = {
         }
       });
     },
-    "is told by the status what is wrong with its credential": async (place) => {
+    "learns from the status what is wrong with its credential": async (place) => {
       await withClients(place, async (here) => {
         const get = proto.GetKeyRequest.fromPartial({ namespace: place.namespace, key: "k" });
         const call = here.call(here.keys, here.keys.getKey, get, { token: "not.a.token" });

@@ -1,4 +1,4 @@
-/** Waiting for locks: held open, in order, given up in every way there is, and gone on with after a retry. */
+/** Waiting for locks: open calls, order, all ways of cancelling, and continuing after a retry. */
 
 import { randomUUID } from "node:crypto";
 import { LockState } from "@quoin/proto";
@@ -161,7 +161,7 @@ export const waiting: Table = {
       await place.ask(forceReleaseLock, lock);
       await place.refuses(acquireLock, fields, "LOCK_LOST", options);
     },
-    "S24: after it was cancelled, the same request queues anew at the tail": async (place) => {
+    "S24: after it was cancelled, the same request queues again at the tail": async (place) => {
       const lock = await place.lock();
       await place.ask(acquireLock, lock);
       const options = { metadata: { "request-id": randomUUID() } };

@@ -30,7 +30,7 @@ const INTERVAL_MS_MAX = 60_000n;
 
 type Watch = Stream<WatchKeysResponse>;
 
-/** A watch of everything that the entry writes, once it is in place; it is cancelled when `use` is done. */
+/** Opens a watch of everything that the entry writes, waits until it is in place, and cancels it after `use`. */
 async function watching(
   connection: Connection,
   fields: Partial<WatchKeysRequest>,
@@ -54,7 +54,7 @@ async function watching(
   }
 }
 
-/** The events so far, once they are so many. */
+/** Waits for `count` events, and returns all events so far. */
 function events(watch: Watch, count: number): Promise<readonly KeyEvent[]> {
   return watch.until(`${count} events`, (messages) => {
     const all = messages.flatMap((message) => message.events);
@@ -62,7 +62,7 @@ function events(watch: Watch, count: number): Promise<readonly KeyEvent[]> {
   });
 }
 
-/** A progress message, or any other, that tells that everything up to the revision was delivered. */
+/** Waits for a message that says that everything up to the revision was delivered. */
 function delivered(watch: Watch, revision: bigint): Promise<unknown> {
   return watch.until(`all up to revision ${revision}`, (messages) =>
     messages.some((message) => message.revision >= revision),
@@ -73,7 +73,7 @@ function revisionOf(event: KeyEvent | undefined): bigint {
   return event?.kv?.modRevision ?? 0n;
 }
 
-/** Puts so many keys below the prefix, one after the other, and returns their revisions. */
+/** Puts this many keys below the prefix, one after the other, and returns their revisions. */
 async function putSome(place: Place, prefix: string, count: number): Promise<bigint[]> {
   const revisions: bigint[] = [];
   for (let at = 0; at < count; at++) {
@@ -92,7 +92,7 @@ function prefixOf(place: Place): { readonly namespace: string; readonly prefix: 
 export const keyWatches: Table = {
   name: "WatchKeys",
   entries: {
-    "says first that it is in place, then tells each kind of change": async (place) => {
+    "says first that it is in place, then sends each kind of change": async (place) => {
       const watched = prefixOf(place);
       const key = { namespace: place.namespace, key: `${watched.prefix}k` };
       await watching(place.here, watched, async (watch, created) => {
@@ -116,7 +116,7 @@ export const keyWatches: Table = {
         expect([kv?.key, kv?.value, kv?.modRevision]).to.deep.equal([key.key, Buffer.from("2"), gone.revision]);
       });
     },
-    "tells that a key's life has ended, once, and with its last value": async (place) => {
+    "sends the end of a key's life, once, and with its last value": async (place) => {
       const watched = prefixOf(place);
       const key = { namespace: place.namespace, key: `${watched.prefix}k`, value: Buffer.from("v") };
       await watching(place.here, { ...watched, includePrevious: true }, async (watch) => {
@@ -166,7 +166,7 @@ export const keyWatches: Table = {
         expect(revisionOf(first)).to.equal(written.at(-1));
       });
     },
-    "tells what was before, if asked": async (place) => {
+    "sends the previous value, if requested": async (place) => {
       const watched = prefixOf(place);
       const key = { namespace: place.namespace, key: `${watched.prefix}k` };
       await watching(place.here, { ...watched, includePrevious: true }, async (watch) => {
@@ -190,7 +190,7 @@ export const keyWatches: Table = {
         expect(told.map(({ kv }) => kv?.key)).to.deep.equal([key.key, key.key]);
       });
     },
-    "tells of its prefix and namespace alone": async (place) => {
+    "sends only changes of its prefix and namespace": async (place) => {
       const watched = prefixOf(place);
       const { namespace, prefix } = watched;
       const other = await place.newNamespace();
@@ -209,7 +209,7 @@ export const keyWatches: Table = {
         expect((await events(watch, 1))[0]?.kv?.key, "an empty prefix is every key").to.equal("k");
       });
     },
-    "tells how far it is when nothing happens, and no less than what was told before": async (place) => {
+    "sends its progress when nothing happens, and never less than before": async (place) => {
       const watched = prefixOf(place);
       await watching(place.here, { ...watched, progressIntervalMs: INTERVAL_MS_MIN }, async (watch) => {
         const { modRevision } = await place.askElsewhere(putKey, { namespace: place.namespace, key: place.name() });

@@ -47,7 +47,7 @@ async function watching(
     for (const [at, message] of watch.messages.entries()) {
       expect(message.created, `created in message ${at}`).to.equal(at === 0);
       for (const { revision } of message.events) {
-        expect(revision <= message.revision, "everything up to the message's revision was told").to.equal(true);
+        expect(revision <= message.revision, "everything up to the message's revision was sent").to.equal(true);
       }
     }
     const revisions = watch.messages.flatMap(({ events }) => events.map(({ revision }) => revision));
@@ -60,7 +60,7 @@ async function watching(
   }
 }
 
-/** The events so far, once all up to the revision were told. */
+/** Waits for all events up to the revision, and returns the events so far. */
 async function toldUntil(watch: Watch, revision: bigint): Promise<LockEvent[]> {
   await watch.until(`all up to revision ${revision}`, (messages) =>
     messages.some((message) => message.revision >= revision),
@@ -75,12 +75,12 @@ function events(watch: Watch, count: number): Promise<LockEvent[]> {
   });
 }
 
-/** The revision of a change that is made now. */
+/** Makes a change now, and returns its revision. */
 async function nowRevision(place: Place): Promise<bigint> {
   return (await place.askElsewhere(putKey, { namespace: place.namespace, key: place.name() })).modRevision;
 }
 
-/** Everything of the entry. */
+/** Everything that belongs to the entry. */
 function ownLocks({ namespace, prefix }: Place): { readonly namespace: string; readonly namePrefix: string } {
   return { namespace, namePrefix: prefix };
 }
@@ -88,7 +88,7 @@ function ownLocks({ namespace, prefix }: Place): { readonly namespace: string; r
 export const lockWatches: Table = {
   name: "WatchLocks",
   entries: {
-    "says first that it is in place, then tells grants and releases, but no renewal": async (place) => {
+    "says first that it is in place, then sends grants and releases, but no renewal": async (place) => {
       const lock = await place.lock();
       await watching(place.here, ownLocks(place), async (watch, created) => {
         expectFields(created, { events: [], created: true, progress: false, revision: isAtLeast(1n) });
@@ -103,7 +103,7 @@ export const lockWatches: Table = {
         ]);
       });
     },
-    "tells a hand-over as a release and then a grant": async (place) => {
+    "sends a hand-over as a release and then a grant": async (place) => {
       const lock = await place.lock();
       const first = await place.ask(acquireLock, { ...lock, owner: "1" });
       await watching(place.here, ownLocks(place), async (watch) => {
@@ -118,7 +118,7 @@ export const lockWatches: Table = {
         expect(fencingToken > revision, "a grant has a revision of its own").to.equal(true);
       });
     },
-    "tells why a hold ended": async (place) => {
+    "sends the reason why a hold ended": async (place) => {
       const lock = await place.lock();
       await watching(place.here, ownLocks(place), async (watch) => {
         await place.ask(acquireLock, lock);
@@ -135,7 +135,7 @@ export const lockWatches: Table = {
         ]);
       });
     },
-    "tells a downgrade as one grant with the same token, and then the readers that it lets in": async (place) => {
+    "sends a downgrade as one grant with the same token, and then the readers that it lets in": async (place) => {
       const lock = await place.readWriteLock();
       const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
       const reader = await place.queueRW(place.elsewhere, { ...lock, mode: READ, owner: "r" }, 0);
@@ -149,7 +149,7 @@ export const lockWatches: Table = {
         ]);
       });
     },
-    "tells an upgrade as a release and a grant at one revision": async (place) => {
+    "sends an upgrade as a release and a grant at one revision": async (place) => {
       const lock = await place.readWriteLock();
       const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r" });
       await watching(place.here, ownLocks(place), async (watch) => {
@@ -163,7 +163,7 @@ export const lockWatches: Table = {
         expect(message?.events, "a revision is not split").to.have.lengthOf(2);
       });
     },
-    "tells the holds of every reader": async (place) => {
+    "sends the holds of every reader": async (place) => {
       const lock = await place.readWriteLock();
       await watching(place.here, ownLocks(place), async (watch) => {
         for (const owner of ["a", "b"]) {
@@ -193,7 +193,7 @@ export const lockWatches: Table = {
         });
       }
     },
-    "tells of its prefix and namespace alone, and how far it is when nothing happens": async (place) => {
+    "sends only changes of its prefix and namespace, and its progress when nothing happens": async (place) => {
       const lock = await place.lock();
       const watched = { ...ownLocks(place), namePrefix: lock.name, progressIntervalMs: INTERVAL_MS_MIN };
       await watching(place.here, watched, async (watch) => {

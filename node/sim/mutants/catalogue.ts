@@ -12,6 +12,7 @@ import { ELECTION_MUTANTS } from "./raft-elections.ts";
 import { LEADERSHIP_MUTANTS } from "./raft-leadership.ts";
 import { LOG_MUTANTS } from "./raft-log.ts";
 import { REPLICA_MUTANTS } from "./replica.ts";
+import { RESTORE_MUTANTS } from "./restore.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
 import { TELEMETRY_MUTANTS } from "./telemetry.ts";
@@ -33,6 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACCOUNT_MUTANTS,
   ...EDGE_MUTANTS,
   ...ARCHIVE_MUTANTS,
+  ...RESTORE_MUTANTS,
 ];
 
 /** Raises an error if there is none of the name. */

@@ -88,9 +88,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "abandoned-attempt-forgotten",
     pitfall: "S25",
     file: "replica/proposals.ts",
-    find: `      // Whatever it has come to, nobody knows of it.
+    find: `      // The caller does not know the outcome, so it must be undone.
       this.#cancel(waiter);`,
-    replace: `      // Whatever it has come to, nobody knows of it.
+    replace: `      // The caller does not know the outcome, so it must be undone.
       this.#waiters.take(waiter.seq);`,
   },
   {

@@ -31,7 +31,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "keys-of-events-forgotten-by-a-new-leader",
-    pitfall: "S3",
+    pitfall: "S03",
     file: "state/duplicates.ts",
     find: "  if (windowMs > 0) {",
     replace: `  const isNew = Reflect.get(context.transaction, "served") === undefined;

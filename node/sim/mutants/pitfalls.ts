@@ -1,6 +1,6 @@
-/** The pitfalls that the simulator must catch when they are put in. */
+/** The pitfalls of docs/design/pitfalls.md that must have a mutant: a run of the simulator can fall into each of them. */
 
-/** All that are marked so in the list of pitfalls. */
+/** Their numbers. */
 export const MARKED_PITFALLS: readonly string[] = [
   ...["P1", "P2", "P3", "P4", "P31", "P32", "P33", "P42", "P43"],
   ...["P5", "P6", "P19", "P35", "P36", "P38", "P51", "P52"],

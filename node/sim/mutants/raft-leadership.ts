@@ -96,7 +96,7 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     name: "reads-survive-the-leader",
     pitfall: "P10",
     file: "raft/election.ts",
-    find: `      // Whoever was asked, or was to ask, will not answer any more.
+    find: `      // The leader that was asked, or that was about to be asked, does not answer any more.
       this.#state.reads.loseAll();`,
     replace: "",
   },

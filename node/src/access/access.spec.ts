@@ -26,7 +26,7 @@ describe("Access", () => {
     access = new Access(cluster, cluster.clock);
   });
 
-  /** Signs a token as any member of the cluster would. */
+  /** Signs a token like a member of the cluster. */
   async function token(changes: Partial<Claims> = {}): Promise<string> {
     const [key] = readSigningKeys(cluster.state);
     const issuedAtSecs = Math.floor(cluster.clock.wall / 1000);
@@ -68,7 +68,7 @@ describe("Access", () => {
   }
 
   describe("authenticate", () => {
-    it("tells user, API key and claims, without a barrier; the second time at once", async () => {
+    it("returns user, API key and claims, without a barrier; the second time at once", async () => {
       const values = await header({ namespaces: ["a"] });
       const first = access.authenticate(values, DEADLINE_MS);
       expect(first).to.be.instanceOf(Promise);
@@ -79,7 +79,7 @@ describe("Access", () => {
       expect(cluster.barriers).to.deep.equal([]);
     });
 
-    it("tells of everybody who shows a good token or API key, and of nobody else", async () => {
+    it("reports every caller with a valid token or API key, and no other", async () => {
       const uses: string[] = [];
       access = new Access(cluster, cluster.clock, ({ apiKeyId }) => uses.push(apiKeyId));
       const values = await header();
@@ -93,7 +93,7 @@ describe("Access", () => {
       expect(uses).to.have.length(3);
     });
 
-    it("refuses what cannot be a token before anything else", async () => {
+    it("refuses text that cannot be a token before any other check", async () => {
       const good = await token();
       for (const values of [[], [`Bearer ${good}`, `Bearer ${good}`], [`Bearer ${good} `], [`Token ${good}`]]) {
         const error = await refused(() => access.authenticate(values, DEADLINE_MS));
@@ -101,7 +101,7 @@ describe("Access", () => {
       }
     });
 
-    it("accepts the scheme in lower case", async () => {
+    it("takes the scheme in lower case", async () => {
       const { principal } = await access.authenticate([`bearer ${await token()}`], DEADLINE_MS);
       expect(principal.subject).to.equal(cluster.ownerId);
     });
@@ -125,7 +125,7 @@ describe("Access", () => {
       expect(error.message).to.include('"aud"');
     });
 
-    it("refuses claims of the wrong type, although the signature is good (S40)", async () => {
+    it("refuses claims of the wrong type, although the signature is valid (S40)", async () => {
       const values = await header({ namespaces: "prod-eu" as unknown as string[] });
       const error = await refused(() => access.authenticate(values, DEADLINE_MS));
       expect([error.reason, error.message]).to.deep.equal([
@@ -142,7 +142,7 @@ describe("Access", () => {
       expect(cluster.barriers).to.deep.equal([DEADLINE_MS]);
     });
 
-    it("accepts a signing key that the barrier brings", async () => {
+    it("takes a signing key that arrives with the barrier", async () => {
       const values = await header();
       const [key] = readSigningKeys(cluster.state);
       const restore = cluster.removeRowOf(key?.kid ?? "");
@@ -172,7 +172,7 @@ describe("Access", () => {
         },
       ],
       [
-        "an API key of somebody else",
+        "an API key of another user",
         () => {
           cluster.changeApiKey({ userId: "somebody" });
           return () => cluster.changeApiKey({ userId: cluster.ownerId });
@@ -190,7 +190,7 @@ describe("Access", () => {
           expect(cluster.barriers).to.deep.equal([DEADLINE_MS]);
         });
 
-        it(`accepts ${which} of ${name} if the barrier shows otherwise`, async () => {
+        it(`takes ${which} of ${name} if the barrier brings a better record`, async () => {
           const values = seen ? await known() : await header();
           const restore = take();
           cluster.onBarrier = (done) => {
@@ -209,7 +209,7 @@ describe("Access", () => {
       expect((await refused(() => access.authenticate(values, DEADLINE_MS))).reason).to.equal("TOKEN_EXPIRED");
     });
 
-    it("says that there is no leader rather than refuse on a view that may be old", async () => {
+    it("answers NO_LEADER instead of a refusal from a state that may be old", async () => {
       const values = await known();
       cluster.changeApiKey({ revokedAtMs: 1 });
       cluster.onBarrier = (done) => done(NO_LEADER);
@@ -281,13 +281,13 @@ describe("Access", () => {
       });
     }
 
-    it("return at once where the applied state allows it", async () => {
+    it("return at once if the applied state allows it", async () => {
       const who = await caller();
       expect(access.authorize(who, write("a"), DEADLINE_MS)).to.equal(undefined);
       expect(cluster.barriers).to.deep.equal([]);
     });
 
-    it("need no barrier for what the token itself does not allow", async () => {
+    it("need no barrier if the token itself does not allow it", async () => {
       const who = await caller({ namespaces: ["b"] });
       cluster.onBarrier = (done) => done(NO_LEADER);
       const error = await refused(() => access.authorize(who, write("a"), DEADLINE_MS));
@@ -295,7 +295,7 @@ describe("Access", () => {
       expect(cluster.barriers).to.deep.equal([]);
     });
 
-    it("refuse by the records after a barrier, unless it brings the grant", async () => {
+    it("refuse by the records after a barrier, unless the barrier brings the grant", async () => {
       const who = await caller();
       cluster.changeOwner({ role: "member", namespaces: ["b"] });
       const error = await refused(() => access.authorize(who, write("a"), DEADLINE_MS));
@@ -309,14 +309,14 @@ describe("Access", () => {
       expect(cluster.barriers.length).to.equal(2);
     });
 
-    it("say that there is no leader rather than refuse on a view that may be old", async () => {
+    it("answer NO_LEADER instead of a refusal from a state that may be old", async () => {
       const who = await caller();
       cluster.changeOwner({ role: "viewer" });
       cluster.onBarrier = (done) => done(NO_LEADER);
       expect(await refused(() => access.authorize(who, write("a"), DEADLINE_MS))).to.equal(NO_LEADER);
     });
 
-    it("recheck decides on the applied state alone, and sees a demotion, a revocation and an expiry", async () => {
+    it("recheck decides from the applied state only, and sees a demotion, a revocation and an expiry", async () => {
       const who = await caller();
       cluster.onBarrier = () => expect.fail("recheck needs no barrier");
       access.recheck(who, write("a"));
@@ -328,7 +328,7 @@ describe("Access", () => {
       expect((await refused(() => access.recheck(who, null))).reason).to.equal("TOKEN_EXPIRED");
     });
 
-    it("do not repeat a namespace that nobody has validated", async () => {
+    it("do not repeat a namespace that is not validated yet", async () => {
       const who = await caller({ namespaces: ["b"] });
       const error = await refused(() => access.authorize(who, write("x".repeat(100_000)), DEADLINE_MS));
       expect(error.message.length).to.be.lessThan(200);
@@ -348,7 +348,7 @@ describe("Access", () => {
       return { claims, expiresInSecs: issued.expiresInSecs };
     }
 
-    it("issues a token for an hour with what the user has now", async () => {
+    it("issues a token for an hour with the present rights of the user", async () => {
       cluster.changeOwner({ role: "member", namespaces: ["a", "b"] });
       const { claims, expiresInSecs } = await claimsFor(null);
       const issuedAtSecs = Math.floor(cluster.clock.wall / 1000);
@@ -368,7 +368,7 @@ describe("Access", () => {
       expect(cluster.barriers).to.deep.equal([DEADLINE_MS]);
     });
 
-    it("issues tokens that authenticate, each with an id of its own", async () => {
+    it("issues tokens that authenticate, each with its own id", async () => {
       const first = await access.exchangeApiKey(secrets.apiKey, null, DEADLINE_MS);
       const second = await access.exchangeApiKey(secrets.apiKey, null, DEADLINE_MS);
       const { principal, claims } = await access.authenticate([`Bearer ${first?.accessToken}`], DEADLINE_MS);
@@ -392,14 +392,14 @@ describe("Access", () => {
       });
     }
 
-    it("gives what the setting says for no wish, and no more than can be asked for", async () => {
+    it("uses the setting without a requested lifetime, up to the maximum", async () => {
       const values = [{ name: "token.lifetime_secs", value: "120" }];
       new SingleReplica(cluster).lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
       expect((await claimsFor(null)).expiresInSecs).to.equal(120);
       expect((await claimsFor(3600)).expiresInSecs).to.equal(3600);
     });
 
-    it("never gives more than the key has left", async () => {
+    it("never exceeds the remaining lifetime of the key", async () => {
       cluster.changeApiKey({ expiresAtMs: cluster.clock.wall + 90_000 });
       const { claims, expiresInSecs } = await claimsFor(3600);
       expect(expiresInSecs).to.equal(90);
@@ -454,12 +454,12 @@ describe("Access", () => {
       ],
     ];
     for (const [name, arrange] of useless) {
-      it(`gives nothing for ${name}`, async () => {
+      it(`gives no token for ${name}`, async () => {
         expect(await access.exchangeApiKey(arrange(), null, DEADLINE_MS)).to.equal(null);
       });
     }
 
-    it("decides after the barrier: on what it brings, and not at all without it", async () => {
+    it("decides from the state after the barrier, and not at all if the barrier fails", async () => {
       cluster.onBarrier = (done) => {
         cluster.changeApiKey({ revokedAtMs: 1 });
         done(null);

@@ -1,13 +1,13 @@
 /**
- * Who may do what: from the authorization header to a decision.
+ * Authentication and authorisation: from the authorization header to a decision.
  *
- * A token's claims are an upper bound; the records of its user and API key, as they are now, are intersected with them
- * at every check. Only signatures are remembered, so a revocation counts from the moment its entry is applied here.
+ * A token's claims are an upper bound. Every check intersects them with the present records of the token's user and API
+ * key. Only verified signatures are cached, so a revocation takes effect as soon as this member applies its entry.
  *
- * Accepting rests on this member's applied state, which may lag, and is therefore not the last word: mutations are
- * checked again in apply, reads by `recheck` after their read barrier. Refusing is: a refusal that rests on replicated
- * records is given only if it still stands after a read barrier. The hot path, a known token and no refusal, is
- * synchronous and costs no promise.
+ * A grant uses this member's applied state, which may lag. So it is not final: apply checks mutations again, and
+ * `recheck` checks reads again after their read barrier. A refusal is final: if it depends on replicated records, it is
+ * given only if it is still true after a read barrier. The hot path, a known token and no refusal, is synchronous and
+ * needs no promise.
  */
 
 import type { CryptoKey } from "jose";
@@ -35,7 +35,7 @@ import { verifySignature } from "./token.ts";
 import { TokenCache } from "./token-cache.ts";
 import { type IssuedToken, issueToken } from "./token-issuer.ts";
 
-/** Compared with where there is no such key, so that an unknown one costs the time of a known one. */
+/** Compared with an unknown key, so that it takes the same time as a known one. */
 const NO_SHA256 = new Uint8Array(32);
 
 export class Access {
@@ -47,7 +47,7 @@ export class Access {
   /** "" until the cluster is founded. */
   #clusterId = "";
 
-  /** @param onUse is told, without delay, of everybody who shows a token or an API key that is good. */
+  /** @param onUse called at once for every caller with a valid token or API key. */
   constructor(replicated: ReplicatedState, clock: Clock, onUse: (principal: Principal) => void = () => undefined) {
     this.#replicated = replicated;
     this.#clock = clock;
@@ -55,10 +55,11 @@ export class Access {
   }
 
   /**
-   * Who is asking, given all values of the authorization header. Raises TOKEN_INVALID, TOKEN_EXPIRED or TOKEN_REVOKED,
-   * or what the read barrier raises if a refusal needs one; `deadlineMs` (monotonic clock) bounds the barrier.
+   * Returns the caller, from all values of the authorization header. Throws TOKEN_INVALID, TOKEN_EXPIRED or
+   * TOKEN_REVOKED, or the error of the read barrier if a refusal needs one. `deadlineMs` (monotonic clock) bounds the
+   * barrier.
    *
-   * Returns at once, or throws at once, for a token seen before whose user and API key stand; a promise otherwise.
+   * Returns or throws at once for a known token whose user and API key are valid; returns a promise otherwise.
    */
   authenticate(authorization: readonly string[], deadlineMs: number): Caller | Promise<Caller> {
     const token = bearerToken(authorization);
@@ -71,10 +72,10 @@ export class Access {
   }
 
   /**
-   * Nothing if the caller may do what is needed, else raises NAMESPACE_DENIED or ACCESS_DENIED (also what
-   * `authenticate` raises, should that have become true since). For use before a request is looked at any further.
+   * Returns if the caller has the access that is needed, else throws NAMESPACE_DENIED or ACCESS_DENIED, or an error of
+   * `authenticate` that applies by now. Call it before other checks of a request.
    *
-   * Throws at once for what the token itself does not allow; returns at once if user and API key allow it; returns a
+   * Throws at once if the token itself does not allow it. Returns at once if user and API key allow it. Returns a
    * promise otherwise, because a read barrier must come before that refusal.
    */
   authorize(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void> {
@@ -86,8 +87,8 @@ export class Access {
   }
 
   /**
-   * The same decision again, at once and on the applied state alone: for reads after their read barrier, just before
-   * the data is read. Raises the refusal.
+   * Makes the same decision again, at once and only from the applied state: for reads after their read barrier, just
+   * before they read the data. Throws the refusal.
    */
   recheck(caller: Caller, need: Need | null): void {
     const refusal = claimsRefusal(caller, need, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, need);
@@ -97,10 +98,11 @@ export class Access {
   }
 
   /**
-   * A token for the API key, or null if the key is unknown, revoked or expired or its user may not sign in: alike, and
-   * decided after a read barrier. The lifetime is what was asked for, by default what the setting token.lifetime_secs
-   * says, cut off at 86,400 s and at the key's own expiry. Raises BAD_FIELD unless `expiresInSecs` is null or a whole
-   * number from 1, and what the barrier raises; `deadlineMs` (monotonic clock) bounds it.
+   * Returns a token for the API key. Returns null, without a distinction, if the key is unknown, revoked or expired, or
+   * if its user may not sign in. Decides after a read barrier. The lifetime is `expiresInSecs` or, by default, the
+   * setting token.lifetime_secs; it is at most 86,400 s and never ends after the key. Throws BAD_FIELD unless
+   * `expiresInSecs` is null or a whole number from 1, and the errors of the barrier. `deadlineMs` (monotonic clock)
+   * bounds the barrier.
    */
   async exchangeApiKey(apiKey: string, expiresInSecs: number | null, deadlineMs: number): Promise<IssuedToken | null> {
     if (expiresInSecs !== null && (!Number.isInteger(expiresInSecs) || expiresInSecs < 1)) {
@@ -144,7 +146,7 @@ export class Access {
     return caller;
   }
 
-  /** The ring's key with this id; that there is none is believed only after a read barrier. */
+  /** Returns the ring's key with this id. Throws that there is none only after a read barrier. */
   async #publicKey(kid: string, deadlineMs: number): Promise<CryptoKey> {
     let key = readSigningKey(this.#replicated.state, kid);
     if (key === undefined) {
@@ -157,7 +159,7 @@ export class Access {
     return this.#ring.publicKey(key);
   }
 
-  /** Returns at once if the records allow it; otherwise raises what they still refuse after a read barrier. */
+  /** Returns at once if the records allow it; otherwise throws the refusal if it is still true after a read barrier. */
   #requireRecords(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void> {
     if (this.#recordsRefusal(caller, need) === null) {
       return undefined;
@@ -174,7 +176,7 @@ export class Access {
     return refusalOf(this.#replicated.state, caller.principal, need, this.#clock.wallMs());
   }
 
-  /** Only for where a signing key or an API key was found: the founding entry brings them and the id together. */
+  /** Call it only after a signing key or an API key was found: the founding entry creates them together with the id. */
   #requireClusterId(): string {
     if (this.#clusterId === "") {
       const cluster = readCluster(this.#replicated.state);
@@ -185,7 +187,7 @@ export class Access {
   }
 }
 
-/** What the token itself does not allow: rests on nothing replicated, so it can be said at once. */
+/** Returns the refusal by the token itself, which does not depend on replicated state and needs no barrier. */
 function claimsRefusal(caller: Caller, need: Need | null, wallMs: number): CoordinationError | null {
   const { claims } = caller;
   if (isExpired(claims, wallMs)) {
@@ -195,7 +197,7 @@ function claimsRefusal(caller: Caller, need: Need | null, wallMs: number): Coord
     return null;
   }
   if (need.namespace !== null && !includesNamespace(claims.namespaces, need.namespace)) {
-    // The name is not repeated: nobody has looked at its form or length yet.
+    // The message does not repeat the name: its form and length are not checked yet.
     return new CoordinationError("NAMESPACE_DENIED", "the token does not cover the namespace of the request");
   }
   if (!includesAccess(claims.access, need.access)) {

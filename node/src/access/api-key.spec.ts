@@ -5,7 +5,7 @@ import { apiKeyPrefix, apiKeySha256, createApiKeyMaterial, generateApiKey, match
 const KEY = `qk_0aZ9bY8c_${"x".repeat(43)}`;
 
 describe("API keys", () => {
-  it("are made in their form, with every character of base62, and never twice", () => {
+  it("are generated in their form, with every character of base62, and never twice", () => {
     const keys = new Set<string>();
     const characters = new Set<string>();
     for (let round = 0; round < 200; round++) {
@@ -53,7 +53,7 @@ describe("API keys", () => {
     expect(matchesApiKey("", sha256)).to.equal(false);
   });
 
-  it("come with what is stored of them, and with an id of their own", () => {
+  it("are created with their stored data and their own id", () => {
     const { apiKey, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
     expect(apiKeyPrefix(apiKey)).to.equal(prefix);
     expect(matchesApiKey(apiKey, sha256)).to.equal(true);

@@ -1,7 +1,7 @@
 /**
- * The authorization header: exactly one bearer token (RFC 6750 §2.1), from HTTP headers or gRPC metadata alike.
+ * The authorization header: exactly one bearer token (RFC 6750 §2.1), in HTTP headers and in gRPC metadata.
  *
- * It decides about form only. What the header holds is a secret: no message repeats any part of it.
+ * Only the form is checked here. The header is a secret: no message repeats any part of it.
  */
 
 import { CoordinationError } from "../state/index.ts";
@@ -11,8 +11,8 @@ const SCHEME = "bearer";
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /**
- * The token of the header, given all values that the request has for it. Raises TOKEN_INVALID unless there is exactly
- * one value, of the scheme Bearer (in any case), with exactly one token after one or more spaces.
+ * Returns the token, from all values of the header in the request. Throws TOKEN_INVALID unless there is exactly one
+ * value with the scheme Bearer (in any case) and exactly one token after one or more spaces.
  */
 export function bearerToken(values: readonly string[]): string {
   const [value] = values;
@@ -20,7 +20,7 @@ export function bearerToken(values: readonly string[]): string {
     throw invalid('the authorization header is missing: send "authorization: Bearer <token>"');
   }
   if (values.length > 1) {
-    throw invalid(`the authorization header is there ${values.length} times: send it once`);
+    throw invalid(`the authorization header is given ${values.length} times: send it once`);
   }
   const space = value.indexOf(" ");
   const scheme = space === -1 ? value : value.slice(0, space);
@@ -32,7 +32,7 @@ export function bearerToken(values: readonly string[]): string {
     throw invalid("the authorization header has no token after Bearer");
   }
   if (!TOKEN.test(token)) {
-    throw invalid("the authorization header must hold one token after Bearer, and nothing behind it");
+    throw invalid("the authorization header must contain one token after Bearer, and nothing after it");
   }
   return token;
 }

@@ -1,16 +1,16 @@
-/** Who is asking, as a verified token says. */
+/** The caller, from a verified token. */
 
 import type { Principal } from "../state/index.ts";
 import type { Claims } from "./claims.ts";
 
 export interface Caller {
-  /** What commands carry, and what is checked again in apply. */
+  /** The identity in commands; apply checks it again. */
   readonly principal: Principal;
-  /** The most that the token allows. */
+  /** The upper bound of what the caller may do. */
   readonly claims: Claims;
 }
 
-/** The caller that a token with these claims speaks for. */
+/** Returns the caller of a token with these claims. */
 export function callerOf(claims: Claims): Caller {
   const { subject, apiKeyId, passwordVersion } = claims;
   return { principal: { subject, apiKeyId, ...(passwordVersion === 0 ? {} : { passwordVersion }) }, claims };

@@ -6,7 +6,7 @@ import { type Claims, claimsOf, isExpired, payloadOf } from "./claims.ts";
 
 const CLUSTER_ID = "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11";
 const NOW_SECS = 1_750_000_000;
-/** Within the second: whole seconds are compared with it exactly. */
+/** Not a whole second: whole seconds are compared with it exactly. */
 const NOW_MS = NOW_SECS * 1000 + 250;
 
 const CLAIMS: Claims = {
@@ -26,7 +26,7 @@ function read(changes: JWTPayload): Claims {
 }
 
 describe("claims", () => {
-  it("come back from the payload they were written to", () => {
+  it("survive writing and reading", () => {
     expect(read({})).to.deep.equal(CLAIMS);
   });
 
@@ -45,7 +45,7 @@ describe("claims", () => {
     });
   });
 
-  it("carry no key_id for a login, but the version of the password", () => {
+  it("contain no key_id for a login, but the version of the password", () => {
     const login = { ...CLAIMS, apiKeyId: "", passwordVersion: 3 };
     const payload = payloadOf(login, CLUSTER_ID);
     expect(payload).to.include({ password_version: 3 }).and.not.to.have.property("key_id");
@@ -65,7 +65,7 @@ describe("claims", () => {
     expect(read({ iat: NOW_SECS + 30 }).issuedAtSecs).to.equal(NOW_SECS + 30);
   });
 
-  it("S41: expire at their second, without leeway", () => {
+  it("S41: expire at their second, without tolerance", () => {
     const claims = { ...CLAIMS, expiresAtSecs: NOW_SECS };
     expect(isExpired(claims, NOW_SECS * 1000 - 1)).to.equal(false);
     expect(isExpired(claims, NOW_SECS * 1000)).to.equal(true);

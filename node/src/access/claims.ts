@@ -1,9 +1,9 @@
 /**
- * The claims of a token: who it speaks for, until when, and the most that it may be used for.
+ * The claims of a token: its user, its expiry, and the upper bound of its rights.
  *
- * Reading them is strict (S40, S41): a claim of another type than the service writes makes the token invalid. A text
- * where a list belongs would otherwise let "prod" match inside "prod-eu". Claims are an upper bound and never grant
- * anything by themselves; see `Access`.
+ * Claims are read strictly (S40, S41): a claim of a different type than the service writes makes the token invalid.
+ * With a text instead of a list, "prod" would otherwise match inside "prod-eu". Claims are an upper bound and never
+ * grant anything by themselves; see `Access`.
  */
 
 import type { JWTPayload } from "jose";
@@ -14,7 +14,7 @@ export interface Claims {
   readonly subject: string;
   /** Unix time in seconds. */
   readonly issuedAtSecs: number;
-  /** Unix time in seconds, from which on the token is no longer good. */
+  /** Unix time in seconds, from which the token is no longer valid. */
   readonly expiresAtSecs: number;
   /** Namespaces, "*" = all. */
   readonly namespaces: readonly string[];
@@ -22,20 +22,20 @@ export interface Claims {
   readonly role: Role;
   /** UUID of this token. */
   readonly tokenId: string;
-  /** The API key that the token was issued for, "" for a login. */
+  /** The API key for which the token was issued; "" for a login. */
   readonly apiKeyId: string;
-  /** Of a login: how often the user's password had been changed before it; 0 for an API key. */
+  /** For a login: how often the user's password had been changed before it; 0 for an API key. */
   readonly passwordVersion: number;
 }
 
 const ISSUER = "quoin";
-/** How far the issuer's clock may run ahead of ours (S41). An expiry gets no such allowance. */
+/** How far the issuer's clock may run ahead of ours (S41). The expiry has no such tolerance. */
 const ISSUED_AHEAD_SECS_MAX = 30;
 const MS_PER_SECOND = 1000;
 const LEVELS: ReadonlySet<string> = new Set<Access>(["read", "write", "admin"]);
 const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
 
-/** The JWT payload that carries the claims, for members of the cluster with this id. */
+/** Returns the JWT payload with the claims, for members of the cluster with this id. */
 export function payloadOf(claims: Claims, clusterId: string): JWTPayload {
   return {
     iss: ISSUER,
@@ -52,8 +52,8 @@ export function payloadOf(claims: Claims, clusterId: string): JWTPayload {
 }
 
 /**
- * The claims in a payload whose signature is already verified. Raises TOKEN_INVALID, naming the claim, for a wrong
- * type, another issuer or cluster, and an issue time more than 30 s after `wallMs`. Does not compare the expiry.
+ * Returns the claims of a payload whose signature is already verified. Throws TOKEN_INVALID, naming the claim, for a
+ * wrong type, another issuer or cluster, and an issue time more than 30 s after `wallMs`. Does not check the expiry.
  */
 export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number): Claims {
   if (payload.iss !== ISSUER) {
@@ -64,7 +64,7 @@ export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number)
   }
   const issuedAtSecs = count(payload, "iat", "seconds");
   if (issuedAtSecs * MS_PER_SECOND > wallMs + ISSUED_AHEAD_SECS_MAX * MS_PER_SECOND) {
-    throw invalid("iat", `lies more than ${ISSUED_AHEAD_SECS_MAX} s in the future`);
+    throw invalid("iat", `is more than ${ISSUED_AHEAD_SECS_MAX} s in the future`);
   }
   return {
     subject: text(payload, "sub"),
@@ -79,7 +79,7 @@ export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number)
   };
 }
 
-/** Whether the token that carries the claims is no longer good at `wallMs`. */
+/** Whether a token with these claims has expired at `wallMs`. */
 export function isExpired(claims: Claims, wallMs: number): boolean {
   return claims.expiresAtSecs * MS_PER_SECOND <= wallMs;
 }
@@ -95,7 +95,7 @@ function count(payload: JWTPayload, name: string, of: string): number {
 function text(payload: JWTPayload, name: string): string {
   const value = payload[name];
   if (typeof value !== "string" || value === "") {
-    throw invalid(name, "must be a text that is not empty");
+    throw invalid(name, "must be a non-empty text");
   }
   return value;
 }
@@ -110,7 +110,7 @@ function texts(payload: JWTPayload, name: string): readonly string[] {
 
 function oneOf<Known extends string>(value: string, known: ReadonlySet<string>, name: string): Known {
   if (!known.has(value)) {
-    throw invalid(name, `must be of ${[...known].join(", ")}`);
+    throw invalid(name, `must be one of ${[...known].join(", ")}`);
   }
   return value as Known;
 }

@@ -12,7 +12,7 @@ describe("FamiliarLogins", () => {
     familiar = new FamiliarLogins(() => nowMs, 2);
   });
 
-  it("know an account at the address from which it has logged in, and nowhere else", () => {
+  it("know an account only at the address from which it has logged in", () => {
     familiar.add("a", "1");
     expect(familiar.has("a", "1")).equal(true);
     expect([familiar.has("b", "1"), familiar.has("a", "2")]).deep.equal([false, false]);

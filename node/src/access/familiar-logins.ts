@@ -1,25 +1,25 @@
 /**
- * Where accounts have logged in from lately, so that such a login need not wait behind those of strangers. It gives no
- * right: the password must be as right as anywhere else.
+ * The client addresses of recent logins by account. A login from such an address does not wait behind those of
+ * strangers. It gives no rights: the password is checked as for any other login.
  */
 
-/** Some 2 MB when full; the pair that was used least recently is forgotten for a new one. */
+/** About 2 MB when full; a new pair then replaces the least recently used one. */
 const PAIRS_MAX = 10_000;
 const LIFETIME_MS = 7 * 86_400_000;
 
 export class FamiliarLogins {
   readonly #nowMs: () => number;
   readonly #pairsMax: number;
-  /** Pairs to the times of their last login, on the monotonic clock; the least recent first. */
+  /** The time of the last login by pair, on the monotonic clock; the least recent first. */
   readonly #pairs = new Map<string, number>();
 
-  /** @param nowMs a clock that never goes back, in milliseconds */
+  /** @param nowMs monotonic clock in milliseconds */
   constructor(nowMs: () => number, pairsMax = PAIRS_MAX) {
     this.#nowMs = nowMs;
     this.#pairsMax = pairsMax;
   }
 
-  /** The account has logged in from this client address. */
+  /** Notes that the account has logged in from this client address. */
   add(client: string, account: string): void {
     const pair = pairOf(client, account);
     this.#pairs.delete(pair);

@@ -19,7 +19,7 @@ function request(changes: Partial<FoundingRequest["owner"]> = {}, clusterId?: st
 }
 
 describe("createFounding", () => {
-  it("makes an owner who can sign in, by the records that the founding entry writes", async () => {
+  it("makes an owner who can log in, from the records of the founding entry", async () => {
     const secrets = await foundingSecrets();
     const { state } = new FoundedCluster(secrets);
     const user = readUserByEmail(state, "owner@QUOIN.local");
@@ -47,7 +47,7 @@ describe("createFounding", () => {
     expect(key?.kid).to.equal(thumbprint);
   });
 
-  it("makes ids, keys and salts anew each time, and keeps no secret in plaintext", async () => {
+  it("generates new ids, keys and salts each time, and stores no secret in plaintext", async () => {
     const asked = request({ password: "Kein-Geheimnis-42" });
     const [first, second] = await Promise.all([createFounding(asked), createFounding(asked)]);
     expect(first.owner.userId).to.match(UUID);

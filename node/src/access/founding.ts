@@ -1,6 +1,6 @@
 /**
- * Everything random or secret that a new cluster starts with, made before its founding entry is written: apply must
- * not draw random numbers. Of the owner's password and API key only hashes go into the entry.
+ * Generates everything random or secret of a new cluster before its founding entry is written, because apply must not
+ * generate random numbers. The entry contains only hashes of the owner's password and API key.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ export interface FoundingRequest {
   readonly clusterId: string;
   readonly clusterName: string;
   readonly memberName: string;
-  /** 16 bytes, minted with the member's data directory. */
+  /** 16 bytes, generated with the member's data directory. */
   readonly incarnation: Uint8Array;
   readonly address: MemberAddress;
   readonly owner: {
@@ -34,7 +34,7 @@ export interface FoundingRequest {
   };
 }
 
-/** What is stored of an owner, but for the user's id. */
+/** What the cluster stores of an owner, except the user's id. */
 export interface OwnerCredentials {
   readonly email: string;
   readonly passwordHash: string;
@@ -46,9 +46,9 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PAGE_TOKEN_KEY_BYTES = 32;
 
 /**
- * The founding entry's content: with user id, API key id, signing key and page token key made anew at each call.
- * Raises BAD_FIELD that names `cluster_id`, `owner.email`, `owner.password` or `owner.api_key`; no message repeats a
- * secret.
+ * Resolves to the content of the founding entry. Each call generates a new user id, API key id, signing key and page
+ * token key. Rejects with BAD_FIELD that names `cluster_id`, `owner.email`, `owner.password` or `owner.api_key`; no
+ * message repeats a secret.
  */
 export async function createFounding(request: FoundingRequest): Promise<Founding> {
   const { owner } = request;
@@ -87,10 +87,11 @@ export async function createFounding(request: FoundingRequest): Promise<Founding
 }
 
 /**
- * @param owner in plaintext; an empty API key is none.
- * @param salt 16 bytes for the hash of the password; random ones by default.
+ * Resolves to what the cluster stores of the owner. Rejects with BAD_FIELD that names `owner.email`, `owner.password`
+ * or `owner.api_key`; no message repeats a secret.
  *
- * Raises BAD_FIELD that names `owner.email`, `owner.password` or `owner.api_key`; no message repeats a secret.
+ * @param owner in plaintext; an empty API key means none.
+ * @param salt 16 bytes for the hash of the password; random by default.
  */
 export async function ownerCredentials(owner: FoundingRequest["owner"], salt?: Uint8Array): Promise<OwnerCredentials> {
   requireEmail(owner.email, "owner.email");

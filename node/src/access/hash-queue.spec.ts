@@ -8,7 +8,7 @@ const UNLIMITED = { atATime: 1, waitersMax: 64, processorShare: 1, burstMs: 1_00
 describe("HashQueue", () => {
   let time: FakeTime;
   let queue: HashQueue;
-  /** What happened, in order: whose turn it was, and who was refused. */
+  /** The turns and the refusals, in order. */
   let events: string[];
   let end: EndTurn;
 
@@ -16,7 +16,7 @@ describe("HashQueue", () => {
     time = new FakeTime();
     queue = new HashQueue(UNLIMITED, time, time);
     events = [];
-    end = () => expect.fail("it is nobody's turn");
+    end = () => expect.fail("there is no turn to end");
   });
 
   async function enter(client: string, account: string, more: Partial<HashOrder> = {}): Promise<void> {
@@ -32,7 +32,7 @@ describe("HashQueue", () => {
     await settled();
   }
 
-  /** Ends the turn after so many milliseconds of processor time, which pass meanwhile. */
+  /** Ends the turn after so many milliseconds of processor time, and advances the clock by them. */
   async function endAfter(processorMs: number): Promise<void> {
     time.advance(processorMs);
     end(processorMs);
@@ -44,7 +44,7 @@ describe("HashQueue", () => {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  it("gives one turn at a time, and the next when it ends", async () => {
+  it("gives one turn at a time, and the next one after its end", async () => {
     await enter("a", "1");
     await enter("b", "2");
     expect(events).deep.equal(["a/1"]);
@@ -52,7 +52,7 @@ describe("HashQueue", () => {
     expect(events).deep.equal(["a/1", "b/2"]);
   });
 
-  it("gives as many turns at a time as it may", async () => {
+  it("gives as many turns at a time as allowed", async () => {
     queue = new HashQueue({ ...UNLIMITED, atATime: 2 }, time, time);
     await enter("a", "1");
     await enter("b", "2");
@@ -62,7 +62,7 @@ describe("HashQueue", () => {
     expect(events).deep.equal(["a/1", "b/2", "c/3"]);
   });
 
-  it("prefers addresses for which little was hashed lately, whatever accounts the others name", async () => {
+  it("prefers addresses with little recent hashing, whatever accounts the others name", async () => {
     await enter("a", "1");
     await enter("a", "2");
     await enter("a", "3");
@@ -74,7 +74,7 @@ describe("HashQueue", () => {
     expect(events).deep.equal(["a/1", "b/4", "a/2", "a/3", "a/5"]);
   });
 
-  it("prefers accounts for which little was hashed lately, from whatever addresses that was", async () => {
+  it("prefers accounts with little recent hashing, from any address", async () => {
     await enter("a", "1");
     await enter("b", "1");
     await enter("c", "1");
@@ -96,8 +96,8 @@ describe("HashQueue", () => {
     expect(events).deep.equal(["a/1", "z/9", "a/1"]);
   });
 
-  it("lets a waiter go at its deadline, and at once when its client leaves", async () => {
-    let leave = () => expect.fail("nobody listens");
+  it("refuses a waiter at its deadline, and at once when its client leaves", async () => {
+    let leave = () => expect.fail("there is no listener");
     const onGone = (listener: () => void) => {
       leave = listener as () => never;
     };
@@ -121,7 +121,7 @@ describe("HashQueue", () => {
     expect(time.timerCount, "timers that are left").equal(0);
   });
 
-  it("refuses the newest of those who ask for the most when too many wait", async () => {
+  it("refuses the newest of the most demanding waiters when too many wait", async () => {
     queue = new HashQueue({ ...UNLIMITED, waitersMax: 3 }, time, time);
     await enter("busy", "0");
     for (const account of ["1", "2", "3"]) {
@@ -136,7 +136,7 @@ describe("HashQueue", () => {
     expect(events.at(-1), "all ask for the same").equal("d/7 OVERLOADED");
   });
 
-  it("takes its share of a processor and no more, after a burst", async () => {
+  it("uses only its share of a processor, after a burst", async () => {
     queue = new HashQueue({ atATime: 1, waitersMax: 64, processorShare: 0.25, burstMs: 1_000 }, time, time);
     const beginMs = time.monotonicMs();
     const starts: number[] = [];
@@ -152,7 +152,7 @@ describe("HashQueue", () => {
         await settled();
       }
     }
-    // A quarter of a second each: the burst and what its own time allows at once, then one a second.
+    // A quarter of a second each: the burst and the share of its own time at once, then one per second.
     expect(starts).deep.equal([0, 250, 500, 750, 1_000, 1_250, 2_250, 3_250]);
   });
 });

@@ -1,38 +1,38 @@
 /**
- * Who hashes a password next: so many at a time, and for a bounded share of one processor.
+ * The queue for hashing passwords: a bounded number run at the same time, with a bounded share of one processor.
  *
- * The next one is the waiter whose client address and account have had the least hashing lately; of equals, the one that
- * came first. So a client with many requests waits behind all that have few. When too many wait, the newest
- * waiter of those who ask for the most is refused. A waiter whose deadline has passed, or whose client has gone, leaves
- * at once.
+ * The next turn goes to the waiter whose client address and account had the least hashing recently; among equals, to
+ * the first that came. So a client with many requests waits behind all clients with few. When too many wait, the most
+ * demanding waiter is refused; among equals, the newest. A waiter whose deadline has passed, or whose client has gone,
+ * leaves at once.
  */
 
 import type { Clock, Scheduler } from "../replica/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 
-/** For whom a password is to be hashed. */
+/** A request to hash a password. */
 export interface HashOrder {
-  /** Short names of the address that asks and of the account that it names. */
+  /** Short names of the client address and of the account. */
   readonly client: string;
   readonly account: string;
   /** On the monotonic clock. */
   readonly deadlineMs: number;
-  /** Takes a function, and calls it when the client has gone. */
+  /** Registers a function to call when the client has gone. */
   readonly onGone?: (listener: () => void) => void;
 }
 
 export interface HashQueueLimits {
-  /** Turns that run at a time. */
+  /** Maximum number of turns at the same time. */
   readonly atATime: number;
   readonly waitersMax: number;
-  /** Part of one processor that hashing may take in the long run; above 0, at most 1. */
+  /** Share of one processor that hashing may use in the long run; above 0, at most 1. */
   readonly processorShare: number;
-  /** Milliseconds of processor time that it may take at once after a rest. */
+  /** Milliseconds of processor time that hashing may use at once after a rest. */
   readonly burstMs: number;
 }
 
-/** Ends the turn. Takes the milliseconds of processor time that the hashing took. */
+/** Ends the turn; `processorMs` is the processor time that the hashing took, in milliseconds. */
 export type EndTurn = (processorMs: number) => void;
 
 interface Waiter {
@@ -42,7 +42,7 @@ interface Waiter {
   stopTimer: () => void;
 }
 
-/** Each hash counts for a minute against its address and its account: twenty on end, for twenty minutes. */
+/** Each hash counts for a minute against its address and its account; twenty in a row count for twenty minutes. */
 const MEMORY = { requests: 1, windowSecs: 60, burst: 1_000 };
 const HASH_COUNTS_MS = 60_000;
 
@@ -54,7 +54,7 @@ export class HashQueue {
   readonly #waiting: Waiter[] = [];
   #running = 0;
   #isResting = false;
-  /** When the share of the processor has made up for what hashing took. */
+  /** When the processor share covers the time that hashing has taken. */
   #paidAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(limits: HashQueueLimits, clock: Pick<Clock, "monotonicMs">, scheduler: Pick<Scheduler, "every">) {
@@ -67,14 +67,14 @@ export class HashQueue {
     );
   }
 
-  /** The number of those who wait for their turn. */
+  /** Number of waiters. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Resolves when it is this one's turn, with the function that ends it, which must be called. Rejects with OVERLOADED
-   * when the deadline passes, when the client has gone, and when too many others wait who ask for less.
+   * Resolves at the turn of this order, with the function that ends the turn; the caller must call it. Rejects with
+   * OVERLOADED when the deadline passes, when the client has gone, or when too many less demanding orders wait.
    */
   enter(order: HashOrder): Promise<EndTurn> {
     return new Promise((start, refuse) => {
@@ -128,7 +128,7 @@ export class HashQueue {
     });
   }
 
-  /** How much hashing its address and its account have had lately, in milliseconds for which that counts. */
+  /** How much hashing the address and the account had recently, as milliseconds until it no longer counts. */
   #hashedFor({ client, account }: HashOrder): number {
     return this.#countsMs(nameOfClient(client)) + this.#countsMs(nameOfAccount(account));
   }
@@ -142,7 +142,7 @@ export class HashQueue {
     return this.#waiting[demands.indexOf(Math.min(...demands))] as Waiter;
   }
 
-  /** By what was hashed for them and what they wait for already; of equals the newest. */
+  /** The waiter with the most past and waiting hashes; among equals, the newest. */
   #mostDemanding(): Waiter {
     const before = new Map<string, number>();
     const demands = this.#waiting.map(({ order }) => {
@@ -160,7 +160,7 @@ export class HashQueue {
 
   #refuse(waiter: Waiter): void {
     if (this.#remove(waiter)) {
-      waiter.refuse(new CoordinationError("OVERLOADED", "too many others log in at this moment; try again"));
+      waiter.refuse(new CoordinationError("OVERLOADED", "too many other logins at this moment; try again"));
     }
   }
 
@@ -174,7 +174,7 @@ export class HashQueue {
   }
 }
 
-/** No address is mistaken for an account. */
+/** The prefix keeps addresses and accounts apart. */
 function nameOfClient(client: string): string {
   return `client ${client}`;
 }

@@ -1,6 +1,4 @@
-/**
- * The entry of a worker thread that hashes passwords, one after the other, and answers in that order.
- */
+/** The entry point of a worker thread that hashes passwords one after the other, and answers in that order. */
 
 import { scryptSync } from "node:crypto";
 import { parentPort } from "node:worker_threads";
@@ -13,14 +11,14 @@ export interface HashingRequest {
 }
 
 export type HashingReply =
-  /** `processorMs` is what this thread took of a processor for it. */
+  /** `processorMs` is the processor time of this thread for the hash, in milliseconds. */
   { readonly hash: Uint8Array; readonly processorMs: number } | { readonly problem: string };
 
 const US_PER_MS = 1000;
 
 const port = parentPort;
 if (port === null) {
-  throw new Error("hashing-thread.ts is the entry of a worker thread");
+  throw new Error("hashing-thread.ts is the entry point of a worker thread");
 }
 port.on("message", ({ password, salt, bytes, options }: HashingRequest) => {
   const before = process.threadCpuUsage();

@@ -30,7 +30,7 @@ describe("Logins", () => {
     return (await logins.login(email, password, orderOf(email))).kind;
   }
 
-  it("give a token that is good, of the default lifetime and without an API key", async () => {
+  it("give a valid token, with the default lifetime and without an API key", async () => {
     const outcome = await logins.login(secrets.email, secrets.password, orderOf(secrets.email));
     if (outcome.kind !== "accepted") {
       return expect.fail(outcome.kind);
@@ -44,21 +44,21 @@ describe("Logins", () => {
     expect(cluster.barriers).deep.equal([DEADLINE_MS]);
   });
 
-  it("find the address in any case, and refuse every other password alike", async () => {
+  it("find the address in any case, and refuse every other password in the same way", async () => {
     expect(await kindOf(secrets.password, secrets.email.toUpperCase())).equal("accepted");
     for (const password of ["", secrets.password.toUpperCase(), `${secrets.password} `, "x".repeat(2_000)]) {
       expect(await kindOf(password), password.slice(0, 40)).equal("invalid-credentials");
     }
   });
 
-  it("refuse an unknown address, also as a name of every object", async () => {
+  it("refuse an unknown address, even one that is a property of every object", async () => {
     for (const email of ["nobody@quoin.local", "", "__proto__", "owner"]) {
       expect(await kindOf(secrets.password, email), email).equal("invalid-credentials");
     }
   });
 
   it("hash as long for an unknown address as for a known one", async () => {
-    // The processor time of this process tells how much was computed, wherever it ran.
+    // The processor time of this process shows how much was computed, in any thread.
     const cost = async (email: string): Promise<number> => {
       const before = process.cpuUsage();
       expect(await kindOf("a wrong password", email)).equal("invalid-credentials");
@@ -69,7 +69,7 @@ describe("Logins", () => {
     expect(await cost("nobody@quoin.local")).within(known / 10, known * 10);
   });
 
-  it("tell only who knows the password that the address is not verified", async () => {
+  it("report an unverified address only to callers with the right password", async () => {
     cluster.changeOwner({ status: "unverified" });
     expect(await kindOf(secrets.password)).equal("email-not-verified");
     expect(await kindOf("a wrong password")).equal("invalid-credentials");
@@ -83,7 +83,7 @@ describe("Logins", () => {
     expect(await kindOf("")).equal("invalid-credentials");
   });
 
-  it("refuse whoever was disabled, or given another password, while the password was hashed", async () => {
+  it("refuse a user who was disabled, or got another password, while the password was hashed", async () => {
     for (const changes of [{ status: "disabled" }, { passwordHash: "another" }] as const) {
       const again = new FoundedCluster(secrets);
       const pending = new Logins(again, again.clock, unqueuedHashing).login(
@@ -95,7 +95,7 @@ describe("Logins", () => {
     }
   });
 
-  it("go by what the barrier shows, and not without one", async () => {
+  it("decide from the state after the barrier, and not at all if the barrier fails", async () => {
     cluster.onBarrier = (done) => {
       cluster.changeOwner({ status: "disabled" });
       done(null);
@@ -107,7 +107,7 @@ describe("Logins", () => {
     );
   });
 
-  it("are hashed as strangers until they succeed, and then as familiar ones: that account, from that address", async () => {
+  it("are hashed as strangers until they succeed, then as familiar for that account and address", async () => {
     const lanes: HashLane[] = [];
     const hashing: typeof unqueuedHashing = {
       run: (lane, order, use) => {
@@ -129,7 +129,7 @@ describe("Logins", () => {
     expect(await laneOf("nobody@quoin.local", password)).equal("strangers");
   });
 
-  it("go by the record as it is when their turn comes", async () => {
+  it("use the record as it is at their turn", async () => {
     let onTurn: () => void = () => undefined;
     const hashing: typeof unqueuedHashing = {
       run: (lane, order, use) => {

@@ -1,8 +1,8 @@
 /**
- * Logging in with an e-mail address and a password.
+ * Logins with an e-mail address and a password.
  *
- * Nobody learns from the answer, or from the time that it takes, whether an address is known: without a user the
- * password is hashed all the same. That the address is not verified yet is only told to whoever knows the password.
+ * Neither the answer nor its duration reveals whether an address is known: without a user, the password is hashed as
+ * well. Only a caller with the right password learns that the address is not verified yet.
  */
 
 import { createHash } from "node:crypto";
@@ -16,7 +16,7 @@ import { type ReplicatedState, readBarrier } from "./replicated-state.ts";
 import { SigningRing } from "./signing-ring.ts";
 import { type IssuedToken, issueToken } from "./token-issuer.ts";
 
-/** What a login came to. */
+/** The outcome of a login. */
 export type LoginOutcome =
   | { readonly kind: "accepted"; readonly issued: IssuedToken; readonly user: User }
   | { readonly kind: "invalid-credentials" }
@@ -39,15 +39,15 @@ export class Logins {
   }
 
   /**
-   * A token of the default lifetime, without an API key, and whose it is. `order` names the client address and, as
-   * `accountName` does, the account. Raises OVERLOADED where the password cannot be hashed before the order's deadline
-   * because of others, and what the read barrier raises.
+   * Resolves to a token with the default lifetime and without an API key, and its user. `order` names the client
+   * address, and the account by `accountName`. Rejects with OVERLOADED if other orders delay the hashing past the
+   * deadline, and with the errors of the read barrier.
    */
   async login(email: string, password: string, order: HashOrder): Promise<LoginOutcome> {
     await readBarrier(this.#replicated, order.deadlineMs);
     const { client, account } = order;
     const lane = this.#familiar.has(client, account) ? "familiar" : "strangers";
-    // The record is read when it is this one's turn, for waiting may take seconds.
+    // The record is read at the turn of this order, because the wait may take seconds.
     const [found, isRight] = await this.#hashing.run(lane, order, async (derive) => {
       const record = readUserByEmail(this.#replicated.state, email);
       return [record, await verifyPassword(password, record?.passwordHash, derive)] as const;
@@ -55,7 +55,7 @@ export class Logins {
     if (found === undefined || !isRight) {
       return INVALID;
     }
-    // A second look, for hashing took its time: whoever was disabled or given another password meanwhile stays out.
+    // A second check, because hashing takes time: the user may have been disabled or got another password meanwhile.
     const { state } = this.#replicated;
     const user = readUser(state, found.userId);
     if (user === undefined || user.passwordHash !== found.passwordHash || user.status === "disabled") {
@@ -74,8 +74,9 @@ export class Logins {
   }
 
   /**
-   * The version of the user's password, if this is the one. Raises BAD_FIELD for `current_password` if it is not, OVERLOADED
-   * where it cannot be hashed before the deadline because of others, and what the read barrier raises.
+   * Resolves to the version of the user's password. Rejects with BAD_FIELD for `current_password` if the password is
+   * wrong, with OVERLOADED if other orders delay the hashing past the deadline, and with the errors of the read
+   * barrier.
    */
   async confirmPassword(userId: string, password: string, deadlineMs: number): Promise<number> {
     await readBarrier(this.#replicated, deadlineMs);
@@ -91,7 +92,7 @@ export class Logins {
   }
 }
 
-/** A name for the account with this address, in whatever case: 43 characters, however many were sent. */
+/** Returns a name for the account with this address, regardless of case: always 43 characters, of any input. */
 export function accountName(email: string): string {
   return createHash("sha256").update(addressInAnyCase(email)).digest("base64url");
 }

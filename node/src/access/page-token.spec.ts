@@ -15,7 +15,7 @@ describe("page tokens (S18)", () => {
   const listing = { of: "keys", namespace: "default", prefix: encodeText("jobs/") } as const;
   const lastKey = encodeText("jobs/17");
 
-  it("bring the last key back, on every member, whatever its bytes", () => {
+  it("return the last key, on every member, whatever its bytes", () => {
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 1024 });
     fc.assert(
       fc.property(fc.string(), bytes, bytes, (namespace, prefix, key) => {
@@ -61,7 +61,7 @@ describe("page tokens (S18)", () => {
     }
   });
 
-  it("are one text each: nothing that decodes to the same bytes is taken for them", async () => {
+  it("have one text each: another text that decodes to the same bytes is refused", async () => {
     const token = sealPageToken(cluster.state, listing, lastKey);
     for (const same of [
       `${token}=`,
@@ -84,11 +84,11 @@ describe("page tokens (S18)", () => {
     await refused(() => openPageToken(cluster.state, listing, token));
   });
 
-  it("that are absurdly long are refused before they are decoded", async () => {
+  it("that are much too long are refused before they are decoded", async () => {
     await refused(() => openPageToken(cluster.state, listing, "A".repeat(4_000_000)));
   });
 
-  it("fit their bound with the longest key", () => {
+  it("fit their limit with the longest key", () => {
     const longest = new Uint8Array(1024).fill(0x61);
     const token = sealPageToken(cluster.state, listing, longest);
     expect(openPageToken(cluster.state, listing, token).length).to.equal(1024);

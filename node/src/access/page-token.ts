@@ -1,9 +1,11 @@
 /**
- * Page tokens (S18): where the next page of a listing starts, handed to the client and believed when it comes back.
+ * Page tokens (S18): an authenticated cursor of a listing. The client gets it with a page and returns it for the next
+ * page.
  *
- * A token carries the last key that was given and an HMAC-SHA-256 over that key, what is listed, the namespace and the
- * prefix, under a key that all members share. So any member can continue a listing, and a token made up, changed or taken to another
- * listing is refused. It is no secret, and it grants nothing: the caller is authorised for each page anew.
+ * A token contains the last key of the page and an HMAC-SHA-256. The HMAC covers that key, the kind of listing, the
+ * namespace and the prefix, and its key is shared by all members. So any member can continue a listing, and refuses a
+ * token that was invented, changed or made for another listing. A token is not secret and grants nothing: each page is
+ * authorised again.
  *
  * Layout before base64url: format (1) · HMAC (32) · last key.
  */
@@ -15,7 +17,7 @@ import { CoordinationError, readPageTokenKey, type StateReader } from "../state/
 /** The listing that a page token belongs to. */
 export interface Listing {
   readonly of: "keys" | "regions" | "logs" | "api-keys" | "users";
-  /** Of accounts: whose they are, "" = everybody's. */
+  /** For API keys: the user whose keys are listed; "" = all users. */
   readonly namespace: string;
   /** UTF-8 bytes; regions and accounts have none. */
   readonly prefix: Uint8Array;
@@ -24,15 +26,20 @@ export interface Listing {
 const FORMAT = 1;
 const MAC_BYTES = 32;
 const KEY_OFFSET = 1 + MAC_BYTES;
-/** Keys have at most 1,024 bytes; whatever is longer is no token of ours and not worth decoding. */
+/** Keys have at most 1,024 bytes. A longer text is never one of our tokens, and is not decoded. */
 const TEXT_LENGTH_MAX = 2048;
 
-/** The token by which the listing goes on after `lastKey`: UTF-8 bytes, the id of a region, or a row. The cluster must be founded. */
+/**
+ * Returns the token with which the listing continues after `lastKey`: UTF-8 bytes, the id of a region, or a row. The
+ * cluster must be founded.
+ */
 export function sealPageToken(reader: StateReader, listing: Listing, lastKey: Uint8Array): string {
   return Buffer.concat([Uint8Array.of(FORMAT), macOf(reader, listing, lastKey), lastKey]).toString("base64url");
 }
 
-/** The last key of the page before. Raises BAD_FIELD, naming the field, unless the token was made for this listing. */
+/**
+ * Returns the last key of the previous page. Throws BAD_FIELD, naming the field, unless the token is for this listing.
+ */
 export function openPageToken(
   reader: StateReader,
   listing: Listing,
@@ -43,7 +50,7 @@ export function openPageToken(
     throw badToken(field);
   }
   const bytes = Buffer.from(token, "base64url");
-  // Decoding skips what is not base64url: only the one text that encodes these bytes is the token.
+  // Decoding skips characters outside base64url, so the canonical encoding is compared as well.
   if (bytes.length <= KEY_OFFSET || bytes[0] !== FORMAT || bytes.toString("base64url") !== token) {
     throw badToken(field);
   }
@@ -54,10 +61,10 @@ export function openPageToken(
   return lastKey;
 }
 
-/** Each part carries its length, so that no two listings and keys have the same bytes. */
+/** Each part is preceded by its length, so that no two listings and keys have the same bytes. */
 function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buffer {
   const key = readPageTokenKey(reader);
-  invariant(key !== undefined, "who lists something was authenticated, so the cluster is founded");
+  invariant(key !== undefined, "the caller of a listing was authenticated, so the cluster is founded");
   const mac = createHmac("sha256", key);
   for (const part of [Buffer.from(listing.of), Buffer.from(listing.namespace), listing.prefix, lastKey]) {
     const length = Buffer.alloc(4);

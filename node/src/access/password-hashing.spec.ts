@@ -4,7 +4,7 @@ import { CoordinationError } from "../state/index.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import { type HashLane, QueuedHashing } from "./password-hashing.ts";
 
-/** Hashing is what waits on a busy machine. */
+/** Hashing takes long on a busy machine. */
 const HASHING_MS_MAX = 60_000;
 const LANE = { waitersMax: 64, processorShare: 1, burstMs: 1_000_000 };
 const LIMITS = { familiar: LANE, strangers: LANE };
@@ -21,7 +21,7 @@ describe("QueuedHashing", function () {
     return { client, account: client, deadlineMs: systemClock.monotonicMs() + HASHING_MS_MAX };
   }
 
-  it("hashes as the thread pool does", async () => {
+  it("makes the same hashes as the thread pool", async () => {
     const stored = await hashing.run("strangers", orderOf("a"), (derive) => hashPassword("a password", derive));
     expect(await verifyPassword("a password", stored)).equal(true);
     const verify = (lane: HashLane, password: string) =>
@@ -30,7 +30,7 @@ describe("QueuedHashing", function () {
     expect(await verify("familiar", "a passwort")).equal(false);
   });
 
-  it("never lets the familiar wait for strangers", async () => {
+  it("never lets familiar logins wait for strangers", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const stuck = hashing.run("strangers", orderOf("a"), () => released);
     const order: string[] = [];
@@ -42,7 +42,7 @@ describe("QueuedHashing", function () {
     expect(order).deep.equal(["familiar", "stranger"]);
   });
 
-  it("goes on behind what has failed", async () => {
+  it("continues after a failure", async () => {
     const failing = hashing.run("strangers", orderOf("a"), (derive) => {
       return derive("a password", new Uint8Array(16), 32, { ln: 0, r: 8, p: 1 });
     });

@@ -1,7 +1,7 @@
 /**
- * Hashes passwords for those who are served, without being in their way: each of two lanes has a queue and threads of its
- * own. One is for logins of a person from where that person has logged in lately, and for what needs a token; the
- * other one is for strangers. So a storm of made-up logins never delays the first lane.
+ * Hashes passwords outside the threads that serve clients. Two lanes have their own queue and threads. One is for
+ * logins from an address where the account has logged in recently, and for requests with a token. The other one is for
+ * strangers. So a flood of invented logins never delays the first lane.
  */
 
 import { Worker } from "node:worker_threads";
@@ -12,8 +12,8 @@ import { type Derive, type DerivedKey, scryptOptions } from "./password.ts";
 
 export interface PasswordHashing {
   /**
-   * What `use` returns, which is called when it is this one's turn and hashes with what it is given. Rejects with
-   * OVERLOADED, without calling it, when too many others are before this one until the deadline.
+   * Calls `use` at the turn of this order, with the function that hashes, and resolves to its result. Rejects with
+   * OVERLOADED, without calling `use`, when too many other orders come first until the deadline.
    */
   run<Value>(lane: HashLane, order: HashOrder, use: (derive: Derive) => Promise<Value>): Promise<Value>;
 }
@@ -22,13 +22,14 @@ export type HashLane = "familiar" | "strangers";
 
 type LaneLimits = Omit<HashQueueLimits, "atATime">;
 
-/** Threads of each lane. Where processors are short, several end in time what one would not. */
+/** Threads of each lane. On a busy machine, several threads finish in time when one would not. */
 const THREADS: Readonly<Record<HashLane, number>> = { familiar: 2, strangers: 1 };
-/** A thread has little of its own beside the memory of scrypt, which is outside of the heap. */
+/** A thread needs little heap; the memory of scrypt is outside the heap. */
 const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 /**
- * A hash takes a third of a second. Strangers get two dozen hashes after a rest, then three in two seconds. The familiar lane
- * is for callers who have shown a token or a password before: it gets a whole processor, and more at once.
+ * A hash takes a third of a second. Strangers get two dozen hashes after a rest, then three in two seconds. The
+ * familiar lane is for callers who have presented a token or a password before: it gets a whole processor and a larger
+ * burst.
  */
 const LIMITS: Readonly<Record<HashLane, LaneLimits>> = {
   familiar: { waitersMax: 64, processorShare: 1, burstMs: 20_000 },
@@ -64,10 +65,10 @@ export class QueuedHashing implements PasswordHashing {
   }
 }
 
-/** Started when it is first needed. It does not keep the process from ending unless it has something to do. */
+/** Starts when it is first needed. It keeps the process from ending only while it has work. */
 class HashingThread {
   #worker: Worker | null = null;
-  /** In the order in which the thread answers. */
+  /** Pending requests, in the order in which the thread answers. */
   readonly #pending: { resolve: (derived: Derived) => void; reject: (error: Error) => void }[] = [];
 
   derive(...[password, salt, bytes, parameters]: DerivedKey): Promise<Derived> {
@@ -97,7 +98,7 @@ class HashingThread {
       }
     });
     const onEnd = (why: string) => {
-      // The next one starts another thread.
+      // The next request starts another thread.
       this.#worker = null;
       for (const { reject } of this.#pending.splice(0)) {
         reject(new Error(`the thread that hashes passwords ended: ${why}`));

@@ -4,7 +4,7 @@ import { refused } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import { hashPassword, requirePassword, verifyPassword } from "./password.ts";
 
-/** RFC 7914 §12, third vector: N = 16384, r = 8, p = 1, of which the first 32 bytes are used. */
+/** RFC 7914 §12, third vector: N = 16384, r = 8, p = 1; only the first 32 bytes. */
 const RFC_7914 = `$scrypt$ln=14,r=8,p=1$${Buffer.from("SodiumChloride").toString("base64").replace(/=+$/, "")}$${Buffer.from(
   "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2",
   "hex",
@@ -20,23 +20,23 @@ describe("passwords", () => {
     expect(await verifyPassword("pässwörd 2", stored)).to.equal(false);
   });
 
-  it("are hashed with a salt of their own", async () => {
+  it("are hashed with their own salt", async () => {
     const [first, second] = await Promise.all([hashPassword("the same one"), hashPassword("the same one")]);
     expect(first).not.to.equal(second);
   });
 
-  it("verify with the parameters that are stored beside them (RFC 7914)", async () => {
+  it("verify with the parameters that are stored with them (RFC 7914)", async () => {
     expect(await verifyPassword("pleaseletmein", RFC_7914)).to.equal(true);
     expect(await verifyPassword("pleaseletmeout", RFC_7914)).to.equal(false);
   });
 
-  it("of nobody are wrong", async () => {
+  it("of unknown users are wrong", async () => {
     expect(await verifyPassword("whatever it is", undefined)).to.equal(false);
     expect(await verifyPassword("whatever it is", "")).to.equal(false);
   });
 
-  it("of nobody cost what a stored one costs", async () => {
-    // The processor time of this process tells how much was computed, wherever it ran.
+  it("of unknown users take as much time as stored ones", async () => {
+    // The processor time of this process shows how much was computed, in any thread.
     const cost = async (stored: string | undefined) => {
       const before = process.cpuUsage();
       await verifyPassword("whatever it is", stored);
@@ -59,7 +59,7 @@ describe("passwords", () => {
     expect(await verifyPassword(long, stored)).to.equal(false);
   });
 
-  it("with a stored text of no known format are a broken invariant", async () => {
+  it("with a stored text in an unknown format are a broken invariant", async () => {
     for (const stored of ["plain", "$scrypt$ln=15,r=8,p=3$c2FsdA$c2hvcnQ", "$argon2id$v=19$m=1,t=1,p=1$YQ$YQ"]) {
       let thrown: unknown;
       try {

@@ -1,6 +1,6 @@
 /**
- * Passwords: scrypt (RFC 7914), with its parameters stored beside the salt and the hash in one text of the PHC form
- * `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, so that later hashes can be made costlier and the earlier ones still verify.
+ * Passwords are hashed with scrypt (RFC 7914). Parameters, salt and hash are stored in one text of the PHC form
+ * `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. So later hashes can be more expensive, and earlier ones still verify.
  */
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
@@ -21,19 +21,19 @@ export interface ScryptParameters {
 /** A key to derive: password, salt, length of the key in bytes, parameters. */
 export type DerivedKey = readonly [password: string, salt: Uint8Array, bytes: number, parameters: ScryptParameters];
 
-/** Computes scrypt, which takes about a quarter of a second of a processor. */
+/** Computes scrypt, which takes about a quarter of a second of processor time. */
 export type Derive = (...key: DerivedKey) => Promise<Uint8Array>;
 
-/** As hard to attack as N = 2^17, p = 1, but 32 MiB each. */
+/** As hard to attack as N = 2^17, p = 1, but with 32 MiB of memory for each. */
 const PARAMETERS: ScryptParameters = { ln: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const ENCODED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Verified against where there is no hash, so that an unknown user costs the time of a known one. */
+/** Verified against if there is no hash, so that an unknown user takes the same time as a known one. */
 const NOBODY = { parameters: PARAMETERS, salt: new Uint8Array(SALT_BYTES), hash: new Uint8Array(HASH_BYTES) };
 
-/** Raises BAD_FIELD, naming the field, unless the password has 8 to 1,024 bytes of UTF-8. */
+/** Throws BAD_FIELD, naming the field, unless the password has 8 to 1,024 bytes of UTF-8. */
 export function requirePassword(password: string, field: string): void {
   const bytes = Buffer.byteLength(password);
   if (!password.isWellFormed() || bytes < PASSWORD_BYTES_MIN || bytes > PASSWORD_BYTES_MAX) {
@@ -43,8 +43,8 @@ export function requirePassword(password: string, field: string): void {
 }
 
 /**
- * The text to store for a password, with this salt of 16 bytes, which no other password may have. Takes about a quarter of a
- * second of a processor.
+ * Resolves to the text to store for a password. The salt has 16 bytes and must not be used for another password. Takes
+ * about a quarter of a second of processor time.
  */
 export async function hashPassword(
   password: string,
@@ -58,8 +58,8 @@ export async function hashPassword(
 }
 
 /**
- * Whether the password is the one that was stored. Without anything stored (an unknown user: undefined; a user without
- * a password: "") it is not, after the same time.
+ * Resolves to whether the password matches the stored hash. If there is no hash (an unknown user: undefined; a user
+ * without a password: ""), it resolves to false after the same time.
  */
 export async function verifyPassword(
   password: string,
@@ -75,14 +75,14 @@ export async function verifyPassword(
   return known && same;
 }
 
-/** The parameters as Node's `scrypt` takes them. */
+/** The parameters in the form of Node's `scrypt`. */
 export function scryptOptions({ ln, r, p }: ScryptParameters) {
   const N = 2 ** ln;
-  // The working memory of RFC 7914 §6 and two blocks more; the library's default bound is too low for it.
+  // The working memory of RFC 7914 §6 and two more blocks; the library's default limit is too low.
   return { N, r, p, maxmem: 128 * r * (N + p + 2) };
 }
 
-/** In the thread pool, which the stores use as well: for the few hashes that belong to no request of a client. */
+/** Hashes in the thread pool, which the stores use too: only for the few hashes outside client requests. */
 export function deriveInPool(...[password, salt, bytes, parameters]: DerivedKey): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     scrypt(password, salt, bytes, scryptOptions(parameters), (error, key) => {
@@ -104,7 +104,7 @@ function decode(stored: string): { parameters: ScryptParameters; salt: Uint8Arra
   return { parameters, salt: Buffer.from(salt, "base64"), hash: bytes };
 }
 
-/** The PHC form leaves the padding out. */
+/** The PHC form has no padding. */
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64").replace(/=+$/, "");
 }

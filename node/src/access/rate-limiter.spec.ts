@@ -21,7 +21,7 @@ describe("rate limiter", () => {
     );
   });
 
-  /** Takes as many as there are, at most so many. */
+  /** Takes as many as are left, at most so many. */
   function takeAll(name: string, most = 100): number {
     for (let taken = 0; taken < most; taken++) {
       try {
@@ -38,7 +38,7 @@ describe("rate limiter", () => {
     return retryAfterMs(await refused(take));
   }
 
-  it("gives the burst at once, and then one by one", () => {
+  it("allows the burst at once, and then one by one", () => {
     expect(takeAll("anna")).equal(5);
     nowMs += 99;
     expect(takeAll("anna")).equal(0);
@@ -50,7 +50,7 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(5);
   });
 
-  it("tells exactly when to come back, never at once (S46)", async () => {
+  it("says exactly when to retry, never at once (S46)", async () => {
     takeAll("anna");
     expect(await waitOf(() => limiter.take("anna"))).equal(100);
     nowMs += 99.5;
@@ -59,7 +59,7 @@ describe("rate limiter", () => {
     limiter.take("anna");
   });
 
-  it("takes nothing from whoever is refused", () => {
+  it("takes nothing for a refused request", () => {
     takeAll("anna");
     for (let refusals = 0; refusals < 50; refusals++) {
       expect(takeAll("anna")).equal(0);
@@ -68,13 +68,13 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(1);
   });
 
-  it("takes from nobody else", () => {
+  it("takes nothing from other buckets", () => {
     takeAll("anna");
     expect(takeAll("ben")).equal(5);
     expect(takeAll("__proto__")).equal(5);
   });
 
-  it("tells what is left", () => {
+  it("returns what is left", () => {
     expect(limiter.allowance("anna")).deep.equal({ limit, remaining: 5, fullInMs: 0 });
     limiter.take("anna");
     limiter.take("anna");
@@ -85,7 +85,7 @@ describe("rate limiter", () => {
     expect(limiter.allowance("anna")).to.include({ remaining: 0 });
   });
 
-  it("counts what has happened already, and no debt beyond the burst", async () => {
+  it("charges for past events, with no debt above the burst", async () => {
     for (let charged = 0; charged < 50; charged++) {
       limiter.charge("anna");
     }
@@ -104,7 +104,7 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(5);
   });
 
-  it("limits nothing where the limit is 0", () => {
+  it("limits nothing if the limit is 0", () => {
     limit = { requests: 0, windowSecs: 60, burst: 1 };
     expect(takeAll("anna", 10_000)).equal(10_000);
     limiter.charge("anna");
@@ -112,7 +112,7 @@ describe("rate limiter", () => {
     expect(limiter.size).equal(0);
   });
 
-  it("goes by the limit that is in force", () => {
+  it("uses the limit that is in force", () => {
     expect(takeAll("anna")).equal(5);
     limit = { ...TEN_A_SECOND, burst: 8 };
     expect(takeAll("anna")).equal(3);
@@ -120,7 +120,7 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(0);
   });
 
-  it("keeps nobody out for longer than the limit in force does, whatever was in force before", async () => {
+  it("refuses no longer than the limit in force requires, whatever limit was in force before", async () => {
     limit = { requests: 1, windowSecs: 86_400, burst: 1 };
     limiter.take("anna");
     limit = TEN_A_SECOND;
@@ -132,7 +132,7 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(5);
   });
 
-  it("keeps the rate, whatever comes when", () => {
+  it("keeps the rate for any sequence of requests", () => {
     const waits = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { maxLength: 300 });
     fc.assert(
       fc.property(waits, (gaps) => {
@@ -163,7 +163,7 @@ describe("rate limiter", () => {
       );
     });
 
-    it("and never gives a new one for one that is not full", () => {
+    it("and never replaces one that is not full", () => {
       takeAll("anna");
       for (let other = 0; other < 10 * MANY; other++) {
         takeAll(`other-${other}`, 1);
@@ -172,7 +172,7 @@ describe("rate limiter", () => {
       expect(takeAll("anna")).equal(0);
     });
 
-    it("one of which is shared by whoever comes when there is no room", () => {
+    it("and lets new names share one when the limit is reached", () => {
       for (let other = 0; other < MANY; other++) {
         takeAll(`other-${other}`, 1);
       }
@@ -181,7 +181,7 @@ describe("rate limiter", () => {
       expect(takeAll("other-7")).equal(4);
     });
 
-    it("and drops those that are full", () => {
+    it("and drops full ones", () => {
       for (let other = 0; other < 20 * MANY; other++) {
         nowMs += 1;
         limiter.take(`other-${other}`);

@@ -1,49 +1,49 @@
 /**
- * Token buckets by name: who asks too fast is told when to come back.
+ * Token buckets by name. A refusal says when to retry.
  *
- * A bucket is one number, the time at which it is full again; to take from it moves that time. So a bucket that is full
- * is the same as none, and only such ones are ever thrown away: nobody gets a new bucket by filling the memory with those
- * of others. When there is room for no more, those who have none share one.
+ * A bucket is one number, the time at which it is full again; taking a token moves that time. A full bucket is the same
+ * as no bucket, and only full buckets are dropped. So no client can get a new bucket by filling the memory with others.
+ * When the number of buckets is at its limit, clients without a bucket share one.
  *
- * Names are kept as they are, so they must be short: ids, addresses, and nothing of any length that clients make up.
+ * Names are stored as they are, so they must be short: ids and addresses, never text of any length that clients choose.
  */
 
 import { CoordinationError } from "../state/index.ts";
 import type { RateLimit } from "./rate-limits.ts";
 
-/** What is left to somebody. */
+/** What is left in a bucket. */
 export interface RateAllowance {
   readonly limit: RateLimit;
   /** Whole requests that may be sent at once. */
   readonly remaining: number;
-  /** Milliseconds until that is the whole burst again. */
+  /** Milliseconds until the whole burst is available again. */
   readonly fullInMs: number;
 }
 
 /** About 15 MB when full. */
 const BUCKETS_MAX = 100_000;
-/** Buckets looked at for each new one; at least two, so that they are found full faster than they come. */
+/** Buckets to check for each new one; at least two, so that full buckets are dropped faster than new ones come. */
 const LOOKS_PER_BUCKET = 4;
 const MS_PER_SECOND = 1000;
-/** A millionth of a request: sums of fractions are not exact. */
+/** A millionth of a request, because sums of fractions are not exact. */
 const ROUNDING = 1e-6;
-/** The name of the bucket of those who have none of their own. It is the name of nobody. */
+/** The name of the shared bucket. No client has this name. */
 const OTHERS = "";
-/** In the detail of RATE_LIMITED: whole milliseconds until the same request is not refused. */
+/** The detail of RATE_LIMITED with the whole milliseconds until the same request is not refused. */
 const RETRY_AFTER_DETAIL = "retry_after_ms";
 
 export class RateLimiter {
   readonly #limit: () => RateLimit;
   readonly #nowMs: () => number;
   readonly #bucketsMax: number;
-  /** Names to times, on the clock, from which on the bucket is full. */
+  /** The time at which the bucket is full, by name. */
   readonly #fullAtMs = new Map<string, number>();
-  /** Goes round and round over all buckets. */
+  /** Iterates over all buckets, again and again. */
   #round = this.#fullAtMs.entries();
 
   /**
-   * @param limit in force at the moment
-   * @param nowMs a clock that never goes back, in milliseconds
+   * @param limit returns the limit that is in force now
+   * @param nowMs monotonic clock in milliseconds
    */
   constructor(limit: () => RateLimit, nowMs: () => number, bucketsMax = BUCKETS_MAX) {
     this.#limit = limit;
@@ -51,12 +51,12 @@ export class RateLimiter {
     this.#bucketsMax = bucketsMax;
   }
 
-  /** The number of buckets that are kept. */
+  /** Number of buckets. */
   get size(): number {
     return this.#fullAtMs.size;
   }
 
-  /** Takes one for whoever has this name. Raises RATE_LIMITED, and takes nothing, if none is left. */
+  /** Takes one token from the bucket of this name. Throws RATE_LIMITED, and takes nothing, if none is left. */
   take(name: string): void {
     const limit = this.#limit();
     if (limit.requests > 0) {
@@ -66,7 +66,7 @@ export class RateLimiter {
     }
   }
 
-  /** Takes one for what has happened already, also where none is left. */
+  /** Takes one token for something that has happened already, even if none is left. */
   charge(name: string): void {
     const limit = this.#limit();
     if (limit.requests > 0) {
@@ -77,7 +77,7 @@ export class RateLimiter {
     }
   }
 
-  /** Gives back one that was taken for what turned out not to count. */
+  /** Gives back a token that was taken for something that does not count. */
   giveBack(name: string): void {
     const limit = this.#limit();
     const fullAtMs = this.#fullAtMs.get(name);
@@ -86,7 +86,7 @@ export class RateLimiter {
     }
   }
 
-  /** What is left to whoever has this name; null where nothing is limited. */
+  /** Returns what is left in the bucket of this name; null if there is no limit. */
   allowance(name: string): RateAllowance | null {
     const limit = this.#limit();
     if (limit.requests === 0) {
@@ -101,7 +101,7 @@ export class RateLimiter {
     };
   }
 
-  /** From when on the bucket is full, if there is one left to take; else raises the refusal. */
+  /** Returns when the bucket is full, if a token is left; else throws the refusal. */
   #requireOne(bucket: string, limit: RateLimit, nowMs: number): number {
     const fullAtMs = this.#fullFrom(bucket, limit, nowMs);
     const eachMs = intervalMs(limit);
@@ -112,7 +112,7 @@ export class RateLimiter {
     return fullAtMs;
   }
 
-  /** From when on the bucket is full. None is more than empty, also one that an earlier limit filled more slowly. */
+  /** Returns when the bucket is full. It is never emptier than empty, even after a change from a slower limit. */
   #fullFrom(bucket: string, limit: RateLimit, nowMs: number): number {
     const fullAtMs = this.#fullAtMs.get(bucket);
     if (fullAtMs === undefined || fullAtMs < nowMs) {
@@ -125,7 +125,7 @@ export class RateLimiter {
     return Math.min(fullAtMs, emptyMs);
   }
 
-  /** The name of the bucket, for which there is room. */
+  /** Returns the name of the bucket to use: its own, or the shared one when the number of buckets is at its limit. */
   #bucketOf(name: string, nowMs: number): string {
     if (this.#fullAtMs.has(name)) {
       return name;
@@ -149,17 +149,17 @@ export class RateLimiter {
   }
 }
 
-/** Milliseconds until the request that was refused so is not refused; 0 for any other error. At least 1. */
+/** Returns the milliseconds until the refused request is allowed, at least 1; 0 for any other error. */
 export function retryAfterMs(error: CoordinationError): number {
   return Number(error.details.get(RETRY_AFTER_DETAIL) ?? 0);
 }
 
-/** Milliseconds in which one more is allowed. */
+/** Milliseconds until one more token is available. */
 function intervalMs({ requests, windowSecs }: RateLimit): number {
   return (windowSecs * MS_PER_SECOND) / requests;
 }
 
-/** When a bucket is full again out of which everything was taken now. */
+/** When a bucket that is empty now is full again. */
 function fullWhenEmpty(limit: RateLimit, nowMs: number): number {
   return nowMs + limit.burst * intervalMs(limit);
 }

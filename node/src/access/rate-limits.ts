@@ -1,31 +1,31 @@
 /**
- * How much may be asked for, of one member: limits are kept by each member for itself, so that none of them waits for
- * another, and a client that uses three members has three times as much.
+ * The rate limits of one member. Each member counts for itself, so that no member waits for another. A client that uses
+ * three members therefore has three times the limit.
  */
 
 export interface RateLimit {
-  /** So many within `windowSecs`, in the long run; 0 = as many as anybody likes. */
+  /** Requests within `windowSecs`, in the long run; 0 = no limit. */
   readonly requests: number;
   readonly windowSecs: number;
-  /** So many at once, by whoever has asked for nothing for a while. At least 1. */
+  /** Requests at once after a pause. At least 1. */
   readonly burst: number;
 }
 
-/** The limits in force; they are looked at with every request, and may change between two. */
+/** The limits that are in force. Every request reads them, and they may change between two requests. */
 export interface RateLimits {
   /** Requests of one user on the HTTP port, and calls on the gRPC port. */
   readonly http: RateLimit;
   readonly grpc: RateLimit;
-  /** Requests of one address to POST /auth/token, and those with a key that gives no token. */
+  /** Requests of one address to POST /auth/token, and requests of one address with a key that gives no token. */
   readonly tokenRequests: RateLimit;
   readonly tokenFailures: RateLimit;
-  /** Requests of one address to POST /auth/login, and those of one address for one account that did not succeed. */
+  /** Requests of one address to POST /auth/login, and failed logins of one address for one account. */
   readonly loginRequests: RateLimit;
   readonly loginFailures: RateLimit;
 }
 
 const WINDOW_SECS = 60;
-/** 20,000 a second, for a while twice as many: one busy service must never meet it. */
+/** 20,000 per second, and a burst of twice as many: a busy service must never reach it. */
 const BUSY_SERVICE: RateLimit = { requests: 1_200_000, windowSecs: WINDOW_SECS, burst: 40_000 };
 
 export const DEFAULT_RATE_LIMITS: RateLimits = {

@@ -22,11 +22,11 @@ describe("replicated rate limits", () => {
     log.lead({ kind: "put-settings", values: pairs, ifRevision: 0, subject: "admin", request: null });
   }
 
-  it("are those of the member where nothing is set", () => {
+  it("are the member's own if nothing is set", () => {
     expect({ ...limits, http: limits.http, grpc: limits.grpc }).to.deep.equal(unset);
   });
 
-  it("are what is set, and those of the member for the rest", () => {
+  it("are the settings, and the member's own for the rest", () => {
     put({ "ratelimit.http.requests": "0", "ratelimit.grpc.window_secs": "10", "ratelimit.grpc.burst": "7" });
     expect(limits.http).to.deep.equal({ requests: 0, windowSecs: 60, burst: 20 });
     expect(limits.grpc).to.deep.equal({ requests: 1_200_000, windowSecs: 10, burst: 7 });

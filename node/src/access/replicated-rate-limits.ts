@@ -1,19 +1,19 @@
 /**
- * The rate limits in force: those of users can be changed for the whole cluster while it runs, by its settings; what is
- * not set is as the member was started.
+ * The rate limits in force. The cluster's settings can change the limits of users at runtime. Limits that are not set
+ * have the values with which the member was started.
  *
- * The settings are looked up at most once a second, because the limits are asked for with every request.
+ * The settings are read at most once a second, because every request needs the limits.
  */
 
 import { rateLimitOf, type StateReader } from "../state/index.ts";
 import type { RateLimit, RateLimits } from "./rate-limits.ts";
 
-/** Whatever serves the state at the moment, if anything does. */
+/** The member; it has a replica while it serves the state. */
 interface StateHolder {
   readonly replica: { readonly state: StateReader } | null;
 }
 
-/** A changed setting counts after at most this long, in milliseconds. */
+/** A changed setting takes effect after at most this time, in milliseconds. */
 const LOOK_INTERVAL_MS = 1_000;
 
 export class ReplicatedRateLimits implements RateLimits {
@@ -29,8 +29,8 @@ export class ReplicatedRateLimits implements RateLimits {
   #nextLookMs = -Infinity;
 
   /**
-   * @param unset the limits as the member was started
-   * @param nowMs a clock that never goes back, in milliseconds
+   * @param unset the limits with which the member was started
+   * @param nowMs monotonic clock in milliseconds
    */
   constructor(unset: RateLimits, holder: StateHolder, nowMs: () => number) {
     this.tokenRequests = unset.tokenRequests;

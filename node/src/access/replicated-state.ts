@@ -1,9 +1,9 @@
 /**
- * What access control needs of the replica.
+ * The part of the replica that access control uses.
  *
- * A member's own view of the state may lag behind the cluster's. Accepting on that view is safe, because whatever the
- * caller asks for is checked again in apply or after a read barrier; refusing on it is not, because the record that
- * would allow it may be committed already.
+ * A member's applied state may lag behind the cluster's. A grant from that state is safe, because apply, or a check
+ * after a read barrier, decides again. A refusal from it is not safe, because a record that allows the request may
+ * already be committed.
  */
 
 import type { CoordinationError, StateReader } from "../state/index.ts";
@@ -12,8 +12,8 @@ export interface ReplicatedState {
   /** The rows that are committed and applied on this member. */
   readonly state: StateReader;
   /**
-   * Calls `done` once `state` shows everything that was committed anywhere before this call, or with the reason why
-   * that could not be had by `deadlineMs` (on the monotonic clock).
+   * Calls `done` once `state` contains everything that was committed anywhere before this call, or with the error if
+   * that fails until `deadlineMs` (on the monotonic clock).
    */
   readBarrier(deadlineMs: number, done: (error: CoordinationError | null) => void): void;
 }

@@ -10,7 +10,7 @@ describe("the care for signing keys", () => {
   let log: AppliedLog;
   let isLeading: boolean;
   let care: SigningKeyCare;
-  /** Ends of proposals; null = they end at once. */
+  /** Functions that end proposals; null = proposals end at once. */
   let ends: (() => void)[] | null;
 
   beforeEach(() => {
@@ -38,7 +38,7 @@ describe("the care for signing keys", () => {
     return readSigningKeys(log.store).map(({ kid }) => kid);
   }
 
-  it("makes a new one after 30 days and not before, and drops the old one when its tokens have expired", async () => {
+  it("adds a new one after 30 days and not before, and drops the old one when its tokens have expired", async () => {
     log.wallMs += MONTH_MS - 1;
     await care.look();
     expect(kids()).deep.equal([FOUNDING.signingKeyId]);
@@ -56,14 +56,14 @@ describe("the care for signing keys", () => {
     expect(kids()).have.length(1);
   });
 
-  it("is of the leader alone", async () => {
+  it("runs on the leader only", async () => {
     isLeading = false;
     log.wallMs += MONTH_MS;
     await care.look();
     expect(kids()).have.length(1);
   });
 
-  it("rotates once, however often it looks and whoever thinks to lead", async () => {
+  it("rotates once, however often it runs and whichever member believes to be the leader", async () => {
     log.wallMs += MONTH_MS;
     ends = [];
     await Promise.all([care.look(), care.look(), careOf().look()]);

@@ -1,22 +1,22 @@
 /**
- * Keeps the ring of signing keys as it should be, on the member that leads: a new key once a month, and no key for longer
- * than tokens need it.
+ * Maintains the ring of signing keys, on the leader: adds a new key once a month, and drops keys that no token needs
+ * any more.
  *
- * What is proposed says which key it replaces, so that two members that both lead, as they think, rotate once.
+ * A proposal names the key that it replaces. So two members that both believe to be the leader rotate only once.
  */
 
 import type { Clock } from "../replica/index.ts";
 import { type ClusterOperation, endedSigningKeys, readSigningKeys, type StateReader } from "../state/index.ts";
 import { generateSigningKey } from "./signing-ring.ts";
 
-/** The member as it leads. */
+/** The member while it is the leader. */
 export interface LeadingMember {
   readonly state: StateReader;
-  /** Proposes the operation and calls back when it is over, whatever has become of it. */
+  /** Proposes the operation, and calls `done` when it is over, whatever its outcome. */
   propose(operation: ClusterOperation, done: () => void): void;
 }
 
-/** A key signs for so long, in milliseconds of wall clock. */
+/** How long a key signs, in milliseconds of wall clock. */
 const SIGNS_MS = 30 * 86_400_000;
 
 export class SigningKeyCare {
@@ -24,13 +24,13 @@ export class SigningKeyCare {
   readonly #leading: () => LeadingMember | null;
   #isBusy = false;
 
-  /** @param leading null if this member does not lead. */
+  /** @param leading returns null if this member is not the leader. */
   constructor(clock: Pick<Clock, "wallMs">, leading: () => LeadingMember | null) {
     this.#clock = clock;
     this.#leading = leading;
   }
 
-  /** To be called from time to time; resolves when what was due is proposed. */
+  /** Call it periodically. Resolves when it has proposed what was due. */
   async look(): Promise<void> {
     const member = this.#leading();
     if (member === null || this.#isBusy) {

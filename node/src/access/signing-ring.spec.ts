@@ -4,7 +4,7 @@ import { AppliedLog, FOUNDING } from "../../test/index.ts";
 import { generateSigningKey, publicJwks, SigningRing } from "./signing-ring.ts";
 
 describe("SigningRing", () => {
-  it("imports each key once, and keeps the private half to itself", async () => {
+  it("imports each key once, and does not export the private half", async () => {
     const ring = new SigningRing();
     const key = { ...(await generateSigningKey()), createdAtMs: 0 };
     const privateKey = await ring.privateKey(key);
@@ -16,7 +16,7 @@ describe("SigningRing", () => {
     expect(await ring.publicKey({ ...key })).to.equal(publicKey);
   });
 
-  it("keeps keys apart by their kid", async () => {
+  it("distinguishes keys by their kid", async () => {
     const ring = new SigningRing();
     const first = { ...(await generateSigningKey()), createdAtMs: 0 };
     const second = { ...(await generateSigningKey()), createdAtMs: 0 };
@@ -24,7 +24,7 @@ describe("SigningRing", () => {
     expect(await ring.publicKey(first)).not.to.equal(await ring.publicKey(second));
   });
 
-  it("shows the public halves of all keys of the cluster, newest first, and nothing else", async () => {
+  it("returns only the public halves of all keys of the cluster, newest first", async () => {
     const log = new AppliedLog();
     const key = await generateSigningKey();
     log.lead({ kind: "rotate-signing-key", ...key, ifKid: "", subject: "", request: null });

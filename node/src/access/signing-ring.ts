@@ -1,8 +1,9 @@
 /**
- * Signing keys in the form that the crypto library works with.
+ * Signing keys in the form of the crypto library.
  *
- * The ring itself is replicated state. Here each of its keys is imported once and kept by its kid: a kid names the same
- * key for ever, because it is the key's thumbprint. Only keys of the ring get in, so the maps grow by one a rotation.
+ * The ring itself is replicated state. This class imports each of its keys once and caches it by its kid. A kid always
+ * names the same key, because it is the key's thumbprint. Only keys of the ring are cached, so the maps grow by one per
+ * rotation.
  */
 
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from "jose";
@@ -17,12 +18,12 @@ export class SigningRing {
   readonly #publicKeys = new Map<string, Promise<CryptoKey>>();
   readonly #privateKeys = new Map<string, Promise<CryptoKey>>();
 
-  /** The key that verifies what this key of the ring has signed. */
+  /** Resolves to the public half of this key of the ring. */
   publicKey(key: SigningKey): Promise<CryptoKey> {
     return imported(this.#publicKeys, key.kid, () => importJWK({ ...CURVE, x: base64url(key.publicKey) }, ALGORITHM));
   }
 
-  /** The key that signs; it cannot be exported again. */
+  /** Resolves to the private half of this key of the ring; it cannot be exported. */
   privateKey(key: SigningKey): Promise<CryptoKey> {
     return imported(this.#privateKeys, key.kid, () => {
       const jwk = { ...CURVE, x: base64url(key.publicKey), d: base64url(key.privateKey) };
@@ -31,7 +32,7 @@ export class SigningRing {
   }
 }
 
-/** A new Ed25519 key pair: raw public key and seed, named by its thumbprint (RFC 7638). */
+/** Generates an Ed25519 key pair: raw public key and seed, named by its thumbprint (RFC 7638). */
 export async function generateSigningKey(): Promise<Omit<SigningKey, "createdAtMs">> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
   const { x, d } = await exportJWK(privateKey);
@@ -39,7 +40,7 @@ export async function generateSigningKey(): Promise<Omit<SigningKey, "createdAtM
   return { kid: await calculateJwkThumbprint({ ...CURVE, x }), publicKey: keyBytes(x), privateKey: keyBytes(d) };
 }
 
-/** A public key as others are told of it (RFC 7517, RFC 8037 §2). */
+/** A public key in its published form (RFC 7517, RFC 8037 §2). */
 export interface PublicJwk {
   readonly kty: "OKP";
   readonly crv: "Ed25519";
@@ -49,7 +50,7 @@ export interface PublicJwk {
   readonly alg: "EdDSA";
 }
 
-/** The public keys of the ring, newest first: whoever has them can verify tokens of this cluster. */
+/** The public keys of the ring, newest first. They are enough to verify tokens of this cluster. */
 export function publicJwks(state: StateReader): { readonly keys: readonly PublicJwk[] } {
   const keys = readSigningKeys(state).map(({ kid, publicKey }): PublicJwk => {
     return { ...CURVE, x: base64url(publicKey), kid, use: "sig", alg: ALGORITHM };

@@ -17,7 +17,7 @@ function caller(subject: string, expiresAtSecs = 100): Caller {
 }
 
 describe("TokenCache", () => {
-  it("gives the caller of a token and of no other", () => {
+  it("returns the caller of a token and of no other", () => {
     const cache = new TokenCache();
     const ada = caller("ada");
     cache.set("token-a", ada);
@@ -32,7 +32,7 @@ describe("TokenCache", () => {
     expect(cache.size).to.equal(0);
   });
 
-  it("stays within its bound: the tokens that were not used the longest go", () => {
+  it("stays within its limit: it drops the least recently used tokens", () => {
     const cache = new TokenCache(2);
     cache.set("a", caller("a"));
     cache.set("b", caller("b"));

@@ -1,20 +1,20 @@
 /**
- * Callers by the token that they showed, so that a signature is verified once and not with every call.
+ * Caches callers by their tokens, so that a signature is verified once and not for every call.
  *
- * It remembers only what can never change: that this token was signed by the cluster, with these claims. Whether the
- * user, the API key or the grant still stands is never answered from here. Tokens are kept as SHA-256, so no token can
- * be read out of memory, and a look-up takes as long for a near miss as for any other (S42).
+ * It caches only facts that never change: the cluster has signed this token, with these claims. It does not know
+ * whether the user, the API key or the grant is still valid. The cache stores only the SHA-256 of a token. So no token
+ * can be read from memory, and a look-up takes the same time for a near miss as for any other miss (S42).
  */
 
 import { hash } from "node:crypto";
 import type { Caller } from "./caller.ts";
 import { isExpired } from "./claims.ts";
 
-/** About 10 MB when full; beyond it the callers that were quiet the longest are verified again. */
+/** About 10 MB when full. Above this number, the least recently used tokens are verified again. */
 const COUNT_MAX = 10_000;
 
 export class TokenCache {
-  /** In the order of their last use, the oldest first. */
+  /** In the order of their last use, the least recent first. */
   readonly #callers = new Map<string, Caller>();
   readonly #countMax: number;
 
@@ -22,12 +22,12 @@ export class TokenCache {
     this.#countMax = countMax;
   }
 
-  /** The number of tokens kept. */
+  /** Number of cached tokens. */
   get size(): number {
     return this.#callers.size;
   }
 
-  /** Whom the token speaks for, or undefined if it is not known to be good at `wallMs`. */
+  /** Returns the caller of the token; undefined if it is not known, or has expired at `wallMs`. */
   get(token: string, wallMs: number): Caller | undefined {
     const digest = digestOf(token);
     const caller = this.#callers.get(digest);
@@ -42,7 +42,7 @@ export class TokenCache {
     return caller;
   }
 
-  /** Remembers a verified token. */
+  /** Caches a verified token. */
   set(token: string, caller: Caller): void {
     this.#callers.set(digestOf(token), caller);
     if (this.#callers.size > this.#countMax) {

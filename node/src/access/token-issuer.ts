@@ -1,5 +1,5 @@
 /**
- * Issues tokens: signed by the newest key of the ring, for a user as the records are now, and never for longer than a
+ * Issues tokens: signed with the newest key of the ring, with the present record of the user, and never longer than a
  * signing key is kept.
  */
 
@@ -20,24 +20,24 @@ import { signToken } from "./token.ts";
 
 export interface IssuedToken {
   readonly accessToken: string;
-  /** From now, in whole seconds; the truth, whatever was asked for. */
+  /** The real lifetime from now, in whole seconds, whatever the request. */
   readonly expiresInSecs: number;
 }
 
 export interface TokenRequest {
   readonly user: User;
-  /** The API key that it is issued for, "" for a login. */
+  /** The API key for which the token is issued; "" for a login. */
   readonly apiKeyId: string;
-  /** Wall clock in milliseconds at which the key ends; 0 = never. */
+  /** Wall clock in milliseconds at which the key expires; 0 = never. */
   readonly keyExpiresAtMs: number;
-  /** What was asked for, at least 1; null = what the setting token.lifetime_secs says. */
+  /** The requested lifetime, at least 1; null = the setting token.lifetime_secs. */
   readonly expiresInSecs: number | null;
 }
 
 const MS_PER_SECOND = 1000;
 const LIFETIME_SECS_MAX = TOKEN_LIFETIME_MS_MAX / MS_PER_SECOND;
 
-/** A token for the user, or null if it would have expired already. The cluster must be founded. */
+/** Resolves to a token for the user; null if it would have expired already. The cluster must be founded. */
 export async function issueToken(
   state: StateReader,
   ring: SigningRing,

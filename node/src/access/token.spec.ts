@@ -25,7 +25,7 @@ function json(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** A token made without the library that reads it. */
+/** Makes a token without the library that reads it. */
 function token(header: unknown, payload: unknown, signer: (input: Buffer) => Buffer): string {
   const input = `${json(header)}.${json(payload)}`;
   return `${input}.${signer(Buffer.from(input)).toString("base64url")}`;
@@ -72,7 +72,7 @@ describe("tokens", () => {
     expect(asked).to.deep.equal(["k1"]);
   });
 
-  it("expire at their second, without leeway (S41)", async () => {
+  it("expire at their second, without tolerance (S41)", async () => {
     const text = token({ alg: "EdDSA", kid: "k1" }, PAYLOAD, signer);
     await verifySignature(text, publicKeyOf, PAYLOAD.exp * 1000 - 1);
     const error = await refused(() => verifySignature(text, publicKeyOf, PAYLOAD.exp * 1000));
@@ -138,12 +138,12 @@ describe("tokens", () => {
     });
   }
 
-  it("S41: of another algorithm are refused before any key is looked for", async () => {
+  it("S41: of another algorithm are refused before any search for a key", async () => {
     await refused(() => verifySignature(token({ alg: "none", kid: "k1" }, PAYLOAD, signer), publicKeyOf, NOW_MS));
     expect(asked).to.deep.equal([]);
   });
 
-  it("leave what the key look-up raises as it is", async () => {
+  it("pass on the error of the key look-up unchanged", async () => {
     const bug = new TypeError("a bug");
     let thrown: unknown;
     try {

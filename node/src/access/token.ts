@@ -1,8 +1,8 @@
 /**
  * Tokens: JSON Web Tokens (RFC 7519) signed with Ed25519 (RFC 8037), one pinned algorithm, keys named by `kid` (S41).
  *
- * This file is about signatures and expiry; what the claims must look like is in `claims.ts`, and whether a good token
- * still means anything is decided by `Access` against the replicated records.
+ * This file checks signatures and expiry. `claims.ts` checks the form of the claims. `Access` decides by the replicated
+ * records whether a valid token still gives any rights.
  */
 
 import { type CryptoKey, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify, SignJWT } from "jose";
@@ -11,15 +11,15 @@ import { type Claims, payloadOf } from "./claims.ts";
 
 const ALGORITHM = "EdDSA";
 
-/** A token with these claims, signed by the key with the id `kid`, for members of the cluster with this id. */
+/** Resolves to a token with these claims, signed with the key `kid`, for members of the cluster with this id. */
 export function signToken(claims: Claims, clusterId: string, kid: string, privateKey: CryptoKey): Promise<string> {
   return new SignJWT(payloadOf(claims, clusterId)).setProtectedHeader({ alg: ALGORITHM, kid }).sign(privateKey);
 }
 
 /**
- * The payload of a token whose signature is good and which has not expired at `wallMs`; its claims are unchecked. Asks
- * `publicKeyOf` for the key, only for tokens of the right form and algorithm. Raises TOKEN_EXPIRED, TOKEN_INVALID,
- * and whatever `publicKeyOf` raises.
+ * Resolves to the payload of a token with a valid signature that has not expired at `wallMs`; its claims are not
+ * checked. Calls `publicKeyOf` only for tokens of the right form and algorithm. Rejects with TOKEN_EXPIRED,
+ * TOKEN_INVALID, and the errors of `publicKeyOf`.
  */
 export async function verifySignature(
   token: string,
@@ -32,7 +32,7 @@ export async function verifySignature(
     const { payload } = await jwtVerify(token, keyOf, options);
     return payload;
   } catch (error) {
-    // The library's error carries the claims: it is not handed on as a cause.
+    // The library's error contains the claims, so it is not passed on as a cause.
     if (error instanceof errors.JWTExpired) {
       throw new CoordinationError("TOKEN_EXPIRED", "the token has expired");
     }
@@ -43,7 +43,7 @@ export async function verifySignature(
       throw new CoordinationError("TOKEN_INVALID", "the token's signature is wrong");
     }
     if (error instanceof errors.JWTClaimValidationFailed) {
-      throw new CoordinationError("TOKEN_INVALID", `the token's claim "${error.claim}" is not as it must be`);
+      throw new CoordinationError("TOKEN_INVALID", `the token's claim "${error.claim}" is not valid`);
     }
     if (error instanceof errors.JOSEError) {
       throw new CoordinationError("TOKEN_INVALID", "the token is not a JSON Web Token of this service");

@@ -41,7 +41,7 @@ describe("reports of use", () => {
     });
   }
 
-  it("come within a second of the first use, and then once a minute with what has come together", () => {
+  it("are sent within a second of the first use, and then once a minute with the collected counts", () => {
     reports.used(KEY);
     seconds(1);
     expect(told()).deep.equal(["k1 0=0+0+0"]);
@@ -54,10 +54,10 @@ describe("reports of use", () => {
     seconds(1);
     expect(told()[1]).equal("k1 5=2+1+1");
     seconds(300);
-    expect(sent, "nothing is told of whoever does nothing").have.length(2);
+    expect(sent, "idle principals are not reported").have.length(2);
   });
 
-  it("tell of logins only what they have read", () => {
+  it("contain only the reads of logins", () => {
     reports.used(LOGIN);
     seconds(100);
     expect(sent).deep.equal([]);
@@ -66,7 +66,7 @@ describe("reports of use", () => {
     expect(told()).deep.equal(["login 1=1+0+0"]);
   });
 
-  it("wait until they can be made, and lose nothing by that", () => {
+  it("wait until they are possible, and lose nothing", () => {
     canReport = false;
     reports.read(KEY, "keys");
     seconds(5);
@@ -76,7 +76,7 @@ describe("reports of use", () => {
     expect(told()).deep.equal(["k1 2=2+0+0"]);
   });
 
-  it("are made again if they were certainly not executed, and never otherwise", () => {
+  it("are repeated only if they were certainly not executed", () => {
     reports.read(KEY, "keys");
     seconds(1);
     reports.read(KEY, "locks");
@@ -88,7 +88,7 @@ describe("reports of use", () => {
     expect(sent).have.length(2);
   });
 
-  it("have so many principals and no more, and take the others with the next one", () => {
+  it("have a limited number of principals, and the next report has the others", () => {
     for (let count = 0; count < 300; count++) {
       reports.used({ subject: "ada", apiKeyId: `k${count}` });
     }
@@ -98,7 +98,7 @@ describe("reports of use", () => {
     expect(sent.map(({ uses }) => uses.length)).deep.equal([256, 44]);
   });
 
-  it("are not of more principals than can be kept; there is room again when others do nothing any more", () => {
+  it("cover a limited number of principals, and new ones after idle ones are dropped", () => {
     canReport = false;
     for (let count = 0; count < 10_001; count++) {
       reports.used({ subject: "ada", apiKeyId: `k${count}` });

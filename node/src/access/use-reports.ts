@@ -1,29 +1,29 @@
 /**
- * What a member has answered without an entry in the log, and which API keys were used: kept here for a while, and then
- * reported to the cluster in one entry, beside the requests and never in their way.
+ * Collects the reads that a member has answered without a log entry, and the API keys that were used. It reports them
+ * to the cluster in one entry from time to time, without delaying requests.
  *
- * A principal is reported a second after the first use, and then at most once a minute. A report whose outcome is not
- * known is not repeated: what it told may be missing, and is never counted twice. The same becomes of what was not
- * reported when the process ends, and of principals beyond the bound.
+ * A principal is reported a second after the first use, and then at most once a minute. A report with an unknown
+ * outcome is not repeated: its counts may be missing, but are never counted twice. Counts that were not reported when
+ * the process ends, and counts of principals above the limit, are missing too.
  */
 
 import type { Clock } from "../replica/index.ts";
 import type { Principal, ReportedUse } from "../state/index.ts";
 
-/** What a read was of. */
+/** The kind of data that was read. */
 export type ReadArea = "keys" | "locks" | "memory" | "other";
 
-/** Whether a report that ended was certainly not executed, so that it can be made again. */
+/** Called at the end of a report; `isLost` = it was certainly not executed, so it can be repeated. */
 export type ReportDone = (isLost: boolean) => void;
 
-/** Proposes a report and calls back when its outcome is known or never will be; false if it cannot be made now. */
+/** Proposes a report; calls `done` when its outcome is known or can no longer be known. False = not possible now. */
 export type Report = (uses: readonly ReportedUse[], done: ReportDone) => boolean;
 
 interface Use {
   readonly principal: Principal;
-  /** Monotonic; when it was reported last. */
+  /** Time of the last report, on the monotonic clock. */
   reportedMs: number;
-  /** Something is to be reported. */
+  /** Whether there is something to report. */
   isPending: boolean;
   requests: number;
   kvOperations: number;
@@ -32,7 +32,7 @@ interface Use {
 }
 
 const INTERVAL_MS = 60_000;
-/** Principals of one report: it bounds the work of its entry (S44). */
+/** Maximum number of principals in one report; bounds the work of its entry (S44). */
 const USES_MAX = 256;
 const PRINCIPALS_MAX = 10_000;
 
@@ -46,7 +46,7 @@ export class UseReports {
     this.#report = report;
   }
 
-  /** Somebody has shown a token. Only the use of API keys is noted. */
+  /** Notes that a principal has presented a token. Only the use of API keys is counted. */
   used(principal: Principal): void {
     if (principal.apiKeyId === "") {
       return;
@@ -57,7 +57,7 @@ export class UseReports {
     }
   }
 
-  /** A read of the principal was answered. */
+  /** Counts a read of the principal that was answered. */
   read(principal: Principal, area: ReadArea): void {
     const use = this.#useOf(principal);
     if (use === undefined) {
@@ -74,7 +74,7 @@ export class UseReports {
     }
   }
 
-  /** To be called once a second: reports what is due, and forgets who was not there for a while. */
+  /** Call it once a second. It reports what is due, and drops principals without recent use. */
   onSecond(): void {
     const nowMs = this.#clock.monotonicMs();
     const due: Use[] = [];
@@ -126,7 +126,9 @@ export class UseReports {
   }
 }
 
-/** What was not executed is to be told again; if the principal was forgotten meanwhile, it is missing. */
+/**
+ * Adds the counts of a report that was not executed, to report them again. They are lost if the principal was dropped.
+ */
 function addTo(use: Use, lost: ReportedUse): void {
   use.isPending = true;
   use.requests += lost.requests;

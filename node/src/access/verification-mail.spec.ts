@@ -6,7 +6,7 @@ import { VerificationMail } from "./verification-mail.ts";
 const TOKEN = "11111111-2222-4333-8444-555555555555.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO_-";
 const FROM = "quoin@example.com";
 
-describe("the mail that asks for a verification", () => {
+describe("the verification mail", () => {
   let server: MailServer;
   let lines: string[];
   let mails: VerificationMail[];
@@ -41,23 +41,23 @@ describe("the mail that asks for a verification", () => {
     await until("what is sent", () => server.received.length === 1);
     const [received] = server.received;
     expect(received).deep.include({ from: FROM, to: [address] });
-    // Mail servers take lines of 76 characters; longer ones are broken, and put together again by whoever shows them.
+    // Mail has lines of at most 76 characters; longer lines are broken, and the reader's program joins them again.
     const content = received?.content.replaceAll("=\r\n", "");
     expect(content).include(TOKEN).include("Subject: Verify your e-mail address for shop");
     expect(lines).deep.equal([]);
   });
 
-  it("is tried again when the server refuses it, without a word of the token in the log", async () => {
+  it("is retried when the server refuses it, and the token is not logged", async () => {
     server.refusals = 2;
     mailOver(smtpMailer(server.url, FROM), [1, 1]).send("ada", "ada@example.com", TOKEN);
     await until("what is sent", () => server.received.length === 1);
     expect(server.refused).equal(2);
     expect(lines).deep.equal(
-      Array(2).fill('warn {"userId":"ada","reason":"EENVELOPE"} a mail that asks for a verification could not be sent'),
+      Array(2).fill('warn {"userId":"ada","reason":"EENVELOPE"} a verification mail could not be sent'),
     );
   });
 
-  it("is given up after the last try, and when the member stops", async () => {
+  it("is abandoned after the last retry, and when the member stops", async () => {
     server.refusals = 10;
     mailOver(smtpMailer(server.url, FROM), [1]).send("ada", "ada@example.com", TOKEN);
     await until("what is sent", () => lines.length === 2);
@@ -69,26 +69,26 @@ describe("the mail that asks for a verification", () => {
     expect(server.received).deep.equal([]);
   });
 
-  it("does not take an address for several, or for a command", async () => {
+  it("does not treat an address as several addresses, or as a command", async () => {
     mailOver(smtpMailer(server.url, FROM)).send("ada", "a,b@example.com", TOKEN);
     await until("what is sent", () => server.received.length + lines.length === 1);
     expect(server.received.flatMap(({ to }) => to)).not.include("b@example.com");
   });
 
-  it("is not sent without a mail server, and the log does not hold the token", () => {
+  it("is not sent without a mail server, and the log does not contain the token", () => {
     mailOver(null).send("ada", "ada@example.com", TOKEN);
     expect(lines).deep.equal([
-      'warn {"userId":"ada"} a user cannot be asked for a verification: no mail server is configured',
+      'warn {"userId":"ada"} a verification mail cannot be sent: no mail server is configured',
     ]);
   });
 
-  it("is in the log where that is wanted, for development", async () => {
+  it("is in the log if that is configured, for development", async () => {
     mailOver(logMailer(log)).send("ada", "ada@example.com", TOKEN);
     await until("what is sent", () => lines.length === 1);
     expect(lines[0]).match(/^info/).include(TOKEN).include("ada@example.com");
   });
 
-  it("is sent to so many at a time and no more", async () => {
+  it("is sent to a limited number of users at the same time", async () => {
     let waiting = 0;
     const stuck: Mailer = {
       send: () => {

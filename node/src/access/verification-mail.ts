@@ -1,8 +1,9 @@
 /**
- * The mail that asks a new user for a verification.
+ * The mail with which a new user verifies the e-mail address.
  *
- * It is sent beside the request that made the user, a few times if the mail server refuses it, and not at all if the
- * process ends before: the user stays unverified then, and can be deleted and made again. No token gets into the log.
+ * It is sent in the background of the request that creates the user, with a few retries if the mail server refuses it.
+ * If the process ends before, the mail is not sent: the user stays unverified, and can be deleted and created again.
+ * Tokens are never logged.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,11 +14,11 @@ export interface VerificationMailOptions {
   readonly mailer: Mailer | null;
   readonly clusterName: string;
   readonly log: MailLog;
-  /** Milliseconds to wait before each further try; as many tries more as there are. */
+  /** Milliseconds to wait before each retry; their number is the number of retries. */
   readonly retryDelaysMs?: readonly number[];
 }
 
-/** Mails that are being sent at a time. */
+/** Maximum number of mails that are sent at the same time. */
 const PENDING_MAX = 100;
 const RETRY_DELAYS_MS: readonly number[] = [1_000, 10_000, 60_000];
 
@@ -30,15 +31,15 @@ export class VerificationMail {
     this.#options = options;
   }
 
-  /** Begins to send the token to the user's address. Never fails: what goes wrong is logged. */
+  /** Begins to send the token to the user's address. Never throws; failures are logged. */
   send(userId: string, email: string, token: string): void {
     const { mailer, log } = this.#options;
     if (mailer === null) {
-      log.warn({ userId }, "a user cannot be asked for a verification: no mail server is configured");
+      log.warn({ userId }, "a verification mail cannot be sent: no mail server is configured");
       return;
     }
     if (this.#pending >= PENDING_MAX) {
-      log.warn({ userId }, "a user is not asked for a verification: too many mails wait to be sent");
+      log.warn({ userId }, "a verification mail is not sent: too many mails wait");
       return;
     }
     this.#pending++;
@@ -47,7 +48,7 @@ export class VerificationMail {
     });
   }
 
-  /** No further tries are made. */
+  /** Makes no further retries. */
   stop(): void {
     this.#stopped.abort();
   }
@@ -58,14 +59,14 @@ export class VerificationMail {
       try {
         await sleep(delayMs, undefined, { signal: this.#stopped.signal, ref: false });
       } catch {
-        // The only reason for which a sleep ends early: this member stops.
+        // A sleep ends early only when this member stops.
         return;
       }
       try {
         await mailer.send(mail);
         return;
       } catch (error) {
-        log.warn({ userId, reason: codeOf(error) }, "a mail that asks for a verification could not be sent");
+        log.warn({ userId, reason: codeOf(error) }, "a verification mail could not be sent");
       }
     }
   }
@@ -73,20 +74,20 @@ export class VerificationMail {
   #mailTo(to: string, token: string): Mail {
     const { clusterName } = this.#options;
     const text = [
-      `Somebody has made a user with this e-mail address for the cluster "${clusterName}".`,
+      `A user with this e-mail address was created in the cluster "${clusterName}".`,
       "",
-      "If that is right, send this token to /auth/verify within a week:",
+      "If this is correct, send this token to /auth/verify within a week:",
       "",
       `    ${token}`,
       "",
-      "If you do not expect this mail, you need not do anything.",
+      "If you did not expect this mail, you can ignore it.",
       "",
     ].join("\r\n");
     return { to, subject: `Verify your e-mail address for ${clusterName}`, text };
   }
 }
 
-/** What kind of failure it was: the message of a mail server may repeat what it was sent. */
+/** Returns the code of a failure. The message of a mail server may repeat parts of the mail, so it is not logged. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

@@ -20,21 +20,21 @@ describe("verification tokens", () => {
     expect(openVerification(log.store, token, log.wallMs)?.user).include({ userId, status: "unverified" });
   });
 
-  it("are not in the state, nor is any part of them that could be guessed from it", () => {
+  it("are not in the state, and cannot be guessed from it", () => {
     const secret = token.slice(token.indexOf(".") + 1);
     const dump = log.dump().join("\n");
     expect(dump).not.include(Buffer.from(secret).toString("hex"));
     expect(dump).include(Buffer.from(sha256).toString("hex"));
   });
 
-  it("are good until their time is up, and once", () => {
+  it("are valid until they expire, and only once", () => {
     expect(openVerification(log.store, token, log.wallMs + 59_999)).not.equal(null);
     expect(openVerification(log.store, token, log.wallMs + 60_000)).equal(null);
     log.lead({ kind: "verify-user", userId, tokenSha256: sha256, passwordHash: "" });
     expect(openVerification(log.store, token, log.wallMs)).equal(null);
   });
 
-  it("are nothing when anything of them differs", () => {
+  it("are refused if any part of them differs", () => {
     const other = createVerificationToken(userId).token;
     const stranger = createVerificationToken(randomUUID()).token;
     const changed = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");

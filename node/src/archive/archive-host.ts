@@ -1,4 +1,4 @@
-/** What backups need of the member that makes them. */
+/** The parts of a member that its backups need. */
 
 import type { Member, Replica } from "../replica/index.ts";
 
@@ -7,7 +7,7 @@ export interface ArchiveHost extends Pick<Member, "name" | "clusterName" | "clus
   readonly replica: Pick<Replica, "state" | "backups" | "status" | "membershipView" | "readBarrier"> | null;
 }
 
-/** Where a backup tells what happens to it. A pino logger is one. */
+/** The log for events of a backup; a pino logger fits. */
 export interface BackupLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -25,7 +25,7 @@ describe("lease of the archive", () => {
     };
   }
 
-  /** Lets the members ask for some seconds. */
+  /** Lets the members ask the leader for some seconds. */
   function pass(seconds: number, asking: readonly number[] = [1, 2, 3]): void {
     for (let at = 0; at < seconds * 4; at++) {
       for (const id of asking) {
@@ -40,7 +40,7 @@ describe("lease of the archive", () => {
     return [...leases].filter(([, { isHeld }]) => isHeld).map(([id]) => id);
   }
 
-  it("is held by one follower, and all members know by which, and how far it is", () => {
+  it("belongs to one follower, and all members know which, and its progress", () => {
     expect(holders()).to.deep.equal([]);
     pass(6);
     const [holder = 0, ...others] = holders();
@@ -49,7 +49,7 @@ describe("lease of the archive", () => {
     expect([...leases.values()].map(({ known }) => known.index)).to.deep.equal([7, 7, 7]);
   });
 
-  it("ends by itself at a member that is cut off, before another one has it", () => {
+  it("ends by itself at a member that is cut off, before another member gets it", () => {
     pass(6);
     const [holder = 0] = holders();
     cluster.network.isolate(holder);
@@ -62,7 +62,7 @@ describe("lease of the archive", () => {
     expect([next === 0 || next === holder, overlaps]).to.deep.equal([false, 0]);
   });
 
-  it("goes on at the same member when the leader changes", () => {
+  it("stays at the same member when the leader changes", () => {
     pass(6);
     const [holder = 0] = holders();
     const other = holder === 2 ? 3 : 2;
@@ -71,7 +71,7 @@ describe("lease of the archive", () => {
     expect(holders()).to.deep.equal([holder]);
   });
 
-  it("is not given to a member that does not ask, and moves on from one that is killed", () => {
+  it("does not go to a member that does not ask, and moves on from one that is killed", () => {
     pass(6, [1]);
     expect(holders()).to.deep.equal([1]);
     pass(6);

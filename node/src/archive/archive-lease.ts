@@ -1,17 +1,17 @@
 /**
- * Whether this member is the one that archives. It asks the leader every second, and has the duty for a few seconds after
- * each question that was answered so: a member that is cut off loses it by itself.
+ * Whether this member is the archiver. It asks the leader every second. After each confirmation it has the lease for a
+ * few seconds, so a member that is cut off loses it by itself.
  *
- * The lease keeps two members from doing the same work, and no more: chains of segments stay right without it.
+ * The lease only prevents two members from doing the same work: chains of segments stay correct without it.
  */
 
 import { type ArchiveReport, NO_ARCHIVE } from "../peers/index.ts";
 import type { Clock } from "../replica/index.ts";
 import type { ArchiveHost } from "./archive-host.ts";
 
-/** How often the leader is asked, in milliseconds. */
+/** How often the member asks the leader, in milliseconds. */
 const ASK_MS = 1_000;
-/** Until when an answer must be there, and how long it counts, from the question on, in milliseconds. */
+/** How long the member waits for an answer, and how long the lease lasts, both from the request on, in milliseconds. */
 const ANSWER_MS = 3_000;
 const LEASE_MS = 4_000;
 
@@ -29,12 +29,12 @@ export class ArchiveLease {
     this.#clock = clock;
   }
 
-  /** The member that archives, as the leader has said last; 0 = none. */
+  /** The archiving member by the leader's last answer; 0 = none. */
   get archiverId(): number {
     return this.#archiverId;
   }
 
-  /** How far the archive is, as the leader has said last. */
+  /** The progress of the archive by the leader's last answer. */
   get known(): ArchiveReport {
     return this.#known;
   }
@@ -43,7 +43,7 @@ export class ArchiveLease {
     return this.#clock.monotonicMs() < this.#heldUntilMs;
   }
 
-  /** Asks if it is time. @param report what this member knows of the archive */
+  /** Asks the leader if it is time. @param report what this member knows of the archive */
   ask(report: ArchiveReport): void {
     const { replica, memberId } = this.#host;
     const nowMs = this.#clock.monotonicMs();

@@ -1,9 +1,9 @@
-/** How much, and how long, entries wait before they are archived. */
+/** Limits on how many entries, and how long, wait for the archive. */
 
 export interface ArchiveLimits {
-  /** Entries wait at most this long before they are written, in milliseconds. */
+  /** The longest wait of an entry before it is written, in milliseconds. */
   readonly segmentMs: number;
-  /** Bytes of entries with which a segment is full, and is written at once. */
+  /** A segment is full, and written at once, at this many bytes of entries. */
   readonly segmentBytes: number;
   /** Bytes of entries that one turn reads from the log. */
   readonly turnBytes: number;

@@ -1,4 +1,4 @@
-/** Archivers of members in simulated time, with files: a store in a directory, that may be away, and keys. */
+/** Archivers of members in simulated time, with files: a directory as the store, which may be unavailable, and keys. */
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -24,9 +24,9 @@ import { BackupRuns } from "./backup-runs.ts";
 
 const INTERVAL_MS = 3_600_000;
 const STEP_MS = 250;
-/** Real time for the disk in each step: far more than a file takes, so that simulated time does not run ahead of it. */
+/** Real time for the disk in each step: far more than a file needs, so that simulated time does not run ahead. */
 const DISK_MS = 3;
-/** Far more than anything here takes. */
+/** Far more than any wait here needs. */
 const STEPS_MAX = 4_000;
 const { clusterId } = FOUNDING;
 
@@ -70,13 +70,13 @@ describe("the archiver, with a store in a directory", () => {
     const clock = cluster.time;
     return new Archiver({
       ...{ host, place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, newId: newObjectId, intervalMs: INTERVAL_MS },
-      runs: new BackupRuns({ host, place, clock, log, newId: newObjectId }),
+      runs: new BackupRuns({ host, place, clock, log, newId: newObjectId, onTaken: () => undefined }),
       nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onSnapshot: async () => undefined,
     });
   }
 
-  /** Lets time pass in small steps, with all that is asked of the disk meanwhile, until it is so. */
+  /** Lets time pass in small steps, and the disk work with it, until the condition is true. */
   async function passUntil(what: string, isSo: () => boolean): Promise<void> {
     for (let steps = 0; !isSo(); steps++) {
       expect(steps, `steps in vain for ${what}`).to.be.lessThan(STEPS_MAX);
@@ -85,7 +85,7 @@ describe("the archiver, with a store in a directory", () => {
     }
   }
 
-  /** Gives the threads that read and write files their time. */
+  /** Gives time to the threads that read and write files. */
   async function diskTurns(): Promise<void> {
     const endMs = performance.now() + DISK_MS;
     do {
@@ -102,7 +102,7 @@ describe("the archiver, with a store in a directory", () => {
     cluster.advance(STEP_MS);
   }
 
-  /** Lets the work go on that is under way when archivers are stopped. */
+  /** Lets running work finish when archivers are stopped. */
   async function untilQuiet(): Promise<void> {
     for (let turn = 0; turn < 20; turn++) {
       cluster.advance(STEP_MS);
@@ -110,7 +110,7 @@ describe("the archiver, with a store in a directory", () => {
     }
   }
 
-  /** The member that archives; 0 if none does. */
+  /** The archiving member; 0 = none. */
   function holder(): number {
     return [...archivers].find(([id, archiver]) => cluster.node(id).isRunning && archiver.isArchiving)?.[0] ?? 0;
   }
@@ -134,7 +134,7 @@ describe("the archiver, with a store in a directory", () => {
     return readCatalog(store, clusterId);
   }
 
-  /** Reads all chains to the last byte, and returns up to where each reaches. */
+  /** Reads all chains to the last byte, and returns the last index of each. */
   async function provenEnds(): Promise<(number | undefined)[]> {
     const store = await openStore({ kind: "directory", directory: join(directory, "store") }, { create: false });
     const { keyRing } = await readKeyFile(join(directory, "key"));
@@ -156,7 +156,7 @@ describe("the archiver, with a store in a directory", () => {
     writeFileSync(file, bytes);
   }
 
-  /** Puts a snapshot there as another archiver of this cluster would have. */
+  /** Stores a snapshot as another archiver of this cluster would. */
   async function putForeign(changes: Partial<SnapshotHeader>): Promise<void> {
     const store = await openStore({ kind: "directory", directory: join(directory, "store") }, { create: false });
     const { keyRing } = await readKeyFile(join(directory, "key"));
@@ -168,24 +168,24 @@ describe("the archiver, with a store in a directory", () => {
     await putSnapshot(store, header, [], keyRing);
   }
 
-  it("begins with a snapshot, and then writes a segment every ten seconds, if there are entries", async () => {
+  it("starts with a snapshot, and then writes a segment every ten seconds, if there are entries", async () => {
     const first = await archived(5);
     const { chains } = await catalog();
     expect([chains.length, chains[0]?.end.index]).to.deep.equal([1, first]);
     const last = await archived(6);
     expect(await provenEnds()).to.deep.equal([last]);
     const { length: written } = (await catalog()).segments;
-    // The six entries come within milliseconds, so not each has a segment of its own.
+    // The six entries come within milliseconds, so not each has its own segment.
     expect(written).to.be.within(1, 3);
     const quietMs = cluster.time.monotonicMs() + 30_000;
     await passUntil("half a minute to pass", () => cluster.time.monotonicMs() > quietMs);
     const { segments } = await catalog();
-    // The consensus writes nothing by itself in this time but an entry that moves the clock on.
+    // In this time the consensus core only writes an entry that advances the clock.
     expect(segments.length - written).to.be.within(0, 3);
     expect(archivers.get(holder())?.counts).to.deep.include({ failures: 0, breaks: 0 });
   });
 
-  it("keeps the entries that are not archived yet in the log, and lets go of them when it stops", async () => {
+  it("keeps entries in the log until they are archived, and releases them when it stops", async () => {
     const index = await archived(3);
     step();
     const { backups } = cluster.replica(holder());
@@ -195,7 +195,7 @@ describe("the archiver, with a store in a directory", () => {
     expect(backups.keptFrom).to.equal(Number.POSITIVE_INFINITY);
   });
 
-  it("goes on at another member where the chain ends, without another snapshot", async () => {
+  it("continues at the end of the chain on another member, without another snapshot", async () => {
     await archived(5);
     const before = holder();
     cluster.kill(before);
@@ -204,10 +204,10 @@ describe("the archiver, with a store in a directory", () => {
     const [end, ...others] = await provenEnds();
     expect([(end ?? 0) >= last, others]).to.deep.equal([true, []]);
     expect((await catalog()).problems).to.deep.equal([]);
-    expect(said).to.include("this member archives, and goes on where the archive ends");
+    expect(said).to.include("this member archives, and continues at the end of the archive");
   });
 
-  it("tries again while its store is away, at growing intervals, and loses nothing", async () => {
+  it("retries with backoff while its store is unavailable, and loses nothing", async () => {
     await archived(5);
     renameSync(join(directory, "store"), join(directory, "away"));
     for (let at = 0; at < 5; at++) {
@@ -224,7 +224,7 @@ describe("the archiver, with a store in a directory", () => {
     expect([...archivers.values()].map(({ counts }) => counts.breaks)).to.deep.equal([0, 0, 0]);
   });
 
-  it("begins another chain, and says so, where the end of the archive is damaged", async () => {
+  it("starts a new chain, and logs it, if the end of the archive is damaged", async () => {
     await archived(5);
     await archived(5);
     const before = holder();
@@ -238,14 +238,14 @@ describe("the archiver, with a store in a directory", () => {
     expect(said.filter((message) => message.includes("chain of the archive is broken"))).to.have.length(1);
   });
 
-  it("begins another chain where the archive has an entry of another term than the log", async () => {
+  it("starts a new chain if the archive has an entry of another term than the log", async () => {
     await putForeign({ index: 5, term: 9 });
     await archived(3);
     expect(archivers.get(holder())?.counts.breaks).to.equal(1);
     expect((await catalog()).snapshots.length).to.equal(2);
   });
 
-  it("waits where the archive is further than what this member has applied, and writes nothing meanwhile", async () => {
+  it("waits while the archive is ahead of this member's applied state, and writes nothing meanwhile", async () => {
     await putForeign({ index: 1_000_000, term: 1 });
     await passUntil("a member to archive", () => holder() !== 0);
     const untilMs = cluster.time.monotonicMs() + 15_000;
@@ -255,7 +255,7 @@ describe("the archiver, with a store in a directory", () => {
     expect([...archivers.values()].map(({ counts }) => counts.breaks)).to.deep.equal([0, 0, 0]);
   });
 
-  it("tries again, and breaks nothing, while the key is missing that the end of the archive was sealed with", async () => {
+  it("retries, and breaks no chain, while the key for the end of the archive is missing", async () => {
     await archived(5);
     const key = readFileSync(join(directory, "key"));
     writeFileSync(join(directory, "key"), `second:${randomBytes(32).toString("base64")}\n`);

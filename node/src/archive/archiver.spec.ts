@@ -3,9 +3,9 @@ import { ArchivedCluster, type MemoryBackupStore } from "../../test/harness/inde
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../replica/index.ts";
 
 const { compaction } = DEFAULT_REPLICA_LIMITS;
-/** Logs are as short as they can be; what is still needed is kept. */
+/** Logs are as short as possible; they keep entries that are still needed. */
 const SHORT_LOGS: Partial<ReplicaLimits> = { compaction: { ...compaction, keptEntries: 0, dueEntries: 2 } };
-/** And what is needed is dropped, too, when a few large values come. */
+/** Logs drop even needed entries after a few large values. */
 const SHORTEST_LOGS: Partial<ReplicaLimits> = {
   compaction: { ...compaction, keptEntries: 0, dueEntries: 2, neededBytes: 20_000 },
 };
@@ -22,10 +22,10 @@ describe("the archiver", function () {
 
   afterEach(() => archived.end());
 
-  it("closes the gap before a snapshot that another member has taken, instead of going on behind it", async () => {
+  it("closes the gap before a snapshot of another member, instead of continuing after it", async () => {
     // Segments follow each other every ten seconds, so a snapshot is taken between two of them.
     begin({}, 25_000);
-    await archived.until("a snapshot of what no segment has", () => {
+    await archived.until("a snapshot beyond the last segment", () => {
       archived.write(1);
       const [first, second] = archived.catalog.chains;
       return first !== undefined && second !== undefined && first.end.index < second.snapshot.index;
@@ -38,7 +38,7 @@ describe("the archiver", function () {
     expect(archived.breaks).to.equal(0);
   });
 
-  it("says that entries are missing before a snapshot, where the log has them no more", async () => {
+  it("reports that entries are missing before a snapshot, if they are no longer in the log", async () => {
     begin(SHORTEST_LOGS);
     await archived.untilArchived();
     await archived.untilArchived(archived.write(3));
@@ -48,18 +48,18 @@ describe("the archiver", function () {
     const taken = archived.backups.get(3)?.runs?.start(false) ?? expect.fail("member 3 takes no backups");
     await archived.until("another snapshot", () => archived.catalog.snapshots.length === 2);
     const { header } = await taken.done;
-    expect(header.index, "what the snapshot has").to.be.greaterThan(end);
-    await archived.until("a log that begins behind the archive", () => {
+    expect(header.index, "the index of the snapshot").to.be.greaterThan(end);
+    await archived.until("a log that begins after the archive", () => {
       const { firstIndex } = archived.cluster.replica(3).status();
       return firstIndex > end + 1 && firstIndex <= header.index + 1;
     });
     const last = archived.write(1);
-    await archived.until("the archive to go on", () => (archived.catalog.segments.at(-1)?.lastIndex ?? 0) >= last);
+    await archived.until("the archive to continue", () => (archived.catalog.segments.at(-1)?.lastIndex ?? 0) >= last);
     expect(archived.errors.join()).to.include(`entries ${end + 1} to ${header.index} are missing`);
     expect([archived.breaks, archived.catalog.snapshots.length]).to.deep.equal([1, 2]);
   });
 
-  it("keeps the log behind the snapshot with which a chain begins, however long that takes", async () => {
+  it("keeps the log after the snapshot that starts a chain, however long the snapshot takes", async () => {
     begin(SHORT_LOGS);
     archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qsnap"));
     await archived.until("the snapshot to be on its way", () => archived.bucket.held > 0);
@@ -71,7 +71,7 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots.length).to.equal(1);
   });
 
-  it("forgets a broken chain when another member has begun one since", async () => {
+  it("forgets a broken chain when another member has started a new one", async () => {
     begin({});
     await archived.untilArchived();
     await archived.untilArchived(archived.write(3));
@@ -91,16 +91,16 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots.length, "snapshots").to.equal(snapshots);
   });
 
-  it("holds up no compaction while its store is away, and says that its chain is broken", async () => {
+  it("does not block compaction while its store is unavailable, and reports that its chain is broken", async () => {
     begin(SHORTEST_LOGS);
     await archived.untilArchived(archived.write(3));
     const last = archived.archived;
     for (const store of archived.stores.values()) {
       store.isAway = true;
     }
-    // It has in memory what is not archived; the next one has not.
+    // It has the missing entries in memory; the next archiver has not.
     await archived.kill(2);
-    await archived.until("logs that begin behind the archive", () => {
+    await archived.until("logs that begin after the archive", () => {
       archived.write(5, LARGE);
       return [1, 3].every((id) => archived.cluster.replica(id).status().firstIndex > last + 1);
     });
@@ -113,7 +113,7 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots.length).to.equal(2);
   });
 
-  it("says that its chain is broken when the log was compacted between two attempts", async () => {
+  it("reports that its chain is broken if the log was compacted between two attempts", async () => {
     begin(SHORTEST_LOGS, undefined, [2]);
     await archived.untilArchived();
     const store = archived.stores.get(2) as MemoryBackupStore;
@@ -130,7 +130,7 @@ describe("the archiver", function () {
     expect(archived.catalog.problems).to.deep.equal([]);
   });
 
-  it("says that entries are archived only when the store has them", async () => {
+  it("reports entries as archived only when the store has them", async () => {
     begin({});
     await archived.untilArchived();
     archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qseg"));
@@ -142,7 +142,7 @@ describe("the archiver", function () {
     }
   });
 
-  it("writes a segment again that the store has not taken, and loses none", async () => {
+  it("retries a segment that the store did not take, and loses none", async () => {
     begin({});
     await archived.untilArchived();
     const store = archived.stores.get(2) as MemoryBackupStore;
@@ -169,7 +169,7 @@ describe("the archiver", function () {
     await archived.until("another member to archive", () => archived.archiver === 3);
   });
 
-  it("goes on at a member that has not yet applied what is archived, once it has", async () => {
+  it("continues on a member that has not yet applied the archived entries, once it has", async () => {
     begin({});
     await archived.untilArchived();
     archived.cluster.network.hold(1, 3, "log");
@@ -183,7 +183,7 @@ describe("the archiver", function () {
     expect([archived.breaks, archived.catalog.snapshots.length]).to.deep.equal([0, 1]);
   });
 
-  it("does not go on with the archive of another log", async () => {
+  it("does not continue the archive of another log", async () => {
     begin({});
     await archived.untilArchived();
     await archived.untilArchived(archived.write(3));

@@ -1,10 +1,12 @@
 /**
- * Archives the committed entries of this member's own log, while it has the duty: a segment every ten seconds, or as soon as
- * one is full, if there were any entries; and a snapshot where a chain begins, and now and then.
+ * Archives the committed entries of this member's own log while it has the lease. If there are entries, it writes a
+ * segment every ten seconds, or as soon as a segment is full. It takes a snapshot at the start of a chain, and at
+ * intervals.
  *
- * Nothing waits for it. It reads what this member has applied, in short turns, and one segment is in memory at a time. While
- * the store is away it tries again, at growing intervals, and the log keeps the entries as long as those that a member needs
- * that is behind. If they are gone before they were archived, the chain is broken: that is said, and a snapshot begins another.
+ * Nothing waits for it. It reads the entries that this member has applied, in short turns, and keeps one segment in
+ * memory. While the store is unavailable it retries with backoff, and the log keeps the entries for as long as those
+ * for a lagging member. If entries are compacted before they are archived, the chain is broken: the archiver logs this
+ * and starts a new chain with a snapshot.
  */
 
 import { putSegment } from "@quoin/backup";
@@ -19,7 +21,7 @@ import { type BackupRuns, requireFailure } from "./backup-runs.ts";
 import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
 import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
 
-/** Pauses after failures: the first, doubled by each further one up to the last, in milliseconds. */
+/** Pauses after failures, in milliseconds: the first, and the maximum. Each failure doubles the pause. */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
 
@@ -28,7 +30,7 @@ export interface ArchiverOptions {
   readonly place: BackupPlace;
   readonly runs: BackupRuns;
   readonly clock: Clock;
-  /** Resolves in a turn of its own, after the sockets were polled. */
+  /** Resolves in a new turn, after the event loop has polled the sockets. */
   readonly nextTurn: () => Promise<void>;
   readonly log: BackupLog;
   readonly limits: ArchiveLimits;
@@ -36,7 +38,7 @@ export interface ArchiverOptions {
   readonly newId: () => string;
   /** Time between two snapshots, in milliseconds. */
   readonly intervalMs: number;
-  /** Called after each snapshot of the archive, to delete what is not kept any more. */
+  /** Called after each snapshot of the archive, to delete backups beyond the retention. */
   readonly onSnapshot: () => Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export class Archiver {
   readonly lease: ArchiveLease;
   readonly #options: ArchiverOptions;
   readonly #draft: SegmentDraft;
-  /** A segment that is being written, or has to be written again. */
+  /** A segment that is being written, or must be retried. */
   #segment: Segment | null = null;
   #tail: ChainTail | null = null;
   /** When the newest snapshot was taken, and when the next one is due, in milliseconds since 1970. */
@@ -54,7 +56,7 @@ export class Archiver {
   #isBusy = false;
   #isStopped = false;
   #isBroken = false;
-  /** The first entry that may follow the snapshot with which a chain is to begin; null = none is being taken. */
+  /** The first entry after the snapshot that starts a chain; null = no such snapshot is being taken. */
   #beginsFrom: number | null = null;
   #breaks = 0;
   #segments = 0;
@@ -71,17 +73,17 @@ export class Archiver {
     this.lease = new ArchiveLease(options.host, options.clock);
   }
 
-  /** Whether this member archives at the moment. */
+  /** Whether this member is archiving now. */
   get isArchiving(): boolean {
     return !this.#isStopped && this.lease.isHeld;
   }
 
-  /** Why the last attempt failed; "" if it did not. */
+  /** Why the last attempt failed; "" if it succeeded. */
   get lastError(): string {
     return this.#lastError;
   }
 
-  /** Segments, bytes of entries, failures and broken chains of this process. */
+  /** Segments, bytes of entries, failures and broken chains since the start of this process. */
   get counts() {
     return { segments: this.#segments, bytes: this.#bytes, failures: this.#failuresTotal, breaks: this.#breaks };
   }
@@ -91,12 +93,12 @@ export class Archiver {
     return this.isArchiving && this.#tail !== null ? this.#nextSnapshotMs : 0;
   }
 
-  /** When the newest snapshot was taken, in milliseconds since 1970; 0 = this member does not know it. */
+  /** When the newest snapshot was taken, in milliseconds since 1970; 0 = not known. */
   get lastSnapshotMs(): number {
     return this.#lastSnapshotMs;
   }
 
-  /** How the archive is, as far as this member knows. */
+  /** The state of the archive, as far as this member knows. */
   get report(): ArchiveReport {
     const tail = this.#tail;
     if (!this.isArchiving) {
@@ -109,13 +111,13 @@ export class Archiver {
     };
   }
 
-  /** How long the oldest entry waits that this member has applied and that is not archived, in milliseconds. */
+  /** Age of the oldest entry that this member has applied and that is not archived, in milliseconds. */
   get lagMs(): number {
     const beyondMs = this.#draft.beyondMs(this.report.index);
     return beyondMs === undefined ? 0 : Math.max(0, this.#options.clock.monotonicMs() - beyondMs);
   }
 
-  /** To be called a few times a second. */
+  /** The caller must call this a few times a second. */
   onTick(): void {
     const { replica } = this.#options.host;
     if (replica === null || this.#isStopped) {
@@ -140,7 +142,7 @@ export class Archiver {
     this.#options.host.replica?.backups.keepFrom(Number.POSITIVE_INFINITY);
   }
 
-  /** What is still to be archived, by this member or by the one that takes over. */
+  /** The first entry that is not archived yet, by this member or by its successor. */
   #keptFrom({ index, isBroken }: ArchiveReport): number {
     if (this.#beginsFrom !== null) {
       return this.#beginsFrom;
@@ -163,12 +165,12 @@ export class Archiver {
     }
   }
 
-  /** Another member has the duty: what was not written is that one's. */
+  /** Another member has the lease and writes the entries that this one has not written. */
   #letGo(): void {
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
-    // That one may begin another chain, which then goes on.
+    // The other member may start a new chain, which is then not broken.
     this.#isBroken = false;
     this.#failures = 0;
     this.#lastError = "";
@@ -195,7 +197,7 @@ export class Archiver {
     return this.#segment !== null || this.#draft.isFull || (!this.#draft.isEmpty && isOld);
   }
 
-  /** Goes on where the archive ends; if that cannot be, another chain begins. */
+  /** Continues at the end of the archive; if that is not possible, starts a new chain. */
   async #begin(): Promise<ChainTail | null> {
     const { host, place, log } = this.#options;
     const { replica } = host;
@@ -210,7 +212,7 @@ export class Archiver {
       if (tail !== null) {
         log.info(
           { store: place.address, index: tail.index },
-          "this member archives, and goes on where the archive ends",
+          "this member archives, and continues at the end of the archive",
         );
         return tail;
       }
@@ -234,7 +236,7 @@ export class Archiver {
       return { tail: null, isWaiting: backups === undefined };
     }
     if (tail.index > backups.progress.appliedIndex) {
-      // The last archiver had applied more than this member has yet.
+      // The last archiver had applied more entries than this member has yet.
       return { tail: null, isWaiting: true };
     }
     const term = backups.entryTerm(tail.index);
@@ -248,7 +250,7 @@ export class Archiver {
       return { tail: null, isWaiting: false };
     }
     if (found.missing !== undefined) {
-      // Another chain has begun already, with that snapshot.
+      // A new chain has already started, with that snapshot.
       const { firstIndex, lastIndex } = found.missing;
       const reason = `entries ${firstIndex} to ${lastIndex} are missing, and the log begins at ${backups.firstIndex}`;
       this.#sayBroken(reason, firstIndex - 1);
@@ -258,10 +260,10 @@ export class Archiver {
     return { tail, isWaiting: false };
   }
 
-  /** Takes a snapshot, with which a chain begins. */
+  /** Takes a snapshot, which starts a chain. */
   async #beginChain(): Promise<ChainTail> {
     const { host, runs, clock } = this.#options;
-    // What comes after the snapshot follows it, however long it takes to store it.
+    // The entries after the snapshot continue the chain, however long storing it takes.
     this.#beginsFrom = (host.replica?.backups.progress.appliedIndex ?? 0) + 1;
     host.replica?.backups.keepFrom(this.#beginsFrom);
     const { header, hash } = await runs.start(false).done.finally(() => {
@@ -275,7 +277,7 @@ export class Archiver {
     return { index, term, revision, wallMs, id, hash, chainIndex: index };
   }
 
-  /** Entries are missing behind the chain. @param index of its last entry; undefined if that cannot be read */
+  /** Entries are missing after the chain. @param index of its last entry; undefined if that cannot be read */
   #break(reason: string, index?: number): void {
     this.#isBroken = true;
     this.#tail = null;
@@ -288,11 +290,11 @@ export class Archiver {
     this.#breaks++;
     this.#options.log.error(
       { reason, index },
-      "the chain of the archive is broken: what comes after it can be restored only from the next snapshot on",
+      "the chain of the archive is broken: later entries can be restored only from the next snapshot on",
     );
   }
 
-  /** Reads what is applied and not collected yet, up to a whole segment. */
+  /** Reads applied entries that are not collected yet, up to one full segment. */
   async #collect(tail: ChainTail, nowMs: number): Promise<void> {
     const backups = this.#options.host.replica?.backups;
     if (this.#draft.isEmpty) {
@@ -333,7 +335,7 @@ export class Archiver {
     this.#onSuccess();
   }
 
-  /** A snapshot in the middle of the chain: segments go on meanwhile. */
+  /** A snapshot in the middle of the chain; segments continue meanwhile. */
   #takeSnapshotIfDue(): void {
     const { runs, clock, intervalMs, onSnapshot } = this.#options;
     const nowMs = clock.wallMs();
@@ -372,11 +374,11 @@ export class Archiver {
     this.#retryAtMs = clock.monotonicMs() + pauseMs;
     this.#lastError = error.message;
     if (!isOfMember) {
-      // Another member may reach the store; what only this member cannot do passes.
+      // Another member may reach the store. Problems of this member alone pass.
       this.#failures++;
       this.#failuresTotal++;
     }
-    log.warn({ reason: error.message, failures: this.#failures, pauseMs }, "archiving failed, and is tried again");
+    log.warn({ reason: error.message, failures: this.#failures, pauseMs }, "archiving failed, and the member retries");
     await place.close();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where this member puts its backups: the store, and the keys that seal what goes there. The file with keys is read for each
- * object, so keys are rotated without a restart. A store that has failed is opened again for the next object.
+ * Where this member puts its backups: the store, and the keys for encryption. It reads the key file for each object, so
+ * keys can be rotated without a restart. After a failure it opens the store again for the next object.
  */
 
 import { type BackupStore, type KeyRing, readKeyFile, type StoreLocation } from "@quoin/backup";
@@ -8,14 +8,14 @@ import type { BackupLog } from "./archive-host.ts";
 
 export interface BackupPlaceOptions {
   readonly location: StoreLocation;
-  /** File with keys; null = backups are not encrypted. */
+  /** The key file; null = backups are not encrypted. */
   readonly keyFile: string | null;
   readonly log: BackupLog;
-  /** Opens the store of an address; it never makes one. Raises a StoreFailure. */
+  /** Opens the store of an address; it never creates one. Raises a StoreFailure. */
   readonly openStore: (location: StoreLocation) => Promise<BackupStore>;
 }
 
-/** An open store, and the keys as they are now. */
+/** An open store, and the current keys. */
 export interface OpenPlace {
   readonly store: BackupStore;
   /** Undefined if backups are not encrypted. */
@@ -40,7 +40,7 @@ export class BackupPlace {
     return addressOf(this.#options.location);
   }
 
-  /** Raises a StoreFailure, or a BackupError if the file with keys cannot be used. */
+  /** Raises a StoreFailure, or a BackupError if the key file is not usable. */
   async open(): Promise<OpenPlace> {
     const keyRing = await this.#keys();
     this.#store ??= this.#options.openStore(this.#options.location);

@@ -1,6 +1,6 @@
 /**
- * Snapshots that this member takes into its store, one at a time, and what became of the last ones. A run that fails leaves
- * no object behind: a store shows an object only when all of it is there.
+ * Snapshots that this member writes to its store, one at a time, and the results of the last ones. A failed run leaves
+ * no object: a store shows an object only when it is complete.
  */
 
 import { BackupError, StoreFailure } from "@quoin/backup";
@@ -12,20 +12,20 @@ import { type SnapshotProgress, snapshotHeader, storeSnapshot, type TakenSnapsho
 
 export type BackupPhase = "pending" | "running" | "succeeded" | "failed";
 
-/** One snapshot that is or was taken. */
+/** One snapshot, running or ended. */
 export interface BackupRun {
   readonly id: string;
   readonly phase: BackupPhase;
   /** Null until the state is read. */
   readonly snapshot: Pick<TakenSnapshot, "header" | "name"> | null;
-  /** Rows, and bytes of them, that were written. */
+  /** Rows written, and their bytes. */
   readonly progress: Readonly<SnapshotProgress>;
   readonly startedMs: number;
-  /** 0 = it has not ended. */
+  /** 0 = still running. */
   readonly endedMs: number;
-  /** Why it failed; "" if it has not. */
+  /** Why it failed; "" if it did not. */
   readonly error: string;
-  /** The member had no leader when it began. */
+  /** Whether the member had no leader at the start. */
   readonly isLeaderless: boolean;
 }
 
@@ -36,11 +36,13 @@ export interface BackupRunsOptions {
   readonly log: BackupLog;
   /** Makes the id of each snapshot. */
   readonly newId: () => string;
+  /** Called after each snapshot that is in the store. */
+  readonly onTaken: () => void;
 }
 
-/** How many runs are remembered. */
+/** How many runs are kept. */
 const KEPT_MAX = 16;
-/** A snapshot waits this long for the state to be up to date, in milliseconds. */
+/** How long a snapshot waits for an up-to-date state, in milliseconds. */
 const BARRIER_MS = 10_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -48,7 +50,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 export class BackupRuns {
   readonly #options: BackupRunsOptions;
   readonly #runs: Mutable<BackupRun>[] = [];
-  /** Ids of runs by the request that began them, so that a repetition begins no other. */
+  /** Run ids by the request that started them, so that a retry starts no second run. */
   readonly #byRequest = new Map<string, string>();
   #succeeded = 0;
   #failed = 0;
@@ -59,7 +61,7 @@ export class BackupRuns {
     this.#options = options;
   }
 
-  /** The running one, or else the last one. */
+  /** The current run, or else the last one. */
   get newest(): BackupRun | null {
     return this.#runs.at(-1) ?? null;
   }
@@ -68,12 +70,12 @@ export class BackupRuns {
     return this.newest !== null && this.newest.endedMs === 0;
   }
 
-  /** When the last one succeeded, in milliseconds since 1970; 0 = none has. */
+  /** When the last one succeeded, in milliseconds since 1970; 0 = never. */
   get lastSuccessMs(): number {
     return this.#lastSuccessMs;
   }
 
-  /** Runs that ended, by how; and bytes of rows that were written. */
+  /** Runs by result, and bytes of rows written. */
   get counts() {
     return { succeeded: this.#succeeded, failed: this.#failed, bytes: this.#bytes };
   }
@@ -82,15 +84,15 @@ export class BackupRuns {
     return this.#runs.find((run) => run.id === id) ?? null;
   }
 
-  /** The run that the request began; null if it began none, or none that is remembered. */
+  /** The run that the request started; null if there is none, or it is no longer kept. */
   ofRequest(requestId: string): BackupRun | null {
     return this.get(this.#byRequest.get(requestId) ?? "");
   }
 
   /**
-   * Begins a snapshot. Raises BACKUP_IN_PROGRESS, and NO_LEADER if the member has none and that is not allowed.
+   * Starts a snapshot. Raises BACKUP_IN_PROGRESS, and NO_LEADER if the member has no leader and that is not allowed.
    *
-   * @param requestId makes a repetition recognisable; "" = nothing does
+   * @param requestId identifies retries; "" = none
    */
   start(allowLeaderless: boolean, requestId = ""): { readonly id: string; readonly done: Promise<TakenSnapshot> } {
     const { host, clock, newId } = this.#options;
@@ -110,7 +112,7 @@ export class BackupRuns {
     };
     this.#remember(run, requestId);
     const done = this.#run(run, isLeaderless);
-    // The caller need not wait for it: its status shows a failure.
+    // The caller need not wait: the status of the run shows a failure.
     done.catch(() => undefined);
     return { id: run.id, done };
   }
@@ -131,7 +133,7 @@ export class BackupRuns {
   }
 
   async #run(run: Mutable<BackupRun>, isLeaderless: boolean): Promise<TakenSnapshot> {
-    const { host, place, clock, log } = this.#options;
+    const { host, place, clock, log, onTaken } = this.#options;
     try {
       const opened = await place.open();
       const exported = await openExport(host, clock, isLeaderless);
@@ -143,6 +145,7 @@ export class BackupRuns {
       this.#lastSuccessMs = clock.wallMs();
       const { index, revision } = header;
       log.info({ backup: run.id, object: taken.name, index, revision, ...run.progress }, "a backup was made");
+      onTaken();
       return taken;
     } catch (error) {
       Object.assign(run, { phase: "failed", error: requireFailure(error).message });
@@ -164,7 +167,7 @@ async function closeAfterFailure(place: BackupPlace, phase: BackupPhase): Promis
 }
 
 /**
- * Opens the state of the member, with every write that was acknowledged before, unless it has no leader. Raises a
+ * Opens the state of the member with every write that was acknowledged before, unless it has no leader. Raises a
  * CoordinationError: NO_LEADER, OVERLOADED, SHUTTING_DOWN.
  */
 export async function openExport({ replica }: ArchiveHost, clock: Clock, isLeaderless: boolean): Promise<StateExport> {
@@ -185,7 +188,7 @@ export async function openExport({ replica }: ArchiveHost, clock: Clock, isLeade
   return exported;
 }
 
-/** What a backup may fail with; everything else is a bug, which ends the process. */
+/** The expected failures of a backup. Any other error is a bug, and ends the process. */
 export function requireFailure(error: unknown): Error {
   const isExpected =
     error instanceof StoreFailure ||

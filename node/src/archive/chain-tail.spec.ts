@@ -78,19 +78,19 @@ describe("the end of an archive", () => {
 
   async function refusal(keyRing?: KeyRing): Promise<unknown> {
     return find(keyRing).then(
-      () => expect.fail("it can be used"),
+      () => expect.fail("it is usable"),
       (error: unknown) => error,
     );
   }
 
-  it("is nowhere in an empty store, and in one of another cluster", async () => {
+  it("does not exist in an empty store, or in one of another cluster", async () => {
     expect(await find()).to.deep.equal({ tail: null, snapshotMs: 0, missing: undefined });
     await snapshot(10);
     const other = await findTail({ store, keyRing: KEYS }, "99999999-2222-4333-8444-555555555555", ALL_IN_LOG);
     expect(other).to.deep.equal({ tail: null, snapshotMs: 0, missing: undefined });
   });
 
-  it("is that of a snapshot that nothing follows", async () => {
+  it("is that of a snapshot without a following object", async () => {
     await snapshot(10);
     const { tail, snapshotMs } = await find();
     const { id, hash } = previous;
@@ -109,7 +109,7 @@ describe("the end of an archive", () => {
     expect((await find()).tail).to.deep.include({ index: 31, revision: 0, wallMs: 0 });
   });
 
-  it("is that of the chain that reaches furthest, also when a later snapshot was taken", async () => {
+  it("is that of the chain that reaches furthest, also if a later snapshot exists", async () => {
     await snapshot(10);
     await segment(11, 40);
     const last = previous;
@@ -117,7 +117,7 @@ describe("the end of an archive", () => {
     expect((await find()).tail).to.deep.include({ index: 40, id: last.id, chainIndex: 10 });
   });
 
-  it("is before a snapshot alone, as long as the log has what lies between, so that no moment is left out", async () => {
+  it("is before a lone snapshot while the log has the entries between, so that no moment is left out", async () => {
     await snapshot(10);
     await segment(11, 20);
     const { id: before } = previous;
@@ -127,7 +127,7 @@ describe("the end of an archive", () => {
     expect((await find(KEYS, 22)).tail).to.deep.include({ index: 30, id: alone });
   });
 
-  it("is that of a later snapshot alone where the log has not what lies between, and says what is missing", async () => {
+  it("is that of a later lone snapshot if the log lacks the entries between, and names the missing entries", async () => {
     await snapshot(10);
     await segment(11, 30);
     const last = previous;
@@ -140,14 +140,14 @@ describe("the end of an archive", () => {
     expect(found.missing).to.deep.equal({ firstIndex: 31, lastIndex: 35 });
   });
 
-  it("is not behind a segment that follows nothing", async () => {
+  it("is not after a segment that follows nothing", async () => {
     await snapshot(10);
     const { id } = previous;
     await segment(15, 20);
     expect((await find()).tail).to.deep.include({ index: 10, id });
   });
 
-  it("cannot be used when its last object is damaged, which another snapshot mends", async () => {
+  it("is not usable if its last object is damaged; a new snapshot helps", async () => {
     await snapshot(10);
     damage("snapshots");
     expect(isDamage(await refusal())).to.equal(true);
@@ -159,7 +159,7 @@ describe("the end of an archive", () => {
     expect(String(error)).to.include(".qseg");
   });
 
-  it("is that of a snapshot alone when the chain before it is damaged, so that no other snapshot is taken", async () => {
+  it("is that of a lone snapshot if the chain before it is damaged, so that no further snapshot is taken", async () => {
     await snapshot(10);
     await segment(11, 15);
     damage("segments");
@@ -167,7 +167,7 @@ describe("the end of an archive", () => {
     expect((await find()).tail).to.deep.include({ index: 20 });
   });
 
-  it("cannot be read without its key, which another snapshot does not mend", async () => {
+  it("cannot be read without its key; a new snapshot does not help", async () => {
     await snapshot(10);
     for (const keyRing of [undefined, OTHER_KEYS]) {
       const error = await findTail({ store, keyRing }, CLUSTER, ALL_IN_LOG).catch((reason: unknown) => reason);

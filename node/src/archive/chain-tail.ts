@@ -1,6 +1,6 @@
 /**
- * The end of the archive, where a member goes on that takes over the duty: found in the list of objects, and proven by reading
- * the last object.
+ * The end of the archive, where a new archiver continues. It is found in the list of objects, and proven by reading the
+ * last object.
  */
 
 import {
@@ -15,10 +15,10 @@ import {
 } from "@quoin/backup";
 import type { OpenPlace } from "./backup-place.ts";
 
-/** Errors of keys and arguments, which another snapshot does not mend. */
+/** Errors of keys and arguments, which a new snapshot does not fix. */
 const OF_KEYS: ReadonlySet<string> = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);
 
-/** What the next segment follows. */
+/** The object that the next segment follows. */
 export interface ChainTail {
   /** Index and term of the last entry in the archive. */
   readonly index: number;
@@ -28,16 +28,16 @@ export interface ChainTail {
   /** Id and hash of the last object. */
   readonly id: string;
   readonly hash: Uint8Array;
-  /** Index of the snapshot with which the chain began. */
+  /** Index of the snapshot that starts the chain. */
   readonly chainIndex: number;
 }
 
 export interface FoundTail {
   /** Null if there is no chain. */
   readonly tail: ChainTail | null;
-  /** When the newest snapshot was put there, in milliseconds since 1970; 0 = there is none. */
+  /** When the newest snapshot was stored, in milliseconds since 1970; 0 = there is none. */
   readonly snapshotMs: number;
-  /** Entries before the tail that no segment has, and the log has no more; undefined if there are none. */
+  /** Entries before the tail that are in no segment and no longer in the log; undefined if there are none. */
   readonly missing: MissingEntries | undefined;
 }
 
@@ -47,9 +47,9 @@ export interface MissingEntries {
 }
 
 /**
- * Raises a StoreFailure, or a BackupError if the last object cannot be used.
+ * Finds the end of the archive. Raises a StoreFailure, or a BackupError if the last object is not usable.
  *
- * @param firstIndex of the log from which the archive goes on
+ * @param firstIndex of the log from which the archive continues
  */
 export async function findTail(
   { store, keyRing }: OpenPlace,
@@ -65,7 +65,7 @@ export async function findTail(
     : { tail: first.tail, snapshotMs, missing: missingBefore(first.chain, chains) };
 }
 
-/** What lies between the last segment before a snapshot and that snapshot, which nothing follows yet. */
+/** The entries between the last segment before a snapshot and that snapshot, if no object follows the snapshot yet. */
 function missingBefore({ snapshot, segments }: Chain, chains: readonly Chain[]): MissingEntries | undefined {
   if (segments.length > 0) {
     return undefined;
@@ -77,9 +77,9 @@ function missingBefore({ snapshot, segments }: Chain, chains: readonly Chain[]):
 }
 
 /**
- * The chains that the archive may go on with, the best one first, and the one that reaches furthest last. If that is a snapshot
- * alone, taken beyond the last segment, the entries before it are archived first, as far as the log has them: so each moment
- * between them can be restored, too.
+ * The chains that the archive may continue, the best one first, and the one that reaches furthest last. That one may be
+ * a snapshot alone, taken beyond the last segment. The entries before it are then archived first, as far as the log has
+ * them, so that each moment between them can be restored, too.
  */
 function chainsToFollow(chains: readonly Chain[], canFollow: (index: number) => boolean): readonly Chain[] {
   const followed: Chain[] = [];
@@ -93,7 +93,7 @@ function chainsToFollow(chains: readonly Chain[], canFollow: (index: number) => 
   return followed;
 }
 
-/** The end of the first chain that is not damaged. Raises what is wrong with the last one if all are. */
+/** The end of the first undamaged chain. If all are damaged, raises the error of the last one. */
 async function readFirstTail(
   store: BackupStore,
   chains: readonly Chain[],
@@ -130,7 +130,7 @@ async function hashOf(reading: ObjectReading<unknown, unknown>): Promise<Uint8Ar
   return reading.summary().hash;
 }
 
-/** Whether the end of the archive itself is what is wrong, so that only another snapshot helps. */
+/** Whether the end of the archive itself is damaged, so that only a new snapshot helps. */
 export function isDamage(error: unknown): error is BackupError {
   return error instanceof BackupError && !OF_KEYS.has(error.code);
 }

@@ -1,4 +1,4 @@
-/** Backups of one member, as its API and its metrics see them. */
+/** The backups of one member, for its API and its metrics. */
 
 import {
   type BackupStore,
@@ -18,17 +18,18 @@ import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts"
 import { Archiver } from "./archiver.ts";
 import { BackupPlace } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
+import { BackupVerification } from "./backup-verification.ts";
 
-/** What flags say about backups. */
+/** The backup flags. */
 export interface BackupConfiguration {
   readonly location: StoreLocation;
-  /** File with keys that encrypt backups; null = they are not encrypted. */
+  /** The key file for encryption; null = backups are not encrypted. */
   readonly keyFile: string | null;
   /** Whether this member takes part in the continuous archive. */
   readonly archives: boolean;
   /** Time between two snapshots of the archive, in milliseconds. */
   readonly intervalMs: number;
-  /** Which backups the archiving member keeps; null = all. */
+  /** Which backups the archiver keeps; null = all. */
   readonly retention: RetentionPolicy | null;
 }
 
@@ -43,13 +44,15 @@ export interface MemberBackupsOptions {
   readonly openStore?: (location: StoreLocation) => Promise<BackupStore>;
   /** Makes the id of each object: 32 hexadecimal digits, which no other object has. */
   readonly newId?: () => string;
+  /** Whether the member reads its backups back after each snapshot; true by default. */
+  readonly verifies?: boolean;
 }
 
 function openExisting(location: StoreLocation): Promise<BackupStore> {
   return openStore(location, { create: false });
 }
 
-/** How often the archiver looks at what there is to do, in milliseconds. */
+/** How often the archiver looks for work, in milliseconds. */
 const TICK_MS = 250;
 
 export class MemberBackups {
@@ -57,6 +60,8 @@ export class MemberBackups {
   readonly place: BackupPlace | null;
   /** Null without a store. */
   readonly runs: BackupRuns | null;
+  /** Null without a store. */
+  readonly verification: BackupVerification | null;
   /** Null unless this member takes part in the archive. */
   readonly archiver: Archiver | null;
   readonly #stopTimer: () => void;
@@ -64,16 +69,21 @@ export class MemberBackups {
   constructor(options: MemberBackupsOptions) {
     this.#options = options;
     const { host, configuration, clock, scheduler, log } = options;
-    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting, newId = newObjectId } = options;
+    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting } = options;
+    const { newId = newObjectId, verifies = true } = options;
+    const nextTurn = (): Promise<void> => new Promise((resolve) => scheduler.immediate(resolve));
     this.place = configuration === null ? null : new BackupPlace({ ...configuration, log, openStore: open });
-    this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log, newId });
-    const { place, runs } = this;
+    const { place } = this;
+    const shared = { host, clock, log };
+    this.verification = place === null || !verifies ? null : new BackupVerification({ ...shared, place, nextTurn });
+    const onTaken = () => void this.verification?.run();
+    this.runs = place === null ? null : new BackupRuns({ ...shared, place, newId, onTaken });
+    const { runs } = this;
     this.archiver =
       configuration === null || place === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ host, place, runs, clock, log, limits, newId, intervalMs: configuration.intervalMs },
-            nextTurn: () => new Promise((resolve) => scheduler.immediate(resolve)),
+            ...{ ...shared, place, runs, nextTurn, limits, newId, intervalMs: configuration.intervalMs },
             onSnapshot: () => this.#prune(),
           });
     const { archiver } = this;
@@ -85,7 +95,7 @@ export class MemberBackups {
   }
 
   /**
-   * Opens the state of this member as it is now, for a stream to a client. Raises a CoordinationError.
+   * Opens the current state of this member, for a stream to a client. Raises a CoordinationError.
    *
    * @param isLeaderless whether it may miss acknowledged writes
    */
@@ -93,7 +103,10 @@ export class MemberBackups {
     return openExport(this.#options.host, this.#options.clock, isLeaderless);
   }
 
-  /** The backups of a cluster in the store, and the ids of all clusters there. Raises a StoreFailure or BackupError; null without a store. */
+  /**
+   * The backups of a cluster in the store, and the ids of all clusters there; null without a store. Raises a
+   * StoreFailure or BackupError.
+   */
   async list(clusterId: string): Promise<{ readonly catalog: Catalog; readonly clusterIds: string[] } | null> {
     if (this.place === null) {
       return null;
@@ -105,10 +118,11 @@ export class MemberBackups {
   async stop(): Promise<void> {
     this.#stopTimer();
     this.archiver?.stop();
+    this.verification?.stop();
     await this.place?.close();
   }
 
-  /** Deletes what is not kept any more. What cannot be deleted now is deleted after the next snapshot. */
+  /** Deletes backups beyond the retention. If a deletion fails, it is retried after the next snapshot. */
   async #prune(): Promise<void> {
     const { configuration, host, clock, log } = this.#options;
     const retention = configuration?.retention ?? null;
@@ -116,8 +130,11 @@ export class MemberBackups {
       return;
     }
     try {
+      // A damaged snapshot takes the place of none that is older.
+      await this.verification?.ended;
+      const { damaged } = this.verification ?? {};
       const { store } = await this.place.open();
-      const plan = planRetention(await readCatalog(store, host.clusterId), retention, clock.wallMs());
+      const plan = planRetention(await readCatalog(store, host.clusterId), { ...retention, damaged }, clock.wallMs());
       await deletePlanned(store, plan);
       await store.sweep(clock.wallMs());
       if (plan.deletions.length > 0) {

@@ -34,7 +34,7 @@ describe("draft of a segment", () => {
     draft = new SegmentDraft(SEGMENT_BYTES);
   });
 
-  it("ends a segment at the last place that was marked, and keeps what comes after it", () => {
+  it("ends a segment at the last mark, and keeps the entries after it", () => {
     draft.mark(progressAt(4), 1);
     draft.mark(progressAt(6), 2);
     draft.add([4, 5, 6, 7].map((index) => entry(index)));
@@ -47,7 +47,7 @@ describe("draft of a segment", () => {
     expect([draft.lastIndex, draft.isEmpty]).to.deep.equal([7, false]);
   });
 
-  it("does not say what it does not know where no place is marked", () => {
+  it("leaves out unknown numbers without a mark", () => {
     draft.mark(progressAt(9), 1);
     draft.add([4, 5].map((index) => entry(index)));
     const segment = draft.take(ORIGIN, LAST);
@@ -65,7 +65,7 @@ describe("draft of a segment", () => {
     expect([draft.bytes, draft.isFull]).to.deep.equal([0, false]);
   });
 
-  it("tells since when there is something beyond an index", () => {
+  it("reports since when the state is beyond an index", () => {
     draft.mark(progressAt(4), 100);
     draft.mark(progressAt(4), 200);
     draft.mark(progressAt(8), 300);

@@ -1,25 +1,25 @@
 /**
- * The entries that the next segment will hold, as rows of the log, and where it may end.
+ * The entries of the next segment, as rows of the log, and where the segment may end.
  *
- * A segment ends best where the state of this member has come to rest between two slices: there its revision, wall clock and
- * digest are known. Such places are marked from time to time. Without one, the segment ends where it is full, and does not say
- * these numbers.
+ * A segment should end between two slices of applying, because there this member knows its revision, wall clock and
+ * digest. Such places are marked from time to time. Without a mark, the segment ends where it is full, and its header
+ * does not have these numbers.
  */
 
 import type { Entry, SegmentHeader } from "@quoin/backup";
 import { entryIndex, entryTerm, entryWallMs } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
 
-/** How many marks are kept; of more, every second one is dropped. */
+/** How many marks are kept; above it, every second one is dropped. */
 const MARKS_MAX = 512;
 
-/** A place between two slices of applying, and when this member had come there. */
+/** A place between two slices of applying, and when this member reached it. */
 interface Mark {
   readonly progress: Pick<Progress, "appliedIndex" | "revision" | "wallMs" | "digest">;
   readonly atMs: number;
 }
 
-/** A segment that is ready to be written. */
+/** A segment ready to be written. */
 export interface Segment {
   readonly header: SegmentHeader;
   readonly rows: readonly Uint8Array[];
@@ -28,7 +28,7 @@ export interface Segment {
   readonly wallMs: number;
 }
 
-/** The id of a segment, the object that it follows, and what all objects of the cluster say. */
+/** The id of a segment, the object that it follows, and the fields of every object of the cluster. */
 export type SegmentOrigin = Pick<
   SegmentHeader,
   "id" | "clusterId" | "clusterName" | "quoinVersion" | "clusterVersion" | "previousId" | "previousHash"
@@ -40,12 +40,12 @@ export class SegmentDraft {
   #bytes = 0;
   #marks: Mark[] = [];
 
-  /** @param segmentBytes bytes of entries with which a segment is full */
+  /** @param segmentBytes a segment is full at this many bytes of entries */
   constructor(segmentBytes: number) {
     this.#segmentBytes = segmentBytes;
   }
 
-  /** Bytes of the entries that were collected. */
+  /** Bytes of the collected entries. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -58,13 +58,13 @@ export class SegmentDraft {
     return this.#bytes >= this.#segmentBytes;
   }
 
-  /** The index of the last entry that was collected; undefined if there is none. */
+  /** The index of the last collected entry; undefined if there is none. */
   get lastIndex(): number | undefined {
     const last = this.#rows.at(-1);
     return last === undefined ? undefined : entryIndex(last);
   }
 
-  /** Notes how far the state has come. */
+  /** Marks the progress of the state. */
   mark({ appliedIndex, revision, wallMs, digest }: Progress, atMs: number): void {
     if (appliedIndex === (this.#marks.at(-1)?.progress.appliedIndex ?? -1)) {
       return;
@@ -75,7 +75,7 @@ export class SegmentDraft {
     }
   }
 
-  /** When this member had first come further than the index; undefined if it has not. */
+  /** When this member first was beyond the index; undefined if it is not. */
   beyondMs(index: number): number | undefined {
     return this.#marks.find(({ progress }) => progress.appliedIndex > index)?.atMs;
   }
@@ -97,7 +97,7 @@ export class SegmentDraft {
     this.#bytes = 0;
   }
 
-  /** Takes a segment out of what was collected; the rest stays. Not while it is empty. */
+  /** Takes a segment out of the collected entries; the rest stays. There must be an entry. */
   take(origin: SegmentOrigin, last: { readonly revision: number; readonly wallMs: number }): Segment {
     const first = this.#rows[0] as Uint8Array;
     const firstIndex = entryIndex(first);
@@ -113,7 +113,7 @@ export class SegmentDraft {
       ...origin,
       ...{ firstIndex, lastIndex: entryIndex(lastRow) },
       ...{ firstTerm: entryTerm(first), lastTerm: entryTerm(lastRow) },
-      // Entries that the consensus itself adds carry no time.
+      // Entries that the consensus core itself adds have no time.
       firstWallMs: entryWallMs(first) === 0 ? undefined : entryWallMs(first),
       ...{ lastRevision: mark?.revision, lastWallMs: mark?.wallMs, stateDigest: mark?.digest },
     };
@@ -121,7 +121,7 @@ export class SegmentDraft {
   }
 }
 
-/** The entries of a segment, as backups have them. */
+/** The entries of a segment in the form of backups. */
 export function* segmentEntries({ rows }: Segment): Generator<Entry[], void, undefined> {
   for (const row of rows) {
     yield [{ index: entryIndex(row), term: entryTerm(row), bytes: row }];

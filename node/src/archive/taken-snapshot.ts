@@ -1,4 +1,4 @@
-/** Takes a snapshot of the state of this member: as a stream, or into a store. */
+/** Takes a snapshot of the state of this member: as a stream, or to a store. */
 
 import {
   type Batches,
@@ -23,13 +23,13 @@ export interface TakenSnapshot {
   readonly hash: Uint8Array;
 }
 
-/** How far a snapshot is. */
+/** Progress of a snapshot. */
 export interface SnapshotProgress {
   rows: number;
   bytes: number;
 }
 
-/** What a snapshot of this state says about itself. */
+/** The header of a snapshot of this state. */
 export function snapshotHeader(
   { clusterName, version }: Pick<ArchiveHost, "clusterName" | "version">,
   { progress, cluster }: Pick<StateExport, "progress" | "cluster">,
@@ -41,12 +41,15 @@ export function snapshotHeader(
   return { ...origin, index, term, revision, tickMs, wallMs, stateDigest };
 }
 
-/** The bytes of a snapshot, not sealed, at the pace of the reader. */
+/** The bytes of a snapshot, not encrypted, at the pace of the reader. */
 export function streamSnapshot(header: SnapshotHeader, exported: StateExport): ObjectWriting {
   return writeSnapshot(header, exported.rows());
 }
 
-/** Puts a snapshot into the store. Raises a StoreFailure, a BackupError, or a StateExportEnded; then nothing is there. */
+/**
+ * Writes a snapshot to the store. If it raises a StoreFailure, a BackupError, or a StateExportEnded, the store has no
+ * object.
+ */
 export async function storeSnapshot(
   { store, keyRing }: OpenPlace,
   header: SnapshotHeader,

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { asciiOf, copyOf, latin1Of, SlabPool } from "./index.ts";
 
 describe("bytes", () => {
-  it("are copied into memory of their own, also out of a Buffer", () => {
+  it("are copied into their own memory, also from a Buffer", () => {
     for (const bytes of [Uint8Array.of(1, 2, 3, 4), Buffer.of(1, 2, 3, 4)]) {
       const copy = copyOf(bytes, 1, 3);
       bytes.fill(9);
@@ -34,7 +34,7 @@ describe("slabs", () => {
     pool = new SlabPool();
   });
 
-  it("give away each byte once, also to two that write at a time", () => {
+  it("hand out each byte once, also to two writers at a time", () => {
     const cuts: Uint8Array[] = [];
     for (let round = 0; round < 2_000; round++) {
       const outer = pool.take();
@@ -57,7 +57,7 @@ describe("slabs", () => {
     }
   });
 
-  it("give large byte arrays memory of their own", () => {
+  it("give large byte arrays their own memory", () => {
     const slab = pool.takeLarge(100_000);
     slab.bytes.fill(7, 0, 100_000);
     const large = slab.cut(100_000);
@@ -72,7 +72,7 @@ describe("slabs", () => {
     }
   });
 
-  it("always have room when they are taken", () => {
+  it("always have free bytes when they are taken", () => {
     for (let at = 0; at < 200; at++) {
       const slab = pool.take();
       expect(slab.bytes.length - slab.end).to.be.at.least(512);
@@ -80,7 +80,7 @@ describe("slabs", () => {
     }
   });
 
-  it("are used again when nothing was cut off", () => {
+  it("are reused if nothing was cut off", () => {
     const slab = pool.take();
     slab.release();
     expect(pool.take()).to.equal(slab);

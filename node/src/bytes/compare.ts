@@ -1,4 +1,4 @@
-/** Byte strings, compared. */
+/** Compares byte strings. */
 
 /** Negative, 0 or positive as a comes before, equals or comes after b in the order of unsigned bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {

@@ -1,4 +1,4 @@
-/** Byte arrays: memory for them, and what is done with them by native code. Nothing here knows what bytes mean. */
+/** Byte arrays: memory pools for them, and native operations on them. Nothing here knows what the bytes mean. */
 
 export { compareBytes, equalBytes, isWithin } from "./compare.ts";
 export { copyOf } from "./copy.ts";

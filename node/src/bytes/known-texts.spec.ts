@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { KnownTexts } from "./known-texts.ts";
 import { asciiOf } from "./latin1.ts";
 
-describe("texts that come again", () => {
-  it("are those of the bytes, whatever was asked for before", () => {
-    // Few different bytes at the beginning and many lengths, so that texts fall to the place of others.
+describe("texts that occur often", () => {
+  it("equal the bytes, whatever texts were read before", () => {
+    // Few different bytes at the beginning and many lengths, so that several texts share a place.
     const bytes = fc
       .array(fc.constantFrom(0x00, 0x61, 0x62, 0x7f, 0x80, 0xff), { maxLength: 12 })
       .map((list) => Uint8Array.from(list));
@@ -19,7 +19,7 @@ describe("texts that come again", () => {
     );
   });
 
-  it("are told apart by each of their bytes, at one place too", () => {
+  it("differ by each of their bytes, also at the same place", () => {
     const texts = new KnownTexts();
     for (let at = 0; at < 40; at++) {
       const one = new Uint8Array(40).fill(0x61);
@@ -39,7 +39,7 @@ describe("texts that come again", () => {
     expect(texts.at(bytes, 0, bytes.length)).to.equal("user-One!!!!!!");
   });
 
-  it("are right when there are more than are remembered", () => {
+  it("are right if there are more than the cache keeps", () => {
     const texts = new KnownTexts();
     for (let round = 0; round < 2; round++) {
       for (let number = 0; number < 5_000; number++) {

@@ -1,21 +1,21 @@
 /**
- * Texts that come again and again in bytes: each is made once, and found by its bytes from then on.
+ * A cache of short texts that occur often in bytes. It makes each text once and finds it by its bytes afterwards.
  *
- * To make a text allocates it, and a map that is asked for a new text has to hash it first. A text that is remembered
- * costs neither. A text is given out only after all of its bytes were compared, so what is remembered changes nothing.
+ * Making a text allocates memory, and a Map must hash a new text before a look-up. A cached text costs neither. The
+ * cache compares all bytes before it returns a text, so it never changes a result.
  */
 
 import { asciiOf } from "./latin1.ts";
 
-/** Texts that are remembered at most; one that falls to the place of another one takes it. */
+/** Texts in the cache at most. A text replaces the one that has the same place. */
 const PLACES = 1_024;
-/** The last bytes of a text, which tell ids and numbered names apart. */
+/** Bytes at the end of a text that its place depends on. They differ between ids and between numbered names. */
 const TOLD_APART_BY = 6;
 
 export class KnownTexts {
   readonly #texts: string[] = new Array<string>(PLACES).fill("");
 
-  /** The text from `from` to `to`, if it has nothing but ASCII; else null. Made for short texts: it looks at each byte. */
+  /** The text from `from` to `to` if it is all ASCII; else null. Use it for short texts: it reads each byte. */
   at(bytes: Uint8Array, from: number, to: number): string | null {
     const place = placeOf(bytes, from, to);
     const known = this.#texts[place] as string;
@@ -38,7 +38,7 @@ function placeOf(bytes: Uint8Array, from: number, to: number): number {
   return (hash ^ (hash >>> 15)) & (PLACES - 1);
 }
 
-/** Whether the text, which is ASCII, has these bytes. */
+/** Whether the ASCII text consists of these bytes. */
 function isTextOf(text: string, bytes: Uint8Array, from: number, to: number): boolean {
   if (text.length !== to - from) {
     return false;

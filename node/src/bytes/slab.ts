@@ -1,25 +1,26 @@
 /**
- * Memory for small byte arrays, cut from larger pieces: to allocate each one alone costs many times more.
+ * Memory for small byte arrays, cut from larger pieces (slabs). A separate allocation for each array costs many times
+ * more.
  *
- * A slab is written from its beginning to its end, and its pool never hands out the same part of it twice. It lives as
- * long as anything that was cut from it: so byte arrays that live about as long as each other share a pool.
+ * A slab is filled from its beginning to its end, and its pool never hands out the same part twice. A slab lives as
+ * long as anything cut from it, so byte arrays with similar lifetimes should share a pool.
  */
 
 /** Bytes of a slab. */
 const SLAB_BYTES = 16 * 1024;
-/** A slab with less room than this is not used again. */
+/** The pool does not reuse a slab with fewer free bytes than this. */
 const ROOM_MIN = 512;
-/** A pool keeps so many slabs for later at most: as many as records are written within each other, and some. */
+/** A pool keeps at most this many free slabs: about as many as records are nested, and a few more. */
 const FREE_MAX = 4;
-/** Larger byte arrays have memory of their own, so that a small one never keeps a large one in memory. */
+/** Larger byte arrays get their own memory, so that a small array never keeps a large one in memory. */
 const CUT_BYTES_MAX = 4 * 1024;
 
-/** Slabs with room, for byte arrays of one kind. */
+/** A pool of slabs with free bytes, for byte arrays of one kind. */
 export class SlabPool {
-  /** More than one only where records are written within records. */
+  /** Has more than one slab only if records are written inside records. */
   readonly #free: Slab[] = [];
 
-  /** A slab for the caller alone, until it cuts something off or releases it. */
+  /** A slab that only the caller uses until it calls `cut` or `release`. */
   take(): Slab {
     return this.#free.pop() ?? new Slab(this, SLAB_BYTES);
   }
@@ -29,32 +30,30 @@ export class SlabPool {
     return new Slab(this, Math.max(SLAB_BYTES, length));
   }
 
-  /** The number of slabs that the pool keeps for later. */
+  /** How many free slabs the pool keeps. */
   get freeCount(): number {
     return this.#free.length;
   }
 
-  /** Bytes for the caller to write: what is in them now is undefined. */
+  /** Bytes for the caller to write. Their content is undefined. */
   allocate(length: number): Uint8Array {
     if (length > CUT_BYTES_MAX) {
       return new Uint8Array(length);
     }
     let slab = this.take();
     if (slab.end + length > slab.bytes.length) {
-      // The one that is nearly full is not given back: it would be taken first again, and would not do again.
+      // Do not return the nearly full slab: the next call would take it first, and it would be too small again.
       slab = new Slab(this, SLAB_BYTES);
     }
     return slab.cut(slab.end + length);
   }
 
-  /** A copy of the bytes. */
   copyOf(bytes: Uint8Array): Uint8Array {
     const copy = this.allocate(bytes.length);
     copy.set(bytes);
     return copy;
   }
 
-  /** Takes a slab back. */
   put(slab: Slab): void {
     const hasRoom = slab.bytes.length === SLAB_BYTES && SLAB_BYTES - slab.end >= ROOM_MIN;
     if (hasRoom && this.#free.length < FREE_MAX) {
@@ -75,17 +74,17 @@ export class Slab {
     this.bytes = this.#buffer;
   }
 
-  /** Where the free room begins. */
+  /** Where the free part begins. */
   get end(): number {
     return this.#end;
   }
 
-  /** Writes the UTF-8 bytes of a text, for which there must be room, and returns how many they are. */
+  /** Writes a text as UTF-8 and returns the number of bytes. The slab must have enough free bytes. */
   writeText(text: string, at: number): number {
     return this.#buffer.write(text, at);
   }
 
-  /** Cuts off what was written from `end` on to here, and gives the slab back to its pool. */
+  /** Cuts off the bytes from `end` to `to`, and returns the slab to its pool. */
   cut(to: number): Uint8Array {
     const from = this.#end;
     const length = to - from;
@@ -101,7 +100,7 @@ export class Slab {
     return cut;
   }
 
-  /** Gives the slab back to its pool with nothing cut off. */
+  /** Returns the slab to its pool without cutting anything off. */
   release(): void {
     this.#pool.put(this);
   }

@@ -1,10 +1,10 @@
 /**
- * Collections of what lives for a millisecond and then is in nothing any more.
+ * Collections for members that live for about a millisecond and are then unreachable.
  *
- * A Map or a Set with such members keeps garbage in memory. When it makes room, V8 leaves a reference from its former
- * table to its next one. Once one table is in the old generation, each later one is kept alive by the one before, with
- * every member that it had at that time, until the next full collection. All of that is copied by each collection of the
- * young generation. These collections hold no reference to what was taken out.
+ * A Map or a Set with such members keeps garbage in memory. When its table grows, V8 leaves a reference from the old
+ * table to the new one. Once one table is in the old generation, each later table stays alive through the one before.
+ * So do all members that the later tables had at that time, until the next full collection. Each young-generation
+ * collection copies all of that. The collections here keep no reference to a removed member.
  */
 
 export { LinkedQueue, Links } from "./linked-queue.ts";

@@ -22,7 +22,7 @@ function numbersOf(queue: LinkedQueue<Member>): number[] {
 describe("a linked queue", () => {
   const membersOf = (count: number) => Array.from({ length: count }, (_, at) => new Member(at));
 
-  it("has its members in the order in which they came, whoever leaves", () => {
+  it("keeps its members in the order in which they joined, whichever member leaves", () => {
     const steps = fc.array(fc.record({ number: fc.nat(7), isPush: fc.boolean() }), { maxLength: 60 });
     fc.assert(
       fc.property(steps, (taken) => {

@@ -1,6 +1,6 @@
-/** A queue whose members hold the links, so that any of them can leave at once. */
+/** A queue whose members hold the links, so that any member can leave in constant time. */
 
-/** What a member of a queue keeps for it. A member is in one queue at most. */
+/** The links that a member keeps for the queue. A member is in at most one queue. */
 export class Links<Member> {
   next: Member | null = null;
   previous: Member | null = null;
@@ -11,7 +11,7 @@ export class LinkedQueue<Member extends { readonly links: Links<Member> }> {
   #first: Member | null = null;
   #last: Member | null = null;
 
-  /** The member that came first, null if there is none. */
+  /** The member that joined first; null if the queue is empty. */
   get first(): Member | null {
     return this.#first;
   }
@@ -32,7 +32,7 @@ export class LinkedQueue<Member extends { readonly links: Links<Member> }> {
     this.#last = member;
   }
 
-  /** Takes the member out, if it is in the queue. */
+  /** Removes the member if it is in the queue. */
   remove({ links }: Member): void {
     if (!links.isQueued) {
       return;

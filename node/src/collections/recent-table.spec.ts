@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { RecentTable } from "./recent-table.ts";
 
 describe("a table of recent numbers", () => {
-  it("holds what a Map holds, however far apart the numbers are", () => {
+  it("has the same members as a Map, however far apart the numbers are", () => {
     const number = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }));
     const step = fc.record({ number, kind: fc.constantFrom("set", "set", "delete") });
     fc.assert(
@@ -30,7 +30,7 @@ describe("a table of recent numbers", () => {
     );
   });
 
-  it("keeps a member that stays while thousands come and go, and has no others left", () => {
+  it("keeps a member that stays while thousands come and go, and keeps no others", () => {
     const table = new RecentTable<number>();
     table.set(1, 1);
     for (let number = 2; number < 10_000; number++) {

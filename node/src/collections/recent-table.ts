@@ -1,22 +1,23 @@
 /**
- * Members by a number that grows: those of the last numbers lie in a ring, the few that stay longer in a Map.
+ * A table of members by a growing number. A ring holds the members with the latest numbers; a Map holds the few older
+ * ones.
  *
- * A member whose place in the ring is wanted by a later number moves to the Map. So the Map has only what stays for long,
- * and the members that come and go leave nothing behind.
+ * A member moves from the ring to the Map when a later number needs its place. So the Map holds only members that stay
+ * long, and members that come and go leave nothing behind.
  */
 
-/** Members whose numbers are within so many of each other need no Map. A power of two. */
+/** Members whose numbers differ by less than this need no Map. A power of two. */
 const PLACES = 1_024;
 
 export class RecentTable<Member> {
   readonly #mask: number;
-  /** By the number's last bits: its member, and the number itself; 0 = the place is free. */
+  /** By the last bits of the number: the member, and the number itself; 0 = the place is free. */
   readonly #members: (Member | null)[];
   readonly #numbers: Float64Array;
   readonly #older = new Map<number, Member>();
   #recent = 0;
 
-  /** @param places of the ring, a power of two. */
+  /** @param places in the ring; a power of two. */
   constructor(places = PLACES) {
     this.#mask = places - 1;
     this.#members = new Array<Member | null>(places).fill(null);
@@ -32,7 +33,7 @@ export class RecentTable<Member> {
     return this.#numbers[place] === number ? (this.#members[place] ?? undefined) : this.#older.get(number);
   }
 
-  /** Puts the member under the number, a whole number from 1 to 2^53 - 1, in place of what is there. */
+  /** Stores the member under the number, a whole number from 1 to 2^53 - 1. Replaces the member that is there. */
   set(number: number, member: Member): void {
     const place = number & this.#mask;
     const before = this.#numbers[place] as number;
@@ -60,7 +61,7 @@ export class RecentTable<Member> {
     }
   }
 
-  /** All members, in ascending order of their numbers, as they are now. */
+  /** All current members, in ascending order of their numbers. */
   values(): readonly Member[] {
     if (this.size === 0) {
       return NONE;

@@ -1,13 +1,18 @@
-/** How the programs of this package read their arguments: wrong ones are an error with a message, nothing is printed. */
+/**
+ * How the programs of this package parse their arguments. Wrong arguments raise an error with a message and print
+ * nothing.
+ */
 
 import { type Command, CommanderError } from "commander";
 
-/** The arguments are wrong; the message says which and why. */
+/** Wrong arguments; the message names the argument and the rule. */
 export class UsageError extends Error {}
 
 /**
- * Parses the arguments into the program's options. Raises UsageError; returns false if only help or version was asked
- * for, which is printed.
+ * Parses the arguments into the options of the program.
+ *
+ * @returns false if the arguments only request help or the version, which commander then prints.
+ * @throws UsageError if an argument is wrong.
  */
 export function parseArguments(program: Command, args: readonly string[]): boolean {
   program

@@ -1,11 +1,11 @@
-/** Values of options that several programs read. For commander: wrong ones raise InvalidArgumentError. */
+/** Parsers for option values that several programs use. For commander: a wrong value raises InvalidArgumentError. */
 
 import { InvalidArgumentError } from "commander";
 
-/** RFC 3339. */
+/** The date-time format of RFC 3339. */
 const TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** A whole number that is not negative. */
+/** A whole number from 0 to 2^53 - 1. */
 export function parseCount(text: string): number {
   const count = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count)) {
@@ -14,7 +14,7 @@ export function parseCount(text: string): number {
   return count;
 }
 
-/** A time with its zone, in milliseconds since 1970. */
+/** A time with its zone, as milliseconds since 1970. */
 export function parseTime(text: string): number {
   try {
     if (TIME.test(text)) {
@@ -24,7 +24,7 @@ export function parseTime(text: string): number {
     if (!(error instanceof RangeError)) {
       throw error;
     }
-    // A day or an hour that does not exist.
+    // The text names a day or an hour that does not exist.
   }
   throw new InvalidArgumentError("It must be a time with its zone in the form of RFC 3339, as 2026-01-31T12:00:00Z.");
 }

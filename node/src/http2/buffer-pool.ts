@@ -1,14 +1,14 @@
 /**
- * Memory for what connections are about to send. A connection has a buffer only while it has something to send, so that
- * thousands of idle connections share the few buffers of those that are busy in the same turn.
+ * A pool of send buffers. A connection has a buffer only while it has something to send. So thousands of idle
+ * connections share the few buffers that busy connections need in the same turn.
  *
- * A buffer comes with whatever was written to it last.
+ * A buffer still contains the data that was written to it last.
  */
 
 const BUFFER_BYTES_MIN = 16 * 1024;
-/** A larger buffer is not kept. */
+/** Maximum size of a buffer that the pool keeps. */
 const KEPT_BYTES_MAX = 512 * 1024;
-/** So many bytes are kept for later at most. */
+/** Maximum bytes of all free buffers in the pool. */
 const POOL_BYTES_MAX = 8 * 1024 * 1024;
 
 export class BufferPool {
@@ -16,12 +16,12 @@ export class BufferPool {
   readonly #free = new Map<number, Buffer[]>();
   #freeBytes = 0;
 
-  /** The bytes of all buffers that are kept for later. */
+  /** Bytes of all free buffers. */
   get freeBytes(): number {
     return this.#freeBytes;
   }
 
-  /** A buffer of at least so many bytes: their number is a power of two. */
+  /** Returns a buffer of at least so many bytes; its size is a power of two. */
   take(bytesMin: number): Buffer {
     let size = BUFFER_BYTES_MIN;
     while (size < bytesMin) {
@@ -35,7 +35,7 @@ export class BufferPool {
     return free;
   }
 
-  /** Takes back a buffer that `take` returned and that nothing uses any more. */
+  /** Takes back a buffer from `take` that is no longer used. */
   put(buffer: Buffer): void {
     const size = buffer.length;
     if (size > KEPT_BYTES_MAX || this.#freeBytes + size > POOL_BYTES_MAX) {

@@ -1,8 +1,8 @@
-/** Why connections end and why streams are refused: one word each, for the line of a log and for counters. */
+/** The reasons why connections end and why streams are refused: one word each, for the log and for counters. */
 import { ErrorCode } from "./error-code.ts";
 import type { FloodKind } from "./limits.ts";
 
-/** Ends that no frame of the client caused. */
+/** Reasons that no frame of the client caused. */
 const ENDS = [
   "peer-closed",
   "peer-went-away",
@@ -18,7 +18,7 @@ const ENDS = [
   "write-timeout",
 ] as const;
 
-/** What is wrong with the frames of a client. */
+/** Errors in the frames of a client. */
 const MISTAKES = [
   "wrong-preface",
   "wrong-frame",
@@ -34,7 +34,7 @@ const MISTAKES = [
   "too-many-continuations",
 ] as const;
 
-/** What a client did too often or too much. */
+/** Things that a client did too often or too much. */
 const FLOODS = [
   "answers-not-taken",
   "too-many-resets",
@@ -50,7 +50,7 @@ const FLOODS = [
 export const CLOSE_REASONS = [...ENDS, ...MISTAKES, ...FLOODS] as const;
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
-/** The reason of a connection that did something too often. */
+/** The reason to close a connection, by what its client did too often. */
 export const FLOOD_REASONS: Readonly<Record<FloodKind, CloseReason>> = {
   resets: "too-many-resets",
   refusedStreams: "too-many-refused-streams",
@@ -90,7 +90,7 @@ export type StreamRefusal = (typeof STREAM_REFUSALS)[number];
 export const REFUSAL_CODES: Readonly<Record<StreamRefusal, number>> = {
   "too-many-streams": ErrorCode.RefusedStream,
   "too-many-queued-bytes": ErrorCode.RefusedStream,
-  // gRPC makes RESOURCE_EXHAUSTED of it.
+  // gRPC maps it to RESOURCE_EXHAUSTED.
   "header-list-too-large": ErrorCode.EnhanceYourCalm,
   "malformed-request": ErrorCode.ProtocolError,
   "malformed-trailers": ErrorCode.ProtocolError,

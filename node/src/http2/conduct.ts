@@ -1,6 +1,6 @@
 /**
- * How a client behaves: what it may do only so often, and what follows when it breaks a rule. A wrong frame ends its
- * stream, or the connection where both sides could no longer agree on its state.
+ * Enforces the rules for a client: limits for what it may do only so often, and the consequences of wrong frames. A
+ * wrong frame ends its stream, or the connection if both sides could no longer agree on the connection's state.
  */
 import { type CloseReason, FLOOD_REASONS, REFUSAL_CODES, type StreamRefusal } from "./closure.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
@@ -23,7 +23,10 @@ export class Conduct {
     this.#parts.owner.fail(reason, code);
   }
 
-  /** A frame that changes nothing on a stream that has ended, and must not come for one that has not begun (§5.1). */
+  /**
+   * Handles a frame for a stream that is not open: it is ignored for an ended stream, and an error for an idle one
+   * (§5.1).
+   */
   ignoreUnlessIdle(streamId: number): void {
     if (this.#parts.streams.closedStateOf(streamId) === "idle") {
       this.#parts.owner.fail("wrong-stream", ErrorCode.ProtocolError);
@@ -32,7 +35,7 @@ export class Conduct {
     }
   }
 
-  /** Resets a stream, whether it is open or not. */
+  /** Resets a stream, open or not. */
   refuseAny(streamId: number, reason: StreamRefusal): void {
     const { streams } = this.#parts;
     const stream = streams.get(streamId);
@@ -41,19 +44,19 @@ export class Conduct {
     } else if (streams.closedStateOf(streamId) !== "idle") {
       this.refuseClosed(streamId, reason);
     } else {
-      // A stream that has not begun cannot be reset.
+      // An idle stream cannot be reset.
       this.#parts.owner.fail("wrong-frame", REFUSAL_CODES[reason]);
     }
   }
 
-  /** Resets a stream that is open. */
+  /** Resets an open stream. */
   refuseOpen(stream: ServerStream, reason: StreamRefusal): void {
     this.#parts.owner.refuse(stream, reason);
     this.allows("streamErrors");
     this.#parts.sender.pump();
   }
 
-  /** Resets a stream that does not begin, or has ended. */
+  /** Resets a stream that is refused before it begins, or that has ended. */
   refuseClosed(streamId: number, reason: StreamRefusal): void {
     const { streams, sender, counters } = this.#parts;
     counters.refusedStreams[reason]++;
@@ -64,7 +67,7 @@ export class Conduct {
     this.allows(isAboveLimit ? "refusedStreams" : "streamErrors");
   }
 
-  /** Whether the client may do this once more; if not, the connection ends. */
+  /** Returns whether the client may do this once more. If not, it ends the connection. */
   allows(kind: FloodKind): boolean {
     const isAllowed = this.#floods.allows(kind, this.#parts.times.nowMs);
     if (!isAllowed) {

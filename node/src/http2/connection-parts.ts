@@ -1,4 +1,4 @@
-/** What the parts of a connection's receiving half share: the other parts, and what they need of the connection itself. */
+/** What the parts of a connection's receiving half share: the other parts, and the connection that owns them. */
 import type { CloseReason, StreamRefusal } from "./closure.ts";
 import type { ConnectionTimes } from "./connection-times.ts";
 import type { Http2Counters } from "./counters.ts";
@@ -7,20 +7,20 @@ import type { Sender } from "./sender.ts";
 import type { ServerStream } from "./server-stream.ts";
 import type { StreamTable } from "./stream-table.ts";
 
-/** The connection, as its receiving half needs it. */
+/** The connection, as its receiving half sees it. */
 export interface ConnectionOwner {
-  /** Whether a new stream is served; if not, the client knows it. */
+  /** Whether a new stream is served. If not, the client knows from GOAWAY. */
   serves(streamId: number): boolean;
-  /** The connection must end: nothing more is received before this returns. */
+  /** Ends the connection. The receiver is stopped when this returns. */
   fail(reason: CloseReason, code: number): void;
-  /** Opens a stream for a request that is good. */
+  /** Opens a stream for a valid request. */
   open(streamId: number, fields: readonly string[], declaredBytes: number): ServerStream;
-  /** The client has reset a stream. */
+  /** Called when the client has reset a stream. */
   onPeerReset(stream: ServerStream, code: number): void;
-  /** The client has broken a rule on a stream that is open. */
+  /** Resets an open stream on which the client has broken a rule. */
   refuse(stream: ServerStream, reason: StreamRefusal): void;
   onPeerGoAway(): void;
-  /** The eight bytes from `from` on came back. */
+  /** Called for a PING acknowledgement with the eight bytes from `from`. */
   onPong(bytes: Uint8Array, from: number): void;
 }
 

@@ -1,27 +1,28 @@
 /**
- * A connection on a socket, plain or of TLS. It reads only while the client reads: if the socket does not take what the
- * connection writes, nothing more is read from it.
+ * A connection on a socket, plain or TLS. It reads only while the client reads: if the socket does not take the
+ * connection's output, nothing more is read from it.
  *
- * A client that sends as fast as it can must not keep the others waiting. The system hands over up to 32 buffers of one socket
- * in a turn of the event loop, which are 20,000 small requests, so others have their turn after each 64 KiB.
+ * A client that sends as fast as it can must not delay other clients. The system delivers up to 32 buffers of one
+ * socket in a turn of the event loop, which are 20,000 small requests. So other connections get their turn after each
+ * 64 KiB.
  *
- * After the end of the connection its last bytes are written, and the socket is ended. A client that has still to read
- * them would lose them if the socket were destroyed with bytes unread, so what arrives is thrown away for a while.
+ * After the end of the connection, its last bytes are written and the socket is ended. If the socket were destroyed
+ * with unread bytes, the client could lose these last bytes. So arriving data are discarded for a while.
  */
 import type { Socket } from "node:net";
 import type { CloseReason } from "./closure.ts";
 import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
 import type { TurnWriter, TurnWrites } from "./turn-writes.ts";
 
-/** Milliseconds from the end of a connection to that of its socket. */
+/** Milliseconds from the end of a connection to the end of its socket. */
 export const LINGER_MS = 1_000;
 
-/** Bytes of one client that are received before others have their turn. */
+/** Bytes to receive from one client before other clients get their turn. */
 const TURN_BYTES = 64 * 1024;
 
 export interface ConnectionSocketOptions extends Omit<ServerConnectionOptions, "onOutput" | "nowMs"> {
   readonly writes: TurnWrites;
-  /** The socket is closed, and the connection has ended. */
+  /** Called when the socket is closed and the connection has ended. */
   readonly onClosed: () => void;
 }
 
@@ -30,9 +31,9 @@ export class ConnectionSocket implements TurnWriter {
   readonly #socket: Socket;
   readonly #writes: TurnWrites;
   #isScheduled = false;
-  /** Whether it reads nothing because the client does not. */
+  /** Whether reading is paused because the client does not read. */
   #isPaused = false;
-  /** Whether it reads nothing until others had their turn. */
+  /** Whether reading is paused until other clients had their turn. */
   #isYielding = false;
   #bytesOfTurn = 0;
   #isEnded = false;
@@ -123,7 +124,7 @@ export class ConnectionSocket implements TurnWriter {
     }
   }
 
-  /** The socket has ended, so nothing more is written. */
+  /** Ends the connection because its socket has ended; nothing more is written. */
   #abandon(reason: CloseReason): void {
     this.connection.abandon(reason);
     this.#socket.destroy();

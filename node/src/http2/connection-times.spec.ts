@@ -9,12 +9,12 @@ const LIMITS = {
 const START_MS = 5_000;
 const BUSY: ConnectionSigns = { hasSettings: true, streams: 1, isWriting: false, isReading: true };
 
-/** What is due at each time after the start. */
+/** The due action at each time after the start. */
 function dues(times: ConnectionTimes, signs: Partial<ConnectionSigns>, afterMs: readonly number[]): (Due | null)[] {
   return afterMs.map((ms) => times.due(START_MS + ms, { ...BUSY, ...signs }));
 }
 
-describe("the times of a connection", () => {
+describe("the timers of a connection", () => {
   let times = new ConnectionTimes(LIMITS, START_MS);
   beforeEach(() => {
     times = new ConnectionTimes(LIMITS, START_MS);
@@ -25,7 +25,7 @@ describe("the times of a connection", () => {
     expect(dues(times, {}, [10])).to.deep.equal([null]);
   });
 
-  it("ask for a sign of life, and end without one", () => {
+  it("send a keepalive PING, and end without an answer", () => {
     expect(dues(times, {}, [99, 100])).to.deep.equal([null, "keepalive-ping"]);
     times.onPinged();
     expect(dues(times, {}, [119, 120])).to.deep.equal([null, "keepalive-timeout"]);
@@ -33,7 +33,7 @@ describe("the times of a connection", () => {
     expect(dues(times, {}, [218, 219])).to.deep.equal([null, "keepalive-ping"]);
   });
 
-  it("expect no sign of life that the connection would not read", () => {
+  it("expect no keepalive answer while the connection does not read", () => {
     expect(dues(times, { isReading: false }, [100])).to.deep.equal([null]);
   });
 
@@ -71,7 +71,7 @@ describe("the times of a connection", () => {
     expect(dues(times, {}, [49, 50])).to.deep.equal([null, "drain-deadline"]);
   });
 
-  it("call no connection idle that is draining", () => {
+  it("do not treat a draining connection as idle", () => {
     times.onDraining(Number.POSITIVE_INFINITY);
     times.onFinalGoAway();
     times.onReceived(START_MS + 1_950);

@@ -1,10 +1,10 @@
 /**
- * The times at which a connection has to do something though no byte has come (its handshake, its idle time, the signs of
- * life of its client, its slow reader, its end). It reads no clock: each time is an input, in milliseconds that only grow.
+ * The timers of a connection: handshake, idle time, keepalive, slow reader and drain. It reads no clock: each time is
+ * an input, in milliseconds of a monotonic clock.
  */
 import type { Http2Limits } from "./limits.ts";
 
-/** What is due: a reason to close, or something to send. */
+/** A due action: a reason to close, or something to send. */
 export type Due =
   | "handshake-timeout"
   | "write-timeout"
@@ -14,17 +14,17 @@ export type Due =
   | "idle"
   | "keepalive-ping";
 
-/** What the connection knows besides times. */
+/** The state of the connection that the timers depend on. */
 export interface ConnectionSigns {
   readonly hasSettings: boolean;
   readonly streams: number;
-  /** Whether the socket has taken bytes that it has not written. */
+  /** Whether the socket has taken bytes that it has not written yet. */
   readonly isWriting: boolean;
-  /** Whether the connection takes bytes of the client at present. */
+  /** Whether the connection reads from the client now. */
   readonly isReading: boolean;
 }
 
-/** The client answers a PING in this time, else it must take the last GOAWAY without warning. */
+/** How long the last GOAWAY waits for the client's answer to a PING. */
 const DRAIN_NOTICE_MS = 1_000;
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
@@ -48,7 +48,7 @@ export class ConnectionTimes {
     this.#idleSinceMs = nowMs;
   }
 
-  /** The last time that was an input. */
+  /** The latest time that was given. */
   get nowMs(): number {
     return this.#nowMs;
   }
@@ -59,7 +59,7 @@ export class ConnectionTimes {
     this.#pingedMs = NEVER_MS;
   }
 
-  /** The last stream has ended. */
+  /** Call it when the last stream has ended. */
   onIdle(): void {
     this.#idleSinceMs = this.#nowMs;
   }
@@ -68,12 +68,12 @@ export class ConnectionTimes {
     this.#pingedMs = this.#nowMs;
   }
 
-  /** The socket takes bytes, having written all that it took before. */
+  /** Call it when the socket takes bytes, after it has written all earlier ones. */
   onTaken(): void {
     this.#writingSinceMs = this.#nowMs;
   }
 
-  /** The client learns that the connection ends, at the latest when the deadline is reached. */
+  /** Call it when the client gets the first GOAWAY. The connection ends at the deadline at the latest. */
   onDraining(deadlineMs: number): void {
     if (!this.#isDraining) {
       this.#isDraining = true;
@@ -82,12 +82,12 @@ export class ConnectionTimes {
     this.#deadlineMs = Math.min(this.#deadlineMs, deadlineMs);
   }
 
-  /** The last GOAWAY was sent. */
+  /** Call it when the last GOAWAY was sent. */
   onFinalGoAway(): void {
     this.#noticeMs = NEVER_MS;
   }
 
-  /** What is due now, the most urgent first; null if nothing is. */
+  /** Returns the most urgent due action; null if there is none. */
   due(nowMs: number, signs: ConnectionSigns): Due | null {
     this.#nowMs = nowMs;
     const { handshakeMs, writeMs, idleMs } = this.#limits;

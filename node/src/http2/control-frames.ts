@@ -1,13 +1,13 @@
-/** The frames of a client that steer a connection and its streams: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, PRIORITY. */
+/** The client's control frames of a connection and its streams: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, PRIORITY. */
 import type { Conduct } from "./conduct.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ErrorCode } from "./error-code.ts";
 import { ACK, PRIORITY_BYTES, readUint31 } from "./frame.ts";
 import { applySettings, type SettingsTarget } from "./peer-settings.ts";
 
-/** A WINDOW_UPDATE below this does not pay for itself. */
+/** A WINDOW_UPDATE below this costs more than it brings. */
 const SMALL_INCREMENT = 1_024;
-/** A client may return the bytes of each frame at once, to the stream and to the connection. */
+/** A client may return the bytes of each DATA frame at once, to the stream and to the connection. */
 const UPDATES_PER_DATA_FRAME = 2;
 
 export class ControlFrames {
@@ -19,7 +19,7 @@ export class ControlFrames {
   #isAcknowledged = false;
   #smallUpdates = 0;
 
-  /** @param onAcknowledged is called when the client has acknowledged the server's SETTINGS */
+  /** @param onAcknowledged called when the client has acknowledged the server's SETTINGS */
   constructor(parts: ConnectionParts, conduct: Conduct, onAcknowledged: () => void) {
     const { sender, streams } = parts;
     this.#parts = parts;
@@ -44,7 +44,7 @@ export class ControlFrames {
       counters.resetsReceived++;
       this.#parts.owner.onPeerReset(stream, code);
       this.#conduct.allows("resets");
-      // What waited of the stream made room for others.
+      // The bytes that the stream had queued are free for other streams.
       this.#parts.sender.pump();
     } else {
       this.#conduct.ignoreUnlessIdle(streamId);
@@ -123,7 +123,7 @@ export class ControlFrames {
     }
   }
 
-  /** Priorities are obsolete (§5.3), so only their form counts. */
+  /** Priorities are obsolete (§5.3), so only their form is checked. */
   onPriority(streamId: number, bytes: Uint8Array, from: number, to: number): void {
     if (to - from !== PRIORITY_BYTES) {
       this.#conduct.refuseAny(streamId, "wrong-priority-length");

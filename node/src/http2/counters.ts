@@ -1,24 +1,24 @@
-/** What the connections of a server have done, in numbers that only grow. */
+/** Counters of all connections of a server; they only grow. */
 import { CLOSE_REASONS, type CloseReason, STREAM_REFUSALS, type StreamRefusal } from "./closure.ts";
 
 export interface Http2Counters {
   connectionsOpened: number;
   connectionsClosed: number;
-  /** Streams whose requests were handed to the handler. */
+  /** Streams whose requests were passed to the handler. */
   streamsOpened: number;
   streamsClosed: number;
-  /** RST_STREAM frames for streams that were open. */
+  /** RST_STREAM frames for open streams. */
   resetsReceived: number;
   resetsSent: number;
   bytesReceived: number;
   /** Bytes that were given to sockets. */
   bytesSent: number;
-  /** By their reasons; with those that failed in TLS, before a connection was opened. */
+  /** By reason, including sockets that failed in TLS, before a connection was opened. */
   readonly closedConnections: Record<CloseReason, number>;
   readonly refusedStreams: Record<StreamRefusal, number>;
 }
 
-/** Counters that stand at 0. */
+/** Returns counters that are all 0. */
 export function createCounters(): Http2Counters {
   return {
     connectionsOpened: 0,

@@ -1,4 +1,4 @@
-/** Why a stream or a connection ends, as RST_STREAM and GOAWAY say it (RFC 9113 §7). A peer may send any other number. */
+/** The error codes of RST_STREAM and GOAWAY (RFC 9113 §7). A peer may send any other number. */
 export const ErrorCode = {
   NoError: 0x0,
   ProtocolError: 0x1,

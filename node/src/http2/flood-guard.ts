@@ -1,4 +1,6 @@
-/** Counts what a client may do only so often, in a bucket of tokens for each kind. It reads no clock: time is an input. */
+/**
+ * Limits what a client may do only so often, with one token bucket for each kind. It reads no clock: time is an input.
+ */
 import type { FloodKind, FloodLimits } from "./limits.ts";
 
 const MS_PER_SECOND = 1_000;
@@ -10,14 +12,14 @@ interface Bucket {
 
 export class FloodGuard {
   readonly #limits: FloodLimits;
-  /** Most clients do nothing of this kind: a bucket is made when it is first used. */
+  /** Buckets are created at their first use, because most clients need none. */
   readonly #buckets = new Map<FloodKind, Bucket>();
 
   constructor(limits: FloodLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a token. Returns false if there is none: then the client has done this too often. */
+  /** Takes a token. Returns false if none is left: the client has done this too often. */
   allows(kind: FloodKind, nowMs: number): boolean {
     const { burst, perSecond } = this.#limits[kind];
     let bucket = this.#buckets.get(kind);

@@ -1,6 +1,6 @@
 /**
- * Clients that do too much of something. Each is stopped for the reason that it gave, and until then the connection holds
- * no more than its limits allow, by its own count of bytes.
+ * Clients that do too much of something. Each is stopped with the right reason. Until then the connection uses no more
+ * memory than its limits allow, by its own count of bytes.
  */
 import { expect } from "chai";
 import {
@@ -28,7 +28,7 @@ const FIELDS = Object.freeze([":status", "200"]);
 const TRAILERS = Object.freeze(["grpc-status", "0"]);
 const NOTHING = Buffer.alloc(0);
 
-/** Sends parts until the connection ends. Returns how many it took, the one that ended it included. */
+/** Sends parts until the connection ends. Returns how many it took, including the last one. */
 function sendUntilClosed(link: LinkedConnection, partOf: (at: number) => Buffer, countMax: number): number {
   for (let at = 0; at < countMax; at++) {
     link.send(partOf(at));
@@ -43,7 +43,7 @@ describe("a flood", () => {
   interface Flood {
     readonly kind: FloodKind;
     readonly reason: CloseReason;
-    /** What the client does each time. */
+    /** The repeated action of the client. */
     readonly part: (link: LinkedConnection, at: number) => Buffer;
     readonly options?: LinkOptions;
   }
@@ -117,7 +117,7 @@ describe("a flood", () => {
           floods: { ...DEFAULT_HTTP2_LIMITS.floods, [kind]: { burst, perSecond: 5 } },
         },
       });
-      // The client's SETTINGS are the first of the burst, and a first part may say nothing yet.
+      // The client's SETTINGS are the first of the burst, and the first part may not count yet.
       const count = sendUntilClosed(link, (at) => part(link, at), 30);
       expect(count).to.be.within(burst, burst + 2);
       expect(link.connection.closure).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
@@ -143,7 +143,7 @@ describe("a flood", () => {
     });
   }
 
-  it("of CONTINUATION without an end is stopped by the number of frames, and by bytes", () => {
+  it("of endless CONTINUATION is stopped by the number of frames, and by bytes", () => {
     for (const [bytes, reason] of [
       [0, "too-many-continuations"],
       [10, "too-many-continuations"],
@@ -168,7 +168,7 @@ describe("a flood", () => {
     }
   });
 
-  it("of fields that refer to one long field makes no long list", () => {
+  it("of references to one long field makes no long list", () => {
     const link = LinkedConnection.established();
     link.request(1, [...GRPC_REQUEST, "x", "v".repeat(3_000)], Flag.EndStream);
     // Each byte is a field of 3,000.
@@ -207,7 +207,7 @@ describe("a flood", () => {
       sent++;
     }
     expect(sent).to.equal(6);
-    // No more than what a client sends in one go is above the bound.
+    // The limit is exceeded by at most the bytes that a client sends at once.
     expect(link.connection.heldBytes.unwritten).to.be.within(10_000, 10_000 + 1_700);
     link.take();
     expect(link.connection.isReading).to.equal(true);
@@ -218,7 +218,7 @@ describe("a slow reader", () => {
   const limits = { concurrentStreams: 100, unwrittenBytes: 20_000, queuedBytes: 100_000, streamQueuedBytes: 30_000 };
   const BODY = Buffer.alloc(10_000);
 
-  it("with windows of nothing gets new streams refused, and holds one answer per stream at most", () => {
+  it("with empty windows gets new streams refused, and queues at most one answer per stream", () => {
     const link = LinkedConnection.established(
       {
         limits,
@@ -236,7 +236,7 @@ describe("a slow reader", () => {
     expect(link.connection.closure).to.equal(null);
   });
 
-  it("that takes nothing from its socket makes the connection stop reading, and holds what its streams may", () => {
+  it("that takes nothing from its socket makes the connection stop reading, within the limits of its streams", () => {
     const link = LinkedConnection.established({
       limits,
       onCall: (call, own) =>
@@ -252,7 +252,7 @@ describe("a slow reader", () => {
     expect(queued + unwritten).to.be.at.most(limits.unwrittenBytes + 2 * BODY.length);
   });
 
-  it("of a long stream holds what the stream may, and its writer is called when there is room", () => {
+  it("of a long stream queues up to the limit, and its writer is called when it can write again", () => {
     const writeAll = (own: LinkedConnection) => {
       while (own.connection.write(own.stream(1), BODY) === "taken") {
         // Until it is full.
@@ -273,11 +273,11 @@ describe("a slow reader", () => {
       heldMax = Math.max(heldMax, queued + unwritten);
     }
     expect(link.callsOf("writable").length).to.be.greaterThan(20);
-    // A bound is passed by one frame, or by one write, at most.
+    // A limit is exceeded by at most one frame or one write.
     expect(heldMax).to.be.at.most(limits.unwrittenBytes + 16_384 + limits.streamQueuedBytes + BODY.length);
   });
 
-  it("that resets its streams lets all of their bytes go", () => {
+  it("that resets its streams frees all of their bytes", () => {
     const link = LinkedConnection.established(
       {
         limits,

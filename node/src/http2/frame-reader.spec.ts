@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { CLIENT_PREFACE, data, Flag, FrameType, frame, paddedData, ping, settings } from "../../test/http2/index.ts";
 import { FrameReader, type FrameSink } from "./frame-reader.ts";
 
-/** Writes down what a reader hands on; the parts of DATA as one. */
+/** Records what a reader passes on, with the parts of DATA joined. */
 class Recorder implements FrameSink {
   readonly lines: string[] = [];
   readonly reader = new FrameReader(this);
@@ -79,7 +79,7 @@ const anyFrame = fc.oneof(
 );
 
 describe("a reader of frames", () => {
-  it("hands on a frame with its head", () => {
+  it("passes on a frame with its head", () => {
     expect(linesOf(Buffer.concat([CLIENT_PREFACE, settings([4, 7]), ping("12345678")]))).to.deep.equal([
       "head 4 0 0 6",
       "frame 4 0 0 000400000007",
@@ -88,7 +88,7 @@ describe("a reader of frames", () => {
     ]);
   });
 
-  it("hands on DATA without its padding", () => {
+  it("passes on DATA without its padding", () => {
     const bytes = Buffer.concat([CLIENT_PREFACE, data(1, "abc", Flag.EndStream), paddedData(3, "d", 4), data(5, "")]);
     expect(linesOf(bytes)).to.deep.equal([
       ...["head 0 1 1 3", "data 1 1 3 0", "data end 616263"],
@@ -103,7 +103,7 @@ describe("a reader of frames", () => {
     expect(linesOf(Buffer.concat([CLIENT_PREFACE, bytes]))[0]).to.equal("head 6 0 0 8");
   });
 
-  it("hands on the same however the bytes are cut, from memory that is used again", () => {
+  it("passes on the same frames however the bytes are cut, from reused memory", () => {
     fc.assert(
       fc.property(
         fc.array(anyFrame, { maxLength: 12 }),
@@ -116,7 +116,7 @@ describe("a reader of frames", () => {
     );
   });
 
-  it("knows a wrong preface by its first wrong byte, and reads nothing after it", () => {
+  it("detects a wrong preface at its first wrong byte, and reads nothing after it", () => {
     for (let at = 0; at < CLIENT_PREFACE.length; at++) {
       const bytes = Buffer.from(CLIENT_PREFACE.subarray(0, at + 1));
       bytes[at] = (bytes[at] as number) ^ 1;
@@ -126,7 +126,7 @@ describe("a reader of frames", () => {
     }
   });
 
-  it("keeps no more than the frame that is incomplete, and nothing of DATA", () => {
+  it("stores only the incomplete frame, and nothing of DATA", () => {
     const recorder = new Recorder();
     recorder.read(
       Buffer.concat([CLIENT_PREFACE, frame(FrameType.Headers, 0, 1, Buffer.alloc(1_000))]).subarray(0, 600),
@@ -140,7 +140,7 @@ describe("a reader of frames", () => {
   });
 
   for (const partBytes of [1, 5, 10_000]) {
-    it(`hands on nothing after it was stopped at a head, in parts of ${partBytes} bytes`, () => {
+    it(`passes on nothing after a stop at a head, in parts of ${partBytes} bytes`, () => {
       for (const wrong of [data(7, "x"), paddedData(7, "x", 1), frame(FrameType.Headers, 0, 7, Buffer.alloc(9))]) {
         const recorder = new Recorder();
         recorder.stopsAt = 7;
@@ -151,7 +151,7 @@ describe("a reader of frames", () => {
     });
   }
 
-  it("hands on padding that is longer than its frame, for the sink to refuse", () => {
+  it("passes on padding that is longer than its frame, for the sink to refuse", () => {
     const wrong = paddedData(1, "", 5).subarray(0, 9 + 3);
     wrong[2] = 3;
     expect(linesOf(Buffer.concat([CLIENT_PREFACE, wrong, ping("")]))).to.deep.equal(["head 0 8 1 3", "data 8 1 3 6"]);

@@ -1,33 +1,33 @@
 /**
- * Finds the frames in the bytes of a client, however they are cut on their way (RFC 9113 §4.1).
+ * Finds the frames in the bytes of a client, in whatever pieces they arrive (RFC 9113 §4.1).
  *
- * The payload of DATA is handed on as it arrives, and never kept. Any other frame is handed on when it is whole: where it
- * lies, or in memory of the reader if its parts came apart. That memory is bounded by the length of a frame, which the
- * sink judges first. Nothing here knows what a frame means.
+ * The payload of DATA is passed on as it arrives, and never stored. Any other frame is passed on when it is complete:
+ * in the received buffer, or in the reader's memory if it arrived in pieces. The length of a frame bounds that memory,
+ * and the sink checks the length first. The reader does not know the meaning of frames.
  */
 import { DATA, HEAD_BYTES, PADDED, PREFACE, readUint31 } from "./frame.ts";
 
-/** Memory for a frame that came in parts is given back after it, if it is more than this. */
+/** Memory for a frame that arrived in pieces is freed after the frame if it is larger than this. */
 const KEPT_BYTES_MAX = 256;
 
-/** Bytes are valid during the call alone: their memory is used again. */
+/** Takes frames. Bytes are valid only during the call: their memory is reused. */
 export interface FrameSink {
-  /** The first bytes are not those of HTTP/2. The reader is to be stopped. */
+  /** Called when the first bytes are not those of HTTP/2. The sink must stop the reader. */
   onWrongPreface(): void;
-  /** Judges a frame before its payload is there. The reader is to be stopped if the frame is wrong. */
+  /** Checks a frame before its payload arrives. The sink must stop the reader if the frame is wrong. */
   onHead(type: number, flags: number, streamId: number, length: number): void;
-  /** A frame that is not DATA; the payload are the bytes from `from` to `to`. */
+  /** Called for a frame other than DATA; the payload is the bytes from `from` to `to`. */
   onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, from: number, to: number): void;
   /**
-   * DATA begins.
+   * Called at the beginning of DATA.
    *
    * @param length of the payload, as flow control counts it
-   * @param overhead bytes of the length that are padding, or the length of the padding: more than `length` if it is wrong
+   * @param overhead bytes of the padding and of its length field; greater than `length` if the padding is wrong
    */
   onDataHead(flags: number, streamId: number, length: number, overhead: number): void;
-  /** The next bytes of that DATA, at least one. */
+  /** Called for the next bytes of this DATA, at least one. */
   onDataPart(bytes: Uint8Array, from: number, to: number): void;
-  /** That DATA has ended, with its padding. */
+  /** Called at the end of this DATA, after its padding. */
   onDataEnd(): void;
 }
 
@@ -40,31 +40,31 @@ export class FrameReader {
   #type = 0;
   #flags = 0;
   #streamId = 0;
-  /** What is still to come of the payload of DATA. */
+  /** The rest of the payload of DATA that has not arrived yet. */
   #isInData = false;
   #dataBytes = 0;
   #paddingBytes = 0;
-  /** The first bytes of a frame, which came without the others. */
+  /** The first bytes of an incomplete frame. */
   #kept: Uint8Array = new Uint8Array(0);
   #keptBytes = 0;
-  /** How many of them have to be together before there is something to do. */
+  /** How many bytes must be in `#kept` before it can be processed. */
   #wantedBytes = HEAD_BYTES;
 
   constructor(sink: FrameSink) {
     this.#sink = sink;
   }
 
-  /** Whether the whole preface was read. */
+  /** Whether the complete preface was read. */
   get hasPreface(): boolean {
     return this.#prefaceBytes === PREFACE.length;
   }
 
-  /** The bytes of unfinished frames that are kept, for counting. */
+  /** Stored bytes of an incomplete frame, for counting. */
   get keptBytes(): number {
     return this.#keptBytes;
   }
 
-  /** Reads nothing more, not even what is left of the bytes that are being read. */
+  /** Stops: reads nothing more, not even the rest of the present bytes. */
   stop(): void {
     this.#isStopped = true;
     this.#forgetKept();
@@ -96,7 +96,7 @@ export class FrameReader {
     return at;
   }
 
-  /** Reads a frame whose first byte is here. */
+  /** Reads a frame that begins at `at`. */
   #readFrame(bytes: Uint8Array, at: number, to: number): number {
     if (to - at < HEAD_BYTES) {
       return this.#keep(bytes, at, to, HEAD_BYTES);
@@ -109,7 +109,7 @@ export class FrameReader {
     return at + together;
   }
 
-  /** Reads and judges a head. Returns how many bytes of the frame, from its head on, have to be together. */
+  /** Reads and checks a head. Returns how many bytes of the frame, with its head, must be in one piece. */
   #readHead(bytes: Uint8Array, at: number): number {
     this.#length = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
     this.#type = bytes[at + 3] as number;
@@ -122,7 +122,7 @@ export class FrameReader {
     return (this.#flags & PADDED) !== 0 ? HEAD_BYTES + 1 : HEAD_BYTES;
   }
 
-  /** Hands on the frame whose head was read, and which begins there. */
+  /** Passes on the frame that begins at `at`; its head was read. */
   #handOn(bytes: Uint8Array, at: number): void {
     if (this.#isStopped) {
       return;
@@ -165,7 +165,7 @@ export class FrameReader {
     }
   }
 
-  /** Keeps the rest of the bytes until so many are together. */
+  /** Stores the rest of the bytes until `wanted` bytes are stored. */
   #keep(bytes: Uint8Array, at: number, to: number, wanted: number): number {
     this.#wantedBytes = wanted;
     if (this.#kept.length < wanted) {

@@ -47,7 +47,7 @@ describe("the rules of a frame's head", () => {
     ["an unknown frame", [0xfe, 0xff, 77, 1_000], NoError],
   ];
   for (const [title, frame, code] of rows) {
-    it(`judge ${title}`, () => {
+    it(`check ${title}`, () => {
       expect(headErrorOf(...frame)).to.equal(code);
     });
   }

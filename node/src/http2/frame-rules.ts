@@ -1,6 +1,6 @@
 /**
- * What RFC 9113 §6 demands of a frame's length, stream and flags, whatever was received before. A frame is judged by its
- * head, before its payload is there: a wrong one never takes memory.
+ * The rules of RFC 9113 §6 for a frame's length, stream and flags, independent of earlier frames. A frame is checked by
+ * its head, before its payload arrives, so a wrong frame never takes memory.
  */
 import { ErrorCode } from "./error-code.ts";
 import {
@@ -28,15 +28,15 @@ import {
 const { NoError, ProtocolError, FrameSizeError } = ErrorCode;
 
 /**
- * The code with which the connection must end because of a frame from a client, NoError if the head is right. A PRIORITY
- * frame of a wrong length ends its stream alone (§6.3), so its length is judged elsewhere.
+ * Returns the code with which the connection must end because of a client's frame; NoError if the head is valid. A
+ * PRIORITY frame with a wrong length ends only its stream (§6.3), so its length is checked elsewhere.
  */
 export function headErrorOf(type: number, flags: number, streamId: number, length: number): number {
   switch (type) {
     case DATA:
       return streamId === 0 ? ProtocolError : lengthAtLeast((flags & PADDED) !== 0 ? 1 : 0, length);
     case HEADERS:
-      // A client opens streams with odd numbers (§5.1.1), and only they have header blocks.
+      // A client opens streams with odd numbers (§5.1.1), and only these have header blocks.
       return (streamId & 1) === 0 ? ProtocolError : lengthAtLeast(bytesBeforeBlock(flags), length);
     case PRIORITY:
     case CONTINUATION:
@@ -58,7 +58,7 @@ export function headErrorOf(type: number, flags: number, streamId: number, lengt
   }
 }
 
-/** The bytes before the header block of a HEADERS frame: the length of its padding, and the fields of its priority. */
+/** Bytes before the header block of a HEADERS frame: the length of the padding, and the priority fields. */
 function bytesBeforeBlock(flags: number): number {
   return ((flags & PADDED) !== 0 ? 1 : 0) + ((flags & HAS_PRIORITY) !== 0 ? PRIORITY_BYTES : 0);
 }

@@ -1,6 +1,6 @@
-/** The frames of HTTP/2 (RFC 9113 §4 and §6): numbers and sizes, and how the head of one is written. */
+/** The frames of HTTP/2 (RFC 9113 §4 and §6): numbers, sizes, and functions that write heads. */
 
-/** What a client sends before its first frame (§3.4). */
+/** The preface that a client sends before its first frame (§3.4). */
 export const PREFACE: Uint8Array = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /** The bytes before each payload: its length, type, flags and stream (§4.1). */
@@ -17,22 +17,22 @@ export const GOAWAY = 0x7;
 export const WINDOW_UPDATE = 0x8;
 export const CONTINUATION = 0x9;
 
-/** Of SETTINGS and PING. */
+/** Flag of SETTINGS and PING. */
 export const ACK = 0x1;
-/** Of DATA and HEADERS. */
+/** Flag of DATA and HEADERS. */
 export const END_STREAM = 0x1;
-/** Of HEADERS and CONTINUATION. */
+/** Flag of HEADERS and CONTINUATION. */
 export const END_HEADERS = 0x4;
-/** Of DATA and HEADERS: a byte with the length of the padding comes first. */
+/** Flag of DATA and HEADERS: a byte with the length of the padding comes first. */
 export const PADDED = 0x8;
-/** Of HEADERS: the fields of a PRIORITY frame come before the header block. */
+/** Flag of HEADERS: the fields of a PRIORITY frame come before the header block. */
 export const HAS_PRIORITY = 0x20;
 
 export const PRIORITY_BYTES = 5;
 export const RST_STREAM_BYTES = 4;
 export const SETTING_BYTES = 6;
 export const PING_BYTES = 8;
-/** A GOAWAY frame has at least so many bytes: the last stream, and the code. */
+/** Minimum bytes of a GOAWAY frame: the last stream, and the code. */
 export const GOAWAY_BYTES_MIN = 8;
 export const WINDOW_UPDATE_BYTES = 4;
 
@@ -45,13 +45,13 @@ export const MAX_HEADER_LIST_SIZE = 0x6;
 
 /** The window of a stream and of a connection before SETTINGS or WINDOW_UPDATE change it (§6.9.2). */
 export const WINDOW_BYTES_INITIAL = 65_535;
-/** The highest window, and the highest number of a stream. */
+/** The largest window, and the highest number of a stream. */
 export const UINT31_MAX = 0x7fff_ffff;
-/** SETTINGS_MAX_FRAME_SIZE is between these, and the lower one before SETTINGS change it (§6.5.2). */
+/** Initial and minimum value, and maximum value, of SETTINGS_MAX_FRAME_SIZE (§6.5.2). */
 export const FRAME_BYTES_INITIAL = 16_384;
 export const FRAME_BYTES_HIGHEST = 0xff_ffff;
 
-/** Writes the head of a frame, and returns where its payload begins. */
+/** Writes the head of a frame. Returns where its payload begins. */
 export function writeHead(
   bytes: Uint8Array,
   at: number,
@@ -68,7 +68,7 @@ export function writeHead(
   return writeUint32(bytes, at + 5, streamId);
 }
 
-/** Writes 32 bits, and returns where they end. */
+/** Writes 32 bits. Returns where they end. */
 export function writeUint32(bytes: Uint8Array, at: number, value: number): number {
   bytes[at] = value >>> 24;
   bytes[at + 1] = value >>> 16;
@@ -77,7 +77,7 @@ export function writeUint32(bytes: Uint8Array, at: number, value: number): numbe
   return at + 4;
 }
 
-/** The 32 bits there, from 0 to 2^32 - 1. */
+/** Returns the 32 bits at `at`, from 0 to 2^32 - 1. */
 export function readUint32(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] as number) << 24) |
@@ -88,7 +88,7 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   );
 }
 
-/** The same without the first bit, which is reserved in windows and in numbers of streams. */
+/** Returns the 32 bits at `at` without the first bit, which is reserved in windows and in numbers of streams. */
 export function readUint31(bytes: Uint8Array, at: number): number {
   return readUint32(bytes, at) & UINT31_MAX;
 }

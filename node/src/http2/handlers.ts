@@ -1,39 +1,40 @@
 /**
- * What a connection tells its user. A handler is never called after `onClosed`, and never for a stream after its `onReset`. Handlers may call any method of the connection. They must not
- * throw: what they throw goes through the connection, which is of no use after that.
+ * The callbacks of a connection. A handler is never called after `onClosed`, and never for a stream after its
+ * `onReset`. Handlers may call any method of the connection. They must not throw: an exception passes through the
+ * connection and makes it unusable.
  */
 import type { Closure } from "./closure.ts";
 import type { ServerStream } from "./server-stream.ts";
 
 export interface ConnectionHandler {
   /**
-   * A request begins. If the request is complete, `onEnd` of the returned handler follows at once.
+   * Called when a request begins. If the request is complete, `onEnd` of the returned handler is called at once.
    *
-   * @param fields name, value, name, value, …: latin-1 texts, checked as RFC 9113 §8 has it
-   * @returns what is called for this stream from now on
+   * @param fields name, value, name, value, …: latin-1 texts, checked by the rules of RFC 9113 §8
+   * @returns the handler of this stream
    */
   onRequest(stream: ServerStream, fields: readonly string[]): StreamHandler;
-  /** The connection has ended, or ends as soon as its last bytes are written. Called once, after all `onReset`. */
+  /** Called once when the connection has ended, or ends after its last bytes; after all `onReset` calls. */
   onClosed(closure: Closure): void;
 }
 
 export interface StreamHandler {
   /**
-   * The next bytes of the request: those from `from` to `to`, in memory that is used again after the call. Call `consume`
-   * for them, now or later: the client may send only so many more.
+   * Called for the next bytes of the request, from `from` to `to`; their memory is reused after the call. Call
+   * `consume` for them, now or later, so that the client may send as many more.
    */
   onData(stream: ServerStream, bytes: Uint8Array, from: number, to: number): void;
-  /** The request is complete. `trailers` are as the fields of a request; most have none. */
+  /** Called when the request is complete. `trailers` have the form of request fields; most requests have none. */
   onEnd(stream: ServerStream, trailers: readonly string[]): void;
-  /** The stream ended before its answer was complete: what the handler still does for it is lost. */
+  /** Called when the stream ended before its answer was complete; further work for it is lost. */
   onReset(stream: ServerStream, code: number): void;
-  /** There is room again after `write` has returned "full". */
+  /** Called when the stream takes bytes again after `write` has returned "full". */
   onWritable(stream: ServerStream): void;
-  /** The answer is complete, with what waited of it: nothing is called for this stream any more. */
+  /** Called when the answer is complete, including its queued bytes. It is the last call for this stream. */
   onAnswered?(stream: ServerStream): void;
 }
 
-/** For a stream whose handler is not known yet. */
+/** The handler of a stream before `onRequest` has returned. */
 export const NO_STREAM_HANDLER: StreamHandler = {
   onData: () => undefined,
   onEnd: () => undefined,

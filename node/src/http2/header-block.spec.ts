@@ -6,7 +6,7 @@ function textOf(block: HeaderBlock): string {
 }
 
 describe("a header block in parts", () => {
-  it("has copies of its parts in their order", () => {
+  it("has copies of its parts in order", () => {
     const block = new HeaderBlock(10_000, 10);
     const memory = Buffer.from("xabcx");
     block.begin(3, true);
@@ -22,7 +22,7 @@ describe("a header block in parts", () => {
     expect(textOf(block)).to.equal("e");
   });
 
-  it("has no more bytes than it may", () => {
+  it("has a limit of bytes", () => {
     const block = new HeaderBlock(5, 10);
     block.begin(1, false);
     expect(block.add(Buffer.from("abcde"), 0, 5)).to.equal(null);
@@ -30,7 +30,7 @@ describe("a header block in parts", () => {
     expect(block.length).to.equal(5);
   });
 
-  it("has no more frames than it may, empty ones included, and counts them for each block", () => {
+  it("has a limit of frames, including empty ones, counted for each block", () => {
     const block = new HeaderBlock(5, 2);
     for (const streamId of [1, 3]) {
       block.begin(streamId, false);

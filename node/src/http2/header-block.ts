@@ -1,6 +1,6 @@
 /**
- * A header block that comes in several frames (RFC 9113 §4.3): its parts, put together. No other frame may come between
- * them, so a connection needs one at most. Its bytes and its frames are bounded.
+ * Assembles a header block that arrives in several frames (RFC 9113 §4.3). No other frame may come between them, so a
+ * connection needs at most one. Its bytes and its frames are bounded.
  */
 
 const BLOCK_BYTES_MIN = 1_024;
@@ -10,7 +10,7 @@ export type BlockProblem = "header-block-too-large" | "too-many-continuations";
 export class HeaderBlock {
   readonly #bytesMax: number;
   readonly #framesMax: number;
-  /** The stream whose block is incomplete; 0 if there is none. */
+  /** The stream of the incomplete block; 0 if there is none. */
   streamId = 0;
   /** Whether the stream ends with this block. */
   endsStream = false;
@@ -23,7 +23,7 @@ export class HeaderBlock {
     this.#framesMax = framesMax;
   }
 
-  /** The parts so far are the first `length` of these. */
+  /** The buffer; the parts so far are its first `length` bytes. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
@@ -39,7 +39,7 @@ export class HeaderBlock {
     this.#frames = 0;
   }
 
-  /** Adds the part of the next frame. Returns what bound it breaks, null if none. */
+  /** Adds the part of the next frame. Returns the limit that it exceeds; null if none. */
   add(bytes: Uint8Array, from: number, to: number): BlockProblem | null {
     this.#frames++;
     // The first frame is HEADERS.
@@ -56,7 +56,7 @@ export class HeaderBlock {
     return null;
   }
 
-  /** The block is complete or given up: its memory is free. */
+  /** Frees the memory of a block that is complete or abandoned. */
   end(): void {
     this.streamId = 0;
     this.#length = 0;

@@ -1,6 +1,6 @@
 /**
- * The header blocks in HEADERS and CONTINUATION frames (RFC 9113 §6.2 and §6.10), decoded. A block that lies in one frame
- * is decoded there.
+ * Decodes the header blocks in HEADERS and CONTINUATION frames (RFC 9113 §6.2 and §6.10). A block in one frame is
+ * decoded in place.
  */
 import type { Conduct } from "./conduct.ts";
 import { ErrorCode } from "./error-code.ts";
@@ -10,7 +10,9 @@ import { type DecodedFields, HeaderCompressionError, HeaderDecoder } from "./hpa
 import type { Http2Limits } from "./limits.ts";
 import type { RequestFrames } from "./request-frames.ts";
 
-/** No encoder makes more of a list than this, so a list that is just too large is decoded, and refused alone. */
+/**
+ * No encoder makes a larger block of a list. So a list that is slightly too large is decoded, and only it is refused.
+ */
 const BLOCK_BYTES_PER_LIST_BYTE = 4;
 
 export class HeaderFrames {
@@ -18,7 +20,7 @@ export class HeaderFrames {
   readonly #requests: RequestFrames;
   readonly #decoder: HeaderDecoder;
   readonly #block: HeaderBlock;
-  /** Whether the priority that came with the last HEADERS frame depends on its own stream. */
+  /** Whether the priority in the last HEADERS frame depends on its own stream. */
   #isOwnDependency = false;
 
   constructor(limits: Http2Limits, conduct: Conduct, requests: RequestFrames) {
@@ -29,7 +31,7 @@ export class HeaderFrames {
     this.#block = new HeaderBlock(BLOCK_BYTES_PER_LIST_BYTE * headerListBytes, continuationFrames);
   }
 
-  /** The stream whose block is incomplete, so that the next frame must continue it; 0 if there is none. */
+  /** The stream of the incomplete block, which the next frame must continue; 0 if there is none. */
   get openStreamId(): number {
     return this.#block.streamId;
   }
@@ -38,17 +40,17 @@ export class HeaderFrames {
     return this.#block.length;
   }
 
-  /** The client has acknowledged the SETTINGS of the server. */
+  /** Call it when the client has acknowledged the server's SETTINGS. */
   acknowledgeSettings(): void {
     this.#decoder.acknowledgeSettings();
   }
 
-  /** Lets go of a block that is incomplete. */
+  /** Frees an incomplete block. */
   stop(): void {
     this.#block.end();
   }
 
-  /** A HEADERS frame, whose length was judged by its flags. */
+  /** Reads a HEADERS frame; its length was checked by its flags. */
   onHeaders(flags: number, streamId: number, bytes: Uint8Array, from: number, to: number): void {
     let at = from;
     let end = to;
@@ -70,7 +72,7 @@ export class HeaderFrames {
     }
   }
 
-  /** A CONTINUATION frame for the stream whose block is incomplete. */
+  /** Reads a CONTINUATION frame for the stream of the incomplete block. */
   onContinuation(flags: number, bytes: Uint8Array, from: number, to: number): void {
     if (this.#addToBlock(bytes, from, to) && (flags & END_HEADERS) !== 0) {
       const { streamId, endsStream, bytes: whole, length } = this.#block;
@@ -95,7 +97,7 @@ export class HeaderFrames {
       if (!(error instanceof HeaderCompressionError)) {
         throw error;
       }
-      // The two sides cannot agree any more on how blocks are decoded.
+      // The two sides no longer have the same compression state.
       this.#conduct.fail("wrong-header-block", ErrorCode.CompressionError);
       return;
     }

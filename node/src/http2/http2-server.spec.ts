@@ -1,4 +1,4 @@
-/** The server on real sockets: what goes in one write, what waits for a slow reader, and how connections end. */
+/** The server on real sockets: writes per turn, slow readers, and the end of connections. */
 import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -20,10 +20,10 @@ import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const STREAM_WINDOW = 0x7fff_ffff;
-/** Less than two buffers of 64 KiB, which is what a turn reads of one client. */
+/** Less than two buffers of 64 KiB, which a turn reads from one client. */
 const TURN_BYTES_MAX = 128 * 1024;
 
-describe("a server of HTTP/2", () => {
+describe("an HTTP/2 server", () => {
   const clients: RawClient[] = [];
   const servers: EchoServer[] = [];
 
@@ -60,7 +60,7 @@ describe("a server of HTTP/2", () => {
     expect(server.http2.counters.connectionsOpened).to.equal(1);
   });
 
-  it("closes the connection with the most answers that wait, where those of all are too many", async () => {
+  it("closes the connection with the most queued bytes, if those of all exceed the limit", async () => {
     const server = await start({ queuedBytesOfAll: MEBIBYTE });
     const body = Buffer.alloc(15_000, "b");
     const [greedy, modest] = await Promise.all(
@@ -86,13 +86,13 @@ describe("a server of HTTP/2", () => {
     modest?.send(windowUpdate(3, body.length));
     const answer = await modest?.frame(({ type, streamId }) => type === FrameType.Data && streamId === 3);
     expect(answer?.payload.length).to.equal(body.length);
-    // What the closed connection had is not counted any more.
+    // The bytes of the closed connection are no longer counted.
     ask(modest, 2, 60);
     await modest?.frame(({ type, streamId }) => type === FrameType.Headers && streamId === 119);
     expect(server.closures.length).to.equal(1);
   });
 
-  it("lets others have their turn while a client sends without a pause", async () => {
+  it("lets other clients have their turn while one client sends without a pause", async () => {
     const ignoredFrames = { burst: 1_000_000, perSecond: 0 };
     const server = await start({ limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, ignoredFrames } } });
     const client = await connected(RawClient.open(server.port));
@@ -113,7 +113,7 @@ describe("a server of HTTP/2", () => {
     expect(bytesOfTurnMax).to.be.at.most(TURN_BYTES_MAX);
   });
 
-  it("writes what a turn answers at once", async () => {
+  it("writes all answers of a turn at once", async () => {
     const server = await start({ holds: true });
     const client = await connected(RawClient.open(server.port));
     for (let at = 0; at < 20; at++) {
@@ -137,7 +137,7 @@ describe("a server of HTTP/2", () => {
     expect(writes).to.equal(1);
   });
 
-  it("reads nothing more from a client that does not read, and goes on when it does", async () => {
+  it("stops reading from a client that does not read, and continues when it does", async () => {
     const limits = { unwrittenBytes: 100_000, queuedBytes: 100 * MEBIBYTE, unreadBytes: 100 * MEBIBYTE };
     const server = await start({ limits });
     const client = await connected(RawClient.open(server.port, [Setting.InitialWindowSize, STREAM_WINDOW]));
@@ -149,7 +149,7 @@ describe("a server of HTTP/2", () => {
       const id = 2 * at + 1;
       client.send(client.encoder.headers(id, GRPC_REQUEST), data(id, body, Flag.EndStream));
     }
-    // The kernel takes some megabytes in both directions; the rest has to stay with the client.
+    // The kernel takes several megabytes in both directions; the rest must stay with the client.
     const { counters } = server.http2;
     let before = -1;
     await until("an end of reading", () => {
@@ -195,7 +195,7 @@ describe("a server of HTTP/2", () => {
     });
   }
 
-  it("closes a connection that does not begin to speak", async () => {
+  it("closes a connection that sends nothing", async () => {
     const server = await start({ limits: { handshakeMs: 1 } });
     const client = await connected(RawClient.connect(server.port));
     await client.closed();
@@ -203,7 +203,7 @@ describe("a server of HTTP/2", () => {
   });
 
   describe("drains", () => {
-    it("by serving the streams that are open, and no others", async () => {
+    it("by serving the open streams, and no others", async () => {
       const server = await start({ holds: true });
       const client = await connected(RawClient.open(server.port));
       client.send(client.encoder.headers(1, GRPC_REQUEST, Flag.EndStream));
@@ -221,7 +221,7 @@ describe("a server of HTTP/2", () => {
       expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["drained"]);
     });
 
-    it("not longer than it may", async () => {
+    it("no longer than the grace period", async () => {
       const server = await start({ holds: true });
       const client = await connected(RawClient.open(server.port));
       client.send(client.encoder.headers(1, GRPC_REQUEST, Flag.EndStream));
@@ -277,7 +277,7 @@ describe("a server of HTTP/2", () => {
       await until("the count", () => server.http2.counters.closedConnections["tls-error"] === 1);
     });
 
-    it("drains though a handshake goes on", async () => {
+    it("drains during a handshake", async () => {
       const server = await start({ tls });
       await connected(RawClient.connect(server.port));
       await until("the socket", () => server.http2.socketCount === 1);
@@ -285,7 +285,7 @@ describe("a server of HTTP/2", () => {
       expect(server.http2.socketCount).to.equal(0);
     });
 
-    it("shows the certificate that it was given last", async () => {
+    it("uses the latest certificate", async () => {
       const server = await start({ tls });
       const files = new TestAuthority(directories.make(), "other").issue("renewed", ["IP:127.0.0.1"]);
       server.http2.useCertificate({ cert: readFileSync(files.certificate), key: readFileSync(files.key) });

@@ -1,6 +1,6 @@
 /**
- * A server of HTTP/2 over sockets, by prior knowledge or over TLS with ALPN "h2". It does not listen: sockets are handed to
- * it, so that its user decides at which addresses and from whom.
+ * An HTTP/2 server over sockets, by prior knowledge or over TLS with ALPN "h2". It does not listen: the caller passes
+ * sockets to it, and so decides about addresses and clients.
  */
 import type { Socket } from "node:net";
 import {
@@ -21,22 +21,24 @@ import type { ServerConnection } from "./server-connection.ts";
 import { TurnWrites } from "./turn-writes.ts";
 
 const ALPN_PROTOCOL = "h2";
-/** Connections are asked this often what is due: their times are in seconds. */
+/** Interval at which connections check their timers, which are in seconds. */
 const TICK_MS = 1_000;
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export interface Http2ServerOptions {
   readonly limits: Http2Limits;
-  /** Bytes of answers that wait, of all connections together. Above it, those that have the most of them are closed. */
+  /**
+   * Maximum queued bytes of answers, of all connections together. Above it, the connections with the most are closed.
+   */
   readonly queuedBytesOfAll?: number;
-  /** Certificate, key and whom clients must prove to be; null = plain text. */
+  /** Certificate, key and client authentication; null = unencrypted. */
   readonly tls: TlsOptions | null;
-  /** Names of fields of answers whose values differ in most of them. */
+  /** Names of answer fields whose values differ in most answers. */
   readonly varyingFields?: ReadonlySet<string>;
   /**
-   * A connection begins; with TLS, after the handshake.
+   * Called when a connection begins; with TLS, after the handshake.
    *
-   * @returns what is called for its requests
+   * @returns the handler of its requests
    */
   readonly onConnection: (connection: ServerConnection, socket: Socket) => ConnectionHandler;
 }
@@ -62,12 +64,12 @@ export class Http2Server {
     this.#tlsServer = options.tls === null ? null : this.#createTlsServer(options.tls);
   }
 
-  /** The sockets that are open, with those whose handshake of TLS goes on. */
+  /** Number of open sockets, including those in the TLS handshake. */
   get socketCount(): number {
     return this.#sockets.size;
   }
 
-  /** Serves a socket that a client has connected, and that nothing was read from. */
+  /** Serves a connected socket from which nothing was read yet. */
   accept(socket: Socket): void {
     if (this.#isDraining) {
       socket.destroy();
@@ -78,20 +80,20 @@ export class Http2Server {
     if (this.#tlsServer === null) {
       this.#serve(socket);
     } else {
-      // Errors end the socket of TLS as well; a listener here must be.
+      // An error also ends the TLS socket, but this socket needs its own listener.
       socket.on("error", () => socket.destroy());
       this.#tlsServer.emit("connection", socket);
     }
   }
 
-  /** Connections that begin from now on are shown another certificate. */
+  /** Uses another certificate for new connections. */
   useCertificate(certificate: SecureContextOptions): void {
     this.#tlsServer?.setSecureContext(certificate);
   }
 
   /**
-   * Serves no more sockets, and lets the open streams end. Connections that are open after `graceMs` milliseconds are
-   * ended in any case. Resolves when all sockets are closed.
+   * Serves no more sockets, and lets the open streams end. After `graceMs` milliseconds it ends the remaining
+   * connections. Resolves when all sockets are closed.
    */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
@@ -106,7 +108,7 @@ export class Http2Server {
     clearTimeout(last);
   }
 
-  /** Serves no more sockets, and destroys those that are open. Resolves when all are closed. */
+  /** Serves no more sockets, and destroys the open ones. Resolves when all are closed. */
   async close(): Promise<void> {
     this.#isDraining = true;
     for (const { connection } of this.#connections) {
@@ -151,12 +153,12 @@ export class Http2Server {
       socket.destroy();
       return;
     }
-    // RFC 9113 §9.2.1 forbids it, and nothing needs it.
+    // RFC 9113 §9.2.1 forbids renegotiation.
     socket.disableRenegotiation();
     this.#serve(socket);
   }
 
-  /** A socket on which no connection began. */
+  /** Closes a socket before a connection begins. */
   #refuse(socket: TLSSocket, reason: CloseReason): void {
     this.counters.closedConnections[reason]++;
     socket.destroy();
@@ -176,7 +178,7 @@ export class Http2Server {
     this.#callIfAllClosed();
   }
 
-  /** Closes connections until what waits of all is within its bound. */
+  /** Closes connections until the queued bytes of all are within the limit. */
   #giveUpLargest(): void {
     while (this.#queuedOfAll.isExceeded) {
       let largest: ServerConnection | null = null;
@@ -186,7 +188,7 @@ export class Http2Server {
         }
       }
       if (largest === null || largest.queuedBytes === 0) {
-        throw new Error("Bytes of answers are counted that wait in no connection");
+        throw new Error("More queued bytes are counted than the connections have");
       }
       largest.giveUp();
     }

@@ -1,9 +1,9 @@
 /**
- * The server's side of HTTP/2 (RFC 9113), made for a host of gRPC: over sockets, with and without TLS, or over nothing but
- * bytes. Requests are handed on as they arrive, and answers go in one write per turn of the event loop.
+ * The server side of HTTP/2 (RFC 9113) for a gRPC host: over sockets, with and without TLS, or as a pure state machine
+ * over bytes. It passes requests on as they arrive, and sends answers in one write per turn of the event loop.
  *
- * It knows no routes, no messages and no content encodings. It has no server push, no extended CONNECT, no priorities, and
- * no HTTP/1.1 to upgrade from.
+ * It has no routes, messages or content encodings, no server push, no extended CONNECT, no priorities, and no upgrade
+ * from HTTP/1.1.
  */
 
 export { BufferPool } from "./buffer-pool.ts";

@@ -22,7 +22,7 @@ describe("the output of a connection", () => {
     expect(bytes.length).to.equal(13 + 9 + 100_000);
   });
 
-  it("gives nothing before the last bytes are written, and counts both", () => {
+  it("gives nothing before the previous bytes are written, and counts both", () => {
     const { output } = outputOf();
     expect(output.take()).to.equal(null);
     output.appendWord(8, 0, 1);
@@ -36,7 +36,7 @@ describe("the output of a connection", () => {
     expect(output.take()?.toString("hex")).to.equal("00000408000000000000000002");
   });
 
-  it("says that there is something, when there was nothing", () => {
+  it("reports the first bytes after it was empty", () => {
     const { output, firsts } = outputOf();
     output.appendWord(8, 0, 1);
     output.appendWord(8, 0, 1);
@@ -46,7 +46,7 @@ describe("the output of a connection", () => {
     expect(firsts()).to.equal(2);
   });
 
-  it("gives its buffers back as soon as they are written", () => {
+  it("gives back its buffers as soon as they are written", () => {
     const { output, pool } = outputOf();
     output.appendFrame(0, 0, 1, Buffer.alloc(20_000));
     expect(pool.freeBytes).to.equal(0);
@@ -59,7 +59,7 @@ describe("the output of a connection", () => {
 });
 
 describe("an output that grows", () => {
-  it("gives back the buffer that became too small, and no other", () => {
+  it("gives back only the buffer that became too small", () => {
     const { output, pool } = outputOf();
     output.appendWord(8, 0, 1);
     const small = output.bytes;
@@ -70,7 +70,7 @@ describe("an output that grows", () => {
 });
 
 describe("a pool of buffers", () => {
-  it("hands out a buffer again that was put back, if it is large enough", () => {
+  it("reuses a buffer that was put back, if it is large enough", () => {
     const pool = new BufferPool();
     const buffer = pool.take(20_000);
     expect(buffer.length).to.equal(32 * 1024);
@@ -80,7 +80,7 @@ describe("a pool of buffers", () => {
     expect(pool.take(20_000)).to.not.equal(buffer);
   });
 
-  it("keeps no large buffer, and not too many", () => {
+  it("keeps no large buffers, and not too many", () => {
     const pool = new BufferPool();
     pool.put(pool.take(600 * 1024));
     expect(pool.freeBytes).to.equal(0);

@@ -1,8 +1,8 @@
 /**
- * The bytes of a connection on their way to its socket. Frames are appended to one buffer; the socket takes all of them at
- * once, and no more before it has written them.
+ * The output buffer of a connection. Frames are appended to one buffer. The socket takes all of them at once, and takes
+ * more only after it has written them.
  *
- * Bytes that the socket has not written stay in memory, so they are counted. Nothing here bounds them: who appends does.
+ * Bytes that the socket has not written stay in memory, so they are counted. The code that appends must limit them.
  */
 import type { BufferPool } from "./buffer-pool.ts";
 import { HEAD_BYTES, writeHead, writeUint32 } from "./frame.ts";
@@ -10,33 +10,33 @@ import { HEAD_BYTES, writeHead, writeUint32 } from "./frame.ts";
 const NO_BUFFER = Buffer.allocUnsafeSlow(0);
 
 export class Output {
-  /** Where the next bytes go. There is room for what `reserve` was called with. */
+  /** The buffer. After `end` it has space for the bytes that `reserve` was called with. */
   bytes: Buffer = NO_BUFFER;
-  /** Where the bytes end that were appended. What is written behind it is appended by moving it. */
+  /** The end of the appended bytes. To append, write after it and then move it. */
   end = 0;
   readonly #pool: BufferPool;
   readonly #onFirst: () => void;
-  /** What the socket is writing. */
+  /** The bytes that the socket is writing. */
   #taken: Buffer | null = null;
   #takenBytes = 0;
 
-  /** @param onFirst is called when something is about to be appended and there was nothing to take */
+  /** @param onFirst called before something is appended to an empty buffer */
   constructor(pool: BufferPool, onFirst: () => void) {
     this.#pool = pool;
     this.#onFirst = onFirst;
   }
 
-  /** The bytes that the socket has not written yet. */
+  /** Number of bytes that the socket has not written yet. */
   get unwrittenBytes(): number {
     return this.end + this.#takenBytes;
   }
 
-  /** Whether the socket has taken bytes and not written them yet. */
+  /** Whether the socket has taken bytes that it has not written yet. */
   get isTaken(): boolean {
     return this.#taken !== null;
   }
 
-  /** Makes room for so many bytes behind `end`. */
+  /** Makes space for so many bytes after `end`. */
   reserve(count: number): void {
     if (this.end === 0) {
       this.#onFirst();
@@ -46,7 +46,7 @@ export class Output {
     }
   }
 
-  /** Appends a frame whose payload are 32 bits. */
+  /** Appends a frame whose payload is 32 bits. */
   appendWord(type: number, streamId: number, word: number): void {
     this.reserve(HEAD_BYTES + 4);
     this.end = writeUint32(this.bytes, writeHead(this.bytes, this.end, 4, type, 0, streamId), word);
@@ -60,7 +60,9 @@ export class Output {
     this.end = at + payload.length;
   }
 
-  /** All that was appended, for the socket to write; null if there is nothing, or if it has not written the last yet. */
+  /**
+   * Returns all appended bytes for the socket; null if there are none, or if it has not written the previous ones yet.
+   */
   take(): Buffer | null {
     if (this.#taken !== null || this.end === 0) {
       return null;
@@ -73,7 +75,7 @@ export class Output {
     return bytes;
   }
 
-  /** The socket has written what it took: that memory is used again. */
+  /** Call it when the socket has written the bytes that it took; their memory is reused. */
   written(): void {
     if (this.#taken !== null) {
       this.#pool.put(this.#taken);

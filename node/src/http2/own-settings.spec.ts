@@ -3,7 +3,7 @@ import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 import { encodeOwnSettings } from "./own-settings.ts";
 
 describe("the server's settings", () => {
-  it("say what its limits are", () => {
+  it("contain its limits", () => {
     const limits = { ...DEFAULT_HTTP2_LIMITS, headerTableBytes: 5_000, concurrentStreams: 7, headerListBytes: 9_000 };
     const payload = encodeOwnSettings({ ...limits, streamUnreadBytes: 65_535 });
     expect(Buffer.from(payload).toString("hex")).to.equal(

@@ -1,4 +1,4 @@
-/** The SETTINGS that the server sends (RFC 9113 §6.5.2): what its limits say to a client. */
+/** The SETTINGS that the server sends (RFC 9113 §6.5.2): the limits that a client must know. */
 import {
   HEADER_TABLE_SIZE,
   INITIAL_WINDOW_SIZE,
@@ -12,8 +12,8 @@ import {
 import type { Http2Limits } from "./limits.ts";
 
 /**
- * The payload of the frame. Raises RangeError if a window is outside of what HTTP/2 has: from 65,535 bytes, which a client
- * may send before it has read these settings, to 2^31 - 1.
+ * Returns the payload of the frame. Throws RangeError if a window is not between 65,535 bytes, which a client may send
+ * before it has read these settings, and 2^31 - 1.
  */
 export function encodeOwnSettings(limits: Http2Limits): Uint8Array {
   for (const bytes of [limits.streamUnreadBytes, limits.unreadBytes]) {

@@ -33,7 +33,7 @@ describe("the settings of a client", () => {
     expect(changes).to.deep.equal(["table 0", "frame 20000", "table 4294967295", "window 2147483647"]);
   });
 
-  it("may say what does not concern a server", () => {
+  it("may contain values that do not concern a server", () => {
     const pairs: readonly Pair[] = [
       ...([
         [Setting.EnablePush, 0],
@@ -56,12 +56,12 @@ describe("the settings of a client", () => {
     ["frames that are too long", [Setting.MaxFrameSize, 16_777_216], ErrorCode.ProtocolError],
   ];
   for (const [title, pair, code] of wrong) {
-    it(`must not say ${title}`, () => {
+    it(`must not contain ${title}`, () => {
       expect(apply(pair).code).to.equal(code);
     });
   }
 
-  it("may say the shortest and the longest frames", () => {
+  it("may contain the minimum and the maximum frame size", () => {
     expect(apply([Setting.MaxFrameSize, 16_384], [Setting.MaxFrameSize, 16_777_215]).code).to.equal(ErrorCode.NoError);
   });
 });

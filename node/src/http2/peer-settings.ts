@@ -1,4 +1,4 @@
-/** The SETTINGS of a client (RFC 9113 §6.5): what one frame of them changes. */
+/** Applies the SETTINGS frames of a client (RFC 9113 §6.5). */
 import { ErrorCode } from "./error-code.ts";
 import {
   ENABLE_PUSH,
@@ -15,18 +15,20 @@ import {
 const ID_BYTES = 2;
 
 export interface SettingsTarget {
-  /** Called for each value: the lowest one counts as well as the last one (RFC 7541 §4.2). */
+  /** Called for each value, because both the lowest and the last one matter (RFC 7541 §4.2). */
   onHeaderTableSize(bytes: number): void;
-  /** The last value, as each changes the windows of all streams. Returns false if a window became too large. */
+  /**
+   * Called for the last value only; it changes the windows of all streams. Returns false if a window became too large.
+   */
   onInitialWindowSize(bytes: number): boolean;
   onMaxFrameSize(bytes: number): void;
 }
 
 /**
- * Applies the settings from `from` to `to`, a multiple of six bytes, in their order. Those that say what a server may ask
- * of a client are ignored, as are unknown ones.
+ * Applies the settings from `from` to `to`, a multiple of six bytes, in their order. It ignores settings about requests
+ * from a server, and unknown ones.
  *
- * Returns the code with which the connection must end because of a value, NoError if all are right.
+ * Returns the code with which the connection must end because of a value; NoError if all values are valid.
  */
 export function applySettings(bytes: Uint8Array, from: number, to: number, target: SettingsTarget): number {
   let windowBytes: number | undefined;

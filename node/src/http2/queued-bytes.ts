@@ -1,6 +1,6 @@
 /**
- * The bytes of answers that wait in all connections of a server together. Each connection has a bound of its own, but there
- * may be thousands of them, and requests that have arrived already are answered above it.
+ * Counts the queued bytes of answers in all connections of a server. Each connection has its own limit, but there may
+ * be thousands of connections, and requests that have arrived already are answered above that limit.
  */
 
 export class QueuedBytes {
@@ -8,7 +8,7 @@ export class QueuedBytes {
   readonly #onExceeded: () => void;
   #bytes = 0;
 
-  /** @param onExceeded is called while there are more than `bytesMax` bytes, whenever some are added. */
+  /** @param onExceeded called each time bytes are added while there are more than `bytesMax`. */
   constructor(bytesMax: number, onExceeded: () => void) {
     this.#bytesMax = bytesMax;
     this.#onExceeded = onExceeded;

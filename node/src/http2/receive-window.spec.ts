@@ -11,7 +11,7 @@ describe("a receive window", () => {
     expect(window.receive(1)).to.equal(false);
   });
 
-  it("grows by what was taken, when that is half of its size", () => {
+  it("grows by the consumed bytes, when they are half of its size", () => {
     const window = new ReceiveWindow(100);
     window.receive(100);
     expect(window.giveBack(49)).to.equal(0);
@@ -20,7 +20,7 @@ describe("a receive window", () => {
     expect(window.receive(50)).to.equal(true);
   });
 
-  it("never lets more be unread than its size, whatever is received and taken", () => {
+  it("never has more unread bytes than its size, whatever is received and consumed", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.array(fc.tuple(fc.nat(30), fc.nat(30))), (size, steps) => {
         const window = new ReceiveWindow(size);
@@ -37,7 +37,7 @@ describe("a receive window", () => {
           expect(window.unreadBytes).to.equal(unread);
           expect(unread + granted).to.be.at.most(size);
         }
-        // A consumer that takes everything lets the peer go on.
+        // A consumer that takes everything lets the peer continue.
         granted += window.giveBack(unread);
         expect(granted).to.be.greaterThan(0);
       }),

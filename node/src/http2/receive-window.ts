@@ -1,11 +1,12 @@
 /**
- * How many bytes the peer may still send (RFC 9113 §6.9), on a stream or on a connection. The peer gets bytes back when
- * the consumer has taken them, and many at once: a WINDOW_UPDATE for each would cost more than the bytes.
+ * The receive window (RFC 9113 §6.9) of a stream or a connection: the number of bytes that the peer may still send.
+ * Consumed bytes are given back to the peer many at once: a WINDOW_UPDATE for each piece would cost more than the
+ * bytes.
  */
 export class ReceiveWindow {
   readonly #size: number;
   #available: number;
-  /** Bytes that the consumer has taken, and that the peer does not know of yet. */
+  /** Consumed bytes that are not given back to the peer yet. */
   #returnable = 0;
 
   constructor(size: number) {
@@ -13,12 +14,12 @@ export class ReceiveWindow {
     this.#available = size;
   }
 
-  /** Bytes that were received, or are on their way within a frame, and that the consumer has not taken. */
+  /** Bytes that were received, or are announced by the present frame, and that are not consumed. */
   get unreadBytes(): number {
     return this.#size - this.#available - this.#returnable;
   }
 
-  /** Counts bytes that were received. Returns false if the peer was not allowed to send as many. */
+  /** Counts received bytes. Returns false if the peer was not allowed to send so many. */
   receive(count: number): boolean {
     if (count > this.#available) {
       return false;
@@ -27,7 +28,7 @@ export class ReceiveWindow {
     return true;
   }
 
-  /** The consumer has taken bytes. Returns by how much the peer's window grows now: often 0. */
+  /** Counts consumed bytes. Returns by how much the peer's window grows now; often 0. */
   giveBack(count: number): number {
     this.#returnable += count;
     if (this.#returnable < this.#size / 2) {

@@ -1,4 +1,4 @@
-/** What a client must not send, and what becomes of its stream or of its connection. */
+/** Frames that a client must not send, and the effect on its stream or connection. */
 import { expect } from "chai";
 import {
   CLIENT_PREFACE,
@@ -27,14 +27,14 @@ import { ErrorCode } from "./error-code.ts";
 
 const UNARY = Flag.EndStream;
 
-/** The code of each RST_STREAM, as `stream: code`. */
+/** Returns the code of each RST_STREAM, as `stream: code`. */
 function resetsOf(frames: readonly ReceivedFrame[]): readonly string[] {
   return frames
     .filter(({ type }) => type === FrameType.RstStream)
     .map(({ streamId, payload }) => `${streamId}: ${payload.readUInt32BE(0)}`);
 }
 
-/** What the last GOAWAY says. */
+/** Returns the contents of the last GOAWAY. */
 function goAwayOf(frames: readonly ReceivedFrame[]): { readonly lastId: number; readonly code: number } | null {
   const payload = frames.findLast(({ type }) => type === FrameType.GoAway)?.payload;
   return payload === undefined ? null : { lastId: payload.readUInt32BE(0), code: payload.readUInt32BE(4) };
@@ -59,7 +59,7 @@ function textOf(calls: readonly HandlerCall[]): readonly string[] {
 }
 
 describe("the receiving half of a connection", () => {
-  it("hands a request on as it arrives", () => {
+  it("passes a request on as it arrives", () => {
     const link = LinkedConnection.established();
     link.request(1, GRPC_REQUEST);
     link.send(data(1, "ab"), paddedData(1, "c", 9), data(1, "d", Flag.EndStream));
@@ -67,7 +67,7 @@ describe("the receiving half of a connection", () => {
     expect(link.callsOf("request")[0]?.fields).to.deep.equal(GRPC_REQUEST);
   });
 
-  it("hands on trailers", () => {
+  it("passes on trailers", () => {
     const link = LinkedConnection.established();
     link.request(1, GRPC_REQUEST);
     link.send(data(1, "ab"), link.encoder.headers(1, ["checksum", "5"], Flag.EndStream));
@@ -75,7 +75,7 @@ describe("the receiving half of a connection", () => {
   });
 
   for (const bytes of [1, 7, 1_000]) {
-    it(`puts a header block together, of parts of ${bytes} bytes`, () => {
+    it(`assembles a header block from parts of ${bytes} bytes`, () => {
       const link = LinkedConnection.established({ limits: { continuationFrames: 200 } });
       for (const id of [1, 3]) {
         link.send(link.encoder.cutHeaders(id, GRPC_REQUEST, bytes, Flag.EndStream));
@@ -85,7 +85,7 @@ describe("the receiving half of a connection", () => {
     });
   }
 
-  it("finds a header block between padding and behind a priority", () => {
+  it("finds a header block between padding and after a priority", () => {
     const link = LinkedConnection.established();
     const block = link.encoder.block(GRPC_REQUEST);
     const payload = Buffer.concat([Buffer.of(3), word(0), Buffer.of(16), block, Buffer.alloc(3)]);
@@ -112,7 +112,7 @@ describe("the receiving half of a connection", () => {
     expect(textOf(link.calls)).to.deep.equal(["1 request", "1 end"]);
   });
 
-  it("lets the client refer to a table of the size that it was told, and of no other", () => {
+  it("lets the client refer to a table of exactly the announced size", () => {
     const link = LinkedConnection.established({ limits: { headerTableBytes: 0 } });
     const encoder = new RequestEncoder();
     link.send(encoder.headers(1, GRPC_REQUEST, UNARY));
@@ -224,7 +224,7 @@ describe("the receiving half of a connection", () => {
       });
     }
 
-    it("for more bytes than its window has", () => {
+    it("for more bytes than its window allows", () => {
       const link = LinkedConnection.established({ consumes: false, limits: { unreadBytes: 65_535 } });
       for (const id of [1, 3]) {
         link.request(id, GRPC_REQUEST);
@@ -351,7 +351,7 @@ describe("the receiving half of a connection", () => {
       ],
     ];
     for (const [title, send, reason, code] of cases) {
-      it(`for ${title}, and goes on`, () => {
+      it(`for ${title}, and continues`, () => {
         const link = LinkedConnection.established({
           consumes: false,
           limits: { concurrentStreams: 2, streamUnreadBytes: 65_535 },
@@ -369,7 +369,7 @@ describe("the receiving half of a connection", () => {
       });
     }
 
-    it("and tells its handler, if it has one", () => {
+    it("and calls its handler, if it has one", () => {
       const link = LinkedConnection.established();
       link.request(1, GRPC_REQUEST);
       link.send(windowUpdate(1, 0));
@@ -378,7 +378,7 @@ describe("the receiving half of a connection", () => {
     });
   });
 
-  it("ignores what was on its way to a stream that it has reset, but for its bytes and its fields", () => {
+  it("ignores frames for a stream that it has reset, except for the windows and the dynamic table", () => {
     const link = LinkedConnection.established({ limits: { unreadBytes: 65_535 } });
     link.request(1, GRPC_REQUEST);
     link.connection.reset(link.stream(1), ErrorCode.Cancel);
@@ -390,12 +390,12 @@ describe("the receiving half of a connection", () => {
     const frames = link.take();
     expect(frames.map(({ type, streamId }) => [type, streamId])).to.deep.equal([[FrameType.WindowUpdate, 0]]);
     expect(frames[0]?.payload.readUInt32BE(0)).to.be.within(32_768, 33_300);
-    // A block that refers to fields of the one that was ignored.
+    // A block that refers to fields of the ignored block.
     link.request(3, [...GRPC_REQUEST, ...names], UNARY);
     expect(link.callsOf("request")[1]?.fields).to.deep.equal([...GRPC_REQUEST, ...names]);
   });
 
-  it("tells the handler that the client has reset a stream", () => {
+  it("calls the handler when the client has reset a stream", () => {
     const link = LinkedConnection.established();
     link.request(1, GRPC_REQUEST);
     link.send(rstStream(1, ErrorCode.Cancel), rstStream(1, ErrorCode.Cancel));
@@ -435,7 +435,7 @@ describe("the receiving half of a connection", () => {
       expect(updatesOf(link.take())).to.deep.equal(["1: 32768"]);
     });
 
-    it("to the connection alone after the end of the request", () => {
+    it("only to the connection after the end of the request", () => {
       const link = LinkedConnection.established({ consumes: false, limits: { ...limits, unreadBytes: 65_535 } });
       link.request(1, GRPC_REQUEST);
       link.send(...Array.from({ length: 3 }, () => data(1, Buffer.alloc(16_000))), data(1, "", Flag.EndStream));
@@ -443,7 +443,7 @@ describe("the receiving half of a connection", () => {
       expect(updatesOf(link.take())).to.deep.equal(["0: 48000"]);
     });
 
-    it("when their stream ends without having consumed them, in the middle of a frame or not", () => {
+    it("when their stream ends before they are consumed, also in the middle of a frame", () => {
       for (const rest of [0, 1_000]) {
         const link = LinkedConnection.established({ consumes: false, limits: { ...limits, unreadBytes: 65_535 } });
         link.request(1, GRPC_REQUEST);
@@ -456,7 +456,7 @@ describe("the receiving half of a connection", () => {
       }
     });
 
-    it("unless more are consumed than there are", () => {
+    it("unless more are consumed than were received", () => {
       const link = LinkedConnection.established({ consumes: false });
       link.request(1, GRPC_REQUEST);
       link.send(data(1, "abc"));

@@ -1,4 +1,4 @@
-/** The receiving half of a connection: finds the frames of a client, and hands each to the part that knows its meaning. */
+/** The receiving half of a connection: finds the frames of a client, and passes each to the part that handles it. */
 import { Conduct } from "./conduct.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ControlFrames } from "./control-frames.ts";
@@ -44,12 +44,12 @@ export class Receiver implements FrameSink {
     return this.#control.hasSettings;
   }
 
-  /** Bytes of all streams that were received and not consumed. */
+  /** Bytes of all streams that are received and not consumed. */
   get unreadBytes(): number {
     return this.#requests.unreadBytes;
   }
 
-  /** Bytes of frames and header blocks that are incomplete. */
+  /** Bytes of incomplete frames and header blocks. */
   get incompleteBytes(): number {
     return this.#reader.keptBytes + this.#headers.incompleteBytes;
   }
@@ -65,12 +65,12 @@ export class Receiver implements FrameSink {
     this.#requests.stop();
   }
 
-  /** The consumer has taken bytes of a stream that is open. */
+  /** Counts consumed bytes of an open stream. */
   consume(stream: ServerStream, count: number): void {
     this.#requests.consume(stream, count);
   }
 
-  /** What a stream that has ended did not consume is gone. */
+  /** Drops the bytes that an ended stream did not consume. */
   release(stream: ServerStream): void {
     this.#requests.release(stream);
   }
@@ -132,7 +132,7 @@ export class Receiver implements FrameSink {
     this.#requests.onDataEnd();
   }
 
-  /** Whether a frame may come here: SETTINGS first (§3.4), and a header block without a gap (§6.10). */
+  /** Whether a frame is allowed at this point: SETTINGS first (§3.4), and a header block without a gap (§6.10). */
   #isInOrder(type: number, flags: number, streamId: number): boolean {
     if (this.#headers.openStreamId !== 0) {
       return type === CONTINUATION && streamId === this.#headers.openStreamId;

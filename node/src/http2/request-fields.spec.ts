@@ -8,7 +8,7 @@ function isGood(...fields: readonly string[]): boolean {
   return new RequestFields().areGood(fields);
 }
 
-/** The target with other values, or without a field where the value is null. */
+/** The target with other values; a null value removes the field. */
 function target(changes: Readonly<Record<string, string | null>>): readonly string[] {
   const fields: string[] = [];
   for (let at = 0; at < TARGET.length; at += 2) {
@@ -98,7 +98,7 @@ describe("the fields of a request", () => {
     });
   }
 
-  it("are judged as if no others had come before", () => {
+  it("are checked independently of earlier requests", () => {
     const path = fc.constantFrom("/a", "/a/b", "*", "a", "", "/\n");
     const method = fc.constantFrom("POST", "GET", "OPTIONS", "CONNECT");
     const name = fc.constantFrom("te", "host", "content-length", "x", "user-agent", "upgrade", "X", ":path");
@@ -138,7 +138,7 @@ describe("the fields of a request", () => {
 });
 
 describe("trailers", () => {
-  it("may be any fields but those of a target or a connection", () => {
+  it("may be any fields except those of a target or a connection", () => {
     expect(areGoodTrailers([])).to.equal(true);
     expect(areGoodTrailers(["a", "1", "b", ""])).to.equal(true);
     expect(areGoodTrailers(["a", "1", ":path", "/"])).to.equal(false);

@@ -1,12 +1,12 @@
 /**
- * What HTTP/2 demands of the fields of a request and of its trailers (RFC 9113 §8.1 to §8.3): a request that breaks a rule
- * is malformed, and no handler sees it.
+ * The rules of HTTP/2 for the fields of a request and its trailers (RFC 9113 §8.1 to §8.3). A request that breaks a
+ * rule is malformed, and no handler sees it.
  *
- * Most requests of a connection have the same fields in the same order, and differ in few values. So only what differs
- * from the last good request is judged.
+ * Most requests of a connection have the same fields in the same order, and differ in few values. So only the
+ * differences from the last valid request are checked.
  */
 
-/** Fields that speak of a connection (§8.2.2). */
+/** Fields about the connection (§8.2.2). */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -15,7 +15,7 @@ const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 const PSEUDO_FIELDS: ReadonlySet<string> = new Set([":method", ":scheme", ":path", ":authority"]);
-/** Fields whose values decide how others are judged. */
+/** Fields whose values affect the rules for other fields. */
 const DECISIVE_FIELDS: ReadonlySet<string> = new Set([
   ...[":method", ":scheme", ":authority"],
   ...["host", "te", "content-length"],
@@ -28,7 +28,7 @@ const NUL = 0;
 const LINE_FEED = "\n".charCodeAt(0);
 const CARRIAGE_RETURN = "\r".charCodeAt(0);
 
-/** Whether a character may be in the name of a field: those of a token (RFC 9110 §5.6.2), without capitals. */
+/** Whether a character may be in a field name: the characters of a token (RFC 9110 §5.6.2), without capitals. */
 const IN_NAMES = new Uint8Array(256);
 for (const character of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
   IN_NAMES[character.charCodeAt(0)] = 1;
@@ -41,19 +41,19 @@ export const UNDECLARED = -1;
 /** Lists of fields are name, value, name, value, … */
 type Fields = readonly string[];
 
-/** How a value may differ from that of the last good request. */
+/** How a value may differ from that of the last valid request. */
 const FIXED = 0;
 const ANY_VALUE = 1;
 const ANY_PATH = 2;
 
 export class RequestFields {
-  /** The content-length of the request that was judged last, UNDECLARED if it had none. */
+  /** The content-length of the last valid request; UNDECLARED if it had none. */
   declaredBytes = UNDECLARED;
   #last: Fields = [];
-  /** For each field of it. */
+  /** For each field of the last valid request, how its value may differ. */
   #freedoms: readonly number[] = [];
 
-  /** Whether a request may have these fields. They must not change after that. */
+  /** Whether a request may have these fields. The caller must not change them afterwards. */
   areGood(fields: Fields): boolean {
     if (this.#resembleLast(fields)) {
       return true;
@@ -101,14 +101,14 @@ function freedomsOf(fields: Fields): readonly number[] {
   const freedoms: number[] = [];
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] as string;
-    // The path of OPTIONS may be an asterisk, so a path is judged alone only where that is not one.
+    // The path of OPTIONS may be an asterisk, so a path is checked by itself only if it is an ordinary one.
     const isOrdinaryPath = name === ":path" && isPath(fields[at + 1] as string);
     freedoms.push(isOrdinaryPath ? ANY_PATH : name === ":path" || DECISIVE_FIELDS.has(name) ? FIXED : ANY_VALUE);
   }
   return freedoms;
 }
 
-/** Whether the fields are those of a request, content-length aside. */
+/** Whether the fields are valid for a request, without the check of content-length. */
 function isRequest(fields: Fields): boolean {
   let at = 0;
   const pseudo = new Map<string, string>();
@@ -140,7 +140,7 @@ function isPath(value: string): boolean {
   return value.startsWith("/");
 }
 
-/** Whether host, if it is there, names what :authority names (§8.3.1). */
+/** Whether host, if present, is the same as :authority (§8.3.1). */
 function isOneHost(fields: Fields, pseudo: ReadonlyMap<string, string>): boolean {
   const authority = pseudo.get(":authority")?.toLowerCase();
   let host = authority;
@@ -156,7 +156,7 @@ function isOneHost(fields: Fields, pseudo: ReadonlyMap<string, string>): boolean
   return true;
 }
 
-/** Whether a field that is not a pseudo-header field may be in a request. */
+/** Whether a request may have this field, which is not a pseudo-header field. */
 function isRegular(name: string, value: string): boolean {
   if (!isName(name) || !isValue(value) || CONNECTION_FIELDS.has(name)) {
     return false;
@@ -174,8 +174,9 @@ function isName(name: string): boolean {
 }
 
 /**
- * Whether a value has no character that could end it elsewhere. White space at its ends is overlooked, as Node does, though
- * §8.2.1 forbids it: a client whose token is empty behind "Bearer " learns more from the answer than from a reset.
+ * Whether a value has no character that could end it in another protocol. White space at its ends is allowed, as in
+ * Node, although §8.2.1 forbids it. A client that sends "Bearer " without a token learns more from an answer than from
+ * a reset.
  */
 function isValue(value: string): boolean {
   for (let at = 0; at < value.length; at++) {
@@ -187,7 +188,7 @@ function isValue(value: string): boolean {
   return true;
 }
 
-/** Whether a value may be that of a pseudo-header field: requests are found by it, so it is taken strictly. */
+/** Whether a value is allowed in a pseudo-header field. The check is strict, because these values select the method. */
 function isPseudoValue(value: string): boolean {
   const hasWhiteEnd = value !== "" && (isWhite(value.charCodeAt(0)) || isWhite(value.charCodeAt(value.length - 1)));
   return !hasWhiteEnd && isValue(value);
@@ -197,7 +198,7 @@ function isWhite(code: number): boolean {
   return code === SPACE || code === TAB;
 }
 
-/** The bytes of the body as content-length declares them; UNDECLARED without one, null if it makes no sense. */
+/** The bytes of the body that content-length declares; UNDECLARED without it, null if it is malformed. */
 function declaredBytesOf(fields: Fields): number | null {
   let declared: string | undefined;
   for (let at = 0; at < fields.length; at += 2) {

@@ -1,6 +1,6 @@
 /**
- * What makes a request: its header blocks and its DATA, and the windows in which it may come (RFC 9113 §5.2 and §8.1).
- * Bytes are handed on where they lie and never kept.
+ * Makes requests from header blocks and DATA, within their receive windows (RFC 9113 §5.2 and §8.1). Bytes are passed
+ * on in the received buffer and never stored.
  */
 
 import type { StreamRefusal } from "./closure.ts";
@@ -21,7 +21,7 @@ export class RequestFrames {
   readonly #requestFields = new RequestFields();
   readonly #window: ReceiveWindow;
   #isStopped = false;
-  /** The stream of the DATA that is being received; null if it is ignored. */
+  /** The stream of the DATA that arrives now; null if it is ignored. */
   #dataStream: ServerStream | null = null;
   #dataEndsStream = false;
 
@@ -31,18 +31,18 @@ export class RequestFrames {
     this.#window = new ReceiveWindow(parts.limits.unreadBytes);
   }
 
-  /** Bytes of all streams that were received and not consumed. */
+  /** Bytes of all streams that are received and not consumed. */
   get unreadBytes(): number {
     return this.#window.unreadBytes;
   }
 
-  /** Gives nothing back any more. */
+  /** Stops: gives no more bytes back. */
   stop(): void {
     this.#isStopped = true;
     this.#dataStream = null;
   }
 
-  /** The consumer has taken bytes of a stream that is open. */
+  /** Counts consumed bytes of an open stream. */
   consume(stream: ServerStream, count: number): void {
     if (count > stream.unreadBytes) {
       throw new RangeError("More bytes of a request are consumed than were received");
@@ -51,7 +51,7 @@ export class RequestFrames {
     this.#giveBack(stream, count);
   }
 
-  /** What a stream that has ended did not consume is gone, so the connection may receive as much again. */
+  /** Drops the bytes that an ended stream did not consume, so that the connection may receive as many again. */
   release(stream: ServerStream): void {
     this.#giveBack(null, stream.unreadBytes);
     stream.unreadBytes = 0;
@@ -100,7 +100,7 @@ export class RequestFrames {
     }
   }
 
-  /** The stream that DATA is for; null if it is to be ignored. */
+  /** Returns the stream of DATA; null if the DATA must be ignored. */
   #streamOfData(streamId: number, length: number): ServerStream | null {
     const stream = this.#parts.streams.get(streamId);
     if (stream === undefined) {
@@ -127,7 +127,7 @@ export class RequestFrames {
     }
   }
 
-  /** The bytes are consumed: those of a stream if it is named, and those of the connection in any case. */
+  /** Gives consumed bytes back: to the connection, and to the stream if one is given. */
   #giveBack(stream: ServerStream | null, count: number): void {
     if (this.#isStopped) {
       return;
@@ -145,7 +145,7 @@ export class RequestFrames {
     }
   }
 
-  /** A header block of a good form, which was decoded whatever becomes of it: later blocks depend on it. */
+  /** Handles a valid header block. It was decoded even if it is refused, because later blocks depend on it. */
   onBlock(streamId: number, endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): void {
     const { streams } = this.#parts;
     const stream = streams.get(streamId);
@@ -177,7 +177,7 @@ export class RequestFrames {
     }
   }
 
-  /** Why a new stream is refused; null if it is not. */
+  /** Returns why a new stream is refused; null if it is not. */
   #refusalOf(endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): StreamRefusal | null {
     const { limits, streams, sender } = this.#parts;
     if (streams.size >= limits.concurrentStreams) {
@@ -212,11 +212,11 @@ export class RequestFrames {
     }
   }
 
-  /** A header block for a stream that is not open. */
+  /** Handles a header block for a stream that is not open. */
   #onBlockForClosed(streamId: number): void {
     const state = this.#parts.streams.closedStateOf(streamId);
     if (state !== "reset") {
-      // A number that was skipped cannot be used any more (§5.1.1).
+      // A number that was skipped can no longer be used (§5.1.1).
       const code = state === "ended" ? ErrorCode.StreamClosed : ErrorCode.ProtocolError;
       this.#conduct.fail("wrong-stream", code);
     }

@@ -4,7 +4,7 @@ import { SendQueue } from "./send-queue.ts";
 import { ServerStream } from "./server-stream.ts";
 
 describe("a queue of streams", () => {
-  it("has the streams in the order in which they were added, without those that were removed", () => {
+  it("has the streams in the order of adding, without the removed ones", () => {
     const step = fc.tuple(fc.boolean(), fc.nat(6));
     fc.assert(
       fc.property(fc.array(step), (steps) => {

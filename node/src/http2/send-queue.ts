@@ -1,6 +1,6 @@
 /**
- * The streams that have bytes waiting and a window of their own for them, in the order in which they send: one frame each,
- * so that a large answer does not hold up others. A stream leaves it at once when it ends.
+ * The queue of streams that have queued bytes and an open window. Each sends one frame in its turn, so that a large
+ * answer does not delay others. A stream leaves the queue at once when it ends.
  */
 import type { ServerStream } from "./server-stream.ts";
 
@@ -12,7 +12,7 @@ export class SendQueue {
     return this.#first;
   }
 
-  /** Adds a stream as the last one, unless it is there. */
+  /** Adds a stream at the end, unless it is in the queue. */
   add(stream: ServerStream): void {
     if (stream.isQueued) {
       return;
@@ -27,7 +27,7 @@ export class SendQueue {
     this.#last = stream;
   }
 
-  /** Removes a stream, if it is there. */
+  /** Removes a stream if it is in the queue. */
   remove(stream: ServerStream): void {
     if (!stream.isQueued) {
       return;

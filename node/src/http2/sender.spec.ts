@@ -1,4 +1,4 @@
-/** Answers: how they are cut, what they wait for, and in which order they go. */
+/** Answers: how they are split, what they wait for, and their order. */
 import { expect } from "chai";
 import fc from "fast-check";
 import {
@@ -31,7 +31,7 @@ function linkWith(ids: readonly number[], options: LinkOptions = {}, clientSetti
   return link;
 }
 
-/** Each frame as text: its stream, its type, the length or the fields, and a point where the stream ends. */
+/** Each frame as text: its stream, its type, the length or the fields, and a dot at the end of the stream. */
 function textOf(frames: readonly ReceivedFrame[]): readonly string[] {
   return frames.map(({ type, flags, streamId, payload, fields }) => {
     const [name = ""] = Object.entries(FrameType).find(([, value]) => value === type) ?? [];
@@ -60,7 +60,7 @@ describe("the sending half of a connection", () => {
     expect(link.counters.streamsClosed).to.equal(1);
   });
 
-  it("sends the same by one call for each part", () => {
+  it("sends the same frames with one call for each part", () => {
     const link = linkWith([1]);
     const stream = link.stream(1);
     link.connection.respond(stream, FIELDS);
@@ -70,7 +70,7 @@ describe("the sending half of a connection", () => {
     expect(textOf(link.take()).slice(1)).to.deep.equal(["1 Data 10", "1 Data 5", "1 Headers grpc-status 0."]);
   });
 
-  it("sends trailers alone, and ends without trailers", () => {
+  it("sends only trailers, and ends without trailers", () => {
     const link = linkWith([1, 3]);
     link.connection.end(link.stream(1), [":status", "200", "grpc-status", "5"]);
     link.connection.respond(link.stream(3), [":status", "204"]);
@@ -80,7 +80,7 @@ describe("the sending half of a connection", () => {
     ]);
   });
 
-  it("lets the client drop the rest of a request whose answer is complete", () => {
+  it("lets the client omit the rest of a request whose answer is complete", () => {
     const link = LinkedConnection.established();
     link.request(1, GRPC_REQUEST);
     link.connection.end(link.stream(1), [":status", "200"]);
@@ -108,7 +108,7 @@ describe("the sending half of a connection", () => {
     expect(link.take()).to.deep.equal([]);
   });
 
-  it("refuses an answer that makes no sense", () => {
+  it("refuses an invalid answer", () => {
     const link = linkWith([1]);
     const stream = link.stream(1);
     expect(() => link.connection.write(stream, PREFIX)).to.throw("before its first fields");
@@ -118,7 +118,7 @@ describe("the sending half of a connection", () => {
     expect(() => link.connection.answer(stream, FIELDS, PREFIX, PREFIX, TRAILERS)).to.throw("already");
   });
 
-  it("cuts bytes to frames of 16 KiB, even if the client allows longer ones", () => {
+  it("splits bytes into frames of 16 KiB, even if the client allows longer ones", () => {
     const link = linkWith([1], {}, [[Setting.MaxFrameSize, 1_000_000]]);
     const body = Buffer.alloc(40_000, "abc");
     link.connection.answer(link.stream(1), FIELDS, PREFIX, body, TRAILERS);
@@ -133,7 +133,7 @@ describe("the sending half of a connection", () => {
     ["16 KiB", 16_384, [16_384, 16_384]],
     ["what the client allows", 20_000, [20_000]],
   ] as const) {
-    it(`cuts fields to frames of ${title}`, () => {
+    it(`splits fields into frames of ${title}`, () => {
       const link = linkWith([1], {}, [[Setting.MaxFrameSize, bytesMax]]);
       const fields = [
         ":status",
@@ -150,7 +150,7 @@ describe("the sending half of a connection", () => {
     });
   }
 
-  it("cuts trailers, and ends the stream by the first of their frames", () => {
+  it("splits trailers, and ends the stream with the first of their frames", () => {
     const link = linkWith([1]);
     link.connection.end(link.stream(1), [":status", "200", "x", "\0".repeat(20_000)]);
     const frames = link.take();
@@ -160,7 +160,7 @@ describe("the sending half of a connection", () => {
     ]);
   });
 
-  it("uses the table of the size that the client has set", () => {
+  it("uses the table size that the client has set", () => {
     const link = linkWith([1, 3], {}, [[Setting.HeaderTableSize, 0]]);
     for (const id of [1, 3]) {
       link.connection.answer(link.stream(id), FIELDS, PREFIX, PREFIX, TRAILERS);
@@ -171,7 +171,7 @@ describe("the sending half of a connection", () => {
   });
 
   describe("waits", () => {
-    it("for the window of a stream, and lets others go", () => {
+    it("for the window of a stream, and sends other streams", () => {
       const link = linkWith([1, 3], {}, [[Setting.InitialWindowSize, 7]]);
       link.connection.answer(link.stream(1), FIELDS, PREFIX, Buffer.from("hello"), TRAILERS);
       link.connection.answer(link.stream(3), FIELDS, PREFIX, Buffer.from("ab"), TRAILERS);
@@ -186,7 +186,7 @@ describe("the sending half of a connection", () => {
       expect([link.connection.heldBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
     });
 
-    it("if a window has one byte too few, and not if it has all of them", () => {
+    it("if a window is one byte too small, and not if it is large enough", () => {
       for (const [bytes, frames] of [
         [10, ["1 Data 10", "1 Headers grpc-status 0."]],
         [9, ["1 Data 9"]],
@@ -217,7 +217,7 @@ describe("the sending half of a connection", () => {
       expect(lengths).to.deep.equal(["3 Data 16384", "5 Data 16384", "3 Data 7232"]);
     });
 
-    it("after the client has lowered its windows below nothing", () => {
+    it("after the client has lowered its windows below zero", () => {
       const link = linkWith([1], {}, [[Setting.InitialWindowSize, 10]]);
       const { connection } = link;
       const stream = link.stream(1);
@@ -234,7 +234,7 @@ describe("the sending half of a connection", () => {
       expect(textOf(link.take())).to.deep.equal(["0 Settings 0", "1 Data 4"]);
     });
 
-    it("for a stream that was about to send when its window was lowered", () => {
+    it("for a stream in the queue whose window was lowered", () => {
       const link = linkWith([1], { limits: { unwrittenBytes: 20 } }, [[Setting.InitialWindowSize, 10]]);
       link.connection.answer(link.stream(1), FIELDS, PREFIX, PREFIX, TRAILERS);
       link.send(settings([Setting.InitialWindowSize, 0]));
@@ -243,7 +243,7 @@ describe("the sending half of a connection", () => {
       expect(textOf(link.take())).to.deep.equal(["1 Data 10", "1 Headers grpc-status 0."]);
     });
 
-    it("for the socket, above the bound on unwritten bytes", () => {
+    it("for the socket, above the limit of unwritten bytes", () => {
       const link = linkWith([1], { limits: { unwrittenBytes: 30_000 } });
       link.connection.answer(link.stream(1), FIELDS, PREFIX, Buffer.alloc(60_000), TRAILERS);
       expect(link.connection.heldBytes.unwritten).to.be.within(30_000, 50_000);
@@ -256,7 +256,7 @@ describe("the sending half of a connection", () => {
       expect(link.connection.isReading).to.equal(true);
     });
 
-    it("and forgets what waits when the stream ends", () => {
+    it("and drops queued bytes when the stream ends", () => {
       const link = linkWith([1, 3], {}, [[Setting.InitialWindowSize, 0]]);
       for (const id of [1, 3]) {
         link.connection.answer(link.stream(id), FIELDS, PREFIX, PREFIX, TRAILERS);
@@ -270,7 +270,7 @@ describe("the sending half of a connection", () => {
     });
   });
 
-  it("copies what comes before the bytes, as its memory may be used again", () => {
+  it("copies the head before the bytes, because its memory may be reused", () => {
     const link = linkWith([1], {}, [[Setting.InitialWindowSize, 0]]);
     const head = Buffer.from("head");
     link.connection.respond(link.stream(1), FIELDS);
@@ -280,10 +280,10 @@ describe("the sending half of a connection", () => {
     expect(bytesOf(link.take(), 1).toString()).to.equal("headbody");
   });
 
-  describe("takes no more bytes than may wait", () => {
+  describe("limits the queued bytes", () => {
     const limits = { streamQueuedBytes: 100, queuedBytes: 250 };
 
-    /** Writes 40 bytes at a time until there is no room. Returns how often it wrote. */
+    /** Writes 40 bytes at a time until the limit. Returns how often it wrote. */
     const fill = (link: LinkedConnection, id: number): number => {
       for (let count = 0; ; count++) {
         const outcome = link.connection.write(link.stream(id), Buffer.alloc(40));
@@ -305,7 +305,7 @@ describe("the sending half of a connection", () => {
       expect(fill(link, 1)).to.equal(2);
     });
 
-    it("of all streams, and calls the handlers as long as there is room", () => {
+    it("of all streams, and calls the handlers as long as they can write", () => {
       const link = linkWith(
         [1, 3, 5, 7],
         { limits, onCall: (call, own) => call.call === "writable" && fill(own, call.id) },
@@ -317,14 +317,14 @@ describe("the sending half of a connection", () => {
       expect([1, 3, 5, 7].map((id) => fill(link, id))).to.deep.equal([3, 3, 1, 0]);
       link.send(windowUpdate(3, 120));
       expect(link.callsOf("writable")).to.deep.equal([]);
-      // The first one that is called takes all of the room.
+      // The first handler that is called writes up to the limit.
       link.send(windowUpdate(1, 120));
       expect(link.callsOf("writable").map(({ id }) => id)).to.deep.equal([1]);
       link.send(windowUpdate(1, 120));
       expect(link.callsOf("writable").map(({ id }) => id)).to.deep.equal([1, 3]);
     });
 
-    it("of all streams, and calls a handler when another stream has made room by its end", () => {
+    it("of all streams, and calls a handler when another stream has freed bytes by its end", () => {
       for (const ends of ["client", "server"]) {
         const link = linkWith([1, 3, 5], { limits }, [[Setting.InitialWindowSize, 0]]);
         for (const id of [1, 3, 5]) {
@@ -342,7 +342,7 @@ describe("the sending half of a connection", () => {
       }
     });
 
-    it("and ends with the connection, if a handler that has room closes it within an answer of another stream", () => {
+    it("and ends with the connection, if a handler that can write closes it within an answer of another stream", () => {
       const link = linkWith(
         [1, 3, 5],
         {
@@ -378,7 +378,7 @@ describe("the sending half of a connection", () => {
       expect(link.connection.streamCount).to.equal(0);
     });
 
-    it("but whole answers, and refuses new streams then", () => {
+    it("except for whole answers, and then refuses new streams", () => {
       const link = linkWith([1, 3], { limits }, [[Setting.InitialWindowSize, 0]]);
       for (const id of [1, 3]) {
         link.connection.answer(link.stream(id), FIELDS, PREFIX, Buffer.alloc(200), TRAILERS);
@@ -394,7 +394,7 @@ describe("the sending half of a connection", () => {
     });
   });
 
-  it("sends every answer whole and in its windows, whatever they are and whenever they grow", () => {
+  it("sends every answer completely and within its windows, for any windows and any growth", () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant("answer" as const), bytes: fc.oneof(fc.nat(300), fc.nat(50_000)) }),
       fc.record({ kind: fc.constant("widen" as const), stream: fc.nat(8), bytes: fc.integer({ min: 1, max: 40_000 }) }),
@@ -438,7 +438,7 @@ describe("the sending half of a connection", () => {
             connectionWindow += each.bytes;
             link.send(windowUpdate(0, each.bytes));
           } else if (each.kind === "settings") {
-            // What was sent in windows that were larger counts against them.
+            // Bytes that were sent in larger windows count against the present ones.
             check();
             for (const [id, bytes] of windows) {
               windows.set(id, bytes + each.bytes - initialWindow);

@@ -1,8 +1,9 @@
 /**
- * The sending half of a connection: answers become frames, as far as the windows of the client (RFC 9113 §5.2) and the
- * bound on unwritten bytes allow. What cannot go yet waits on its stream, and goes in turns of one frame per stream.
+ * The sending half of a connection: turns answers into frames, within the windows of the client (RFC 9113 §5.2) and the
+ * limit of unwritten bytes. Bytes that cannot be sent yet are queued on their stream; streams send them in turns of one
+ * frame.
  *
- * Bytes are copied once, into the output. The bytes that wait are counted, for each stream and for all.
+ * Bytes are copied once, into the output. Queued bytes are counted, for each stream and for all.
  */
 import { copyOf } from "../bytes/index.ts";
 import {
@@ -34,13 +35,13 @@ import { SendQueue } from "./send-queue.ts";
 import type { ServerStream } from "./server-stream.ts";
 
 /**
- * "taken": the bytes are sent or wait. "full": they are not taken, and `onWritable` of the handler follows. "closed": the
- * stream takes nothing any more, as it has ended or is ending.
+ * "taken": the bytes are sent or queued. "full": they are not taken, and `onWritable` of the handler is called later.
+ * "closed": the stream takes no more bytes, because it has ended or is ending.
  */
 export type WriteOutcome = "taken" | "full" | "closed";
 
 const NO_BYTES = new Uint8Array(0);
-/** Frames of the client's maximum could be of 16 MiB: the streams would not take turns. */
+/** The client's maximum may be 16 MiB; with such frames the streams would not take turns. */
 const DATA_BYTES_MAX = FRAME_BYTES_INITIAL;
 
 export class Sender {
@@ -50,7 +51,7 @@ export class Sender {
   readonly #encoder: HeaderEncoder;
   readonly #onAnswerEnded: (stream: ServerStream) => void;
   readonly #queue = new SendQueue();
-  /** Streams whose users wait for room. */
+  /** Streams whose users wait until they can write again. */
   readonly #waiting = new Set<ServerStream>();
   #window = WINDOW_BYTES_INITIAL;
   #initialWindow = WINDOW_BYTES_INITIAL;
@@ -60,9 +61,9 @@ export class Sender {
   #isCallingWaiting = false;
 
   /**
-   * @param queuedOfAll counts the bytes that wait in all connections together
-   * @param varyingFields names of fields whose values are not worth an entry of the encoder's table
-   * @param onAnswerEnded is called when the last frame of an answer is in the output
+   * @param queuedOfAll counts the queued bytes of all connections together
+   * @param varyingFields names of fields whose values get no entry in the encoder's table
+   * @param onAnswerEnded called when the last frame of an answer is in the output
    */
   constructor(
     output: Output,
@@ -78,17 +79,17 @@ export class Sender {
     this.#onAnswerEnded = onAnswerEnded;
   }
 
-  /** The window with which a stream begins. */
+  /** The initial window of a stream. */
   get initialWindow(): number {
     return this.#initialWindow;
   }
 
-  /** The bytes that wait, of all streams. */
+  /** Queued bytes of all streams. */
   get queuedBytes(): number {
     return this.#queuedBytes;
   }
 
-  /** Frames of DATA that were sent. */
+  /** Number of DATA frames that were sent. */
   get dataFrames(): number {
     return this.#dataFrames;
   }
@@ -99,7 +100,7 @@ export class Sender {
     this.#appendFields(stream.id, fields, END_HEADERS);
   }
 
-  /** Sends bytes or lets them wait: a copy of `head`, and `body` as it is. */
+  /** Sends or queues bytes: a copy of `head`, and `body` without a copy. */
   write(stream: ServerStream, head: Uint8Array, body: Uint8Array): WriteOutcome {
     const { streamQueuedBytes, queuedBytes } = this.#limits;
     if (stream.queuedBytes >= streamQueuedBytes || this.#queuedBytes >= queuedBytes) {
@@ -110,7 +111,7 @@ export class Sender {
     return "taken";
   }
 
-  /** Ends an answer after what waits of it. Without trailers it ends with an empty frame of DATA. */
+  /** Ends an answer after its queued bytes. Without trailers it ends with an empty DATA frame. */
   end(stream: ServerStream, trailers: readonly string[]): void {
     stream.isEnding = true;
     this.#waiting.delete(stream);
@@ -121,7 +122,7 @@ export class Sender {
     }
   }
 
-  /** Sends a whole answer or lets its rest wait, whatever waits already: the user has its bytes in memory anyway. */
+  /** Sends a whole answer and queues its rest, even above the limit: the user has its bytes in memory anyway. */
   answer(
     stream: ServerStream,
     fields: readonly string[],
@@ -131,13 +132,13 @@ export class Sender {
   ): void {
     this.respond(stream, fields);
     this.#sendOrQueue(stream, head, body);
-    // A user that was called as there is room may have closed the connection.
+    // A user whose `onWritable` was called may have closed the connection.
     if (stream.isOpen) {
       this.end(stream, trailers);
     }
   }
 
-  /** Forgets what waits of a stream that has ended. */
+  /** Drops the queued bytes of a stream that has ended. */
   drop(stream: ServerStream): void {
     this.#countSent(stream.queuedBytes);
     stream.dropQueued();
@@ -145,7 +146,7 @@ export class Sender {
     this.#waiting.delete(stream);
   }
 
-  /** Sends what may go now, and calls the users that wait for room. */
+  /** Sends the queued bytes that may be sent now, and calls the users that wait to write. */
   pump(): void {
     const { unwrittenBytes } = this.#limits;
     for (let stream = this.#queue.first; stream !== null; stream = this.#queue.first) {
@@ -154,7 +155,7 @@ export class Sender {
       }
       this.#sendQueued(stream);
     }
-    // A user that is called may write, which comes here again.
+    // A user that is called may write, which calls this method again.
     if (this.#waiting.size > 0 && !this.#isCallingWaiting) {
       this.#isCallingWaiting = true;
       this.#callWaiting();
@@ -162,20 +163,22 @@ export class Sender {
     }
   }
 
-  /** The client lets the connection send more. Returns false if its window became too large. */
+  /** Widens the send window of the connection. Returns false if it became too large. */
   widen(increment: number): boolean {
     this.#window += increment;
     return this.#window <= UINT31_MAX;
   }
 
-  /** The client lets a stream send more. Returns false if its window became too large. */
+  /** Widens the send window of a stream. Returns false if it became too large. */
   widenStream(stream: ServerStream, increment: number): boolean {
     stream.sendWindow += increment;
     this.#queueIfSendable(stream);
     return stream.sendWindow <= UINT31_MAX;
   }
 
-  /** The client has changed the window of each stream, those of `streams` included (§6.9.2). Returns false as above. */
+  /**
+   * Changes the window of each stream, including the open `streams` (§6.9.2). Returns false if one became too large.
+   */
   setInitialWindow(bytes: number, streams: Iterable<ServerStream>): boolean {
     const change = bytes - this.#initialWindow;
     this.#initialWindow = bytes;
@@ -213,7 +216,7 @@ export class Sender {
     this.#output.appendWord(RST_STREAM, streamId, code);
   }
 
-  /** Sends PING, or the acknowledgement of one, with the eight bytes from `from` on. */
+  /** Sends PING or its acknowledgement, with the eight bytes from `from`. */
   sendPing(flags: number, bytes: Uint8Array, from: number): void {
     const output = this.#output;
     output.reserve(HEAD_BYTES + PING_BYTES);
@@ -224,7 +227,7 @@ export class Sender {
     output.end = at + PING_BYTES;
   }
 
-  /** Sends GOAWAY, with a word for those who read the traffic. */
+  /** Sends GOAWAY, with a word for people who read the traffic. */
   sendGoAway(lastStreamId: number, code: number, word: string): void {
     const output = this.#output;
     const length = GOAWAY_BYTES_MIN + word.length;
@@ -249,13 +252,13 @@ export class Sender {
     }
   }
 
-  /** So many bytes wait no more. */
+  /** Counts queued bytes that were sent or dropped. */
   #countSent(count: number): void {
     this.#queuedBytes -= count;
     this.#queuedOfAll.remove(count);
   }
 
-  /** Whether so many bytes may go now as one frame. */
+  /** Whether so many bytes may be sent now as one frame. */
   #fits(stream: ServerStream, length: number): boolean {
     return (
       length > 0 &&
@@ -276,7 +279,7 @@ export class Sender {
     bytes.set(body, at + head.length);
   }
 
-  /** Sends one frame of what waits of the first stream of the queue. */
+  /** Sends one frame of the queued bytes of the first stream in the queue. */
   #sendQueued(stream: ServerStream): void {
     const length = Math.min(stream.queuedBytes, stream.sendWindow, this.#window, DATA_BYTES_MAX);
     const at = this.#beginData(stream, length);
@@ -290,7 +293,7 @@ export class Sender {
     }
   }
 
-  /** Appends a frame of DATA whose payload is still to be written. Returns where. */
+  /** Appends a DATA frame without its payload. Returns where to write the payload. */
   #beginData(stream: ServerStream, length: number): number {
     const output = this.#output;
     output.reserve(HEAD_BYTES + length);
@@ -321,7 +324,7 @@ export class Sender {
     const output = this.#output;
     const encoder = this.#encoder;
     const bytesMax = encoder.boundOf(fields);
-    // A block that is cut has more heads than this one.
+    // A block in several frames has more heads than this one.
     output.reserve(HEAD_BYTES * (1 + Math.ceil(bytesMax / FRAME_BYTES_INITIAL)) + bytesMax);
     const from = output.end + HEAD_BYTES;
     const to = Object.isFrozen(fields)
@@ -335,12 +338,14 @@ export class Sender {
     }
   }
 
-  /** Makes a HEADERS frame and CONTINUATION frames of a block that is too long for one, and that lies behind the end. */
+  /**
+   * Splits a block after the end of the output, too long for one frame, into a HEADERS frame and CONTINUATION frames.
+   */
   #cutBlock(streamId: number, flags: number, from: number, to: number): void {
     const output = this.#output;
     const { bytes } = output;
     const frames = Math.ceil((to - from) / this.#frameBytesMax);
-    // From the last part on, as each moves to where the next one lies.
+    // From the last part to the first, because each moves to the place of the next one.
     for (let frame = frames - 1; frame >= 0; frame--) {
       const partFrom = from + frame * this.#frameBytesMax;
       const partTo = Math.min(to, partFrom + this.#frameBytesMax);
@@ -353,11 +358,11 @@ export class Sender {
     output.end = to + (frames - 1) * HEAD_BYTES;
   }
 
-  /** Calls users that wait for room, as long as there is some. */
+  /** Calls users that wait to write, as long as the limits allow. */
   #callWaiting(): void {
     const { streamQueuedBytes, queuedBytes } = this.#limits;
     for (const stream of this.#waiting) {
-      // Half of the bound, so that a user writes more than a little each time.
+      // Half of the limit, so that a user can write a useful amount each time.
       if (this.#queuedBytes > queuedBytes / 2) {
         break;
       }

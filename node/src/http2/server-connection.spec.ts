@@ -1,4 +1,4 @@
-/** The life of a connection: how it begins, which signs of life it wants, and how it ends. */
+/** The life of a connection: its beginning, its keepalive, and its end. */
 import { expect } from "chai";
 import {
   CLIENT_PREFACE,
@@ -16,7 +16,7 @@ import { ErrorCode } from "./error-code.ts";
 const MINUTE_MS = 60_000;
 const STREAM_MAX = 0x7fff_ffff;
 
-/** Each GOAWAY: the last stream and the word in it. */
+/** Each GOAWAY: its last stream and its word. */
 function goAwaysOf(frames: readonly ReceivedFrame[]): readonly (readonly [lastId: number, word: string])[] {
   return frames
     .filter(({ type }) => type === FrameType.GoAway)
@@ -40,7 +40,7 @@ describe("a connection", () => {
     expect(link.connection.isEstablished).to.equal(true);
   });
 
-  it("says once that there is something to write, until it was taken", () => {
+  it("reports output once, until it is taken", () => {
     const link = LinkedConnection.established();
     const before = link.outputs;
     link.send(ping("a"), ping("b"));
@@ -50,7 +50,7 @@ describe("a connection", () => {
     expect(link.outputs).to.equal(before + 2);
   });
 
-  it("counts what it does", () => {
+  it("counts its streams, bytes and ends", () => {
     const link = LinkedConnection.established();
     const request = link.encoder.headers(1, GRPC_REQUEST, Flag.EndStream);
     const received = link.counters.bytesReceived;
@@ -67,7 +67,7 @@ describe("a connection", () => {
   });
 
   for (const ends of ["close", "abandon"] as const) {
-    it(`ends its streams with itself: ${ends}`, () => {
+    it(`ends its streams at its own end: ${ends}`, () => {
       const link = LinkedConnection.established();
       link.request(1, GRPC_REQUEST);
       link.request(3, GRPC_REQUEST, Flag.EndStream);
@@ -112,7 +112,7 @@ describe("a connection", () => {
     }
   });
 
-  it("asks a silent client for a sign of life, and ends without one", () => {
+  it("sends a silent client a keepalive PING, and ends without an answer", () => {
     const link = LinkedConnection.established();
     link.request(1, GRPC_REQUEST);
     link.pass(29_000);
@@ -152,7 +152,7 @@ describe("a connection", () => {
     expect(link.connection.closure?.reason).to.equal("idle");
   });
 
-  it("ends when the socket does not write what it took", () => {
+  it("ends when the socket does not write the bytes that it took", () => {
     const link = LinkedConnection.established();
     link.send(ping(""));
     expect(link.connection.takeOutput()).to.not.equal(null);
@@ -171,7 +171,7 @@ describe("a connection", () => {
       link.connection.drain(Number.POSITIVE_INFINITY);
       const first = link.take();
       expect(goAwaysOf(first)).to.deep.equal([[STREAM_MAX, "drained"]]);
-      // What the client has sent before it knew.
+      // Frames that the client has sent before it knew.
       link.request(3, GRPC_REQUEST, Flag.EndStream);
       link.send(ping(String(pingsOf(first)[0]), Flag.Ack));
       expect(goAwaysOf(link.take())).to.deep.equal([[3, "drained"]]);
@@ -187,7 +187,7 @@ describe("a connection", () => {
       expect(link.callsOf("reset")).to.deep.equal([]);
     });
 
-    it("though the client does not answer the PING", () => {
+    it("even if the client does not answer the PING", () => {
       const link = LinkedConnection.established();
       link.connection.drain(Number.POSITIVE_INFINITY);
       link.send(ping("drainin?", Flag.Ack));
@@ -202,7 +202,7 @@ describe("a connection", () => {
       expect([link.connection.closure, link.take()]).to.deep.equal([null, []]);
     });
 
-    it("no longer than to the deadline", () => {
+    it("until the deadline at the latest", () => {
       const link = LinkedConnection.established();
       link.request(1, GRPC_REQUEST);
       link.connection.drain(link.nowMs + 5_000);

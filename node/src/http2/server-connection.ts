@@ -2,9 +2,9 @@
  * The server's end of one HTTP/2 connection (RFC 9113), as a state machine: bytes and times go in, bytes and calls of
  * handlers come out. It has no socket and reads no clock.
  *
- * Whatever the client sends and however it is cut, a connection holds no more than its limits say. It ends by itself where
- * the client breaks the protocol or floods it, and says why once. Calls for a stream that has ended do nothing, as a user
- * cannot know yet that it has.
+ * Whatever the client sends, in whatever pieces, a connection uses no more memory than its limits allow. If the client
+ * breaks the protocol or floods it, the connection ends itself and reports the reason once. Calls for an ended stream
+ * do nothing, because a user may not know yet that it has ended.
  */
 import type { BufferPool } from "./buffer-pool.ts";
 import { type CloseReason, type Closure, REFUSAL_CODES, type StreamRefusal } from "./closure.ts";
@@ -22,10 +22,10 @@ import { Sender, type WriteOutcome } from "./sender.ts";
 import { ServerStream } from "./server-stream.ts";
 import { StreamTable } from "./stream-table.ts";
 
-/** The bytes of PINGs that ask for a sign of life, and of the one that measures how far GOAWAY has come. */
+/** The payload of keepalive PINGs, and of the PING that shows that the client has received GOAWAY. */
 const KEEPALIVE_PING: Uint8Array = Buffer.from("liveness", "latin1");
 const DRAIN_PING: Uint8Array = Buffer.from("draining", "latin1");
-/** A connection without streams needs only so long to hear that it ends. */
+/** Drain time of a connection without streams. */
 const IDLE_DRAIN_MS = 10_000;
 const NO_BYTES = new Uint8Array(0);
 
@@ -33,28 +33,28 @@ export interface ServerConnectionOptions {
   readonly limits: Http2Limits;
   /** Shared by all connections of a server. */
   readonly counters: Http2Counters;
-  /** Shared as well. */
+  /** Shared by all connections of a server. */
   readonly pool: BufferPool;
-  /** Shared as well. */
+  /** Shared by all connections of a server. */
   readonly queuedOfAll: QueuedBytes;
   readonly nowMs: number;
-  /** Names of fields of answers whose values differ in most of them, so that the client need not remember them. */
+  /** Names of answer fields whose values differ in most answers, so that the client need not store them. */
   readonly varyingFields: ReadonlySet<string>;
-  /** Called when there is something to take after there was nothing, or when the connection has ended. */
+  /** Called when there is output to take after there was none, or when the connection has ended. */
   readonly onOutput: () => void;
   /** Called once, before the constructor returns. */
   readonly handlerOf: (connection: ServerConnection) => ConnectionHandler;
 }
 
-/** What the connection holds in memory because of its client, in bytes. */
+/** Memory that the connection uses because of its client, in bytes. */
 export interface HeldBytes {
-  /** Of requests: received and not consumed. */
+  /** Bytes of requests that are received and not consumed. */
   readonly unread: number;
-  /** Of frames and header blocks that are incomplete. */
+  /** Bytes of incomplete frames and header blocks. */
   readonly incomplete: number;
-  /** Of answers: waiting for a window or for the socket. */
+  /** Bytes of answers that wait for a window or for the socket. */
   readonly queued: number;
-  /** Of frames that the socket has not written. */
+  /** Bytes of frames that the socket has not written. */
   readonly unwritten: number;
 }
 
@@ -68,11 +68,11 @@ export class ServerConnection {
   readonly #sender: Sender;
   readonly #receiver: Receiver;
   readonly #handler: ConnectionHandler;
-  /** Streams above this are not served. */
+  /** Streams with higher numbers are not served. */
   #lastAcceptedId = UINT31_MAX;
   #isDraining = false;
   #reasonWhenDrained: CloseReason = "drained";
-  /** Why it ends when the last stream has ended; null as long as it does not. */
+  /** The reason to end after the last stream; null while it need not end. */
   #reasonToEnd: CloseReason | null = null;
   #closure: Closure | null = null;
 
@@ -106,12 +106,12 @@ export class ServerConnection {
     this.#handler = handlerOf(this);
   }
 
-  /** How it ended; null as long as it has not. After the end there may be bytes to take, but not for long. */
+  /** How it ended; null before. After the end there may still be output to take for a short time. */
   get closure(): Closure | null {
     return this.#closure;
   }
 
-  /** The number of streams that are open. */
+  /** Number of open streams. */
   get streamCount(): number {
     return this.#streams.size;
   }
@@ -135,19 +135,19 @@ export class ServerConnection {
     };
   }
 
-  /** Whether it takes bytes of the client now. If not, it does when the socket has written what it takes. */
+  /** Whether it reads from the client now. If not, it does so again after the socket has written. */
   get isReading(): boolean {
     return this.#closure === null && this.#output.unwrittenBytes < this.#limits.unwrittenBytes;
   }
 
-  /** Whether bytes were taken and are not written. */
+  /** Whether the socket has taken bytes that it has not written yet. */
   get isWriting(): boolean {
     return this.#output.isTaken;
   }
 
   // Calls of the socket.
 
-  /** Bytes of the client have arrived. They are not kept: their memory may be used again after the call. */
+  /** Receives bytes of the client. They are not stored: the caller may reuse their memory after the call. */
   receive(bytes: Uint8Array, from: number, to: number, nowMs: number): void {
     if (this.#closure === null) {
       this.#counters.bytesReceived += to - from;
@@ -156,7 +156,7 @@ export class ServerConnection {
     }
   }
 
-  /** Does what is due. To be called about once a second. */
+  /** Does what is due. Call it about once a second. */
   tick(nowMs: number): void {
     if (this.#closure !== null) {
       return;
@@ -179,7 +179,7 @@ export class ServerConnection {
     }
   }
 
-  /** All bytes for the client, null if there are none. `written` must be called before there are more. */
+  /** Returns all bytes for the client; null if there are none. Call `written` before taking more. */
   takeOutput(): Uint8Array | null {
     const bytes = this.#output.take();
     if (bytes !== null) {
@@ -189,7 +189,7 @@ export class ServerConnection {
     return bytes;
   }
 
-  /** The bytes that were taken are written: their memory is used again. */
+  /** Call it when the taken bytes are written; their memory is reused. */
   written(): void {
     this.#output.written();
     if (this.#closure === null) {
@@ -197,7 +197,7 @@ export class ServerConnection {
     }
   }
 
-  /** The socket has ended, so the connection has. */
+  /** Ends the connection because its socket has ended. */
   abandon(reason: CloseReason): void {
     if (this.#closure === null) {
       this.#end({ reason, code: ErrorCode.NoError });
@@ -207,8 +207,8 @@ export class ServerConnection {
   // Calls of the user.
 
   /**
-   * Sends the first fields of an answer, `:status` before all others. A frozen array is encoded once as long as the
-   * connection's table of fields stays as it is.
+   * Sends the first fields of an answer, `:status` before all others. The encoding of a frozen array is reused as long
+   * as the connection's dynamic table does not change.
    */
   respond(stream: ServerStream, fields: readonly string[]): void {
     if (!canAnswer(stream)) {
@@ -221,8 +221,8 @@ export class ServerConnection {
   }
 
   /**
-   * Sends bytes of an answer: `head`, which is copied, and then `body`, which must not change until the stream has ended.
-   * They are taken whole or not at all.
+   * Sends bytes of an answer: `head`, which is copied, and then `body`, which must not change until the stream has
+   * ended. It takes all of the bytes or none.
    */
   write(stream: ServerStream, head: Uint8Array, body: Uint8Array = NO_BYTES): WriteOutcome {
     if (!canAnswer(stream)) {
@@ -235,8 +235,8 @@ export class ServerConnection {
   }
 
   /**
-   * Ends an answer, after the bytes that wait. The trailers may be the whole answer, with `:status`; they may be empty if
-   * the answer has its first fields. The rest of the request is not received then.
+   * Ends an answer, after its queued bytes. The trailers may be the whole answer, with `:status`; they may be empty if
+   * the first fields were sent. The rest of the request is then not received.
    */
   end(stream: ServerStream, trailers: readonly string[]): void {
     if (!canAnswer(stream)) {
@@ -248,7 +248,7 @@ export class ServerConnection {
     this.#sender.end(stream, trailers);
   }
 
-  /** The same as `respond`, `write` and `end`, but takes the bytes in any case. */
+  /** The same as `respond`, `write` and `end`, but always takes the bytes. */
   answer(
     stream: ServerStream,
     fields: readonly string[],
@@ -264,7 +264,7 @@ export class ServerConnection {
     }
   }
 
-  /** Ends a stream at once; its handler is not called any more. */
+  /** Ends a stream at once; its handler is not called again. */
   reset(stream: ServerStream, code: number): void {
     if (stream.isOpen) {
       this.#reset(stream, code);
@@ -273,26 +273,26 @@ export class ServerConnection {
     }
   }
 
-  /** Bytes of a request are consumed: the client may send as many more. */
+  /** Counts consumed bytes of a request; the client may send as many more. */
   consume(stream: ServerStream, count: number): void {
     if (stream.isOpen) {
       this.#receiver.consume(stream, count);
     }
   }
 
-  /** Ends when the open streams have: the client opens no others. At the deadline it ends in any case. */
+  /** Ends after the open streams; the client must not open others. At the deadline it ends in any case. */
   drain(deadlineMs: number): void {
     if (this.#closure === null) {
       this.#drain("drained", deadlineMs);
     }
   }
 
-  /** Ends at once, and all streams with it. The code tells the client why. */
+  /** Ends at once with all streams. The code gives the client the reason. */
   close(code: number = ErrorCode.NoError): void {
     this.#fail("closed-by-server", code);
   }
 
-  /** Ends at once: of all connections, this one has the most answers that its client does not take. */
+  /** Ends at once, because this connection has the most queued bytes of all. */
   giveUp(): void {
     this.#fail("answers-not-taken", ErrorCode.EnhanceYourCalm);
   }
@@ -332,7 +332,7 @@ export class ServerConnection {
     this.#endIfDone();
   }
 
-  /** The client opens no more streams: it may wait for the answers to those that are open. */
+  /** The client opens no more streams, but may wait for the answers of the open ones. */
   #onPeerGoAway(): void {
     this.#reasonToEnd ??= "peer-went-away";
     this.#endIfDone();
@@ -363,7 +363,7 @@ export class ServerConnection {
     this.#forget(stream);
   }
 
-  /** Lets go of a stream that was taken from the table. */
+  /** Frees a stream that was removed from the table. */
   #forget(stream: ServerStream): void {
     stream.isOpen = false;
     stream.isRequestOpen = false;
@@ -386,12 +386,12 @@ export class ServerConnection {
       this.#fail(reason, ErrorCode.NoError);
       return;
     }
-    // The client may have opened streams that did not arrive yet, so the first GOAWAY only says that an end comes (§6.8).
+    // The client may have opened streams that have not arrived yet, so the first GOAWAY only announces the end (§6.8).
     this.#sender.sendGoAway(UINT31_MAX, ErrorCode.NoError, reason);
     this.#sender.sendPing(0, DRAIN_PING, 0);
   }
 
-  /** The client knows that it must open no more streams. */
+  /** Sends the last GOAWAY: the client knows that it must open no more streams. */
   #refuseNewStreams(): void {
     if (this.#lastAcceptedId !== UINT31_MAX) {
       return;

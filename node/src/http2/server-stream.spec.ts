@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { ServerStream } from "./server-stream.ts";
 
 describe("a stream", () => {
-  it("gives the bytes that wait in their order, in pieces of any length", () => {
+  it("returns its queued bytes in order, in pieces of any length", () => {
     const chunks = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 8 });
     fc.assert(
       fc.property(chunks, fc.array(fc.nat(25), { minLength: 1 }), (all, counts) => {
@@ -27,7 +27,7 @@ describe("a stream", () => {
     );
   });
 
-  it("forgets what waits", () => {
+  it("drops its queued bytes", () => {
     const stream = new ServerStream(1, -1, 1, 1);
     stream.queue(Buffer.from("abc"));
     stream.unqueue(1, Buffer.alloc(1), 0);

@@ -1,8 +1,8 @@
 /**
- * A stream: one request and its answer (RFC 9113 §5.1). A user names it in calls of its connection, and may read `id` and
- * `isOpen`; all else belongs to the connection.
+ * A stream: one request and its answer (RFC 9113 §5.1). A user passes it to methods of its connection, and may read
+ * `id` and `isOpen`; everything else belongs to the connection.
  *
- * What of the answer cannot go yet waits here, as references to the user's bytes.
+ * It queues the part of the answer that cannot be sent yet, as references to the user's bytes.
  */
 import { NO_STREAM_HANDLER, type StreamHandler } from "./handlers.ts";
 import { ReceiveWindow } from "./receive-window.ts";
@@ -12,32 +12,32 @@ const NO_CHUNKS: Uint8Array[] = [];
 export class ServerStream {
   readonly id: number;
   handler: StreamHandler = NO_STREAM_HANDLER;
-  /** Whether request or answer are incomplete, and no side has reset the stream. */
+  /** Whether the request or the answer is incomplete, and no side has reset the stream. */
   isOpen = true;
   /** Whether the client may send more of the request. */
   isRequestOpen = true;
   /** Whether the first fields of the answer were sent. */
   hasResponded = false;
-  /** Whether the user has ended the answer; its rest may still wait. */
+  /** Whether the user has ended the answer; its rest may still be queued. */
   isEnding = false;
   /** The trailers of an answer that is ending. */
   trailers: readonly string[] = [];
-  /** Bytes of the request's body as its content-length declares them, and those that were received. */
+  /** Bytes of the request's body: declared by content-length, and received. */
   readonly declaredBytes: number;
   receivedBytes = 0;
-  /** Bytes that the handler has and that `consume` was not called for. */
+  /** Bytes that the handler has received but not consumed. */
   unreadBytes = 0;
   readonly receiveWindow: ReceiveWindow;
-  /** Bytes that the client lets the server send on this stream: below 0 after it has lowered its initial window. */
+  /** Bytes that the server may send on this stream. May be below 0 after the client has lowered its initial window. */
   sendWindow: number;
-  /** The bytes of the answer that wait. */
+  /** Queued bytes of the answer. */
   queuedBytes = 0;
-  /** The neighbours in the queue of streams that could send. */
+  /** The neighbours in the send queue. */
   previous: ServerStream | null = null;
   next: ServerStream | null = null;
   isQueued = false;
   #chunks = NO_CHUNKS;
-  /** What was sent of the first chunk. */
+  /** Bytes of the first chunk that were sent. */
   #sentOfFirst = 0;
 
   constructor(id: number, declaredBytes: number, receiveWindow: number, sendWindow: number) {
@@ -47,7 +47,7 @@ export class ServerStream {
     this.sendWindow = sendWindow;
   }
 
-  /** Lets bytes wait. They must not change. */
+  /** Queues bytes. They must not change. */
   queue(bytes: Uint8Array): void {
     if (bytes.length === 0) {
       return;
@@ -59,7 +59,7 @@ export class ServerStream {
     this.queuedBytes += bytes.length;
   }
 
-  /** Moves so many of the bytes that wait to `target`, at most `queuedBytes`. */
+  /** Moves `count` queued bytes to `target`; `count` is at most `queuedBytes`. */
   unqueue(count: number, target: Uint8Array, at: number): void {
     let moved = 0;
     let whole = 0;
@@ -78,7 +78,7 @@ export class ServerStream {
     this.queuedBytes -= count;
   }
 
-  /** Lets go of the bytes that wait. */
+  /** Drops the queued bytes. */
   dropQueued(): void {
     this.#chunks = NO_CHUNKS;
     this.#sentOfFirst = 0;

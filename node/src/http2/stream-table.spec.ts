@@ -9,7 +9,7 @@ function tableWith(lastId: number): StreamTable {
 }
 
 describe("a table of streams", () => {
-  it("tells streams that ended from those that were reset, skipped, or never opened", () => {
+  it("distinguishes streams that ended, were reset, were skipped, or were never opened", () => {
     const table = tableWith(9);
     for (const id of [1, 3]) {
       table.add(new ServerStream(id, -1, 1, 1));
@@ -23,7 +23,7 @@ describe("a table of streams", () => {
     expect(table.size).to.equal(0);
   });
 
-  it("remembers the last resets and ends, and no more", () => {
+  it("remembers only the last resets and ends", () => {
     const table = tableWith(100_001);
     for (let id = 1; id <= 10_001; id += 2) {
       table.reset(id);

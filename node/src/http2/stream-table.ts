@@ -1,17 +1,17 @@
 /**
- * The streams of a connection: those that are open, and what is remembered of those that are not.
+ * The streams of a connection: the open ones, and the last ones that were reset or ended.
  *
- * Frames for a stream that the server has reset may be on their way: they are ignored, where those for a stream that ended
- * otherwise are mistakes of the client. So the last resets are remembered, and the last ends. One that is forgotten counts
- * as a stream that was never opened, and skipped by the client.
+ * The client may send frames for a stream before it knows that the server has reset it; these are ignored. Frames for a
+ * stream that ended in another way are errors of the client. So the table stores the last resets and the last ends. An
+ * older stream counts as one that the client skipped and never opened.
  */
 import type { ServerStream } from "./server-stream.ts";
 
-/** As many as could be reset before the client reads of the first one. */
+/** As many as the server could reset before the client learns of the first reset. */
 const RESETS_MAX = 4_096;
 const ENDS_MAX = 64;
 
-/** What a number means for which no stream is open. */
+/** The state of a stream that is not open. */
 export type ClosedState = "idle" | "reset" | "ended" | "skipped";
 
 export class StreamTable {
@@ -31,7 +31,7 @@ export class StreamTable {
     return this.#open.get(id);
   }
 
-  /** The open streams. One may be removed meanwhile. */
+  /** The open streams. A stream may be removed during the iteration. */
   values(): Iterable<ServerStream> {
     return this.#open.values();
   }
@@ -40,14 +40,14 @@ export class StreamTable {
     this.#open.set(stream.id, stream);
   }
 
-  /** A stream has ended, but not because the server has reset it. */
+  /** Ends a stream in another way than by a reset of the server. */
   end(id: number): void {
     this.#open.delete(id);
     this.#ends[this.#nextEnd] = id;
     this.#nextEnd = (this.#nextEnd + 1) % ENDS_MAX;
   }
 
-  /** The server has reset a stream, which may be one that it did not let begin. */
+  /** Notes that the server has reset a stream, possibly before it began. */
   reset(id: number): void {
     this.#open.delete(id);
     if (this.#resets.size >= RESETS_MAX) {
@@ -58,7 +58,7 @@ export class StreamTable {
   }
 
   closedStateOf(id: number): ClosedState {
-    // A server that pushes nothing opens no stream, so those with even numbers never begin.
+    // A server without push opens no streams, so streams with even numbers never begin.
     if (id > this.lastId || (id & 1) === 0) {
       return "idle";
     }

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { TurnWrites } from "./turn-writes.ts";
 
-/** Resolves at the end of the turn, after what was added before. */
+/** Resolves at the end of the turn, after the earlier writers. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("writes at the end of a turn", () => {
-  it("are done once for each call, in their order, and not before", async () => {
+  it("are done once for each call, in order, and not earlier", async () => {
     const writes = new TurnWrites();
     const flushed: string[] = [];
     for (const name of ["a", "b"]) {
@@ -20,7 +20,7 @@ describe("writes at the end of a turn", () => {
     expect(flushed).to.deep.equal(["a", "b"]);
   });
 
-  it("that others cause are done in the next turn", async () => {
+  it("that other writes cause are done in the next turn", async () => {
     const writes = new TurnWrites();
     const flushed: string[] = [];
     writes.add({

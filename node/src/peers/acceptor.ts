@@ -1,9 +1,9 @@
 /**
- * The port at which other members and joining processes arrive.
+ * The port at which other members and joining processes connect.
  *
- * Until a connection has said who it is, it may hold one small frame and little time, and there is a bound on how many
- * do so. The join token is compared before anything is answered; with TLS the certificate must moreover stand for the
- * member that it claims to be. Where a connection comes from is never used (P49).
+ * Until a connection has introduced itself, it may buffer one small frame for a short time, and the number of such
+ * connections is bounded. The acceptor checks the join token before it answers anything. With TLS, the certificate must
+ * also be valid for the member that the peer claims to be. The source address never counts (P49).
  */
 
 import { createServer, type Server, type Socket } from "node:net";
@@ -23,9 +23,9 @@ import { StrangerLog } from "./stranger-log.ts";
 import { TLS_VERSION, type TlsSet } from "./tls-files.ts";
 
 export interface AcceptorUser {
-  /** The address of a member of the directory, or undefined if this member does not know its id. */
+  /** The address of a member in the directory, or undefined if this member does not know the id. */
   addressOf(memberId: number): string | undefined;
-  /** A connection with the right token and certificate introduces itself. It is not judged yet, and not answered. */
+  /** A connection with the right token and certificate introduces itself. The user must still judge and answer it. */
   onHello(connection: FrameConnection, hello: Hello): void;
 }
 
@@ -35,9 +35,9 @@ export class Acceptor {
   readonly #server: Server;
   readonly #tlsServer: TlsServer | null;
   readonly #strangers: StrangerLog;
-  /** All TCP connections, so that stopping leaves none. */
+  /** All TCP connections, so that `stop` can end every one. */
   readonly #sockets = new Set<Socket>();
-  /** Those on which a first frame came. */
+  /** Connections whose first frame arrived. */
   readonly #introduced = new Set<FrameConnection>();
 
   constructor(environment: PeerEnvironment, user: AcceptorUser) {
@@ -49,14 +49,15 @@ export class Acceptor {
     this.#server.on("connection", (socket: Socket) => this.#onSocket(socket));
     this.#tlsServer?.on("secureConnection", (socket) => this.#onConnection(socket));
     this.#tlsServer?.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
-      // Who goes away has changed its mind, as dials do that have become pointless; all else is wrong with somebody.
+      // A peer may reset a connection that it no longer needs, as superseded dials do. Any other error shows a
+      // fault.
       const level = error.code === "ECONNRESET" ? "info" : "warn";
       this.#strangers.add(level, "a connection to the peer port failed in TLS", error.message);
       socket.destroy();
     });
   }
 
-  /** Begins to accept; resolves with the port, which matters if 0 was asked for. Rejects if the port cannot be had. */
+  /** Starts to listen; resolves with the port, which matters if `port` is 0. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -72,13 +73,13 @@ export class Acceptor {
     });
   }
 
-  /** Connections that arrive from now on meet this certificate and these authorities. */
+  /** New connections see this certificate and these authorities from now on. */
   use(set: TlsSet): void {
     const { cert, key, ca } = set;
     this.#tlsServer?.setSecureContext({ cert, key, ca, minVersion: TLS_VERSION });
   }
 
-  /** Accepts no more and drops what is there; resolves when the port is free. */
+  /** Stops listening and drops all connections; resolves when the port is free. */
   async stop(): Promise<void> {
     const closed = this.#server.listening ? new Promise<void>((resolve) => this.#server.close(() => resolve())) : null;
     for (const socket of this.#sockets) {
@@ -89,7 +90,7 @@ export class Acceptor {
 
   /** A TCP connection, before TLS. */
   #onSocket(socket: Socket): void {
-    // Errors end the socket by themselves, and whoever reads from it hears of them; a listener there must be.
+    // The socket ends by itself after an error, and its reader sees that; but Node requires a listener.
     socket.on("error", () => socket.destroy());
     if (this.#sockets.size - this.#introduced.size >= this.#environment.limits.handshakesMax) {
       const reason = `${this.#environment.limits.handshakesMax} connections`;
@@ -104,7 +105,7 @@ export class Acceptor {
     }
   }
 
-  /** A connection on which the other side may speak. */
+  /** A connection on which the other side may send. */
   #onConnection(socket: Socket): void {
     const { clock, limits } = this.#environment;
     const first = { types: [FrameType.Hello, FrameType.Join], bodyBytesMax: limits.helloBytesMax };
@@ -145,7 +146,7 @@ export class Acceptor {
     const { name } = request;
     connection.expectNothing({
       onFrame: () => {},
-      onEnded: (reason) => this.#environment.log.info({ name, reason }, "the question for a slot is over"),
+      onEnded: (reason) => this.#environment.log.info({ name, reason }, "the connection of a join request has ended"),
     });
     if (!speaksProtocol(protocol)) {
       answerJoin(connection, { result: "VERSION" });
@@ -162,11 +163,11 @@ export class Acceptor {
       throw error;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    this.#environment.log.warn({ name: request.name, reason }, "a question for a slot could not be answered");
+    this.#environment.log.warn({ name: request.name, reason }, "a join request could not be answered");
     answerJoin(connection, { result: "TRY_LATER" });
   }
 
-  /** Whether token and certificate are right; otherwise the connection ends without a word. */
+  /** Whether token and certificate are valid; if not, ends the connection without an answer. */
   #isTrusted(connection: FrameConnection, joinToken: string, address: string | undefined): boolean {
     if (!isAccepted(joinToken, this.#environment.joinTokens())) {
       connection.end("a wrong join token");
@@ -182,10 +183,10 @@ export class Acceptor {
 }
 
 function answerJoin(connection: FrameConnection, answer: JoinAnswer): void {
-  connection.endWith(FrameType.JoinAnswer, encodeJoinAnswer(answer), "the question for a slot is answered");
+  connection.endWith(FrameType.JoinAnswer, encodeJoinAnswer(answer), "the join request is answered");
 }
 
-/** Whether the certificate stands for the host of the address, or, without an address, for the pattern. */
+/** Whether the certificate is valid for the host of the address or, without an address, for the pattern. */
 function isNamed(socket: Socket, address: string | undefined, pattern: string): boolean {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   if (certificate === undefined) {

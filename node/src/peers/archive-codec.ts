@@ -1,31 +1,32 @@
 /**
- * What members and their leader say to each other about the archive. It rides on the question about the membership, as a
- * field that members of older releases ignore: it costs no entry of the log, and no frame of its own.
+ * The fields with which members and their leader exchange the state of the archive. They are part of the question about
+ * the membership, as a field that members of older releases ignore. So they need no log entry and no frame of their
+ * own.
  */
 
 import type { JsonFields } from "./json-fields.ts";
 
-/** How far the archive is, as a member knows it. */
+/** The progress of the archive, as a member knows it. */
 export interface ArchiveReport {
-  /** Whether the member archives at the moment. */
+  /** Whether the member archives now. */
   readonly isArchiving: boolean;
-  /** Every entry up to this index is in the archive; 0 = none. With its revision and wall clock. */
+  /** The archive holds every entry up to this index, 0 = none; then the revision and the wall clock of that entry. */
   readonly index: number;
   readonly revision: number;
   readonly wallMs: number;
-  /** Index of the snapshot with which the chain began; 0 = there is none. */
+  /** Index of the snapshot that the chain begins with; 0 = no chain. */
   readonly chainIndex: number;
-  /** Whether entries are missing behind the chain, and no snapshot has begun another one yet. */
+  /** Whether entries after the chain are missing and no snapshot has begun a new chain yet. */
   readonly isBroken: boolean;
-  /** How many chains were broken while the member archived. */
+  /** How many chains broke while the member archived. */
   readonly breaks: number;
   /** Wall clock of the last success, in milliseconds since 1970; 0 = none. */
   readonly lastSuccessMs: number;
-  /** Attempts that failed since then. */
+  /** Failed attempts since the last success. */
   readonly failures: number;
 }
 
-/** Which member archives, and how far it is, as the leader knows it. */
+/** Which member archives, and its progress, as the leader knows them. */
 export interface ArchiveDuty {
   /** 0 = no member. */
   readonly archiverId: number;

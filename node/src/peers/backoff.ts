@@ -1,4 +1,7 @@
-/** Waits between dials: each twice the one before, up to a bound, and each ±50 % so that members are not in step. */
+/**
+ * Delays between dials: each doubles the one before, up to a bound, with ±50 % jitter so that members do not dial
+ * together.
+ */
 export class Backoff {
   readonly #minMs: number;
   readonly #maxMs: number;
@@ -13,14 +16,14 @@ export class Backoff {
     this.#nextMs = minMs;
   }
 
-  /** How long to wait before the next dial, in milliseconds. */
+  /** The delay before the next dial, in milliseconds. */
   next(): number {
     const waitMs = this.#nextMs * (0.5 + this.#random());
     this.#nextMs = Math.min(this.#nextMs * 2, this.#maxMs);
     return waitMs;
   }
 
-  /** A dial succeeded: the next wait is the shortest again. */
+  /** A dial succeeded: the next delay is the shortest again. */
   reset(): void {
     this.#nextMs = this.#minMs;
   }

@@ -1,8 +1,8 @@
 /**
- * Fields in the bodies of frames: numbers in eight bytes, big-endian, and byte strings after their length in four.
+ * Fields in the bodies of frames: numbers in eight bytes, big-endian, and byte strings after a length in four bytes.
  *
- * A writer is made for an exact number of bytes and must fill it. A reader takes bytes from another member: whatever
- * does not fit raises a FrameError, never a violation.
+ * A writer has an exact number of bytes and must fill it. A reader reads bytes from another member: bad bytes raise a
+ * FrameError, never a violation.
  */
 
 import { SlabPool } from "../bytes/index.ts";
@@ -15,16 +15,16 @@ export const LENGTH_BYTES = 4;
 
 /** A number whose upper half is above this is not exact. */
 const UPPER_HALF_MAX = 0x1f_ffff;
-/** A view that keeps at least so many times its own size in memory is copied. */
+/** A view is copied if it keeps at least this many times its own size in memory. */
 const WASTE_RATIO = 4;
 
 const written = new SlabPool();
-/** Entries that were received stay in memory for long. */
+/** Received entries stay in memory for long. */
 const received = new SlabPool();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Whether eight bytes hold a number of at most 2^53 − 1. */
+/** Whether eight bytes contain a number of at most 2^53 − 1. */
 export function isExactNumber(bytes: Uint8Array, offset: number): boolean {
   return readUint32(bytes, offset) <= UPPER_HALF_MAX;
 }
@@ -43,7 +43,7 @@ export class BodyWriter {
     return this;
   }
 
-  /** How many elements of a list follow, or how many bytes. */
+  /** Writes the number of list elements, or of bytes, that follow. */
   length(value: number): this {
     writeUint32(this.#bytes, this.#offset, value);
     this.#offset += LENGTH_BYTES;
@@ -85,7 +85,7 @@ export class BodyReader {
     return this.oneOf([false, true]);
   }
 
-  /** The value at the position that a number names. */
+  /** The value at the position that the next number names. */
   oneOf<T>(values: readonly T[]): T {
     const at = this.number();
     if (at >= values.length) {
@@ -94,7 +94,7 @@ export class BodyReader {
     return values[at] as T;
   }
 
-  /** As many elements as the list says it has, each of which must take up bytes. */
+  /** Reads a list. Each element must take at least one byte, so that a length cannot exceed the body. */
   list<T>(element: () => T): T[] {
     const elements: T[] = [];
     for (let left = readUint32(this.#body, this.#advance(LENGTH_BYTES)); left > 0; left--) {
@@ -103,7 +103,7 @@ export class BodyReader {
     return elements;
   }
 
-  /** A byte string: a view of the body, or a copy where the view would keep far more bytes in memory than its own. */
+  /** A byte string: a view of the body, or a copy if the view would keep far more memory than its own size. */
   bytes(): Uint8Array {
     const length = readUint32(this.#body, this.#advance(LENGTH_BYTES));
     const at = this.#advance(length);
@@ -111,7 +111,7 @@ export class BodyReader {
     return view.buffer.byteLength >= length * WASTE_RATIO ? received.copyOf(view) : view;
   }
 
-  /** A byte string that is text in UTF-8. */
+  /** A byte string that contains UTF-8 text. */
   text(): string {
     try {
       return decoder.decode(this.bytes());
@@ -123,7 +123,7 @@ export class BodyReader {
     }
   }
 
-  /** Checks that nothing follows. */
+  /** Checks that the body ends here. */
   end(): void {
     if (this.#offset !== this.#body.length) {
       throw new FrameError("a body is longer than its fields");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Boots } from "./boots.ts";
 
 describe("Boots", () => {
-  it("tells a restart from a first meeting and from the same boot", () => {
+  it("distinguishes a restart from a first meeting and from the same boot", () => {
     const boots = new Boots();
     expect(boots.seen("a")).to.equal(0);
     expect(boots.note("a", 3)).to.equal(false);
@@ -12,7 +12,7 @@ describe("Boots", () => {
     expect(boots.note("__proto__", 1)).to.equal(false);
   });
 
-  it("forgets those who are gone", () => {
+  it("forgets former members", () => {
     const boots = new Boots();
     boots.note("a", 3);
     boots.note("b", 4);

@@ -1,5 +1,5 @@
 /**
- * Which hosts a certificate stands for: its subject alternative names, and never its common name (RFC 9525).
+ * The hosts that a certificate is valid for: its subject alternative names, and never its common name (RFC 9525).
  */
 
 import type { X509Certificate } from "node:crypto";
@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 const DNS_PREFIX = "DNS:";
 const IP_PREFIX = "IP Address:";
 
-/** Whether the certificate stands for the host, a name or an IP address. */
+/** Whether the certificate is valid for the host, a name or an IP address. */
 export function coversHost(certificate: X509Certificate, host: string): boolean {
   if (isIP(host) !== 0) {
     return certificate.checkIP(host) !== undefined;
@@ -17,8 +17,8 @@ export function coversHost(certificate: X509Certificate, host: string): boolean 
 }
 
 /**
- * Whether one of the names of the certificate is within the pattern: equal to it, or, for a pattern that begins with
- * "*.", a name with exactly one label in that place, which may be a wildcard too.
+ * Whether a name in the certificate matches the pattern. It matches if the two are equal. A pattern that begins with
+ * "*." also matches a name with exactly one label in that place, which may be a wildcard too.
  */
 export function coversPattern(certificate: X509Certificate, pattern: string): boolean {
   const wanted = pattern.toLowerCase();
@@ -38,7 +38,7 @@ function isLabel(text: string): boolean {
 /** Names and IP addresses, in lower case. */
 function alternativeNames(certificate: X509Certificate): string[] {
   const list = certificate.subjectAltName;
-  // A quoted name holds characters that no host has, and could hold what looks like further names.
+  // A quoted name contains characters that no host has, and could contain text that looks like further names.
   if (list === undefined || list.includes('"')) {
     return [];
   }

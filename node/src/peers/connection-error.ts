@@ -1,4 +1,4 @@
-/** A connection to another member could not be made, or has ended. */
+/** A connection to another member could not be opened, or has ended. */
 
 import type { HelloRefusal } from "./hello.ts";
 

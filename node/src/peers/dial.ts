@@ -1,9 +1,10 @@
 /**
  * One attempt to reach a member: connect, verify its certificate, send the first frame, wait for the answer.
  *
- * The name is resolved for this attempt alone (P49), or not at all where the member itself has said at which IP address
- * it is reached: names of what has just started are unknown for a while, and those of what has moved lead astray. The
- * certificate is verified for the name in either case. What follows on the connection is the caller's.
+ * This attempt resolves the name itself (P49), or uses the IP address that the member has announced. The announced
+ * address matters because the name of a new member is unknown for a while, and the name of a moved member may be
+ * outdated. In both cases the dial verifies the certificate for the name. The caller handles everything after the
+ * answer.
  */
 
 import { X509Certificate } from "node:crypto";
@@ -19,19 +20,19 @@ import { TLS_VERSION } from "./tls-files.ts";
 export interface DialPlan {
   /** host:port of the member. */
   readonly address: string;
-  /** Where its name leads, by its own word; null to resolve the name. */
+  /** The IP address that the member has announced; null to resolve the name. */
   readonly dialHint: string | null;
   readonly first: Frame;
   readonly answerType: number;
   readonly answerBytesMax: number;
-  /** For everything until the answer, in milliseconds. */
+  /** Limit for everything until the answer, in milliseconds. */
   readonly limitMs: number;
-  /** Called once the connection stands; the first frame leaves when `go` is called. */
+  /** Called once the connection is open; the first frame leaves when the callee calls `go`. */
   readonly beforeFirst?: (go: () => void) => void;
 }
 
 export interface DialUser {
-  /** Called once, with a connection of which the answer is the first frame. May raise a FrameError. */
+  /** Called once; the answer is the connection's first frame. May raise a FrameError. */
   onAnswer(connection: FrameConnection, body: Uint8Array): void;
   /** Called once: no answer came, or a wrong one. `isRefused`: nothing listens at the address. */
   onFailed(reason: string, isRefused: boolean): void;
@@ -51,8 +52,8 @@ export class Dial {
     });
     const target = parseHostPort(plan.address);
     if (target === null) {
-      // Told later, as every other failure is: the caller has not got this object yet.
-      queueMicrotask(() => this.#fail(`${plan.address} is no address`));
+      // Fails later, like every other failure, because the caller does not have this object yet.
+      queueMicrotask(() => this.#fail(`${plan.address} is not a host:port address`));
       return;
     }
     const first = { types: [plan.answerType], bodyBytesMax: plan.answerBytesMax };
@@ -75,14 +76,14 @@ export class Dial {
     this.#connection = connection;
   }
 
-  /** Ends the attempt, unless it is over; the user hears nothing more. */
+  /** Ends the attempt, unless it is over, without a call to the user. */
   cancel(): void {
     if (this.#finish()) {
       this.#connection?.end("not wanted any more");
     }
   }
 
-  /** Ends the attempt, unless it is over; the user hears why. */
+  /** Ends the attempt, unless it is over, and gives the user the reason. */
   stop(reason: string): void {
     this.#fail(reason);
   }
@@ -120,7 +121,7 @@ export class Dial {
 
 function open(environment: PeerEnvironment, { host, port }: HostPort, dialHint: string | null): Socket {
   const { lookup, tls } = environment;
-  // Whoever is known by an address has said so too.
+  // A member whose address is an IP address has announced that address itself.
   const target = isIP(host) === 0 ? (dialHint ?? host) : host;
   if (tls === null) {
     return connectTcp({ host: target, port, lookup });
@@ -129,7 +130,7 @@ function open(environment: PeerEnvironment, { host, port }: HostPort, dialHint: 
     host: target,
     port,
     lookup,
-    // An address is no server name (RFC 6066, section 3).
+    // An IP address is not a valid server name (RFC 6066, section 3).
     servername: isIP(host) === 0 ? host : "",
     secureContext: tls.files.set.context,
     minVersion: TLS_VERSION,

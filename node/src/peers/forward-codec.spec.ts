@@ -23,7 +23,7 @@ describe("forward codec", () => {
   const seqs = fc.array(count, { minLength: 1, maxLength: 6 });
   const reason = fc.string({ unit: "grapheme", maxLength: 20 });
 
-  it("returns what was encoded", () => {
+  it("decodes encoded bodies", () => {
     fc.assert(
       fc.property(count, attempts, appended, seqs, reason, count, (term, tried, placed, refused, why, leader) => {
         const forward = { term, attempts: tried };
@@ -53,7 +53,7 @@ describe("forward codec", () => {
       expect(() => decode(endless)).to.throw(FrameError);
     });
 
-    it(`raises nothing but a FrameError for ${name}, whatever the bytes`, () => {
+    it(`raises only FrameErrors for ${name}, with any bytes`, () => {
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
           try {
@@ -66,13 +66,16 @@ describe("forward codec", () => {
     });
   }
 
-  it("refuses lists of nothing, and text that is none", () => {
-    expect(() => decodeForward(encodeForward({ term: 1, attempts: [] }))).to.throw(FrameError, "none");
-    expect(() => decodeForwarded(encodeForwarded({ term: 1, appended: [] }))).to.throw(FrameError, "none");
+  it("refuses empty lists, and invalid text", () => {
+    expect(() => decodeForward(encodeForward({ term: 1, attempts: [] }))).to.throw(FrameError, "contains no attempt");
+    expect(() => decodeForwarded(encodeForwarded({ term: 1, appended: [] }))).to.throw(
+      FrameError,
+      "contains no attempt",
+    );
     const refused = encodeForwardRefused({ seqs: [1], reason: "x", leader: 0, term: 1 });
     expect(() => decodeForwardRefused(encodeForwardRefused({ seqs: [], reason: "", leader: 0, term: 1 }))).to.throw(
       FrameError,
-      "none",
+      "contains no attempt",
     );
     refused[16] = 0xff;
     expect(() => decodeForwardRefused(refused)).to.throw(FrameError, "UTF-8");

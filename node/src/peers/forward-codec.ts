@@ -1,22 +1,23 @@
 /**
- * Forwarding: a follower hands attempts to log commands to the leader, and hears what became of them.
+ * Forwarding: a follower sends attempts to log commands to the leader, and receives their results.
  *
- * An attempt is sent once and can only become an entry of the term that the frame names. `forwarded` says that it was
- * appended, and where; `refused` that it was not and never will be. A body of any other form raises a FrameError.
+ * A follower sends an attempt once, and the attempt can only become an entry of the term that the frame names.
+ * `forwarded` reports that the leader appended it, and where. `refused` reports that it was not appended and never will
+ * be. A body of any other form raises a FrameError.
  */
 
 import { BodyReader, BodyWriter, encodeText, LENGTH_BYTES, NUMBER_BYTES } from "./body-codec.ts";
 import { FrameError } from "./frame.ts";
 
 export interface ForwardedAttempt {
-  /** The number of the attempt in the process that forwards it, never used twice. */
+  /** The number of the attempt in the forwarding process, never used twice. */
   readonly seq: number;
-  /** What the row is, in the numbers of those who use the transport. */
+  /** The kind of the row, as a number that the user of the transport defines. */
   readonly kind: number;
   readonly row: Uint8Array;
 }
 
-/** Attempts for the log, each of which is an entry of exactly this term or of none. */
+/** Attempts for the log. Each becomes an entry of exactly this term, or none. */
 export interface Forward {
   readonly term: number;
   readonly attempts: readonly ForwardedAttempt[];
@@ -32,7 +33,7 @@ export interface Forwarded {
 export interface ForwardRefused {
   readonly seqs: readonly number[];
   readonly reason: string;
-  /** Who leads, as far as the refusing member knows; 0 if it knows none. */
+  /** The leader that the refusing member knows; 0 if it knows none. */
   readonly leader: number;
   readonly term: number;
 }
@@ -102,6 +103,6 @@ export function decodeForwardRefused(body: Uint8Array): ForwardRefused {
 
 function checkNotEmpty(list: readonly unknown[]): void {
   if (list.length === 0) {
-    throw new FrameError("a frame of attempts names none");
+    throw new FrameError("a frame of attempts contains no attempt");
   }
 }

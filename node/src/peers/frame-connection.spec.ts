@@ -54,7 +54,7 @@ describe("FrameConnection", () => {
     expect(connection.send(FrameType.Heartbeat, Buffer.alloc(0))).to.equal(false);
   });
 
-  it("passes errors of its user on, but for a FrameError", async () => {
+  it("passes errors of its user on, except a FrameError", async () => {
     const [near, far] = await pair();
     const ends: string[] = [];
     new FrameConnection(near, new FakePeerClock(), DEFAULT_PEER_LIMITS, FIRST, {
@@ -78,7 +78,7 @@ describe("FrameConnection", () => {
     expect(ends).to.deep.equal([]);
   });
 
-  it("keeps in its queue what the socket does not take, and gives it back", async () => {
+  it("keeps frames in its queue that the socket does not take, and returns them", async () => {
     const [near, far] = await pair();
     far.pause();
     const connection = new FrameConnection(near, new FakePeerClock(), DEFAULT_PEER_LIMITS, FIRST, {
@@ -86,7 +86,7 @@ describe("FrameConnection", () => {
       onEnded: () => {},
     });
     const block = Buffer.alloc(1024 * 1024);
-    // The other end does not read: at some time nothing is taken any more.
+    // The other end does not read, so at some time the connection takes nothing more.
     await until("a full connection", () => {
       while (connection.send(FrameType.Heartbeat, block)) {
         connection.flush();

@@ -1,10 +1,10 @@
 /**
  * One connection as a two-way stream of frames, over TCP or TLS.
  *
- * It cuts what arrives into frames, keeps a bounded queue of what is to be sent, and notices when the other side is
- * gone. A frame is in the queue, or handed to the socket whole: what is left in the queue when the connection ends was
- * certainly never sent. After the end, for whatever reason, nothing is handed over any more, not even frames of a piece
- * of bytes that has arrived already (P34).
+ * It cuts received bytes into frames, keeps a bounded queue of frames to send, and notices when the other side is gone.
+ * A frame is either in the queue or wholly handed to the socket. So the frames in the queue when the connection ends
+ * were certainly never sent. After the end, for any reason, the connection delivers nothing more, not even frames in
+ * bytes that have already arrived (P34).
  */
 
 import type { Socket } from "node:net";
@@ -24,19 +24,19 @@ import type { PeerLimits } from "./limits.ts";
 import { Liveness } from "./liveness.ts";
 import type { PeerClock } from "./peer-clock.ts";
 
-/** Who uses a connection. All calls come from events of the socket or of a timer, or from `end` and `endWith`. */
+/** The user of a connection. All calls come from socket or timer events, or from `end` and `endWith`. */
 export interface ConnectionUser {
   /** May raise a FrameError, which ends the connection. */
   onFrame(frame: Frame): void;
-  /** The connection has ended; called once, and nothing after it. */
+  /** The connection has ended; the last call, made once. */
   onEnded(reason: string): void;
-  /** Everything that was queued is with the socket, which takes more. */
+  /** The socket has everything that was queued, and takes more. */
   onDrained?(): void;
 }
 
-/** Frames with bodies up to this size are copied into one piece: one costs less than two. */
+/** Frames with bodies up to this size are copied into one piece: one write costs less than two. */
 const COPIED_BODY_BYTES_MAX = 4_096;
-/** About how many bytes such a piece has at most. */
+/** The approximate maximum size of such a piece in bytes. */
 const PIECE_BYTES_MAX = 32 * 1024;
 const NO_BODY = new Uint8Array(0);
 
@@ -77,19 +77,18 @@ export class FrameConnection {
     socket.on("close", () => this.end("the connection is closed"));
   }
 
-  /** Whether frames are taken, but for a full queue. */
+  /** Whether the connection takes frames, apart from a full queue. */
   get isOpen(): boolean {
     return !this.#ended && !this.#finishing;
   }
 
-  /** Whether nothing waits to be sent, and the socket would take more. */
+  /** Whether the queue is empty and the socket would take more. */
   get isDrained(): boolean {
     return this.#queue.length === 0 && !this.socket.writableNeedDrain;
   }
 
   /**
-   * The other side is verified: from the next frame on the connection carries these types, and both sides show each
-   * other that they are there.
+   * The other side is verified. From the next frame on the connection carries these types, and both sides send pings.
    */
   carry(user: ConnectionUser, accepts: (type: number) => boolean): void {
     this.#user = user;
@@ -103,15 +102,15 @@ export class FrameConnection {
     });
   }
 
-  /** The other side has said all that it has to say, and waits: no frame may arrive any more. */
+  /** The other side has sent its request and waits: no further frame may arrive. */
   expectNothing(user: ConnectionUser): void {
     this.#user = user;
     this.#parser.expect({ bodyBytesMax: 0, accepts: () => false });
   }
 
   /**
-   * Queues a frame until `flush`. False if the connection has ended or the queue is full: then it was not queued. The
-   * body must not change any more.
+   * Queues a frame until `flush`. Returns false, and queues nothing, if the connection has ended or the queue is full.
+   * The body must not change any more.
    */
   send(type: number, body: Uint8Array): boolean {
     const bytes = FRAME_HEADER_BYTES + body.length;
@@ -127,7 +126,7 @@ export class FrameConnection {
     return true;
   }
 
-  /** Hands a frame to the socket past the queue and its bounds, for one who then waits until `isDrained`. */
+  /** Hands a frame to the socket past the queue and its bounds. The caller must then wait until `isDrained`. */
   write(type: number, body: Uint8Array): void {
     invariant(this.#queue.length === 0, "frames leave in their order");
     if (this.isOpen) {
@@ -135,7 +134,7 @@ export class FrameConnection {
     }
   }
 
-  /** Hands queued frames to the socket, in one piece as far as possible, as long as it takes them. */
+  /** Hands queued frames to the socket while it takes them, in as few pieces as possible. */
   flush(): void {
     if (!this.isOpen) {
       return;
@@ -160,13 +159,13 @@ export class FrameConnection {
     }
   }
 
-  /** Takes the frames out of the queue that were never handed to the socket. */
+  /** Removes and returns the queued frames, which were never handed to the socket. */
   takeUnsent(): Frame[] {
     this.#queueBytes = 0;
     return this.#queue.splice(0);
   }
 
-  /** Stops reading; the other side is not given up meanwhile. */
+  /** Stops reading; meanwhile the connection does not time out. */
   pause(): void {
     this.socket.pause();
     this.#liveness?.suspend();
@@ -201,7 +200,7 @@ export class FrameConnection {
     this.#write([{ type, body }]);
     this.#stop();
     this.socket.destroySoon();
-    // A side that does not read could hold what is left for ever.
+    // A peer that does not read could keep the remaining bytes here for ever.
     const cancel = this.#clock.after(this.#limits.deadMs, () => this.socket.destroy());
     this.socket.once("close", cancel);
     this.#user.onEnded(reason);
@@ -244,17 +243,17 @@ export class FrameConnection {
   }
 
   #ping(): void {
-    // Bytes that already wait for the other side show it as much, once it reads them.
+    // Bytes that already wait for the other side are an equal sign of life, once it reads them.
     if (!this.#finishing && !this.socket.writableNeedDrain) {
       this.#write([{ type: FrameType.Ping, body: NO_BODY }]);
     }
   }
 
-  /** Hands frames to the socket: one of any size, or small ones in one piece. */
+  /** Hands frames to the socket: one of any size, or several small ones in one piece. */
   #write(frames: readonly Frame[]): void {
     let length = 0;
     for (const { body } of frames) {
-      // The other side would end the connection, and would do so again for the same frame on the next one.
+      // The other side would end the connection, and again for the same frame on the next one.
       invariant(body.length <= FRAME_BODY_BYTES_MAX, "frames have at most 16 MiB", () => `${body.length} bytes`);
       length += FRAME_HEADER_BYTES + body.length;
     }
@@ -275,7 +274,7 @@ export class FrameConnection {
   }
 }
 
-/** How many frames from this one on go to the socket together: a large one alone. */
+/** How many frames from this one on go to the socket together; a large frame goes alone. */
 function framesOfPiece(queue: readonly Frame[], from: number): number {
   let bytes = 0;
   let at = from;

@@ -1,11 +1,11 @@
 /**
- * Type numbers of frames, final, and which connection carries which.
+ * The type numbers of frames, which are final, and which connection carries which type.
  *
- * Heartbeats, votes and reads have a connection of their own, so that they never wait behind entries; whatever may be
- * large or many travels on the log connection; a snapshot has one for itself.
+ * Heartbeats, votes and reads have their own connection, so that they never wait behind entries. Large or frequent
+ * frames use the log connection. A snapshot has its own connection.
  */
 
-/** What a connection carries, from the member that opened it to the one that accepted it. */
+/** What a connection carries, from the member that opened it to the member that accepted it. */
 export type ConnectionKind = "control" | "log" | "snapshot";
 
 /** The kinds of connection that every pair of members keeps open. */
@@ -24,15 +24,18 @@ export const FrameType = {
   ReadRequest: 9,
   ReadReply: 10,
   TimeoutNow: 11,
-  /** The leader's cluster tick, beside its heartbeats. */
+  /** The leader's cluster tick, sent with its heartbeats. */
   ClusterTick: 12,
-  /** How a member's disk and state are, told to the leader; and, by the leader, that most voters have no room. */
+  /**
+   * A member reports the state of its disk and data to the leader; the leader reports that most voters have a full
+   * disk.
+   */
   MemberReport: 13,
-  /** A follower asks the leader to log attempts; and what became of them. */
+  /** A follower asks the leader to log attempts; the other two carry the results. */
   Forward: 16,
   Forwarded: 17,
   Refused: 18,
-  /** A member asks the leader what only the leader knows, or to hand over; and the answer. */
+  /** A member asks the leader for something that only the leader knows, or for a transfer; then the answer. */
   Question: 20,
   Reply: 21,
   Hello: 32,
@@ -43,7 +46,7 @@ export const FrameType = {
   SnapshotManifest: 48,
   SnapshotChunk: 49,
   SnapshotTrailer: 50,
-  /** The sender has sent everything; and the receiver has read it to this end. Transport's own. */
+  /** The sender has sent everything; the receiver has read everything. Only the transport uses these two. */
   SnapshotEnd: 51,
   SnapshotTaken: 52,
 } as const;
@@ -76,7 +79,7 @@ const SNAPSHOT_TYPES: ReadonlySet<number> = new Set([
   FrameType.SnapshotTrailer,
 ]);
 
-/** Whether connections of the kind carry frames of the type for those who use the transport. */
+/** Whether connections of this kind carry frames of this type for users of the transport. */
 export function carries(kind: ConnectionKind, type: number): boolean {
   switch (kind) {
     case "control":

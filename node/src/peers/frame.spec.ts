@@ -8,7 +8,7 @@ function stream(frames: readonly Frame[]): Buffer {
   return Buffer.concat(frames.flatMap(({ type, body }) => [frameHeader({ type, body }), body]));
 }
 
-/** The bytes in pieces; the numbers say how long each is, over and over. */
+/** The bytes in pieces; the numbers are the lengths, used repeatedly. */
 function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
   for (let offset = 0, at = 0; offset < bytes.length; at++) {
@@ -19,7 +19,7 @@ function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
   return pieces;
 }
 
-/** What a parser hands over, and whether it refused what followed. */
+/** The frames that a parser delivers, and whether it refused the rest. */
 function parse(pieces: readonly Buffer[], parser = new FrameParser(ANY)): { frames: Frame[]; error: unknown } {
   const frames: Frame[] = [];
   try {
@@ -57,7 +57,7 @@ describe("FrameParser", () => {
     expect(parse([bytes]).frames).to.deep.equal(frames);
   });
 
-  it("raises nothing but a FrameError, whatever the bytes, and the same however they are cut", () => {
+  it("raises only FrameErrors, with any bytes, and the same for any chunks", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), anyCut, (bytes, lengths) => {
         const whole = parse([Buffer.from(bytes)]);
@@ -81,7 +81,7 @@ describe("FrameParser", () => {
       changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7));
       const { frames, error } = parse([changed], new FrameParser({ bodyBytesMax: 1_000, accepts }));
       expect(frames.slice(0, 1)).to.deep.equal([first]);
-      // Another length makes the parser wait, or refuse; another type of those that are accepted is not noticed.
+      // A changed length makes the parser wait, or refuse. A change to another accepted type is not noticed.
       const isTypeBit = bit === (13 + 4) * 8 + 1;
       expect(error instanceof FrameError || frames.length === 1 || isTypeBit, `bit ${bit}`).to.equal(true);
     }
@@ -101,7 +101,7 @@ describe("FrameParser", () => {
     expect(parse([frameHeader({ type: 3, body: new Uint8Array(10) })], new FrameParser(expected)).error).to.equal(null);
   });
 
-  it("judges the next frame by what is expected then", () => {
+  it("checks the next frame against the current expectation", () => {
     const frames = [
       { type: 1, body: Uint8Array.of(1) },
       { type: 2, body: Uint8Array.of(2) },
@@ -115,7 +115,7 @@ describe("FrameParser", () => {
     expect(found).to.deep.equal([1, 2]);
   });
 
-  it("copies only what spans chunks, into memory of its own size", () => {
+  it("copies only frames that span chunks, into memory of their own size", () => {
     const bytes = stream([{ type: 1, body: new Uint8Array(100) }]);
     const kept: Uint8Array[] = [];
     new FrameParser(ANY).push(bytes, ({ body }) => kept.push(body));

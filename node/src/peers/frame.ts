@@ -1,16 +1,19 @@
 /**
- * Frames: what travels on a connection between members.
+ * Frames: the units of a connection between members.
  *
  * Layout, big-endian: length of the body (4) · type (1) · flags, zero (1) · zero (2) · crc32 of the body (4) · body.
- * Length and type are checked before anything of the body is kept. After a frame that is too long, of an unknown form
- * or type, or with a wrong checksum nothing on the stream can be trusted: the connection ends.
+ * The parser checks length and type before it stores any byte of the body. A frame that is too long, has an unknown
+ * form or type, or a wrong checksum makes the whole stream untrustworthy: the connection ends.
  */
 
 import { crc32 } from "node:zlib";
 
 export interface Frame {
   readonly type: number;
-  /** Often a view into a larger piece of received bytes, which nothing overwrites: copy what is kept for long. */
+  /**
+   * Often a view into a larger piece of received bytes. Nothing overwrites them, but copy anything that you keep for
+   * long.
+   */
   readonly body: Uint8Array;
 }
 
@@ -18,7 +21,7 @@ export const FRAME_HEADER_BYTES = 12;
 /** Larger than any entry with its message around it. */
 export const FRAME_BODY_BYTES_MAX = 16 * 1024 * 1024;
 
-/** What is on the stream is not what this protocol puts there. Ends the connection, and nothing else. */
+/** The bytes on the stream violate this protocol. Ends the connection, and nothing else. */
 export class FrameError extends Error {}
 
 /** The header of a frame; the body follows it on the stream. */
@@ -28,29 +31,29 @@ export function frameHeader(frame: Frame): Buffer {
   return header;
 }
 
-/** Writes the header of a frame at the offset, and returns where it ends. */
+/** Writes the header of a frame at the offset, and returns the offset after it. */
 export function writeFrameHeader(bytes: Buffer, offset: number, { type, body }: Frame): number {
   bytes.writeUInt32BE(body.length, offset);
   bytes.writeUInt32BE(type * 0x100_0000, offset + 4);
   return bytes.writeUInt32BE(crc32(body), offset + 8);
 }
 
-/** Which frames may come next. */
+/** The frames that may come next. */
 export interface ExpectedFrames {
   readonly bodyBytesMax: number;
   accepts(type: number): boolean;
 }
 
 /**
- * Cuts a stream of bytes into frames, whatever the chunks in which it arrives.
+ * Cuts a stream of bytes into frames, independent of the chunks in which it arrives.
  *
- * A body that lies within one chunk is a view of it; one that spans chunks is gathered in memory of its own size. After
- * a FrameError the parser is of no use any more.
+ * A body within one chunk is a view of that chunk; a body that spans chunks is copied into memory of its own size.
+ * After a FrameError the parser must not be used any more.
  */
 export class FrameParser {
   readonly #header = Buffer.alloc(FRAME_HEADER_BYTES);
   #headerBytes = 0;
-  /** The body that is being gathered; null while the next bytes belong to a header. */
+  /** The incomplete body; null while the next bytes belong to a header. */
   #body: Buffer | null = null;
   #bodyBytes = 0;
   #expected: ExpectedFrames;
@@ -59,12 +62,12 @@ export class FrameParser {
     this.#expected = expected;
   }
 
-  /** Changes what is expected, from the next header on; frames handed over before are not judged again. */
+  /** Changes the expected frames from the next header on. Frames already delivered are not checked again. */
   expect(expected: ExpectedFrames): void {
     this.#expected = expected;
   }
 
-  /** Takes the next bytes of the stream and hands over each frame that is whole now. Raises a FrameError. */
+  /** Takes the next bytes of the stream and delivers each frame that is complete. Raises a FrameError. */
   push(chunk: Buffer, deliver: (frame: Frame) => void): void {
     let offset = 0;
     while (offset < chunk.length) {

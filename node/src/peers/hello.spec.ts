@@ -37,14 +37,14 @@ function view(changes: Partial<AcceptorView> = {}): AcceptorView {
   };
 }
 
-/** A Hello that is right, but for what changes. */
+/** A valid Hello, apart from the changes. */
 function hello(changes: Partial<Hello> = {}, source: Partial<Hello["source"]> = {}): Hello {
   const right = helloTo(1, changes);
   return { ...right, source: { ...right.source, versions: { min: 1, max: 2 }, ...source } };
 }
 
 describe("judgeHello", () => {
-  /** Each wrong in one more way than the next, in the order of the rules. */
+  /** Each one breaks one more rule than the next, in the order of the rules. */
   const wrongs: readonly (readonly [string, (right: Hello) => Hello])[] = [
     ["WRONG_CLUSTER", (right) => ({ ...right, clusterId: "another" })],
     ["WRONG_TARGET", (right) => ({ ...right, target: { memberId: 1, incarnation: incarnationOf(8) } })],
@@ -61,14 +61,14 @@ describe("judgeHello", () => {
   }
 
   const cases: readonly (readonly [string, string | null, Hello, Partial<AcceptorView>, number])[] = [
-    ["accepts who is right", null, hello(), {}, 0],
+    ["accepts a valid Hello", null, hello(), {}, 0],
     ["accepts the boot that was seen", null, hello({}, { boot: 3 }), {}, 3],
     ["accepts a higher boot", null, hello({}, { boot: 4 }), {}, 3],
     ["accepts a damaged member", null, hello({}, { damaged: true }), {}, 0],
     ["accepts an id that is not known yet", null, hello({}, { memberId: 101 }), {}, 0],
     ["takes an id at the applied index for removed", "REMOVED", hello({}, { memberId: 100 }), {}, 0],
     ["finds a former boot of an unknown id", "STALE", hello({}, { memberId: 101, boot: 1 }), {}, 2],
-    ["accepts whose slot is unclaimed here", null, hello({}, { memberId: 60 }), {}, 0],
+    ["accepts a member whose slot is unclaimed here", null, hello({}, { memberId: 60 }), {}, 0],
     ["belongs to no cluster", "WRONG_CLUSTER", hello(), { clusterId: null }, 0],
     ["is another member", "WRONG_TARGET", hello({ target: { memberId: 3, incarnation: incarnationOf(1) } }), {}, 0],
     [
@@ -93,7 +93,7 @@ describe("judgeHello", () => {
 describe("Hello codec", () => {
   const right = hello({ kind: "snapshot", joinToken: "geheim ✓" }, { boot: 7, damaged: true });
 
-  it("returns what was encoded", () => {
+  it("decodes encoded bodies", () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.boolean(), fc.string(), (boot, damaged, joinToken) => {
         const said = hello({ joinToken }, { boot, damaged });
@@ -102,7 +102,7 @@ describe("Hello codec", () => {
     );
   });
 
-  it("returns where the dialer says that it is, and refuses what is no IP address", () => {
+  it("returns the announced address of the dialer, and refuses other text than IP addresses", () => {
     for (const dialHint of ["10.244.1.7", "fd00::7", null]) {
       expect(decodeHello(encodeHello({ ...right, dialHint })).dialHint).to.equal(dialHint);
     }
@@ -145,7 +145,7 @@ describe("Hello codec", () => {
     expect(decodeHello(Buffer.from(JSON.stringify({ ...body, __proto__x: 1, later: [1] })))).to.deep.equal(right);
   });
 
-  it("raises nothing but a FrameError, whatever the bytes or the JSON", () => {
+  it("raises only FrameErrors, with any bytes or JSON", () => {
     const check = (body: Uint8Array) => {
       try {
         decodeHello(body);
@@ -191,7 +191,7 @@ describe("Answer codec", () => {
     }
   });
 
-  it("raises nothing but a FrameError, whatever the bytes", () => {
+  it("raises only FrameErrors, with any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (body) => {
         expect(() => decodeAnswer(body)).to.throw(FrameError);

@@ -1,9 +1,9 @@
 /**
  * The handshake: the first frame of every connection between members, and its answer.
  *
- * The dialer says who it is and whom it means; the acceptor says whether that is right, before either side looks at
- * anything else. Judging is a pure function, so that it runs the same under simulation. The join token, which guards
- * the port where there is no TLS, is compared before anything is answered (`join-token.ts`).
+ * The dialer names itself and the member that it wants. The acceptor answers whether that is right, before either side
+ * looks at anything else. The judgement is a pure function, so that it runs the same way under simulation. The join
+ * token protects the port without TLS; the acceptor checks it before it answers anything (`join-token.ts`).
  */
 
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
@@ -14,11 +14,11 @@ import { encodeJson, JsonFields } from "./json-fields.ts";
 export interface PeerIdentity {
   /** The index of the entry that added the member. */
   readonly memberId: number;
-  /** 32 lower-case hexadecimal digits, minted with the data directory. */
+  /** 32 lower-case hexadecimal digits, generated with the data directory. */
   readonly incarnation: string;
 }
 
-/** The first and the last of versions that somebody can work with. */
+/** The lowest and highest supported version. */
 export interface VersionRange {
   readonly min: number;
   readonly max: number;
@@ -43,11 +43,11 @@ export interface Hello {
   readonly source: SelfDescription;
   readonly target: PeerIdentity;
   readonly joinToken: string;
-  /** An IP address at which the dialer is reached as well as by its name, which may not be known yet; null = none. */
+  /** An IP address that reaches the dialer, because its name may not be known yet; null = none. */
   readonly dialHint: string | null;
 }
 
-/** Why a handshake was refused; BUSY is for snapshots alone and says nothing about who asked. */
+/** Why the acceptor refused a handshake. BUSY is only for snapshots and does not concern the dialer's identity. */
 export type HelloRefusal = IdentityRefusal | "BUSY";
 export type IdentityRefusal = "WRONG_CLUSTER" | "WRONG_TARGET" | "VERSION" | "REMOVED" | "WRONG_INCARNATION" | "STALE";
 
@@ -55,19 +55,19 @@ export type Answer =
   | { readonly ok: true; readonly protocol: number; readonly boot: number; readonly damaged: boolean }
   | { readonly ok: false; readonly refusal: HelloRefusal };
 
-/** What an acceptor knows of itself and of the others when it judges a Hello. */
+/** What an acceptor knows about itself and the others when it judges a Hello. */
 export interface AcceptorView {
   /** UUID in text form; null while this member belongs to no cluster. */
   readonly clusterId: string | null;
   readonly self: SelfDescription;
   /**
-   * Up to which entry this member knows for certain who is a member: what it rests on is applied and durable here, and
-   * a majority knows for good that it is committed, so that no power cut takes it back (P18).
+   * Up to this entry the member knows for certain who is a member. The entries behind this knowledge are applied and
+   * durable here, and a majority durably knows that they are committed, so no power cut takes them back (P18).
    */
   readonly certainIndex: number;
-  /** The cluster version in force, as far as applied. */
+  /** The cluster version in force in the applied state. */
   readonly clusterVersion: number;
-  /** Incarnation of a present member; undefined if no present member has this id; "" if its slot is unclaimed. */
+  /** Incarnation of a current member; undefined if no current member has this id; "" while its slot is unclaimed. */
   incarnationOf(memberId: number): string | undefined;
 }
 
@@ -80,7 +80,7 @@ export const ANSWER_BYTES = 4 * NUMBER_BYTES;
 
 const MAGIC = "quoin-peer";
 const KINDS: readonly ConnectionKind[] = ["control", "log", "snapshot"];
-/** Their positions are on the wire: final. Position 0 is acceptance. */
+/** The positions are on the wire and therefore final. Position 0 means accepted. */
 const ANSWERS = [
   "ok",
   "WRONG_CLUSTER",
@@ -92,7 +92,7 @@ const ANSWERS = [
   "BUSY",
 ] as const satisfies readonly ("ok" | HelloRefusal)[];
 
-/** Whether both ranges have a version of the peer protocol in common. This release knows a single one. */
+/** Whether the ranges share a version of the peer protocol. This release knows only one. */
 export function speaksProtocol(offered: VersionRange): boolean {
   return offered.min <= PROTOCOL_VERSIONS.max && offered.max >= PROTOCOL_VERSIONS.min;
 }
@@ -100,12 +100,12 @@ export function speaksProtocol(offered: VersionRange): boolean {
 /**
  * Why the acceptor refuses a Hello, by the first rule that fails; null if it accepts.
  *
- * A member is REMOVED only if its id is not above the index up to which that is certain: ids are log indexes, so one
- * above it is merely not known yet. It is accepted, as is one whose slot is unclaimed here, and judged again when more
- * is applied. A binary is too old if it cannot run the version in force; one that looks too new meets a member that lags
- * behind: accepted.
+ * A member is REMOVED only if its id is not above the index up to which the membership is certain. Ids are log indexes,
+ * so a higher id is only not known yet. The acceptor accepts such a member, and one whose slot is unclaimed here, and
+ * judges it again when it has applied more. A binary that cannot run the version in force is too old. A binary that
+ * looks too new is accepted, because the acceptor may lag behind.
  *
- * @param bootSeen the highest boot that was ever seen of the source's incarnation, 0 for none
+ * @param bootSeen the highest boot ever seen of the source's incarnation, 0 for none
  */
 export function judgeHello(hello: Hello, view: AcceptorView, bootSeen: number): IdentityRefusal | null {
   const { source, target } = hello;
@@ -156,12 +156,12 @@ export function decodeHello(body: Uint8Array): Hello {
   };
 }
 
-/** A range of versions in a handshake. Raises a FrameError. */
+/** Reads a range of versions in a handshake. Raises a FrameError. */
 export function readVersions(fields: JsonFields): VersionRange {
   return { min: fields.count("min"), max: fields.count("max") };
 }
 
-/** Four numbers: which answer, protocol, boot, damaged; the last three are zero in a refusal. */
+/** Four numbers: the answer, protocol, boot, damaged; the last three are zero in a refusal. */
 export function encodeAnswer(answer: Answer): Uint8Array {
   const writer = new BodyWriter(ANSWER_BYTES);
   if (answer.ok) {

@@ -1,4 +1,4 @@
-/** Addresses of members: host:port, an IPv6 address in brackets. */
+/** Addresses of members: host:port, with an IPv6 address in brackets. */
 
 export interface HostPort {
   /** A name or an address, without brackets. */
@@ -8,7 +8,7 @@ export interface HostPort {
 
 const PORT_MAX = 65_535;
 
-/** The parts of an address, or null if it is none. */
+/** The parts of an address, or null if the text is not an address. */
 export function parseHostPort(text: string): HostPort | null {
   const colon = text.lastIndexOf(":");
   const digits = text.slice(colon + 1);

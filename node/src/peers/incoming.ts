@@ -1,7 +1,7 @@
 /**
- * Accepted connections by who is at the other end and what they carry.
+ * Accepted connections, by source and kind.
  *
- * A source has at most one of each kind: a newer one ends the older, whose unread frames are discarded (P34).
+ * A source has at most one connection of each kind: a newer one ends the older one, whose unread frames are lost (P34).
  */
 
 import type { FrameConnection } from "./frame-connection.ts";
@@ -28,7 +28,7 @@ export class IncomingConnections {
     return this.#byIncarnation.get(incarnation)?.get(kind);
   }
 
-  /** How many connections there are of the kind. */
+  /** The number of connections of this kind. */
   count(kind: ConnectionKind): number {
     let count = 0;
     for (const kinds of this.#byIncarnation.values()) {
@@ -37,7 +37,7 @@ export class IncomingConnections {
     return count;
   }
 
-  /** Puts the connection in the place of an older one of its source and kind, which ends. */
+  /** Adds the connection. An older one of the same source and kind ends. */
   add(incoming: IncomingConnection): void {
     const { source, kind } = incoming.hello;
     this.get(source.incarnation, kind)?.connection.end("a newer connection took its place");
@@ -45,7 +45,7 @@ export class IncomingConnections {
     this.#byIncarnation.set(source.incarnation, kinds.set(kind, incoming));
   }
 
-  /** Forgets a connection that has ended, unless another is in its place. */
+  /** Removes a connection that has ended, unless a newer one has replaced it. */
   remove(incoming: IncomingConnection): void {
     const { source, kind } = incoming.hello;
     const kinds = this.#byIncarnation.get(source.incarnation);
@@ -57,7 +57,7 @@ export class IncomingConnections {
     }
   }
 
-  /** Ends all connections of former boots of a source. */
+  /** Ends all connections of earlier boots of a source. */
   endBootsBelow(incarnation: string, boot: number): void {
     for (const { connection, hello } of [...(this.#byIncarnation.get(incarnation)?.values() ?? [])]) {
       if (hello.source.boot < boot) {

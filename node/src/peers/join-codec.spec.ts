@@ -76,7 +76,7 @@ describe("join codec", () => {
     }
   });
 
-  it("raises nothing but a FrameError, whatever the bytes or the JSON", () => {
+  it("raises only FrameErrors, with any bytes or JSON", () => {
     const check = (body: Uint8Array) => {
       for (const decode of [decodeJoin, decodeJoinAnswer]) {
         try {

@@ -1,10 +1,10 @@
 /**
- * Joining: a process without data asks a member of the cluster for the slot of its name; one that has its slot already
- * asks who else is there, as long as it has not learned that from the log.
+ * Joining: a process without data asks a member of the cluster for the slot of its name. A process that already has its
+ * slot asks for the other members, until it has learned them from the log.
  *
- * It is the first frame of a connection of its own, and the only one, besides its answer. Whether a slot is given is
- * decided by the log; this file only says how question and answer look. The join token is compared before the question
- * is looked at.
+ * The question is the first frame of its own connection, and the only one besides its answer. The log decides whether
+ * the process gets the slot; this file only encodes question and answer. The acceptor checks the join token before it
+ * looks at the question.
  */
 
 import { FrameError } from "./frame.ts";
@@ -13,20 +13,20 @@ import { encodeJson, JsonFields } from "./json-fields.ts";
 
 export interface JoinRequest {
   readonly clusterName: string;
-  /** UUID in text form; null if the process was never told. */
+  /** UUID in text form; null if the process does not know its cluster. */
   readonly clusterId: string | null;
-  /** The id that the process was given with its slot; 0 if its data directory is empty. */
+  /** The id that the process received with its slot; 0 if its data directory is empty. */
   readonly memberId: number;
   /** The name of the slot. */
   readonly name: string;
-  /** 32 lower-case hexadecimal digits, minted with the data directory. */
+  /** 32 lower-case hexadecimal digits, generated with the data directory. */
   readonly incarnation: string;
   readonly endpoints: Endpoints;
   /** Cluster versions that the process can run. */
   readonly versions: VersionRange;
 }
 
-/** Where a process is reached, as host:port each. */
+/** The addresses of a process, each as host:port. */
 export interface Endpoints {
   /** Other members dial this one. */
   readonly peerEndpoint: string;
@@ -34,7 +34,7 @@ export interface Endpoints {
   readonly httpEndpoint: string;
 }
 
-/** A present member, and where to dial it. */
+/** A current member and its address. */
 export interface PeerMember extends PeerIdentity {
   /** host:port; an IPv6 address is in brackets. */
   readonly address: string;
@@ -56,21 +56,21 @@ export type JoinAnswer =
       readonly directory: readonly PeerMember[];
       readonly index: number;
     }
-  /** No slot has the name: somebody must add it first. */
+  /** No slot has the name: an administrator must add one first. */
   | { readonly result: "NO_SLOT" }
-  /** The slot belongs to another data directory, of this member id. */
+  /** The slot belongs to another data directory, with this member id. */
   | { readonly result: "SLOT_TAKEN"; readonly memberId: number }
-  /** With the successor if the process belongs to a cluster whose state this one has taken over. */
+  /** Contains the successor if the process belongs to a cluster whose state this one has taken over. */
   | { readonly result: "WRONG_CLUSTER"; readonly successor?: SuccessorCluster }
   | { readonly result: "VERSION" }
-  /** The slot that the process was given has been removed since. */
+  /** The slot of the process was removed in the meantime. */
   | { readonly result: "REMOVED" }
-  /** The asked process belongs to no cluster itself. */
+  /** The asked process itself does not belong to a cluster. */
   | { readonly result: "NO_CLUSTER" }
-  /** No answer can be had now, for example for want of a leader. */
+  /** No answer is available now, for example without a leader. */
   | { readonly result: "TRY_LATER" };
 
-/** A question as it came from a connection: with the token, and the protocol that the asking process speaks. */
+/** A question as received from a connection: with the token, and the protocol of the asking process. */
 export interface ReceivedJoin {
   readonly request: JoinRequest;
   readonly protocol: VersionRange;
@@ -149,11 +149,11 @@ function readSuccessor(fields: JsonFields): SuccessorCluster {
   return { clusterId: readClusterId(fields), sinceMs: fields.count("sinceMs") };
 }
 
-/** It becomes that of the data directory, so it is looked at as closely as there. */
+/** It becomes the id of the data directory, so it is checked as strictly as there. */
 function readClusterId(fields: JsonFields): string {
   const clusterId = fields.text("clusterId");
   if (!UUID.test(clusterId)) {
-    throw new FrameError("the id of a cluster is no UUID");
+    throw new FrameError("the id of a cluster is not a UUID");
   }
   return clusterId;
 }

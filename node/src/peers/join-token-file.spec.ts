@@ -37,7 +37,7 @@ describe("JoinTokenFile", () => {
     expect(file.tokens).to.deep.equal(["two", "six"]);
   });
 
-  it("keeps what it has while the file is gone or empty, and says so once for each", () => {
+  it("keeps its tokens while the file is gone or empty, and logs each problem once", () => {
     writeFileSync(path, "the secret");
     const file = open();
     rmSync(path);
@@ -55,6 +55,6 @@ describe("JoinTokenFile", () => {
   it("is refused at the start without a file, or without a token in it", () => {
     expect(open).to.throw(JoinTokenFileError, path);
     writeFileSync(path, " \n");
-    expect(open).to.throw(JoinTokenFileError, "holds no join token");
+    expect(open).to.throw(JoinTokenFileError, "contains no join token");
   });
 });

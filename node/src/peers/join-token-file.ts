@@ -1,15 +1,14 @@
 /**
- * The join tokens of a member: the lines of a file, read again when it has changed, so that they are replaced without
- * a restart.
+ * The join tokens of a member: the lines of a file. A change of the file takes effect without a restart.
  *
- * A file that cannot be read any more, or has become empty, changes nothing: members that lost their token could not
- * find each other again. It is logged, once for each change.
+ * A file that becomes unreadable or empty changes nothing: members that lose their token could not find each other
+ * again. This class logs the problem once per change.
  */
 
 import { readFileSync, statSync } from "node:fs";
 import type { PeerLog } from "./peer-handler.ts";
 
-/** The file holds no token, or cannot be read at the start. The message names the file, and never a token. */
+/** The file contains no token, or is not readable at the start. The message names the file, and never a token. */
 export class JoinTokenFileError extends Error {}
 
 export class JoinTokenFile {
@@ -20,8 +19,8 @@ export class JoinTokenFile {
   #problem: string | null = null;
 
   /**
-   * Reads the file: one token a line, the first is presented to others, all are accepted. Blank lines and space around
-   * tokens are ignored. Raises a JoinTokenFileError.
+   * Reads the file: one token per line. The member presents the first one and accepts all of them. Blank lines and
+   * space around tokens do not count. Raises a JoinTokenFileError.
    */
   constructor(path: string, log: Pick<PeerLog, "warn">) {
     this.#path = path;
@@ -30,7 +29,7 @@ export class JoinTokenFile {
     this.#tokens = tokensOf(path);
   }
 
-  /** The tokens of the file as it is now, or as it last was when it was right. */
+  /** The tokens of the file as it is now, or of its last valid content. */
   get tokens(): readonly string[] {
     try {
       const version = versionOf(this.#path);
@@ -56,12 +55,12 @@ export class JoinTokenFile {
   #tell(problem: string): void {
     if (problem !== this.#problem) {
       this.#problem = problem;
-      this.#log.warn({ problem }, "the join tokens that were read last stay in use");
+      this.#log.warn({ problem }, "the last valid join tokens stay in use");
     }
   }
 }
 
-/** Tells contents apart without reading them. */
+/** Distinguishes versions of the file without reading it. */
 function versionOf(path: string): string {
   try {
     const { mtimeNs, ino, size } = statSync(path, { bigint: true });
@@ -81,7 +80,7 @@ function tokensOf(path: string): string[] {
   const tokens = text.split("\n").map((line) => line.trim());
   const present = tokens.filter((token) => token !== "");
   if (present.length === 0) {
-    throw new JoinTokenFileError(`${path} holds no join token: one a line is wanted`);
+    throw new JoinTokenFileError(`${path} contains no join token: write one per line`);
   }
   return present;
 }

@@ -74,7 +74,7 @@ describe("asking to join", () => {
     { result: "TRY_LATER" },
   ];
   for (const answer of answers) {
-    it(`brings the answer ${answer.result} from a member to a process that is none`, async () => {
+    it(`brings the answer ${answer.result} from a member to a process that is not a member`, async () => {
       const seed = await start(1);
       const joining = await start(0);
       joining.clusterId = null;
@@ -148,10 +148,10 @@ describe("asking to join", () => {
     resolve({ result: "NO_SLOT" });
   });
 
-  it("fails where nobody is, where nobody answers in 10 s, on a wrong answer, and on a stop", async () => {
+  it("fails without a listener, without an answer in 10 s, on a wrong answer, and on a stop", async () => {
     const joining = await start(0);
     expect(await failure(joining.transport.askToJoin("127.0.0.1:1", REQUEST))).to.include("127.0.0.1:1");
-    expect(await failure(joining.transport.askToJoin("nowhere", REQUEST))).to.include("no address");
+    expect(await failure(joining.transport.askToJoin("nowhere", REQUEST))).to.include("is not a host:port address");
     const acceptor = await RawAcceptor.open();
     acceptors.push(acceptor);
     const silent = failure(joining.transport.askToJoin(acceptor.address, REQUEST));

@@ -1,15 +1,15 @@
 /**
  * Handshake bodies: JSON objects, read field by field.
  *
- * Handshakes are rare and are what members of different releases say to each other first, so they carry names. A field
- * that is missing or of another type or length raises a FrameError; fields that are not asked for are ignored, so that
- * later releases can add some.
+ * Handshakes are rare, and members of different releases exchange them first, so their fields have names. A field that
+ * is missing or has another type or length raises a FrameError. Unknown fields are ignored, so that later releases can
+ * add some.
  */
 
 import { isIP } from "node:net";
 import { FrameError } from "./frame.ts";
 
-/** Longer than any name, address or token that is configured. */
+/** Longer than any name, address or token in a configuration. */
 const TEXT_LENGTH_MAX = 1024;
 const INCARNATION = /^[0-9a-f]{32}$/;
 
@@ -20,14 +20,14 @@ export class JsonFields {
     this.#fields = fields;
   }
 
-  /** The fields of the object that is the body. */
+  /** The fields of the object in the body. */
   static of(body: Uint8Array): JsonFields {
     let value: unknown;
     try {
       value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof TypeError) {
-        throw new FrameError("a handshake is no JSON", { cause: error });
+        throw new FrameError("a handshake is not JSON", { cause: error });
       }
       throw error;
     }
@@ -36,7 +36,7 @@ export class JsonFields {
 
   static #from(value: unknown): JsonFields {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw new FrameError("a handshake lacks a part");
+      throw new FrameError("a part of a handshake is missing");
     }
     return new JsonFields(new Map(Object.entries(value)));
   }
@@ -48,7 +48,7 @@ export class JsonFields {
   list<T>(name: string, element: (fields: JsonFields) => T): T[] {
     const value = this.#fields.get(name);
     if (!Array.isArray(value)) {
-      throw new FrameError(`the field ${name} of a handshake is no list`);
+      throw new FrameError(`the field ${name} of a handshake is not a list`);
     }
     return value.map((one) => element(JsonFields.#from(one)));
   }
@@ -65,7 +65,7 @@ export class JsonFields {
   count(name: string): number {
     const value = this.#fields.get(name);
     if (!Number.isSafeInteger(value) || (value as number) < 0) {
-      throw new FrameError(`the field ${name} of a handshake is no count`);
+      throw new FrameError(`the field ${name} of a handshake is not a whole number from 0 to 2^53 − 1`);
     }
     return value as number;
   }
@@ -74,7 +74,7 @@ export class JsonFields {
   memberId(name: string): number {
     const value = this.count(name);
     if (value === 0) {
-      throw new FrameError(`the field ${name} of a handshake is no id`);
+      throw new FrameError(`the field ${name} of a handshake is not an id of 1 or more`);
     }
     return value;
   }
@@ -82,7 +82,7 @@ export class JsonFields {
   flag(name: string): boolean {
     const value = this.#fields.get(name);
     if (typeof value !== "boolean") {
-      throw new FrameError(`the field ${name} of a handshake is neither true nor false`);
+      throw new FrameError(`the field ${name} of a handshake is not true or false`);
     }
     return value;
   }
@@ -90,7 +90,7 @@ export class JsonFields {
   text(name: string): string {
     const value = this.#fields.get(name);
     if (typeof value !== "string" || value.length > TEXT_LENGTH_MAX) {
-      throw new FrameError(`the field ${name} of a handshake is no text`);
+      throw new FrameError(`the field ${name} of a handshake is not a text of the allowed length`);
     }
     return value;
   }
@@ -98,7 +98,7 @@ export class JsonFields {
   ipAddress(name: string): string {
     const value = this.text(name);
     if (isIP(value) === 0) {
-      throw new FrameError(`the field ${name} of a handshake is no IP address`);
+      throw new FrameError(`the field ${name} of a handshake is not an IP address`);
     }
     return value;
   }
@@ -107,7 +107,7 @@ export class JsonFields {
   incarnation(name: string): string {
     const value = this.text(name);
     if (!INCARNATION.test(value)) {
-      throw new FrameError(`the field ${name} of a handshake is no incarnation`);
+      throw new FrameError(`the field ${name} of a handshake is not 32 lower-case hexadecimal digits`);
     }
     return value;
   }
@@ -122,7 +122,7 @@ export class JsonFields {
   }
 }
 
-/** The body whose fields are these. */
+/** The body with these fields. */
 export function encodeJson(fields: object): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(fields));
 }

@@ -1,34 +1,34 @@
-/** Everything that bounds the connections between members, with its default. Each works at its smallest, 1. */
+/** All limits of the connections between members, with their defaults. Each limit works at its smallest value, 1. */
 
 import { FRAME_BODY_BYTES_MAX } from "./frame.ts";
 
 export interface PeerLimits {
-  /** Each side of a connection says that often that it is there. */
+  /** Each side of a connection sends a ping at this interval. */
   readonly pingMs: number;
-  /** A connection on which nothing arrived for so long is closed. */
+  /** A connection closes after this time without any received byte. */
   readonly deadMs: number;
-  /** An accepted connection must have said by then who it is, and at most so many may still owe it. */
+  /** An accepted connection must introduce itself within this time; at most this many may be pending. */
   readonly helloMs: number;
   readonly handshakesMax: number;
-  /** A dialed connection must be answered by then, its name resolved and its certificate verified. */
+  /** Limit of a dial until the answer, including name resolution and certificate verification. */
   readonly dialMs: number;
-  /** A question for a slot must be answered by then: it waits for an entry of the log. */
+  /** Limit of a join request until the answer, which waits for a log entry. */
   readonly joinMs: number;
-  /** Waits between dials, doubled from the first to the last, each ±50 %. */
+  /** Delays between dials, doubled from the first to the last, with ±50 % jitter. */
   readonly backoffMsMin: number;
   readonly backoffMsMax: number;
-  /** What a connection holds back at most; a single frame may be larger. */
+  /** Limits of a connection's send queue; a single frame may be larger. */
   readonly queueBytesMax: number;
   readonly queueFramesMax: number;
   readonly bodyBytesMax: number;
-  /** The first frame of a connection, from somebody who is not verified yet. */
+  /** Limit of the first frame of a connection, whose sender is not verified yet. */
   readonly helloBytesMax: number;
-  /** The answer to a question for a slot, which lists the members. */
+  /** Limit of the answer to a join request, which lists the members. */
   readonly joinAnswerBytesMax: number;
   readonly incomingSnapshotsMax: number;
-  /** How often certificate files are read. */
+  /** How often the member reads the certificate files. */
   readonly tlsPollMs: number;
-  /** After new certificates every connection is dialed anew within that time, not all at once (P50). */
+  /** After a change of certificates, every connection is dialed again within this time, but not all at once (P50). */
   readonly tlsRenewMs: number;
 }
 

@@ -19,7 +19,7 @@ class Watched {
     },
   );
 
-  /** Until the sockets would have been polled once more. */
+  /** Waits until the sockets would have been polled once more. */
   async poll(): Promise<void> {
     await new Promise<void>((resolve) => this.clock.afterPoll(resolve));
   }
@@ -67,7 +67,7 @@ describe("Liveness", () => {
     expect(watched.deaths).to.equal(1);
   });
 
-  it("looks once more before it gives up, for what came during a pause of the process (P55)", async () => {
+  it("polls once more before it gives up, for data that arrived during a pause of the process (P55)", async () => {
     const watched = new Watched();
     watched.clock.advance(60_000);
     watched.liveness.heard();

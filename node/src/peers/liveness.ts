@@ -1,11 +1,12 @@
 /**
- * Whether the other side of a connection is there.
+ * Detects whether the other side of a connection is alive.
  *
- * Each side sends a ping every second, and gives up when nothing at all has arrived for three. A pause of this process
- * is not held against the other side: before giving up, the sockets are polled once more, for what arrived meanwhile.
+ * Each side sends a ping every second, and gives up after three seconds without any received byte. A pause of this
+ * process does not count against the other side: before it gives up, this process polls the sockets once more for bytes
+ * that arrived in the meantime.
  *
- * All connections of a process ping at the same moments, the multiples of the interval: each moment of its own would wake
- * up an idle process here and at the other side.
+ * All connections of a process ping at the same moments, the multiples of the interval. Separate moments would wake up
+ * an idle process more often, here and at the other side.
  */
 
 import type { PeerClock } from "./peer-clock.ts";
@@ -37,7 +38,7 @@ export class Liveness {
     this.#arm();
   }
 
-  /** Something has arrived. */
+  /** Bytes arrived from the other side. */
   heard(): void {
     this.#heardMs = this.#clock.monotonicMs();
   }
@@ -61,7 +62,7 @@ export class Liveness {
   #arm(): void {
     const nowMs = this.#clock.monotonicMs();
     const deadDueMs = this.#suspended ? Number.POSITIVE_INFINITY : this.#heardMs + this.#deadMs;
-    // Timers drop fractions: one that comes too early would wake the process up twice.
+    // Timers drop fractions, and a timer that fires too early would wake the process up twice.
     const delayMs = Math.max(0, Math.ceil(Math.min(this.#pingDueMs, deadDueMs) - nowMs));
     this.#cancel = this.#clock.after(delayMs, () => this.#onDue());
   }

@@ -22,7 +22,7 @@ describe("member report codec", () => {
       expect(() => decodeMemberReport(body.subarray(0, length))).to.throw(FrameError);
     }
     expect(() => decodeMemberReport(Buffer.concat([body, Buffer.from([0])]))).to.throw(FrameError);
-    // A room that there is not, a digest of more than 32 bits, and one of no index.
+    // An unknown value of free space, a digest of more than 32 bits, and a digest without an index.
     for (const unknown of [body.with(7, 3), body.with(27, 1), body.with(23, 0)]) {
       expect(() => decodeMemberReport(unknown)).to.throw(FrameError);
     }

@@ -1,4 +1,7 @@
-/** How members are, between them: the room on each disk, whether most voters have none left, and what their states are. */
+/**
+ * What members report to each other: free space of the disk, whether most voters have none left, and the digest of the
+ * state.
+ */
 
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { FrameError } from "./frame.ts";
@@ -7,11 +10,11 @@ const ROOMS = ["ok", "low", "full"] as const;
 const DIGEST_MAX = 0xffff_ffff;
 
 export interface MemberReport {
-  /** Room on the disk of the sender. */
+  /** Free space on the sender's disk. */
   readonly room: (typeof ROOMS)[number];
-  /** The disks of most voters are full, as the leader knows. */
+  /** The leader knows that the disks of most voters are full. */
   readonly isCritical: boolean;
-  /** The digest of the sender's state after the entry at an index, an unsigned number of 32 bits; null if it has none. */
+  /** The digest of the sender's state after the entry at an index, an unsigned 32-bit number; null if it has none. */
   readonly checkpoint: { readonly index: number; readonly digest: number } | null;
 }
 
@@ -31,7 +34,7 @@ export function decodeMemberReport(body: Uint8Array): MemberReport {
   const [index, digest] = [read.number(), read.number()];
   read.end();
   if (digest > DIGEST_MAX || (index === 0 && digest !== 0)) {
-    throw new FrameError("a report has a digest that no state has");
+    throw new FrameError("the digest in a report is not possible");
   }
   return { ...report, checkpoint: index === 0 ? null : { index, digest } };
 }

@@ -72,7 +72,7 @@ describe("message codec", () => {
     }
   });
 
-  it("raises nothing but a FrameError, whatever the bytes and the type", () => {
+  it("raises only FrameErrors, with any bytes and type", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 200 }), (type, body) => {
         try {
@@ -152,7 +152,7 @@ describe("message codec", () => {
     expect(view.rows[0]?.buffer).to.equal(tight.buffer);
   });
 
-  it("sends entries and what answers them on the log link, all else on the control link", () => {
+  it("sends entries and their answers on the log link, all other messages on the control link", () => {
     const onLog = EXAMPLES.filter((message) => messageKind(message) === "log").map(({ type }) => type);
     expect(onLog).to.deep.equal(["append", "append-reply"]);
   });

@@ -1,9 +1,9 @@
 /**
  * Messages of the consensus core as bodies of frames.
  *
- * Sender and receiver are not in the body: the connection has verified who they are. Rows of entries are checked wholly
- * here, checksum, order and terms, so that the core meets nothing that a correct leader cannot have sent. A body of any
- * other form raises a FrameError.
+ * Sender and receiver are not in the body: the connection has verified them. This file checks the rows of entries
+ * completely (checksum, order and terms), so that the core only sees messages that a correct leader can send. A body of
+ * any other form raises a FrameError.
  */
 
 import { crc32 } from "node:zlib";
@@ -32,10 +32,10 @@ const NAMES = new Map<number, MessageName>(
   Object.entries(TYPES).map(([name, number]) => [number, name as MessageName]),
 );
 const BUSY = ["no", "busy", "full"] as const;
-/** Where the numbers of an entry's row begin: after its checksum, format and type. */
+/** Where the numbers in an entry's row begin: after its checksum, format and type. */
 const ROW_NUMBERS_OFFSET = 8;
 
-/** The connection that carries the message: entries and what answers them have one of their own. */
+/** The connection that carries the message: entries and their answers use a separate one. */
 export function messageKind(message: Message): LinkKind {
   return message.type === "append" || message.type === "append-reply" ? "log" : "control";
 }
@@ -87,7 +87,7 @@ export function encodeMessage(message: Message): Uint8Array {
   }
 }
 
-/** The message that member `from` has sent to member `to` in a frame of this type. Raises a FrameError. */
+/** Decodes the message that member `from` sent to member `to` in a frame of this type. Raises a FrameError. */
 export function decodeMessage(type: number, body: Uint8Array, from: number, to: number): Message {
   const read = new BodyReader(body);
   const message = decodeFields(NAMES.get(type), { from, to, term: read.number() }, read);
@@ -150,11 +150,14 @@ function decodeFields(
     case "timeout-now":
       return { type: name, ...header };
     case undefined:
-      throw new FrameError("a frame is of a type that is no message");
+      throw new FrameError("a frame has a type that is not a message");
   }
 }
 
-/** Entries follow the previous one without a gap, in terms that never fall and are not above the leader's own. */
+/**
+ * Checks that entries follow the previous one without a gap, in terms that never fall and never exceed the leader's
+ * term.
+ */
 function checkRows(
   rows: readonly Uint8Array[],
   after: { readonly prevIndex: number; readonly prevTerm: number; readonly term: number },

@@ -1,4 +1,4 @@
-/** What all parts of the transport share: time, chance, names, secrets and bounds, all passed in. */
+/** What all parts of the transport share: time, randomness, names, secrets and limits, all passed in. */
 
 import type { LookupFunction } from "node:net";
 import type { PeerLimits } from "./limits.ts";
@@ -11,11 +11,11 @@ export interface PeerEnvironment {
   /** Uniform in [0, 1); never for secrets. */
   readonly random: () => number;
   readonly log: PeerLog;
-  /** Resolves names, at each dial (P49). */
+  /** Resolves names at each dial (P49). */
   readonly lookup: LookupFunction;
   /** An IP address at which others reach this member while its name is not known everywhere; null = none. */
   readonly dialHint: string | null;
-  /** Accepted join tokens, asked for at each use; the first is presented. */
+  /** Accepted join tokens, read at each use; the member presents the first. */
   readonly joinTokens: () => readonly string[];
   /** Null for plain TCP. */
   readonly tls: PeerTls | null;
@@ -25,6 +25,6 @@ export interface PeerEnvironment {
 
 export interface PeerTls {
   readonly files: TlsFiles;
-  /** A name that certificates of members must have that are not in the directory yet; may begin with "*.". */
+  /** A name that certificates must have for members that are not in the directory yet; may begin with "*.". */
   readonly joinNamePattern: string;
 }

@@ -14,7 +14,7 @@ import { FrameType } from "./frame-type.ts";
 import { DEFAULT_PEER_LIMITS } from "./limits.ts";
 import { PeerLink } from "./peer-link.ts";
 
-/** The dialing side, against a port that answers as the spec says. */
+/** The dialing side, against a port that answers as each spec requires. */
 describe("PeerLink", () => {
   const members: PeerMemberDouble[] = [];
   const acceptors: RawAcceptor[] = [];
@@ -38,7 +38,7 @@ describe("PeerLink", () => {
     }
   });
 
-  it("gives up a dial that nobody answers after 3 s, and dials again", async () => {
+  it("gives up a dial without an answer after 3 s, and dials again", async () => {
     let hellos = 0;
     const [one, acceptor] = await dialing(() => {
       hellos++;
@@ -65,7 +65,7 @@ describe("PeerLink", () => {
 
   const refusals = ["WRONG_CLUSTER", "WRONG_TARGET", "VERSION", "REMOVED", "WRONG_INCARNATION", "STALE"] as const;
   for (const [at, refusal] of refusals.entries()) {
-    it(`tells of ${refusal}, and asks again later`, async () => {
+    it(`reports ${refusal}, and asks again later`, async () => {
       let hellos = 0;
       const [one] = await dialing((socket) => {
         hellos++;
@@ -144,7 +144,7 @@ describe("PeerLink", () => {
       await until("the end of the first one's half", () => !link.isUsable);
       expect(link.send(FrameType.Append, Buffer.from("too late"))).to.equal(false);
       expect(events).to.deep.equal(["usable"]);
-      // The other side is there and keeps the connection; the dial waits for it in vain.
+      // The other side is alive and keeps the connection; the dial waits for it in vain.
       for (let second = 0; second < 3; second++) {
         acceptor.sockets[0]?.write(frameBytes(FrameType.Ping, new Uint8Array(0)));
         clock.advance(1_000);
@@ -158,7 +158,7 @@ describe("PeerLink", () => {
     }
   });
 
-  it("loses a connection on which the other side sends frames of its own", async () => {
+  it("loses a connection on which the other side sends other frames than pings", async () => {
     const [one] = await dialing((socket) => {
       socket.write(Buffer.concat([answerBytes(0), frameBytes(FrameType.Heartbeat, Buffer.alloc(8))]));
     });

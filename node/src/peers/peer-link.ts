@@ -1,9 +1,9 @@
 /**
- * The connection that this member keeps to one other member for one kind of frames: dialed, and dialed again.
+ * The connection that this member keeps to one other member for one kind of frames. The link dials, and dials again.
  *
- * It exists as long as the other one is listed. While no connection is verified it takes no frames. A connection is
- * renewed when certificates change or grow old (P50): the next one stands before it introduces itself, and it does that
- * only when everything that the old one had taken was read, so that nothing is lost on the way.
+ * It exists as long as the other member is listed. It takes frames only while a connection is verified. The link renews
+ * a connection when certificates change or grow old (P50). The next connection is open before it introduces itself. It
+ * does that only when the other side has read everything that the old one had taken, so that a renewal loses nothing.
  */
 
 import type { X509Certificate } from "node:crypto";
@@ -23,22 +23,25 @@ export type Accepted = Answer & { readonly ok: true };
 export interface LinkUser {
   /** The first frame of the next connection. */
   hello(link: PeerLink): Uint8Array;
-  /** At which IP address the member says that it is reached; null if it has said nothing. */
+  /** The IP address that the member has announced; null if it has announced none. */
   dialHint(link: PeerLink): string | null;
-  /** The peer has accepted: what is known of it now, or null if the connection must not be used. */
+  /** The peer has accepted. Returns what is known about it now, or null if the link must not use the connection. */
   onAccepted(link: PeerLink, accepted: Accepted): ConnectedPeer | null;
   /** The link takes frames. */
   onUsable(link: PeerLink, connected: ConnectedPeer): void;
   onRefused(link: PeerLink, refusal: HelloRefusal): void;
   /** The verified connection has ended and left these frames unsent. */
   onLost(link: PeerLink, unsent: readonly Frame[], reason: string): void;
-  /** A dial has failed. `isRefused`: nothing listens where the peer should. */
+  /** A dial has failed. `isRefused`: nothing listens at the peer's address. */
   onFailed(link: PeerLink, reason: string, isRefused: boolean): void;
 }
 
-/** A connection is dialed anew before this share of the lives of both certificates is over (P50). */
+/** A connection is dialed again before this share of both certificates' lifetimes is over (P50). */
 const CERTIFICATE_LIFE_SHARE = 0.8;
-/** And at a moment drawn from this last share of the time until then, so that not all are dialed at once. */
+/**
+ * The exact moment is drawn at random from this last share of that time, so that not all connections are dialed at
+ * once.
+ */
 const RENEWAL_JITTER_SHARE = 0.1;
 
 export class PeerLink {
@@ -51,10 +54,13 @@ export class PeerLink {
   /** The boot at the other end of the connection. */
   #boot = 0;
   #dial: Dial | null = null;
-  /** Whether the next dial goes where the member has said that it is; those by its hint and by its name take turns. */
+  /**
+   * Whether the next dial uses the address that the member has announced. Dials by announced address and by name
+   * alternate.
+   */
   #byHint = true;
   #cancelRetry: (() => void) | null = null;
-  /** Lets the next connection introduce itself, once this one is over. */
+  /** Lets the next connection introduce itself once this one is over. */
   #letNextGo: (() => void) | null = null;
   #cancelRenewal: () => void = () => {};
   #closed = false;
@@ -73,12 +79,12 @@ export class PeerLink {
     return this.#member;
   }
 
-  /** Whether frames are taken: a connection is verified. */
+  /** Whether the link takes frames: a connection is verified. */
   get isUsable(): boolean {
     return this.#connection?.isOpen ?? false;
   }
 
-  /** The member is dialed at this address from now on; a connection that works stays. */
+  /** Dials the member at this address from now on; a working connection stays. */
   moveTo(member: PeerMember): void {
     const isMoved = member.address !== this.#member.address;
     this.#member = member;
@@ -87,7 +93,7 @@ export class PeerLink {
     }
   }
 
-  /** Queues a frame; false if it was certainly not taken. */
+  /** Queues a frame; returns false if the link certainly did not take it. */
   send(type: number, body: Uint8Array): boolean {
     return this.#connection?.send(type, body) ?? false;
   }
@@ -96,7 +102,7 @@ export class PeerLink {
     this.#connection?.flush();
   }
 
-  /** Does not wait any longer before the next dial: there is a sign that the member is there. */
+  /** Ends the wait before the next dial, because there is a sign that the member is up. */
   dialNow(): void {
     if (this.#connection === null && this.#dial === null && !this.#closed) {
       this.#cancelRetry?.();
@@ -107,7 +113,7 @@ export class PeerLink {
     }
   }
 
-  /** The member has said where it is now: a dial that goes elsewhere is given up. */
+  /** The member has announced its address: gives up a dial to another one. */
   dialAnew(): void {
     if (this.#connection === null) {
       this.#dial?.cancel();
@@ -116,7 +122,7 @@ export class PeerLink {
     }
   }
 
-  /** Ends the connection if another boot of the member is at its other end, and dials again at once. */
+  /** Ends the connection if it leads to an earlier boot of the member, and dials again at once. */
   leaveBootsBelow(boot: number): void {
     if (this.#connection !== null && this.#boot < boot) {
       this.#connection.end("the member has restarted");
@@ -124,12 +130,12 @@ export class PeerLink {
     }
   }
 
-  /** Renews the connection at a moment drawn from the next milliseconds, at the latest when they are over. */
+  /** Renews the connection at a random moment within this many milliseconds. */
   renewWithin(limitMs: number): void {
     this.#renewAfter(limitMs * this.#environment.random());
   }
 
-  /** Ends everything. The user hears of frames that were left, and of nothing else. */
+  /** Ends everything. The user receives the remaining unsent frames, and no further call. */
   close(reason: string): void {
     this.#closed = true;
     this.#dial?.cancel();
@@ -154,7 +160,7 @@ export class PeerLink {
       onAnswer: (connection, body) => this.#onAnswer(connection, decodeAnswer(body)),
       onFailed: (reason, isRefused) => {
         this.#user.onFailed(this, reason, isRefused);
-        // An older connection that sends nothing more, and that the other side does not close, is of no use.
+        // An older connection that sends nothing more, and that the other side does not close, is useless.
         if (!this.isUsable) {
           this.#connection?.end("it could not be renewed");
         }
@@ -163,7 +169,10 @@ export class PeerLink {
     });
   }
 
-  /** The other side ends the older connection of a source when it hears of a newer one, with all that is unread. */
+  /**
+   * When the other side sees a newer connection of a source, it ends the older one and drops everything unread. So this
+   * waits until the older one is over.
+   */
   #finishLast(go: () => void): void {
     if (this.#connection === null) {
       go();
@@ -202,7 +211,7 @@ export class PeerLink {
         },
         onEnded: (reason) => this.#onEnded(connection, reason),
       },
-      // Besides pings nothing comes back on this connection.
+      // Only pings come back on this connection.
       () => false,
     );
     this.#renewBeforeExpiry(connection);
@@ -223,7 +232,7 @@ export class PeerLink {
     }
   }
 
-  /** Dials again after a pause; while a connection that is to be renewed still works, that one stays. */
+  /** Dials again after a delay. A connection that is due for renewal stays while it works. */
   #retry(): void {
     this.#dial = null;
     if (this.#closed) {
@@ -261,12 +270,12 @@ export class PeerLink {
       return certificate === undefined ? [] : [renewalDelayMs(certificate, nowMs)];
     });
     const delayMs = Math.min(...delays) * (1 - RENEWAL_JITTER_SHARE * random());
-    // A certificate that is over by this clock and not by the other one must not lead to dial after dial.
+    // A certificate that has expired by this clock, but not by the other side's, must not cause one dial after another.
     this.#renewAfter(Math.max(delayMs, limits.backoffMsMax));
   }
 }
 
-/** How long a connection may rest on the certificate: to 80 % of its life, and after that to its end. */
+/** How long a connection may use the certificate: until 80 % of its lifetime, and after that until its end. */
 function renewalDelayMs(certificate: X509Certificate, nowMs: number): number {
   const fromMs = certificate.validFromDate.getTime();
   const toMs = certificate.validToDate.getTime();

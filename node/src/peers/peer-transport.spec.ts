@@ -49,7 +49,7 @@ describe("PeerTransport", () => {
   const failedDials = ({ logLines }: PeerMemberDouble): number =>
     logLines.filter((line) => line.startsWith("a member could not be reached")).length;
 
-  /** A member whose directory holds member 2, which no process is. */
+  /** A member whose directory contains member 2, which does not run. */
   async function knowingTwo(options?: DoubleOptions): Promise<PeerMemberDouble> {
     const member = await start(1, options);
     member.directory.set(2, incarnationOf(2));
@@ -66,7 +66,7 @@ describe("PeerTransport", () => {
   });
 
   describe("frames", () => {
-    it("arrive in order on each kind of link, between all members, from whom they are", async () => {
+    it("arrive in order on each kind of link, between all members, with their sender", async () => {
       const all = await cluster(3);
       const texts = Array.from({ length: 500 }, (_, at) => `frame ${at}`);
       for (const text of texts) {
@@ -94,7 +94,7 @@ describe("PeerTransport", () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       expect(one.transport.send(2, "log", Append, Buffer.from("held"))).to.equal(true);
       one.say(2, "control", Heartbeat, "first");
-      // Both go with this flush; the order between two connections is nobody's.
+      // Both leave with this flush; the order between two connections is undefined.
       await until("both", () => two.frames.length === 2);
       one.transport.send(2, "control", Heartbeat, Buffer.from("waits"));
       two.say(1, "control", Heartbeat, "there");
@@ -106,7 +106,7 @@ describe("PeerTransport", () => {
       await until("the frame", () => two.frames.length === 3);
     });
 
-    it("is told from others that the process of a member is not there: its port refuses connections", async () => {
+    it("distinguish a member whose process is gone: its port refuses connections", async () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       await two.transport.stop();
       await until("the end of the connection", () => one.unreachable.includes(2));
@@ -129,7 +129,7 @@ describe("PeerTransport", () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       let taken = 0;
       const block = "x".repeat(1024 * 1024);
-      // Nothing is read meanwhile: this loop never returns to the event loop.
+      // This loop never returns to the event loop, so nothing is read meanwhile.
       while (one.transport.send(2, "log", Append, Buffer.from(block))) {
         taken++;
       }
@@ -141,7 +141,7 @@ describe("PeerTransport", () => {
       expect(one.unreachable).to.deep.equal([2]);
     });
 
-    it("beyond 4,096 are dropped, which is told once the caller is done", async () => {
+    it("beyond 4,096 are dropped, which the handler learns once the caller is done", async () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       let taken = 0;
       while (one.transport.send(2, "control", Heartbeat, Buffer.from(`${taken}`))) {
@@ -157,11 +157,11 @@ describe("PeerTransport", () => {
       await until("the next one", () => two.frames.length === taken + 1);
     });
 
-    it("are not taken for who is not connected or not listed", async () => {
+    it("are not taken for a member that is not connected or not listed", async () => {
       const one = await start(1);
       one.knows({ memberId: 2, incarnation: incarnationOf(2), address: "127.0.0.1:1" });
-      expect(one.say(2, "control", Heartbeat, "nobody")).to.equal(false);
-      expect(one.say(3, "control", Heartbeat, "nobody")).to.equal(false);
+      expect(one.say(2, "control", Heartbeat, "no one")).to.equal(false);
+      expect(one.say(3, "control", Heartbeat, "no one")).to.equal(false);
       await until("the dial to fail", () => one.logLines.some((line) => line.startsWith("a member could not")));
       expect(one.unreachable).to.deep.equal([]);
     });
@@ -201,7 +201,7 @@ describe("PeerTransport", () => {
       expect(one.connected.filter(({ restarted }) => restarted)).to.have.length(1);
     });
 
-    it("are dialed at once, whatever the pause, when the other member connects", async () => {
+    it("are dialed at once, during any pause, when the other member connects", async () => {
       const one = await start(1);
       const two = await start(2);
       two.directory.set(1, one.incarnation);
@@ -214,7 +214,7 @@ describe("PeerTransport", () => {
       await one.reaches(2);
     });
 
-    it("resolve the name anew for each dial (P49)", async () => {
+    it("resolve the name again for each dial (P49)", async () => {
       const table = new Map([["two.example", "127.0.0.2"]]);
       const asked: string[] = [];
       const one = await start(1, {
@@ -236,7 +236,7 @@ describe("PeerTransport", () => {
       expect(new Set(asked)).to.deep.equal(new Set(["two.example"]));
     });
 
-    it("go where the member says that it is while its name is unknown or leads elsewhere, and by its name else", async () => {
+    it("go to the announced address while the name is unknown or outdated, else to the name", async () => {
       for (const [name, address] of Object.entries({ unknown: null, stale: "127.0.0.9" })) {
         const asked: string[] = [];
         const one = await start(1, {
@@ -250,7 +250,7 @@ describe("PeerTransport", () => {
         one.knows({ ...two.listed, address: `two.example:${two.port}` });
         await until("a failed dial", () => one.clock.delaysMs.includes(50));
         expect(asked, name).to.not.deep.equal([]);
-        // The clock of the first stands still: it dials for no other reason than what it is told.
+        // The clock of the first stands still: it dials only because of the announcement.
         two.knows(one.listed);
         await one.reaches(2);
         const sender = one.transport.openSnapshot(2);
@@ -262,7 +262,7 @@ describe("PeerTransport", () => {
       }
     });
 
-    it("go by the name again when nobody is where the member said that it is", async () => {
+    it("go to the name again when nothing listens at the announced address", async () => {
       const one = await start(1, {
         lookup: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]),
       });
@@ -286,7 +286,7 @@ describe("PeerTransport", () => {
       await one.reaches(2);
     });
 
-    it("end with who is no longer listed, in both directions, and leave nothing behind", async () => {
+    it("end with a member that is no longer listed, in both directions, and leave nothing behind", async () => {
       const [one, two, three] = (await cluster(3)) as [PeerMemberDouble, PeerMemberDouble, PeerMemberDouble];
       one.knows(two.listed);
       expect(one.transport.isConnected(3, "control")).to.equal(false);
@@ -316,7 +316,7 @@ describe("PeerTransport", () => {
       expect(one.connected.map(({ restarted }) => restarted)).to.deep.equal([false, false]);
     });
 
-    it("of a former boot all end when a higher one appears, of whatever kind (P34)", async () => {
+    it("of a former boot, of any kind, all end when a higher one appears (P34)", async () => {
       const one = await knowingTwo();
       const source = { ...helloTo(1).source };
       const former: RawPeer[] = [];
@@ -342,7 +342,7 @@ describe("PeerTransport", () => {
       expect(await stale.answer()).to.equal(6);
     });
 
-    it("tell both sides of damage, whoever of them has dialed (P46)", async () => {
+    it("inform both sides of damage, whichever of them has dialed (P46)", async () => {
       const one = await start(1);
       const two = await start(2);
       two.damaged = true;
@@ -372,7 +372,7 @@ describe("PeerTransport", () => {
       await until("the former boot to be left", () => !one.transport.isConnected(2, "log"));
       expect(one.connected[connected]).to.include({ boot: 2, restarted: true });
       expect(one.transport.isConnected(2, "control")).to.equal(false);
-      // Who answers at the address is still the former boot: it is not believed.
+      // The earlier boot still answers at the address: the member does not believe it.
       await until("a former boot to be noticed", () => one.logLines.some((line) => line.startsWith("a former boot")));
       expect(one.transport.isConnected(2, "log")).to.equal(false);
     });
@@ -409,7 +409,7 @@ describe("PeerTransport", () => {
       expect(one.unreachable).to.deep.equal([]);
     });
 
-    it("survive a pause of this process: what arrived meanwhile is read before anybody is given up (P55)", async () => {
+    it("survive a pause of this process: it reads what arrived meanwhile before it gives a member up (P55)", async () => {
       const one = await knowingTwo();
       const peer = await raw(one);
       peer.hello(1);
@@ -455,13 +455,13 @@ describe("PeerTransport", () => {
       });
     }
 
-    it("that are members, and come before this process belongs to a cluster, are put off and warned of by nobody", async () => {
+    it("that are members, and come before this process has a cluster, are put off without a warning on either side", async () => {
       const joining = await knowingTwo();
       joining.clusterId = null;
       const leader = await start(2);
       leader.knows(joining.listed);
       await until("both dials to fail", () => failedDials(leader) === 2);
-      expect(joining.logLines.join()).to.include("belongs to no cluster yet");
+      expect(joining.logLines.join()).to.include("does not belong to a cluster yet");
       joining.clusterId = CLUSTER_ID;
       leader.clock.advance(50);
       await leader.reaches(1);
@@ -554,7 +554,7 @@ describe("PeerTransport", () => {
       ["bytes of another protocol", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n")],
     ];
     for (const [what, bytes] of broken) {
-      it(`that send ${what} lose their connection, and nobody else`, async () => {
+      it(`that send ${what} lose their connection, and no other member does`, async () => {
         const one = await knowingTwo();
         const good = await raw(one);
         good.hello(1);

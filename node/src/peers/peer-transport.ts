@@ -1,10 +1,9 @@
 /**
- * The connections between this member and all others: who is there, and frames to and from them.
+ * The connections between this member and all others: who is connected, and frames to and from them.
  *
- * Each member dials each other one, and a connection carries frames from the one that dialed to the other. What is
- * handed over has come from a member whose identity was verified, over its present connection of that kind, in order
- * and at most once; anything may be lost, and only the end of a connection tells so. The transport knows nothing of
- * what the frames mean.
+ * Each member dials each other one, and a connection carries frames from the dialer to the other. Every delivered frame
+ * comes from a member whose identity was verified, over its current connection of that kind, in order and at most once.
+ * Frames may be lost, and only the end of a connection reveals that. The transport does not know the meaning of frames.
  */
 
 import { lookup as systemLookup } from "node:dns";
@@ -41,12 +40,12 @@ import { type TlsFilePaths, TlsFiles, type TlsSet } from "./tls-files.ts";
 export interface PeerTransportOptions {
   readonly handler: PeerHandler;
   readonly log: PeerLog;
-  /** Accepted join tokens, asked for at each use; the first is presented. Without any nobody is accepted. */
+  /** Accepted join tokens, read at each use; the member presents the first. Without tokens it accepts no connection. */
   readonly joinTokens: () => readonly string[];
-  /** Null for plain TCP, which only a network that nobody else can reach deserves. */
+  /** Null for plain TCP, which is safe only on a network that no outsider can reach. */
   readonly tls: {
     readonly files: TlsFilePaths;
-    /** A name that certificates must have of members whose address is not known yet; may begin with "*.". */
+    /** A name that certificates must have for members whose address is not known yet; may begin with "*.". */
     readonly joinNamePattern: string;
   } | null;
   readonly limits?: Partial<PeerLimits>;
@@ -63,13 +62,13 @@ export class PeerTransport {
   readonly #acceptor: Acceptor;
   readonly #boots = new Boots();
   readonly #incoming = new IncomingConnections();
-  /** By incarnation: the IP address at which a member is reached, by its own word. */
+  /** By incarnation: the IP address that a member has announced. */
   readonly #dialHints = new Map<string, string>();
   /** By member id, then by kind. */
   readonly #links = new Map<number, Map<LinkKind, PeerLink>>();
-  /** Links that have taken frames since the last flush; one that was lost since has nothing to hand over. */
+  /** Links that have taken frames since the last flush. A link that was lost since then has nothing to send. */
   readonly #unflushed: PeerLink[] = [];
-  /** Peers of which the handler is about to hear that they cannot be reached. */
+  /** Peers for which the handler is about to receive `onUnreachable`. */
   readonly #unreachable = new Set<number>();
   readonly #snapshots = new Set<SnapshotSender>();
   readonly #joins = new Set<Dial>();
@@ -91,7 +90,7 @@ export class PeerTransport {
     });
   }
 
-  /** Reads the certificate files, if there are any; rejects with a TlsFilesError or a file's error. */
+  /** Reads the certificate files, if there are any. Rejects with a TlsFilesError or the error of a file. */
   static async open(options: PeerTransportOptions): Promise<PeerTransport> {
     const clock = options.clock ?? systemPeerClock;
     const tls = options.tls;
@@ -108,19 +107,19 @@ export class PeerTransport {
     });
   }
 
-  /** What this member shows to others, and whom it trusts, as of now; null without TLS. */
+  /** This member's current certificate and authorities; null without TLS. */
   get tlsSet(): TlsSet | null {
     return this.#environment.tls?.files.set ?? null;
   }
 
-  /** Accepts connections; resolves with the port, which matters if 0 was asked for. */
+  /** Accepts connections; resolves with the port, which matters if `port` is 0. */
   listen(host: string, port: number): Promise<number> {
     return this.#acceptor.listen(host, port);
   }
 
   /**
-   * The members that there are now, by the directory that `view()` shows too; this one may be among them. Dials who is
-   * new, drops who is no longer there, and judges again who had connected before the directory knew him.
+   * Sets the current members, from the same directory that `view()` shows; this member may be among them. Dials new
+   * ones, drops those that are gone, and judges again those that connected before the directory knew them.
    */
   setPeers(members: readonly PeerMember[]): void {
     invariant(!this.#stopped, "a stopped transport is not used");
@@ -148,16 +147,15 @@ export class PeerTransport {
     }
   }
 
-  /** Whether `send` would take a frame, but for a full queue. */
+  /** Whether `send` would take a frame, apart from a full queue. */
   isConnected(peer: number, kind: LinkKind): boolean {
     return this.#links.get(peer)?.get(kind)?.isUsable ?? false;
   }
 
   /**
-   * Queues a frame, which leaves with the next `flush`. False if the bytes were certainly not handed to a socket and
-   * will not be: there is no verified connection, or its queue is full, of which `onUnreachable` tells as well. True
-   * promises nothing; `onUnsent` names those frames that were queued and never handed to a socket. The body must not
-   * change any more.
+   * Queues a frame, which leaves with the next `flush`. Returns false if no byte of it reached a socket or ever will:
+   * there is no verified connection, or its queue is full, which `onUnreachable` also reports. True promises nothing;
+   * `onUnsent` names the frames that were queued and never handed to a socket. The body must not change any more.
    */
   send(peer: number, kind: LinkKind, type: number, body: Uint8Array): boolean {
     invariant(carries(kind, type), "frames travel on connections of their kind", () => `type ${type} on ${kind}`);
@@ -174,7 +172,7 @@ export class PeerTransport {
     return false;
   }
 
-  /** Hands over to the sockets what was queued since the last call, in one piece for each connection. */
+  /** Hands the frames queued since the last call to the sockets, in one piece for each connection. */
   flush(): void {
     for (const link of this.#unflushed) {
       stamp("peer.written", link.member.memberId, 0, 0, link.kind);
@@ -183,7 +181,7 @@ export class PeerTransport {
     this.#unflushed.length = 0;
   }
 
-  /** Opens a connection of its own for a snapshot. Whatever goes wrong rejects its writes. */
+  /** Opens a separate connection for a snapshot. Any failure rejects its writes. */
   openSnapshot(peer: number): SnapshotSender {
     const member = this.#links.get(peer)?.get("control")?.member;
     if (member === undefined) {
@@ -198,7 +196,7 @@ export class PeerTransport {
 
   /**
    * Asks the member at an address for the slot of a name; needs neither `listen` nor `setPeers`. Rejects with a
-   * ConnectionError if there is no answer, as a wrong join token gets none.
+   * ConnectionError if no answer comes; a wrong join token gets none.
    */
   askToJoin(address: string, request: JoinRequest): Promise<JoinAnswer> {
     const { limits } = this.#environment;
@@ -215,7 +213,7 @@ export class PeerTransport {
         onAnswer: (connection, body) => {
           const answer = decodeJoinAnswer(body);
           this.#joins.delete(dial);
-          connection.end("the question is answered");
+          connection.end("the join request is answered");
           resolve(answer);
         },
         onFailed: (reason) => {
@@ -227,7 +225,7 @@ export class PeerTransport {
     });
   }
 
-  /** Ends all connections and frees the port; afterwards the handler hears nothing more. */
+  /** Ends all connections and frees the port; afterwards the handler receives no more calls. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#environment.tls?.files.stop();
@@ -295,7 +293,9 @@ export class PeerTransport {
     };
   }
 
-  /** A member that we dialed has accepted; null if a higher boot of it is known, so that this is a former one. */
+  /**
+   * A dialed member has accepted. Returns null if a higher boot of it is known, so that this one is an earlier boot.
+   */
   #onAccepted(link: PeerLink, { boot, damaged }: Accepted): ConnectedPeer | null {
     const { memberId, incarnation } = link.member;
     if (boot < this.#boots.seen(incarnation)) {
@@ -319,7 +319,8 @@ export class PeerTransport {
       return;
     }
     const incoming = { connection, hello };
-    // First what is older goes, then the handler hears of the new connection, then of its first frame (P34).
+    // First older connections end, then the handler learns of the new connection, then it receives its first frame
+    // (P34).
     this.#incoming.add(incoming);
     const isMoved = this.#noteDialHint(source, hello.dialHint);
     const restarted = this.#meet(source.incarnation, source.boot);
@@ -349,17 +350,17 @@ export class PeerTransport {
   }
 
   /**
-   * This process has been given a slot, which others may know before it is durable here; or its data is lost, which it
-   * says elsewhere. Neither is a refusal: who has come comes again, at the latest when this member dials it.
+   * This process has received a slot, which others may know before it is durable here; or its data is lost, which it
+   * reports elsewhere. Neither is a refusal: the peer tries again, at the latest when this member dials it.
    */
   #putOff(connection: FrameConnection, { source, kind }: Hello): void {
-    const reason = "this process belongs to no cluster yet";
-    this.#environment.log.info({ peer: source.memberId, kind, reason }, "a member has come too early");
+    const reason = "this process does not belong to a cluster yet";
+    this.#environment.log.info({ peer: source.memberId, kind, reason }, "a member has connected too early");
     connection.expectNothing({ onFrame: () => {}, onEnded: () => {} });
     connection.end(reason);
   }
 
-  /** Hands frames of an accepted connection over, until it ends. */
+  /** Delivers the frames of an accepted connection until it ends. */
   #carry(incoming: IncomingConnection, kind: LinkKind): void {
     const { handler, log } = this.#environment;
     const { connection, hello } = incoming;
@@ -376,7 +377,7 @@ export class PeerTransport {
     );
   }
 
-  /** Takes note of a boot: everything of a lower one ends. Returns whether there was one. */
+  /** Records a boot and ends everything of a lower one. Returns whether there was a lower one. */
   #meet(incarnation: string, boot: number): boolean {
     const restarted = this.#boots.note(incarnation, boot);
     if (restarted) {
@@ -396,7 +397,7 @@ export class PeerTransport {
     return judgeHello(hello, this.#environment.handler.view(), this.#boots.seen(hello.source.incarnation));
   }
 
-  /** A snapshot may come in place of an older one of its source, or if few enough come in. */
+  /** A snapshot may replace an older one of its source, or start if few enough are incoming. */
   #judgeRoom({ kind, source }: Hello): HelloRefusal | null {
     const isNew = kind === "snapshot" && this.#incoming.get(source.incarnation, kind) === undefined;
     return isNew && this.#incoming.count(kind) >= this.#environment.limits.incomingSnapshotsMax ? "BUSY" : null;
@@ -426,7 +427,7 @@ export class PeerTransport {
     });
   }
 
-  /** Returns whether the member says something else than before about where it is reached. */
+  /** Returns whether the member announces a different address than before. */
   #noteDialHint({ incarnation }: PeerIdentity, dialHint: string | null): boolean {
     if (dialHint === null) {
       this.#dialHints.delete(incarnation);
@@ -469,7 +470,7 @@ export class PeerTransport {
     }
   }
 
-  /** Calls the handler when the present call of the transport, or event, is over. */
+  /** Calls the handler after the current call of the transport, or the current event, is over. */
   #later(call: () => void): void {
     queueMicrotask(() => {
       if (!this.#stopped) {

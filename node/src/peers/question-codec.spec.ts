@@ -40,7 +40,7 @@ describe("question codec", () => {
     expect(decodeLeaderTick(encodeLeaderTick(tick))).to.deep.equal(tick);
   });
 
-  it("refuses what lacks a field or has another type", () => {
+  it("refuses missing fields and wrong types", () => {
     const bodies = [
       '{"seq":1,"term":2,"kind":"other"}',
       '{"seq":-1,"term":2,"kind":"membership"}',

@@ -1,36 +1,39 @@
 /**
- * What members ask their leader besides logging and reading: how the others are, and to hand over.
+ * Questions of members to their leader besides logging and reading: the state of the other members, and a transfer.
  *
- * Questions are rare, change nothing by themselves and may be asked again; a body of any other form raises a
- * FrameError. The leader's tick, which goes with its heartbeats, is here too.
+ * Questions are rare, change no state by themselves, and may be repeated. A body of any other form raises a FrameError.
+ * This file also encodes the leader's tick, which the leader sends with its heartbeats.
  */
 
 import { type ArchiveDuty, type ArchiveReport, archiveDutyOf, archiveReportOf } from "./archive-codec.ts";
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { encodeJson, JsonFields } from "./json-fields.ts";
 
-/** The cluster tick of the leader of a term, in milliseconds, and how far it knows the log as committed. */
+/**
+ * The cluster tick of the leader of a term, in milliseconds, and the highest index that the leader knows to be
+ * committed.
+ */
 export interface LeaderTick {
   readonly term: number;
   readonly tickMs: number;
-  /** Not what the receiver holds: it only tells how far that is behind. */
+  /** Not an index that the receiver has: it only shows how far the receiver is behind. */
   readonly commitIndex: number;
-  /** The configuration of which a majority knows for good that it is committed, 0 if that is not known yet (P18). */
+  /** Index of the configuration that a majority durably knows to be committed, 0 if none is known yet (P18). */
   readonly lastingConfigIndex: number;
 }
 
 export type Question = {
-  /** Number of the question in the process that asks. */
+  /** Number of the question in the asking process. */
   readonly seq: number;
-  /** The leader of this term is asked. */
+  /** The question is for the leader of this term. */
   readonly term: number;
-} /** `archive` is given by a member that may archive. */ & (
+} /** A member that may archive sets `archive`. */ & (
   | { readonly kind: "membership"; readonly archive?: ArchiveReport | undefined }
-  /** Hand over to the member `target`, 0 = to whoever is furthest, if the term is still `ifTerm`, 0 = whatever it is. */
+  /** Transfer to member `target`, 0 = the most up-to-date one, if the term is still `ifTerm`, 0 = any term. */
   | { readonly kind: "transfer"; readonly target: number; readonly ifTerm: number }
 );
 
-/** What a leader knows of a member: lag and age of the last contact in milliseconds. */
+/** What a leader knows about a member: lag and age of the last contact in milliseconds. */
 export interface MemberHealthReport {
   readonly id: number;
   readonly lagMs: number;
@@ -52,7 +55,7 @@ export type Reply = {
     }
   /** The transfer has begun. */
   | { readonly kind: "transfer" }
-  /** `reason` is a word of those who use the transport. */
+  /** `reason` is a word that the users of the transport define. */
   | { readonly kind: "refused"; readonly reason: string }
 );
 

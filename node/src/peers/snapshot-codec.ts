@@ -1,8 +1,8 @@
 /**
- * Snapshots on their way: a manifest that says whose state it is and as of which entry, chunks of rows, and a trailer
- * by which the receiver knows that it has them all.
+ * Snapshots on the wire: a manifest that names the state and its last entry, chunks of rows, and a trailer that shows
+ * the receiver that it has all of them.
  *
- * Each frame has its own checksum; the trailer's digest is over the bodies of all chunks, in order. A body of any other
+ * Each frame has its own checksum; the trailer's digest covers the bodies of all chunks, in order. A body of any other
  * form raises a FrameError.
  */
 
@@ -16,10 +16,10 @@ export interface SnapshotManifest {
   readonly clusterId: string;
   /** Term of the leader that sends it. */
   readonly term: number;
-  /** The last entry whose effects are in it. */
+  /** The last entry whose effects it contains. */
   readonly index: number;
   readonly entryTerm: number;
-  /** The cluster version that its rows are of. */
+  /** The cluster version of its rows. */
   readonly clusterVersion: number;
 }
 

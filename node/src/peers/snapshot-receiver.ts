@@ -1,8 +1,9 @@
 /**
- * A snapshot that a peer sends, read frame by frame when the reader is ready for the next.
+ * A snapshot from a peer, read frame by frame when the reader is ready for the next.
  *
- * The socket is read only while the reader waits, so that at most one piece of received bytes and one unfinished frame
- * are in memory, however fast the sender is. Frames come in order; the end is told apart from a connection that broke.
+ * The socket is read only while the reader waits. So at most one piece of received bytes and one incomplete frame are
+ * in memory, however fast the sender is. Frames come in order, and the reader can distinguish the end from a broken
+ * connection.
  */
 
 import { ConnectionError } from "./connection-error.ts";
@@ -19,11 +20,11 @@ export class SnapshotReceiver {
   readonly #connection: FrameConnection;
   readonly #frames: Frame[] = [];
   #waiting: Waiting | null = null;
-  /** The sender has said that nothing follows. */
+  /** The sender has reported that nothing follows. */
   #isWhole = false;
   #brokenBy: string | null = null;
 
-  /** Takes the connection over, whose next frames are the snapshot's. `onOver` is called once it has ended. */
+  /** Takes over the connection; its next frames belong to the snapshot. Calls `onOver` once it has ended. */
   constructor(connection: FrameConnection, onOver: () => void) {
     this.#connection = connection;
     connection.carry(
@@ -40,8 +41,9 @@ export class SnapshotReceiver {
   }
 
   /**
-   * The next frame, or null once the sender has sent everything and this side has read it, of which the sender is then
-   * told. Rejects with a ConnectionError if the connection broke before. Only one read may wait at a time.
+   * Returns the next frame. Returns null once the sender has sent everything and this side has read it; the sender then
+   * gets a confirmation. Rejects with a ConnectionError if the connection broke before. Only one read may wait at a
+   * time.
    */
   read(): Promise<Frame | null> {
     if (this.#waiting !== null) {
@@ -64,7 +66,7 @@ export class SnapshotReceiver {
     });
   }
 
-  /** Gives the snapshot up, or lets go of it after its end. */
+  /** Gives the snapshot up, or releases it after its end. */
   close(): void {
     this.#frames.length = 0;
     this.#connection.end("the snapshot is not wanted any more");
@@ -102,7 +104,7 @@ export class SnapshotReceiver {
 
   #break(reason: string): void {
     if (!this.#isWhole) {
-      // What was received of a snapshot that broke off is of no use.
+      // The received part of a broken snapshot is useless.
       this.#frames.length = 0;
       this.#brokenBy = reason;
     }

@@ -1,8 +1,8 @@
 /**
- * A snapshot that this member sends to a peer, on a connection of its own.
+ * A snapshot that this member sends to a peer, on a separate connection.
  *
- * Each write waits until the connection takes more, so that the sender goes at the pace of the reader. The end is
- * confirmed by the reader; without it the snapshot has not arrived.
+ * Each write waits until the connection takes more, so that the sender keeps the reader's pace. The reader confirms the
+ * end; without the confirmation the snapshot has not arrived.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -14,7 +14,7 @@ import { carries, FrameType } from "./frame-type.ts";
 import { ANSWER_BYTES, decodeAnswer } from "./hello.ts";
 import type { PeerEnvironment } from "./peer-environment.ts";
 
-/** Who waits, for the connection, for room in it, or for the confirmation of the end, and looks again when woken. */
+/** A caller that waits for the connection, for queue space, or for the confirmation, and checks again when woken. */
 interface Waiting {
   resolve(): void;
   reject(error: ConnectionError): void;
@@ -31,7 +31,7 @@ export class SnapshotSender {
   #isTaken = false;
   #brokenBy: ConnectionError | null = null;
 
-  /** Dials at once. `onOver` is called once, when the connection has ended or could not be made. */
+  /** Dials at once. Calls `onOver` once, when the connection has ended or could not be opened. */
   constructor(environment: PeerEnvironment, target: SnapshotTarget, hello: Uint8Array, onOver: () => void) {
     this.#onOver = onOver;
     const plan = {
@@ -49,20 +49,20 @@ export class SnapshotSender {
 
   /**
    * Sends a frame; resolves when the next one may follow. One write at a time. Rejects with a ConnectionError once the
-   * connection is lost or refused; BUSY says that the peer takes in enough snapshots already.
+   * connection is lost or refused; BUSY means that the peer already receives its maximum of snapshots.
    */
   async write(type: number, body: Uint8Array): Promise<void> {
     invariant(carries("snapshot", type), "frames travel on connections of their kind", () => `type ${type}`);
     await this.#write(type, body);
   }
 
-  /** Says that nothing follows; resolves when the peer has read everything. Rejects as `write` does. */
+  /** Reports that nothing follows; resolves when the peer has read everything. Rejects like `write`. */
   async end(): Promise<void> {
     await this.#write(FrameType.SnapshotEnd, new Uint8Array(0));
     await this.#until(() => this.#isTaken);
   }
 
-  /** Gives up; what waits rejects. */
+  /** Gives up; a waiting call rejects. */
   abort(): void {
     this.#dial.cancel();
     this.#connection?.end("the snapshot was given up");

@@ -78,7 +78,7 @@ describe("snapshot connection", () => {
     for (let frame = await receiver.read(); frame?.type === SnapshotChunk; frame = await receiver.read()) {
       received.update(frame.body);
       read++;
-      // The reader rests until the sender can go no further without it.
+      // The reader pauses until the sender can go no further without it.
       let before = -1;
       await until("the sender to wait", () => {
         const isResting = written === before;
@@ -91,7 +91,7 @@ describe("snapshot connection", () => {
     await sending;
     expect(read).to.equal(50);
     expect(received.digest("hex")).to.equal(sent.digest("hex"));
-    // What is written and not read is in the buffers of the two sockets, which the system sizes: a few MiB.
+    // Data that is written and not read is in the buffers of the two sockets, which the system sizes: a few MiB.
     expect(aheadMax).to.be.lessThan(16);
     expect(two.frames).to.deep.equal([]);
   }).timeout(60_000);
@@ -112,7 +112,7 @@ describe("snapshot connection", () => {
     await failure(sender.write(SnapshotChunk, Buffer.alloc(1)));
   });
 
-  it("tells the reader of a snapshot that broke off from one that ended", async () => {
+  it("lets the reader distinguish a snapshot that broke off from one that ended", async () => {
     const [one, two] = (await acquainted(2)) as [PeerMemberDouble, PeerMemberDouble];
     const sender = one.transport.openSnapshot(2);
     await sender.write(SnapshotManifest, Buffer.from("part"));
@@ -125,7 +125,7 @@ describe("snapshot connection", () => {
     expect((await failure(sender.end())).message).to.include("given up");
   });
 
-  it("tells the sender when the reader gives up, whose waiting write fails", async () => {
+  it("fails the waiting write of the sender when the reader gives up", async () => {
     const [one, two] = (await acquainted(2)) as [PeerMemberDouble, PeerMemberDouble];
     const sender = one.transport.openSnapshot(2);
     await sender.write(SnapshotManifest, Buffer.from("part"));
@@ -174,12 +174,12 @@ describe("snapshot connection", () => {
     await sender.write(SnapshotChunk, Buffer.from("second"));
     expect(await receiver.read()).to.include({ type: SnapshotChunk });
     const reading = failure(receiver.read());
-    // The timer is set for the next ping at first, and then for the end of patience.
+    // The timer is set for the next ping first, and then for the end of the wait.
     two.clock.advance(4_000);
     expect((await reading).message).to.include("3000 ms");
   });
 
-  it("cannot be opened to who is not listed, and fails where nobody is", async () => {
+  it("cannot be opened to a member that is not listed, and fails without a listener", async () => {
     const one = await start(1);
     expect(() => one.transport.openSnapshot(2)).to.throw(ConnectionError);
     one.knows({ memberId: 2, incarnation: incarnationOf(2), address: "127.0.0.1:1" });

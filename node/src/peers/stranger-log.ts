@@ -1,12 +1,12 @@
 /**
- * The log of connections to the peer port that were not let in. Any client that reaches the port can cause such lines,
- * so each kind of line is written at most so often. A line says how many of its kind were left out before it.
+ * The log of connections that the peer port rejected. Any client that reaches the port can cause such lines, so this
+ * class limits the rate of each kind of line. A line reports how many of its kind were left out before it.
  */
 
 import type { PeerClock } from "./peer-clock.ts";
 import type { PeerLog } from "./peer-handler.ts";
 
-/** Milliseconds from one line of a kind to the next. */
+/** Minimum milliseconds between two lines of a kind. */
 const INTERVAL_MS = 10_000;
 
 export class StrangerLog {
@@ -20,7 +20,7 @@ export class StrangerLog {
     this.#clock = clock;
   }
 
-  /** Writes the line, or counts it. The message must be one of a few: each is kept. */
+  /** Writes the line, or counts it. The caller must use a few fixed messages, because each one is kept. */
   add(level: "info" | "warn", message: string, reason: string): void {
     const nowMs = this.#clock.monotonicMs();
     const last = this.#lines.get(message);

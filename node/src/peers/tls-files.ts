@@ -1,11 +1,11 @@
 /**
- * The certificate, key and authorities of this member, read from files and read again while it runs: those with which it
- * meets other members, or those that it shows to clients.
+ * The certificate, key and authorities of this member, read from files and reread while it runs: either those for other
+ * members or those for clients.
  *
- * A set counts only if it is whole: the key is that of the certificate, and the dates are right. Towards members the
- * certificate must lead to one of the authorities over those in its own file, because theirs do; the authorities of
- * clients have nothing to do with the certificate that clients are shown. Whatever else is found is reported; the last
- * good set stays.
+ * A set counts only if it is valid: the key belongs to the certificate, and the dates are right. For members the
+ * certificate must also lead to one of the authorities, through the certificates in its own file, because the other
+ * members' certificates do. For clients the authorities are unrelated to the presented certificate. Any other content
+ * is reported, and the last valid set stays.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -15,47 +15,47 @@ import type { PeerClock } from "./peer-clock.ts";
 
 /** Paths of files in PEM. */
 export interface TlsFilePaths {
-  /** The member's certificate, then those that lead from it to an authority. */
+  /** The member's certificate, then the certificates between it and an authority. */
   readonly certificate: string;
   readonly key: string;
-  /** One or several authorities: several while one replaces another. */
+  /** One or more authorities: more while one replaces another. */
   readonly authorities: string;
 }
 
 /** Paths of files in PEM. */
 export interface ServerTlsFilePaths {
-  /** The certificate that clients are shown, then those that lead from it to an authority that they know. */
+  /** The certificate for clients, then the certificates between it and an authority that clients know. */
   readonly certificate: string;
   readonly key: string;
-  /** The authorities of clients, who must show a certificate of one of them; null = they need none. */
+  /** The authorities of clients, whose certificate one of them must have issued; null = clients need no certificate. */
   readonly clientAuthorities: string | null;
 }
 
-/** A whole set, as Node takes it. */
+/** A valid set, in the form that Node takes. */
 export interface TlsSet {
   readonly cert: string;
   readonly key: string;
   readonly ca: string | undefined;
   readonly certificate: X509Certificate;
-  /** Of the authorities in `ca`; none where no certificates are asked for. */
+  /** The authorities in `ca`; none if clients need no certificate. */
   readonly authorities: readonly X509Certificate[];
   readonly context: SecureContext;
 }
 
 export interface TlsFilesUser {
-  /** Another whole set was found. */
+  /** A different valid set was found. */
   onChanged(set: TlsSet): void;
-  /** What is wrong with the files, each time that it becomes something else; null once they are right again. */
+  /** The problem with the files, at each change; null once they are valid again. */
   onProblem(problem: string | null): void;
 }
 
 export const TLS_VERSION = "TLSv1.3";
-/** Clients are not ours to choose. */
+/** We do not choose the clients, so older ones must work. */
 export const CLIENT_TLS_VERSION = "TLSv1.2";
 const PEM_BEGIN = /-----BEGIN CERTIFICATE-----/g;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The files are not a whole set. */
+/** The files are not a valid set. */
 export class TlsFilesError extends Error {}
 
 export class TlsFiles {
@@ -72,24 +72,24 @@ export class TlsFiles {
     this.#set = set;
   }
 
-  /** Reads the files. Rejects with a TlsFilesError unless they are a whole set. */
+  /** Reads the files. Rejects with a TlsFilesError unless they are a valid set. */
   static async open(paths: TlsFilePaths, clock: PeerClock): Promise<TlsFiles> {
     const read = () => readSet(paths, clock.wallMs());
     return new TlsFiles(read, clock, await read());
   }
 
-  /** The same for what clients are shown. */
+  /** The same for the certificate that clients see. */
   static async openServer(paths: ServerTlsFilePaths, clock: PeerClock): Promise<TlsFiles> {
     const read = () => readServerSet(paths, clock.wallMs());
     return new TlsFiles(read, clock, await read());
   }
 
-  /** The last whole set. */
+  /** The last valid set. */
   get set(): TlsSet {
     return this.#set;
   }
 
-  /** Reads the files again and again, each time so many milliseconds after the last. */
+  /** Rereads the files, each time this many milliseconds after the last read. */
   poll(intervalMs: number, user: TlsFilesUser): void {
     this.#cancel = this.#clock.after(intervalMs, () => {
       this.#read().then(
@@ -143,7 +143,9 @@ async function readSet(paths: TlsFilePaths, nowMs: number): Promise<TlsSet> {
   const authorities = certificatesOf(ca, paths.authorities);
   const certificate = checkedCertificate(chain, key, paths, nowMs);
   if (!leadsTo(authorities, chain)) {
-    throw new TlsFilesError(`the certificate in ${paths.certificate} leads to no authority in ${paths.authorities}`);
+    throw new TlsFilesError(
+      `the certificate in ${paths.certificate} does not lead to an authority in ${paths.authorities}`,
+    );
   }
   const context = createSecureContext({ cert, key, ca, minVersion: TLS_VERSION });
   return { cert, key, ca, certificate, authorities, context };
@@ -168,7 +170,7 @@ async function readServerSet(paths: ServerTlsFilePaths, nowMs: number): Promise<
   };
 }
 
-/** The first certificate, if the key is its own and its dates are right. */
+/** The first certificate, if the key belongs to it and its dates are right. */
 function checkedCertificate(
   chain: readonly X509Certificate[],
   key: string,
@@ -177,7 +179,7 @@ function checkedCertificate(
 ): X509Certificate {
   const certificate = chain[0] as X509Certificate;
   if (!certificate.checkPrivateKey(privateKeyOf(key, paths.key))) {
-    throw new TlsFilesError(`the key in ${paths.key} is not that of the certificate in ${paths.certificate}`);
+    throw new TlsFilesError(`the key in ${paths.key} does not belong to the certificate in ${paths.certificate}`);
   }
   if (certificate.validFromDate.getTime() > nowMs || certificate.validToDate.getTime() <= nowMs) {
     throw new TlsFilesError(
@@ -192,7 +194,7 @@ function certificatesOf(pem: string, path: string): X509Certificate[] {
   if (blocks.length === 0) {
     throw new TlsFilesError(`there is no certificate in ${path}`);
   }
-  // The library takes authorities up to where a file breaks off, and those behind are not known any more.
+  // The library reads authorities up to a truncated one and silently ignores the rest.
   if (blocks.length !== pem.match(PEM_BEGIN)?.length) {
     throw new TlsFilesError(`a certificate in ${path} is cut off`);
   }
@@ -207,7 +209,7 @@ function privateKeyOf(pem: string, path: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // What the library says could quote the file, and its cause would travel with the error.
+    // The library's message could quote the file, and its cause would travel with the error.
     throw new TlsFilesError(`the key in ${path} cannot be read`);
   }
 }

@@ -19,7 +19,7 @@ import { TlsFilesError } from "./tls-files.ts";
 const { Heartbeat } = FrameType;
 const PATTERN = "*.peers.example";
 
-/** All names are this machine; certificates alone tell members apart. */
+/** All names lead to this machine; only certificates distinguish members. */
 const lookup: NonNullable<DoubleOptions["lookup"]> = (_host, _options, callback) => {
   callback(null, [{ address: "127.0.0.1", family: 4 }]);
 };
@@ -47,7 +47,7 @@ describe("TLS between members", function () {
 
   after(() => directories.removeAll());
 
-  /** Copies a set to paths of its own, so that it can be replaced there. */
+  /** Copies a set to separate paths, so that a spec can replace it there. */
   function place(set: TlsFilePaths, directory = directories.make()): TlsFilePaths {
     const placed = {
       certificate: join(directory, "tls.crt"),
@@ -102,7 +102,7 @@ describe("TLS between members", function () {
     await until("a large frame", () => two.heard(1, "log")[0] === large);
   });
 
-  it("verifies the certificate for the name, also of a member that says where it is reached", async () => {
+  it("verifies the certificate for the name, also of a member that announces an address", async () => {
     const [first, second, other] = ["q-1", "q-2", "q-9"].map((name) =>
       authority.issue(name, [`DNS:${name}.peers.example`]),
     );
@@ -112,15 +112,15 @@ describe("TLS between members", function () {
     two.knows(one.listed);
     await one.reaches(2);
     await two.transport.stop();
-    // Whoever listens there now shows a certificate for another name.
+    // A process with a certificate for another name listens there now.
     await start(2, other as TlsFilePaths, { port: two.port });
-    // Only what is lost is dialed again, some time after the loss.
+    // Only a lost connection is dialed again, some time after the loss.
     await until("the loss", () => one.logLines.join().includes("the connection to a member is lost"));
     one.clock.advance(4_000);
     await until("a refusal", () => one.logLines.join().includes("the certificate is not for q-2.peers.example"));
   });
 
-  it("warns of no connection that is given up before TLS is done, as dials are that go elsewhere now", async () => {
+  it("does not warn of a connection that ends before TLS is done, as superseded dials do", async () => {
     const one = await start(1, authority.issue("q-1", ["DNS:q-1.peers.example"]));
     const raw = await RawPeer.open(one.port);
     // The beginning of a record: the server waits for the rest.
@@ -155,7 +155,7 @@ describe("TLS between members", function () {
     expect(one.logLines.join()).to.include("a certificate that is not for the member");
   });
 
-  it("counts only connections that are there among those that have not introduced themselves", async () => {
+  it("counts only open connections among those that have not introduced themselves", async () => {
     const one = await start(1, authority.issue("q-1", [`DNS:${host(1)}`]), { limits: { handshakesMax: 2 } });
     const files = authority.issue("q-3", ["DNS:q-3.peers.example"]);
     const joining = await start(0, files);
@@ -171,7 +171,7 @@ describe("TLS between members", function () {
     for (let round = 0; round < 6; round++) {
       await until("an answer", () => joining.transport.askToJoin(one.listed.address, request).catch(() => null));
     }
-    // The same for those that end before TLS has begun.
+    // The same for connections that end before TLS has begun.
     for (let round = 0; round < 6; round++) {
       const plain = await RawPeer.open(one.port);
       plain.socket.destroy();
@@ -188,7 +188,7 @@ describe("TLS between members", function () {
     two.transport.setPeers([one.listed, two.listed]);
     await until("the refusal", () => one.logLines.join().includes("a certificate that is not for the member"));
     expect(one.connected).to.deep.equal([]);
-    // Nor does the other side get through: the name that it dialed is not in the certificate.
+    // Nor does the other side get through: the certificate does not contain the name that it dialed.
     await until("the other refusal", () => one.logLines.join().includes("is not for q-2.peers.example"));
     expect(two.refusals).to.deep.equal([]);
   });
@@ -237,7 +237,7 @@ describe("TLS between members", function () {
     });
   }
 
-  it("speaks to nobody in plain text, with TLS 1.2, or without a certificate", async () => {
+  it("refuses plain text, TLS 1.2, and peers without a certificate", async () => {
     const one = await start(1, authority.issue("q-1", [`DNS:${host(1)}`]));
     one.directory.set(2, incarnationOf(2));
     const plain = await RawPeer.open(one.port);
@@ -267,7 +267,8 @@ describe("TLS between members", function () {
       [one, []],
       [two, []],
     ]);
-    // A second at a time and on both sides, so that nobody takes the other for dead. What is taken must arrive.
+    // Advances a second at a time and on both sides, so that neither takes the other for dead. Every taken frame must
+    // arrive.
     const pass = async (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
         one.clock.advance(1_000);
@@ -329,7 +330,7 @@ describe("TLS between members", function () {
       expect(from.tlsProblems).to.deep.equal([]);
       expect(from.unsent).to.deep.equal([]);
     }
-    // A certificate of the old authority is a stranger's now, one of the new is not.
+    // A certificate of the old authority belongs to a stranger now, one of the new authority does not.
     const late = await start(3, authority.issue("q-3", [`DNS:${host(3)}`]));
     late.knows(one.listed);
     await until("a failed dial", () => late.clock.delaysMs.includes(50));
@@ -356,12 +357,12 @@ describe("TLS between members", function () {
     const good = readFileSync(files.key);
     const other = authority.issue("unrelated", ["DNS:q-1.peers.example"]);
     const wrongs: readonly (readonly [() => void, string])[] = [
-      [() => copyFileSync(other.key, files.key), "is not that of the certificate"],
+      [() => copyFileSync(other.key, files.key), "does not belong to the certificate"],
       [() => writeFileSync(files.key, "no key"), "cannot be read"],
       [() => writeFileSync(files.authorities, ""), "no certificate"],
       [
         () => copyFileSync(new TestAuthority(directories.make(), "alone").certificate, files.authorities),
-        "leads to no authority",
+        "does not lead to an authority",
       ],
     ];
     for (const [position, [spoil, problem]] of wrongs.entries()) {

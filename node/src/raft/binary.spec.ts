@@ -8,7 +8,7 @@ const uint32 = fc.integer({ min: 0, max: UINT32_MAX });
 const uint53 = fc.maxSafeNat();
 const offset = fc.integer({ min: 0, max: 5 });
 
-/** Room before and after what is written, to see that nothing else changes. */
+/** Filler before and after the written bytes, to see that nothing else changes. */
 const FILL = 0xa5;
 
 function filled(length: number): Uint8Array {

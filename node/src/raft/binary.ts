@@ -2,10 +2,10 @@
  * Whole numbers in byte arrays, big-endian.
  *
  * Terms, indexes, revisions and times are `number`s up to 2^53 − 1, stored in eight bytes as two halves: BigInt would
- * cost many times more. Reading a stored number above 2^53 − 1 is a violation, because nothing ever wrote one.
+ * cost many times more. Reading a stored number above 2^53 − 1 is a violation, because this code never writes one.
  *
- * These functions run many times for each entry. Their violations are made by functions of their own: a closure for
- * the details would be allocated with every call.
+ * These functions run many times for each entry. Separate functions build their violations, because a closure for the
+ * details would be allocated with every call.
  */
 
 import { InvariantViolation } from "./violation.ts";

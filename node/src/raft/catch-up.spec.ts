@@ -11,14 +11,14 @@ function observed(...steps: readonly (readonly [number, number, number])[]): Cat
 }
 
 describe("a learner", () => {
-  it("P21: is not ready before it was heard twice after the beginning", () => {
+  it("P21: is not ready before it has answered twice after the beginning", () => {
     expect(new CatchUp().isReady).to.equal(false);
     expect(observed([9, 9, 0]).isReady).to.equal(false);
     expect(observed([9, 9, 0], [9, 9, 2]).isReady).to.equal(false);
     expect(observed([9, 9, 0], [9, 9, 2], [9, 9, 4]).isReady).to.equal(true);
   });
 
-  it("P21: has to reach what the log was at the beginning of the round, not what it is", () => {
+  it("P21: must reach the end that the log had at the beginning of the round, not its current end", () => {
     const catchUp = observed([0, 100, 0], [99, 150, 5]);
     expect(catchUp.isReady).to.equal(false);
     catchUp.observe(100, 160, 10);
@@ -26,7 +26,7 @@ describe("a learner", () => {
     expect(catchUp.isReady).to.equal(true);
   });
 
-  it("P21: is ready only after two short rounds in a row: one of a second or more begins the count anew", () => {
+  it("P21: is ready only after two short rounds in a row: one of a second or more restarts the count", () => {
     const catchUp = observed([0, 10, 0], [10, 20, 19], [20, 30, 39]);
     expect(catchUp.isReady, "20 ticks are a second").to.equal(false);
     catchUp.observe(30, 40, 58);
@@ -44,7 +44,7 @@ describe("a learner", () => {
     expect(catchUp.isReady).to.equal(false);
   });
 
-  it("P46: that has lost data begins anew", () => {
+  it("P46: that has lost data starts again", () => {
     const catchUp = observed([9, 9, 0], [9, 9, 2], [9, 9, 4]);
     catchUp.restart();
     expect(catchUp.isReady).to.equal(false);

@@ -1,8 +1,8 @@
 /**
- * Whether a learner keeps up, so that it may be promoted (Ongaro 2014 §4.2.1).
+ * Whether a learner keeps up, so that the leader may promote it (Ongaro 2014 §4.2.1).
  *
- * A round begins at the leader's last index of that moment and ends when the learner has acknowledged it. Two rounds in
- * a row that each took less than a second show that it follows at the pace of the log.
+ * A round begins at the leader's last index of that moment and ends when the learner has acknowledged it. Two
+ * consecutive rounds of less than a second each show that the learner follows at the pace of the log.
  */
 
 /** Rounds must be shorter than this, in ticks of 50 ms. */
@@ -14,7 +14,7 @@ export class CatchUp {
   #startedTick = 0;
   #shortRounds = 0;
 
-  /** Whether enough rounds in a row were short. */
+  /** Whether enough consecutive rounds were short. */
   get isReady(): boolean {
     return this.#shortRounds >= ROUNDS_NEEDED;
   }
@@ -33,7 +33,7 @@ export class CatchUp {
     }
   }
 
-  /** What was seen so far does not count. */
+  /** Discards all rounds so far. */
   restart(): void {
     this.#target = 0;
     this.#shortRounds = 0;

@@ -29,7 +29,7 @@ function reconfigure({ promote = [], demote = [], remove = [] }: Roles): Configu
   return { type: "reconfigure", promote, demote, remove };
 }
 
-/** The configuration after the change, which has to be allowed. */
+/** The configuration after the change, which must be allowed. */
 function changed(before: Configuration, change: ConfigurationChange, index = before.index + 1): Configuration {
   const after = changeConfiguration(before, index, change, 0);
   if (typeof after === "string") {
@@ -49,7 +49,7 @@ function simple(voters: readonly number[], learners: readonly number[] = []): Co
   return { ...NO_CONFIGURATION, index: 20, voters, learners };
 }
 
-/** What must hold in any configuration: the rules of membership in one place. */
+/** The rules that every configuration must keep. */
 function checkValid(configuration: Configuration): void {
   const { voters, outgoing, learners, learnersNext, autoLeave } = configuration;
   expect(voters).to.have.lengthOf.above(0);
@@ -67,13 +67,13 @@ function checkValid(configuration: Configuration): void {
   expect(isJoint(configuration) || learnersNext.length === 0).to.equal(true);
 }
 
-/** Two neighbouring configurations in force: every quorum of one meets every quorum of the other. */
+/** Two consecutive configurations: every quorum of one meets every quorum of the other. */
 function checkNeighbours(before: Configuration, after: Configuration): void {
   const halves = ({ voters, outgoing }: Configuration) => [voters, ...(outgoing.length > 0 ? [outgoing] : [])];
   const isShared = halves(before).some((one) => {
     return halves(after).some((other) => {
       const both = new Set([...one, ...other]);
-      // Majorities of the two sets cannot be disjoint if together they are more than all.
+      // Two majorities share a member if their sizes together exceed the size of the union.
       return Math.floor(one.length / 2) + 1 + Math.floor(other.length / 2) + 1 > both.size;
     });
   });
@@ -97,7 +97,7 @@ const someChange = fc.oneof(
 );
 
 describe("configurations", () => {
-  it("begin with nobody, who therefore cannot vote", () => {
+  it("begin without members, so that none can vote", () => {
     expect(members(NO_CONFIGURATION)).to.deep.equal([]);
     expect(refused(NO_CONFIGURATION, ADD)).to.equal("not-founded");
     expect(refused(NO_CONFIGURATION, LEAVE)).to.equal("not-founded");
@@ -107,7 +107,7 @@ describe("configurations", () => {
     expect(changed(NO_CONFIGURATION, BOOTSTRAP)).to.deep.equal({ ...NO_CONFIGURATION, index: 1, voters: [1] });
   });
 
-  it("P48: are founded anew above a restored backup, so that no id is used twice", () => {
+  it("P48: are founded again above a restored backup, so that no id is used twice", () => {
     expect(changed(NO_CONFIGURATION, BOOTSTRAP, 4711)).to.deep.include({ index: 4711, voters: [4711] });
   });
 
@@ -131,7 +131,7 @@ describe("configurations", () => {
     expect(changed(simple([1, 2], [5]), ADD, 31)).to.deep.include({ voters: [1, 2], learners: [5, 31] });
   });
 
-  it("are changed only by who knows them: the condition is the index of the present one, or none", () => {
+  it("change only for a caller that knows them: it gives the index of the current one, or none", () => {
     expect(refused(simple([1]), ADD, 19)).to.equal("config-changed");
     expect(changeConfiguration(simple([1]), 21, ADD, 20)).to.deep.include({ learners: [21] });
   });
@@ -144,8 +144,8 @@ describe("configurations", () => {
     ["remove learners and promote one", simple([1], [3, 4, 5]), { promote: [3], remove: [4, 5] }, simple([1, 3])],
     ["promote a voter", simple([1, 2]), { promote: [2] }, simple([1, 2])],
     ["demote a learner", simple([1], [2]), { demote: [2] }, simple([1], [2])],
-    ["remove nobody", simple([1]), { remove: [9] }, simple([1])],
-    ["name nobody", simple([1]), {}, simple([1])],
+    ["remove a member that does not exist", simple([1]), { remove: [9] }, simple([1])],
+    ["name no member", simple([1]), {}, simple([1])],
   ] as const) {
     it(`simple-safety: ${name}`, () => {
       expect(changed(before, reconfigure(change))).to.deep.equal({ ...after, index: 21 });
@@ -198,7 +198,7 @@ describe("configurations", () => {
     expect(changed(simple([1, 2], [3]), LEAVE)).to.deep.equal({ ...simple([1, 2], [3]), index: 21 });
   });
 
-  it("name everybody who has a part", () => {
+  it("name all members, in any role", () => {
     const joint = changed(simple([1, 2, 3], [4, 9]), reconfigure({ promote: [4], demote: [3] }));
     expect(members(joint)).to.deep.equal([1, 2, 3, 4, 9]);
   });
@@ -206,8 +206,8 @@ describe("configurations", () => {
   for (const [name, change, reason] of [
     ["no voter left", { remove: [1, 2, 3] }, "last-voter"],
     ["no voter left by demotion", { demote: [1, 2], remove: [3] }, "last-voter"],
-    ["nobody's promotion", { promote: [9] }, "unknown-member"],
-    ["nobody's demotion", { demote: [9] }, "unknown-member"],
+    ["a promotion of an unknown member", { promote: [9] }, "unknown-member"],
+    ["a demotion of an unknown member", { demote: [9] }, "unknown-member"],
     ["id 0", { promote: [0] }, "unknown-member"],
     ["a member twice", { promote: [4], demote: [4] }, "contradictory"],
     ["a member twice in one list", { remove: [3, 3] }, "contradictory"],
@@ -217,7 +217,7 @@ describe("configurations", () => {
     });
   }
 
-  it("stay valid, and share a quorum with their neighbours, whatever changes come", () => {
+  it("stay valid, and share a quorum with their neighbours, after any changes", () => {
     fc.assert(
       fc.property(fc.array(someChange, { maxLength: 40 }), (changes) => {
         let configuration = changed(NO_CONFIGURATION, BOOTSTRAP);
@@ -269,7 +269,7 @@ describe("configurations", () => {
     );
   });
 
-  it("record: survive being written down, and a start from what was written", () => {
+  it("record: survive storage, and a start from the stored form", () => {
     fc.assert(
       fc.property(fc.array(someChange, { maxLength: 20 }), (changes) => {
         let configuration = changed(NO_CONFIGURATION, BOOTSTRAP);

@@ -1,10 +1,10 @@
 /**
- * The configuration: which members vote, which only learn, and since which log index.
+ * The configuration: which members vote, which ones only learn, and since which log index.
  *
- * A configuration takes effect when its entry is applied, and changes only so. A change of at most one voter is
- * simple; more voters change through a joint configuration, in which both the old and the new majority are needed,
- * until a Leave entry ends it (Ongaro 2014 §4.3). A member's id is the index of the entry that added it, so no id is
- * ever used twice. Pure functions; a change that is not allowed is refused with a reason, in propose and again in apply.
+ * A configuration changes only when its entry is applied. A change of at most one voter is simple. A change of more
+ * voters goes through a joint configuration, which needs both the old and the new majority, until a Leave entry ends it
+ * (Ongaro 2014 §4.3). A member's id is the index of the entry that added it, so no id is ever used twice. These are
+ * pure functions. They refuse an invalid change with a reason, at the proposal and again when it is applied.
  */
 
 import { invariant } from "./violation.ts";
@@ -12,19 +12,19 @@ import { invariant } from "./violation.ts";
 /** Roles of the members as of `index`, the log index of the entry that made it; index 0 has no members. */
 export interface Configuration {
   readonly index: number;
-  /** Ids of the members whose acknowledgements count; all lists are ascending. */
+  /** Ids of the members whose acknowledgements count. All lists here are in ascending order. */
   readonly voters: readonly number[];
-  /** While joint: the voters before the change, whose majority is needed as well. Otherwise empty. */
+  /** While joint: the voters before the change; commits and elections need their majority as well. Otherwise empty. */
   readonly outgoing: readonly number[];
-  /** Members that receive the log and count for nothing. */
+  /** Members that receive the log but count for nothing. */
   readonly learners: readonly number[];
   /** While joint: outgoing voters that become learners when it ends. */
   readonly learnersNext: readonly number[];
-  /** While joint: whether the leader ends it by itself as soon as it is applied. */
+  /** While joint: whether the leader ends it as soon as it is applied. */
   readonly autoLeave: boolean;
 }
 
-/** Before any configuration entry was applied: nobody votes and nobody can be elected. */
+/** The configuration before any configuration entry is applied: it has no voters, so no member can be elected. */
 export const NO_CONFIGURATION: Configuration = {
   index: 0,
   voters: [],
@@ -50,11 +50,11 @@ export type ConfigurationChange =
 export type ChangeRefusal =
   /** A joint configuration admits nothing but its end. */
   | "change-in-progress"
-  /** The configuration has moved on since the caller looked. */
+  /** The configuration has changed since the caller read it. */
   | "config-changed"
   /** It would leave no voter. */
   | "last-voter"
-  /** It promotes or demotes somebody who is not a member. */
+  /** It promotes or demotes an id that is not a member. */
   | "unknown-member"
   /** It names a member twice. */
   | "contradictory"
@@ -65,15 +65,15 @@ export function isJoint(configuration: Configuration): boolean {
   return configuration.outgoing.length > 0;
 }
 
-/** Everybody who has a part in it, ascending. */
+/** The ids of all members, in any role, in ascending order. */
 export function members(configuration: Configuration): number[] {
   const { voters, outgoing, learners, learnersNext } = configuration;
   return ascending(new Set([...voters, ...outgoing, ...learners, ...learnersNext]));
 }
 
 /**
- * The configuration after the change at this index, or why it is not allowed. `expectIndex` is the index of the
- * configuration that the caller wants to change, 0 = whatever it is.
+ * Returns the configuration after the change at this index, or why it is not allowed. `expectIndex` is the index of the
+ * configuration that the caller wants to change, 0 = any.
  */
 export function changeConfiguration(
   before: Configuration,
@@ -106,7 +106,7 @@ export function changeConfiguration(
   return reconfigure(before, index, change);
 }
 
-/** Ends a joint configuration. Where there is none it changes nothing: a second Leave is harmless (P22). */
+/** Ends a joint configuration. Otherwise only the index changes: a second Leave is harmless (P22). */
 function leave(before: Configuration, index: number): Configuration {
   if (!isJoint(before)) {
     return { ...before, index };
@@ -170,20 +170,20 @@ function reconfigure(
   });
 }
 
-/** Asserts what every configuration must be: voters exist, and nobody both votes and learns. */
+/** Asserts the rules of every configuration: it has voters, and no member both votes and learns. */
 function checked(configuration: Configuration): Configuration {
   const { voters, outgoing, learners, learnersNext, autoLeave } = configuration;
   invariant(voters.length > 0, "a configuration has a voter");
   invariant(
     !learners.some((id) => voters.includes(id) || outgoing.includes(id)),
-    "nobody both votes and learns",
+    "no member both votes and learns",
     () => {
       return `voters ${voters.join()}, outgoing ${outgoing.join()}, learners ${learners.join()}`;
     },
   );
   invariant(
     learnersNext.every((id) => outgoing.includes(id) && !voters.includes(id)),
-    "who will learn votes in the outgoing configuration alone",
+    "a member that will learn votes only in the outgoing configuration",
     () => `learners next ${learnersNext.join()}`,
   );
   invariant(outgoing.length > 0 || (learnersNext.length === 0 && !autoLeave), "only joint configurations end");

@@ -8,7 +8,7 @@ import { DEFAULT_CORE_LIMITS } from "./limits.ts";
 import { FIT, StoredLog } from "./scenarios/index.ts";
 
 const ID = 1;
-/** Small, so that scripts reach them. */
+/** Small, so that scripts reach the limits. */
 const LIMITS = {
   ...DEFAULT_CORE_LIMITS,
   uncommittedBytesMax: 500,
@@ -35,11 +35,11 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 /**
- * One member with its disk. It crashes and starts again, and checks after every step that it leads once in a term, that
- * nothing committed changes or goes, and that nothing is applied before it is committed and stable.
+ * One member with its disk. It crashes and starts again. After every step it checks three rules: the member leads a
+ * term only once, no committed entry changes or disappears, and no entry is applied before it is committed and stable.
  */
 class Member {
-  /** Everything that the core showed. */
+  /** Every effect of the core. */
   readonly trace: unknown[] = [];
   readonly #disk = new StoredLog().add(EntryType.Bootstrap, 1);
   #hardState = { term: 1, vote: ID, commit: 1, writeSeq: 1 };
@@ -51,7 +51,7 @@ class Member {
   /** Highest index that was ever committed, before or after any crash. */
   #committed = 1;
   readonly #termsLed = new Set<number>();
-  /** Highest index committed when each read position was asked. */
+  /** Highest committed index when each read position was requested. */
   #asked = new Map<number, number>();
 
   constructor(seed: number) {
@@ -166,7 +166,7 @@ class Member {
     this.trace.push({ apply, reads, readsLostUpTo, role });
   }
 
-  /** What the write holds is on the disk now. */
+  /** Puts the content of the write on the disk. */
   #land(append: Append): Append {
     expect(append.from, "overwrites what is committed").to.be.above(this.#committed);
     this.#disk.rows.length = append.from - 1;
@@ -198,7 +198,7 @@ class Member {
 describe("the consensus core under random scripts with crashes", () => {
   const scripts = fc.array(step, { minLength: 60, maxLength: 200 });
 
-  it("P1, P4, P42, P54: leads once in a term, and keeps what it committed", () => {
+  it("P1, P4, P42, P54: leads once in a term, and keeps its committed entries", () => {
     fc.assert(
       fc.property(scripts, fc.nat(), (script, seed) => {
         new Member(seed).run(script);
@@ -217,7 +217,7 @@ describe("the consensus core under random scripts with crashes", () => {
   });
 
   it("gets far enough for that to mean something", () => {
-    // Without this, a change that ends every script in its first steps would pass unseen.
+    // Without this test, a change that ends every script in its first steps would stay unnoticed.
     const [script] = fc.sample(fc.array(step, { minLength: 3_000, maxLength: 3_000 }), { seed: 1, numRuns: 1 });
     const { trace } = new Member(1).run(script as Step[]);
     const last = trace.at(-1) as { readonly term: number; readonly commitIndex: number };

@@ -12,7 +12,7 @@ const SELF = 1;
 const ACCEPTED = { refused: false, hintIndex: 0, hintTerm: 0, busy: "no" } as const;
 const THREE = { ...NO_CONFIGURATION, index: 1, voters: [1, 2, 3] };
 
-/** A log of so many commands of term 1 after the founding entry. */
+/** A log with this many commands of term 1 after the founding entry. */
 function stored(commands: number): StoredLog {
   const disk = new StoredLog().add(EntryType.Bootstrap, 1);
   for (let count = 0; count < commands; count++) {
@@ -43,7 +43,7 @@ function start(disk = stored(2), options: Partial<CoreOptions> = {}): RaftCore {
   return core;
 }
 
-/** Drains, with the disk done at once; returns every message that left. */
+/** Drains until the core is idle, with writes durable at once. Returns every message sent. */
 function settle(core: RaftCore): Message[] {
   const messages: Message[] = [];
   let effects: Effects;
@@ -103,7 +103,7 @@ describe("messages that break the rules", () => {
     expect(() => leader.step(heartbeat({ term: leader.term }))).to.throw(InvariantViolation, "one member leads a term");
   });
 
-  it("P29: that would change what is committed end the process", () => {
+  it("P29: that would change committed entries end the process", () => {
     const core = start(stored(4), { commit: 3, applied: 3 });
     const wrong = append(2, [row(3, 2)], { prevTerm: 1 });
     core.step(wrong);
@@ -112,7 +112,7 @@ describe("messages that break the rules", () => {
     expect([core.lastIndex, core.lastTerm], "above it the leader's entries count").to.deep.equal([4, 2]);
   });
 
-  it("P51: with a commit index beyond their entries commit no more than those: what follows may be another leader's", () => {
+  it("P51: with a commit index beyond their entries commit only those entries: later ones may be another leader's", () => {
     const core = start(stored(6), { commit: 3, applied: 3 });
     core.step(append(3, [row(4, 1)], { commit: 7 }));
     expect([core.lastIndex, core.commitIndex]).to.deep.equal([7, 4]);
@@ -136,7 +136,7 @@ describe("messages that break the rules", () => {
 });
 
 describe("the leader's log", () => {
-  it("P30: that does not give what it should hold ends the process instead of sending something else", () => {
+  it("P30: that returns wrong entries ends the process instead of sending them", () => {
     const disk = stored(6);
     const faulty = {
       term: (index: number) => disk.term(index),
@@ -178,7 +178,7 @@ describe("the leader's log", () => {
   });
 });
 
-describe("an append that only tells the commit index", () => {
+describe("an append that carries only the commit index", () => {
   const told = (changes: Partial<Append> = {}) => append(4, [], { commit: 4, wantsReply: false, ...changes });
 
   it("is not answered", () => {
@@ -194,7 +194,7 @@ describe("an append that only tells the commit index", () => {
     expect(settle(core), "below the commit index").to.deep.equal([]);
   });
 
-  it("is refused where the entry before it is not there", () => {
+  it("is refused if the entry before it is missing", () => {
     const core = start(stored(2), { commit: 3, applied: 3 });
     core.step(told());
     expect(settle(core)).to.deep.equal([
@@ -331,15 +331,15 @@ describe("snapshots at the core", () => {
     expect(core.firstIndex).to.equal(21);
   });
 
-  it("hold what is applied", () => {
+  it("contain only applied entries", () => {
     const core = start();
     lead(core);
     expect(() => core.onSnapshotStarted(2, core.appliedIndex + 1)).to.throw(InvariantViolation);
   });
 });
 
-describe("what a leader sends", () => {
-  it("goes to everybody at once, entries within the limit of a message", () => {
+describe("messages of a leader", () => {
+  it("goes to all members at once, entries within the limit of a message", () => {
     const core = start(stored(2), { limits: { ...DEFAULT_CORE_LIMITS, messageBytesMax: 128 } });
     lead(core);
     for (const from of [2, 3]) {

@@ -1,8 +1,7 @@
 /**
- * What a consensus core knows in whatever role: the log, term and vote, the configuration, and how far it has come.
+ * The state of a consensus core that every role needs: log, term, vote, configuration, commit index and applied index.
  *
- * Shared by the parts of the core and by nobody else. What only a leader has is in `Leadership`, which ends with the
- * term that it leads.
+ * Only the parts of the core share it. `Leadership` keeps what only a leader needs, and ends with its term.
  */
 
 import type { Configuration } from "./configuration.ts";
@@ -25,19 +24,24 @@ export class CoreState {
   #term: number;
   #vote: number;
   #commit: number;
-  /** The write that makes the commit of a change of the configuration durable, and the commit index before; 0 = none. */
+  /**
+   * The write that makes a committed configuration change durable, and the commit index before that change; 0 = none.
+   */
   #changeSeq = 0;
   #commitBefore = 0;
   configuration: Configuration;
   /** Highest index whose effects are in the state. */
   applied: number;
-  /** Bytes of entries that are committed and not applied; those that a start found so are not counted. */
+  /**
+   * Bytes of entries that are committed but not applied. Does not count entries that were already committed at the
+   * start.
+   */
   unappliedBytes = 0;
   /** Ticks since the start. */
   tick = 0;
-  /** Peers that have announced that they lost acknowledged data, and not yet that they have it again (P46). */
+  /** Peers that announced the loss of acknowledged data and have not announced its recovery yet (P46). */
   readonly damagedPeers = new Set<number>();
-  /** Messages that leave with the next drain. */
+  /** Messages that the next drain hands out. */
   outbox: Message[] = [];
 
   constructor(options: {
@@ -68,12 +72,12 @@ export class CoreState {
     this.applied = safeCount(options.applied, "applied");
   }
 
-  /** The highest term that was seen. */
+  /** The highest term that this member has seen. */
   get term(): number {
     return this.#term;
   }
 
-  /** Who has this member's vote in the present term, 0 = nobody. */
+  /** The member that received this member's vote in the current term, 0 = none. */
   get vote(): number {
     return this.#vote;
   }
@@ -84,15 +88,15 @@ export class CoreState {
   }
 
   /**
-   * The commit index, or an earlier one as long as a power cut could make this member forget that a change of the
-   * configuration is committed. Whoever that change has removed may be needed for an election until a majority of the
-   * others knows it for good (P18).
+   * The commit index, or an earlier one while a power cut could make this member forget a committed configuration
+   * change. A member that the change removed may still be needed for an election. It is needed until a majority of the
+   * others durably knows that the change is committed (P18).
    */
   get lastingCommit(): number {
     return this.#changeSeq === 0 ? this.#commit : this.#commitBefore;
   }
 
-  /** A newer term begins, in which nobody has this member's vote yet. */
+  /** Enters a newer term, in which this member has not voted yet. */
   enterTerm(term: number): void {
     invariant(term > this.#term, "terms never fall", () => `${term} after ${this.#term}`);
     this.#term = safeCount(term, "term");
@@ -100,7 +104,7 @@ export class CoreState {
     this.writes.markDirty();
   }
 
-  /** The one vote of this term goes to this member; a repeated one changes nothing. */
+  /** Gives this member's only vote of the current term; repeating the same vote changes nothing. */
   voteFor(id: number): void {
     invariant(this.#vote === 0 || this.#vote === id, "one vote in a term", () => {
       return `term ${this.#term}: ${this.#vote}, then ${id}`;
@@ -111,25 +115,25 @@ export class CoreState {
     }
   }
 
-  /** To leave with the next drain. */
+  /** Sends the message with the next drain. */
   send(message: Message): void {
     this.outbox.push(message);
   }
 
-  /** To leave once every change made so far is durable. */
+  /** Sends the message once every change made so far is durable. */
   defer(message: Message): void {
     if (!this.writes.defer(message, this.log.hasUnwritten)) {
       this.send(message);
     }
   }
 
-  /** Seals the row as the next entry of the present term. */
+  /** Seals the row as the next entry of the current term. */
   append(row: Uint8Array): void {
     sealEntry(row, this.#term, this.log.lastIndex + 1, this.#checksum);
     this.log.append(row);
   }
 
-  /** Everything up to the index is committed. */
+  /** Marks everything up to the index as committed. */
   commitTo(index: number): void {
     if (index > this.#commit) {
       invariant(index <= this.log.lastIndex, "what is committed is in the log", () => {
@@ -146,8 +150,8 @@ export class CoreState {
   }
 
   /**
-   * The write with this number is durable, and with it the commit index that it carries. Returns whether that makes the
-   * commit of a change of the configuration last.
+   * The write with this number is durable, and so is the commit index that it carries. Returns whether this makes a
+   * committed configuration change durable.
    */
   onDurable(writeSeq: number): boolean {
     const isLasting = this.#changeSeq !== 0 && writeSeq >= this.#changeSeq;
@@ -157,7 +161,7 @@ export class CoreState {
     return isLasting;
   }
 
-  /** The log begins anew after this entry, whose effects are in a state that replaces the own one. */
+  /** Restarts the log after this entry. A snapshot that contains the entry's effects replaces this member's state. */
   resetLog(index: number, term: number): void {
     invariant(index > this.#commit, "a snapshot only moves forward", () => `${index}, commit ${this.#commit}`);
     this.log.reset(index, term);
@@ -165,12 +169,12 @@ export class CoreState {
     this.#changeSeq = 0;
   }
 
-  /** Whether the log holds this entry, or begins right after it. */
+  /** Whether the log contains this entry, or begins right after it. */
   holds(index: number, term: number): boolean {
     return index >= this.log.firstIndex - 1 && index <= this.log.lastIndex && this.log.term(index) === term;
   }
 
-  /** Others that vote in one of the majorities. */
+  /** Other members that vote in one of the majorities. */
   get otherVoters(): number[] {
     const { voters, outgoing } = this.configuration;
     return [...new Set([...voters, ...outgoing])].filter((id) => id !== this.id);

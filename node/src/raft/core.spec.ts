@@ -15,12 +15,12 @@ function command(bytes = 0): Uint8Array {
   return encodeEntry(EntryType.Command, NO_ENVELOPE, new Uint8Array(bytes));
 }
 
-/** The founding entry of term 1, as every log begins. */
+/** The founding entry of term 1, with which every log begins. */
 function founded(): StoredLog {
   return new StoredLog().add(EntryType.Bootstrap, 1);
 }
 
-/** A core restored from the disk, by default of the founder with everything committed and applied. */
+/** A core restored from the disk; by default the founder, with everything committed and applied. */
 function restore(disk: StoredLog, options: Partial<CoreOptions> = {}): RaftCore {
   const last = disk.rows.length;
   return new RaftCore({
@@ -41,7 +41,7 @@ function restore(disk: StoredLog, options: Partial<CoreOptions> = {}): RaftCore 
   });
 }
 
-/** Drains, and has the write that comes out acknowledged, until nothing is left to write. */
+/** Drains, and acknowledges each write, until nothing is left to write. */
 function settle(core: RaftCore): void {
   for (let { append } = core.drain(true); append !== null; { append } = core.drain(true)) {
     core.onAppendDurable(append.writeSeq);
@@ -155,7 +155,7 @@ describe("the election of a sole voter", () => {
     }
   });
 
-  it("is not won with one's own vote alone among several, and nothing commits", () => {
+  it("is not won with only the own vote among several, and nothing commits", () => {
     for (const voters of [
       [1, 2],
       [1, 2, 3],
@@ -204,7 +204,7 @@ describe("the election of a sole voter", () => {
       voters: [1],
     });
     core.onApplied(1, ROW_BYTES);
-    expect(core.drain(true).role, "tells that it may now be elected").to.deep.equal({
+    expect(core.drain(true).role, "reports that it may now be elected").to.deep.equal({
       role: "follower",
       term: 1,
       leader: 0,
@@ -225,7 +225,7 @@ describe("the election timer", () => {
     return ticks;
   }
 
-  it("P36: is drawn anew, from the whole range, for each term", () => {
+  it("P36: is drawn again, from the whole range, for each term", () => {
     const draws = [0, 3, 19, 7, 12];
     const asked: number[] = [];
     const core = restore(founded(), {
@@ -251,7 +251,7 @@ describe("the election timer", () => {
     expect(Math.max(...timeouts)).to.be.below(40);
   });
 
-  it("P36: is drawn anew when a leader steps down", () => {
+  it("P36: is drawn again when a leader steps down", () => {
     let drawn = 0;
     const core = leader({ random: () => ++drawn % 20 });
     const before = drawn;
@@ -259,7 +259,7 @@ describe("the election timer", () => {
     expect(drawn).to.be.above(before);
   });
 
-  it("starts anew when a campaign is refused, so that it does not ask on every tick", () => {
+  it("restarts when a campaign is refused, so that it does not ask on every tick", () => {
     const passed: string[] = [];
     const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters: [2] } });
     core.setFitness(FIT);
@@ -333,7 +333,7 @@ describe("fitness", () => {
 });
 
 describe("proposals", () => {
-  it("to anybody but the leader are refused, and nothing is appended", () => {
+  it("to any member but the leader are refused, and nothing is appended", () => {
     const core = restore(founded());
     expect(core.propose([command()])).to.equal("not-leader");
     core.setFitness(FIT);
@@ -445,7 +445,7 @@ describe("proposals", () => {
 });
 
 describe("writes", () => {
-  it("go out one at a time, and collect what arrives meanwhile", () => {
+  it("go out one at a time, and collect later changes", () => {
     const core = leader();
     accepted(core, [command()]);
     const first = core.drain(true).append;
@@ -502,7 +502,7 @@ describe("writes", () => {
 });
 
 describe("applying", () => {
-  it("is asked for once, in order", () => {
+  it("is requested once, in order", () => {
     const core = leader();
     const handedOut: unknown[] = [];
     for (const count of [1, 3]) {
@@ -516,14 +516,14 @@ describe("applying", () => {
     expect(handedOut).to.deep.equal([{ from: 3, to: 3 }, null, { from: 4, to: 6 }, null]);
   });
 
-  it("is asked for at the start, for what is known as committed, before any election", () => {
+  it("is requested at the start, for entries known as committed, before any election", () => {
     const disk = founded().add(EntryType.Command, 1).add(EntryType.Command, 1);
     const core = restore(disk, { commit: 2, applied: 1 });
     expect(core.drain(true).apply).to.deep.equal({ from: 2, to: 2 });
     expect(core.entries(2, 2, 1_000)).to.deep.equal([disk.rows[1]]);
   });
 
-  it("sees only what was handed out for it", () => {
+  it("sees only entries that were handed out for it", () => {
     const core = leader();
     accepted(core, [command(), command()]);
     core.onAppendDurable(core.drain(true).append?.writeSeq ?? 0);
@@ -588,7 +588,7 @@ describe("linearizable reads", () => {
     expect(core.drain(true).reads).to.deep.equal({ position, index: 3 });
   });
 
-  it("are lost where nobody leads, and get a new position when asked again (P9)", () => {
+  it("are lost without a leader, and get a new position when asked again (P9)", () => {
     const core = restore(founded());
     const first = core.readIndex();
     const second = core.readIndex();
@@ -634,7 +634,7 @@ describe("restoring", () => {
     });
   }
 
-  it("begins as a follower of nobody, and says so", () => {
+  it("begins as a follower without a leader, and reports it", () => {
     const { role, append, apply, reads, readsLostUpTo } = restore(three()).drain(true);
     expect(role).to.deep.equal({ role: "follower", term: 2, leader: 0 });
     expect([append, apply, reads, readsLostUpTo]).to.deep.equal([null, null, null, 0]);

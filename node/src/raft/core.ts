@@ -2,18 +2,18 @@
  * The consensus core: a synchronous function of its inputs (Raft, Ongaro 2014).
  *
  * The driver calls one input at a time (`step`, `tick`, `propose`, `readIndex`, `onAppendDurable`, `onApplied`, …) and
- * then `drain`, which alone shows effects: messages to send, what to write, what to apply, which reads are confirmed,
- * which role changed. Inputs never re-enter and send nothing; the same inputs give the same effects. Storage is always
- * asynchronous: a write is handed out with a sequence number and counts only when `onAppendDurable` says so.
+ * then `drain`. Only `drain` returns effects: messages to send, data to write, entries to apply, confirmed reads, a new
+ * role. Inputs never re-enter and send nothing; the same inputs give the same effects. Storage is always asynchronous:
+ * the core hands out a write with a sequence number, and counts it only after `onAppendDurable`.
  *
- * The contract of the driver: consume the effects of a drain wholly before the next input; hand one append at a time
- * to storage and drain with `writerIdle` false until it is durable; apply entries in order and report each slice; end
+ * The driver must keep this contract: consume all effects of a drain before the next input; hand one append at a time
+ * to storage, and drain with `writerIdle` false until it is durable; apply entries in order and report each slice; end
  * the process when anything here throws.
  *
- * What leaves before a write and what waits for it: answers to Vote and Append, granted or refused, wait for the write
- * that holds every change of term, vote and log made before them (P1, P2). A Vote waits for the write of its own term
- * and self-vote (P54). Own vote and own match count only when durable (P4). Everything else leaves at once, so the
- * leader and its followers write at the same time.
+ * Which messages wait for a write: answers to Vote and Append, granted or refused, wait for the write that contains
+ * every earlier change of term, vote and log (P1, P2). A Vote waits for the write of its own term and self-vote (P54).
+ * A member's own vote and own match count only when durable (P4). Everything else leaves at once, so the leader and its
+ * followers write at the same time.
  */
 
 import {
@@ -39,30 +39,32 @@ import type { TransferRefusal } from "./transfer.ts";
 import { invariant } from "./violation.ts";
 import { Writes } from "./writes.ts";
 
-/** Where a proposal stands in the log: there it is committed, or, in another term, something else. */
+/**
+ * Where a proposal is in the log. The entry that commits at this index is the proposal only if the term is the same.
+ */
 export interface Proposed {
   readonly term: number;
   readonly firstIndex: number;
 }
 
-/** Why a proposal was refused. A refused proposal appended nothing. */
+/** Why the core refused a proposal. A refused proposal appended nothing. */
 export type Refusal = "not-leader" | ProposalRefusal;
 
-/** Why a change of the configuration was refused. */
+/** Why the core refused a configuration change. */
 export type ChangeProposalRefusal = "not-leader" | ReconfigurationRefusal;
 
-/** What the driver knows of this member's data and disk. */
+/** What the driver knows about this member's data and disk. */
 export interface MemberFitness extends Fitness {
-  /** Acknowledged data was lost, so this member neither votes nor leads until it has it again. */
+  /** Acknowledged data was lost, so this member neither votes nor leads until it has the data again. */
   readonly damaged: boolean;
-  /** There is no room for entries of others. */
+  /** The disk has no space for entries from other members. */
   readonly diskFull: boolean;
 }
 
 export interface CoreOptions {
   /** This member's id: the index of the entry that added it. */
   readonly id: number;
-  /** Number of this start of the data directory. */
+  /** Number of this start of the data directory; it grows with every start. */
   readonly boot: number;
   /** Restored hard state: the highest term seen, the vote in it (0 = none), and an index known to be committed. */
   readonly term: number;
@@ -75,27 +77,30 @@ export interface CoreOptions {
   /** The number of the last write of this data directory; the next one gets a greater one. */
   readonly writeSeq: number;
   readonly limits: CoreLimits;
-  /** A whole number in [0, bound); seeded by member and boot, so that members never time out in step. */
+  /** Returns a whole number in [0, bound). Seeded by member and boot, so that members never time out together. */
   readonly random: (bound: number) => number;
   readonly reader: LogReader;
   readonly checksum: Checksum;
 }
 
-/** One synced write: the whole hard state and every row that was not written before. */
+/** One synced write: the whole hard state and every row that is not written yet. */
 export interface AppendEffect {
   readonly writeSeq: number;
   readonly term: number;
   readonly vote: number;
-  /** min(commit, last): holders of a configuration entry thereby know all earlier ones as committed (P15). */
+  /**
+   * min(commit, last): a member that has a configuration entry thereby knows that all earlier ones are committed
+   * (P15).
+   */
   readonly commit: number;
-  /** Index of the first row; last + 1 when there are none. Rows from here on replace what the store holds. */
+  /** Index of the first row; last + 1 when there are none. Rows from here on replace the rows in the store. */
   readonly from: number;
   readonly rows: readonly Uint8Array[];
-  /** The log starts anew after this entry, whose effects are in the state; null = it goes on. */
+  /** The log restarts after this entry, whose effects are in the state; null = the log continues. */
   readonly resetTo: LogReset | null;
 }
 
-/** Filled by `drain`; consumed wholly before the next input. One object, reused. */
+/** Filled by `drain`; the driver consumes all of it before the next input. One object, reused. */
 export interface Effects {
   /** To send now, in order. */
   messages: Message[];
@@ -106,14 +111,17 @@ export interface Effects {
   reads: { readonly position: number; readonly index: number } | null;
   /** Positions up to and including this one will never be confirmed; 0 = none. */
   readsLostUpTo: number;
-  /** Peers whose log lies before the own one: send them a snapshot. */
+  /** Peers that need entries from before the leader's log: send them a snapshot. */
   snapshotsWanted: number[];
   role: { readonly role: Role; readonly term: number; readonly leader: number } | null;
-  /** The leader knows as committed what this member acknowledged and no longer has: its data must not be used. */
+  /**
+   * The leader knows that entries which this member acknowledged, but no longer has, are committed. Do not use its
+   * data.
+   */
   lossProven: boolean;
-  /** What is being received as a snapshot is not wanted any more: stop receiving, delete it. */
+  /** The snapshot that is being received is not wanted any more: stop receiving, delete it. */
   installCancelled: boolean;
-  /** The log has durably followed the placed snapshot: switch over, then `onSnapshotInstalled`. */
+  /** The log has durably followed the placed snapshot: switch over, then call `onSnapshotInstalled`. */
   snapshotInstalled: boolean;
 }
 
@@ -183,7 +191,7 @@ export class RaftCore {
     return this.#election.role;
   }
 
-  /** Id of the leader of the present term, 0 if unknown. */
+  /** Id of the leader of the current term, 0 if unknown. */
   get leader(): number {
     return this.#election.leader;
   }
@@ -216,31 +224,32 @@ export class RaftCore {
     return this.#state.configuration;
   }
 
-  /** Whether this member leads and has committed an entry of its term, so that it answers reads (P6, P7). */
+  /** Whether this member leads and has committed an entry of its term, so that it may answer reads (P6, P7). */
   get isSettledLeader(): boolean {
     return this.#election.leadership?.isSettled === true;
   }
 
   /**
-   * Index of the configuration in force if this member leads and a majority of the voters knows for good that it is
-   * committed, else 0. Whoever is no member by it may go: nothing can make anybody need it again (P18).
+   * If this member leads and a majority of the voters durably knows that the current configuration is committed: the
+   * index of that configuration, else 0. From then on a process that is not a member of it may end: no election needs
+   * it (P18).
    */
   get lastingConfigIndex(): number {
     const { configuration } = this.#state;
     return this.#election.leadership?.isConfigurationLasting === true ? configuration.index : 0;
   }
 
-  /** Whether the leadership is being handed over, so that proposals are to be held. */
+  /** Whether a leadership transfer is under way; the caller must keep proposals back until it ends. */
   get isTransferring(): boolean {
     return this.#election.leadership?.isTransferring === true;
   }
 
-  /** Ticks since the leader was heard, or, at the leader, since a quorum was; infinity if never. */
+  /** Ticks since this member heard the leader or, as the leader, a quorum; infinity if never. */
   get contactAgeTicks(): number {
     return this.#state.tick - this.#election.contactTick;
   }
 
-  /** What the leader knows of a peer; undefined elsewhere and for others. */
+  /** What the leader knows about a peer; undefined if this member does not lead or has no such peer. */
   peer(id: number): Progress | undefined {
     return this.#election.leadership?.peer(id);
   }
@@ -256,20 +265,20 @@ export class RaftCore {
     return this.#election.leadership?.isPromotable(id) === true;
   }
 
-  /** Rows of from..to for applying, fewer if more than maxBytes, at least one. */
+  /** Rows of from..to to apply: at most maxBytes, but at least one row. */
   entries(from: number, to: number, maxBytes: number): Uint8Array[] {
     invariant(to <= this.#handedOut, "only entries handed out are applied", () => `${to} > ${this.#handedOut}`);
     return this.#state.log.entries(from, to, maxBytes);
   }
 
-  /** The term of an entry that the log holds, or of the one before its first. */
+  /** The term of an entry in the log, or of the one just before its first entry. */
   entryTerm(index: number): number {
     return this.#state.log.term(index);
   }
 
   // ---- Time and fitness ----
 
-  /** One tick (50 ms) passed. */
+  /** Advances the clock by one tick (50 ms). */
   tick(): void {
     const { reads, limits } = this.#state;
     this.#state.tick++;
@@ -281,8 +290,8 @@ export class RaftCore {
   }
 
   /**
-   * Whether the member may vote and lead: neither before the first call. A leader that may no longer lead hands over if
-   * somebody can take over, else steps down; a candidate that may no longer do both gives up.
+   * Sets whether the member may vote and lead; before the first call it may do neither. A leader that may no longer
+   * lead transfers the leadership if possible, else steps down. A candidate that may no longer do both gives up.
    */
   setFitness(fitness: MemberFitness): void {
     invariant(!fitness.damaged || !(fitness.mayVote || fitness.mayLead), "a damaged member neither votes nor leads");
@@ -290,17 +299,19 @@ export class RaftCore {
     this.#election.setFitness(fitness);
   }
 
-  /** Whether somebody at this member waits for whatever is committed next; then the leader tells it at once. */
+  /**
+   * Sets whether a client at this member waits for the next commit; if so, the leader sends each commit index at once.
+   */
   setWatched(isWatched: boolean): void {
     this.#follower.setWatched(isWatched);
   }
 
-  /** If this member leads: somebody at the other member waits for the entry to be committed there. */
+  /** If this member leads: a client at the other member waits until the entry is committed there. */
   awaitAt(id: number, index: number): void {
     this.peer(id)?.awaits(index);
   }
 
-  /** Starts an election now unless this member may not be elected; returns whether it did. */
+  /** Starts an election now unless this member is not electable; returns whether it did. */
   campaign(): boolean {
     return this.#election.campaign();
   }
@@ -308,8 +319,8 @@ export class RaftCore {
   // ---- What clients want ----
 
   /**
-   * Appends unsealed rows of commands, all or none, and returns where they will stand; or why not.
-   * The rows are sealed in place with term and index.
+   * Appends all of the unsealed command rows or none, and returns their place in the log, or the reason for the
+   * refusal. Seals the rows in place with term and index.
    */
   propose(rows: readonly Uint8Array[]): Proposed | Refusal {
     invariant(rows.length > 0, "a proposal has entries");
@@ -322,9 +333,9 @@ export class RaftCore {
   }
 
   /**
-   * Appends one unsealed row that changes the configuration, or says why not. `expectIndex` is the index of the last
-   * applied configuration entry as the caller knows it, 0 = whatever it is. `isEligible` says of a learner that is to
-   * be promoted what the core cannot know: that it is claimed and of a fitting version.
+   * Appends one unsealed row that changes the configuration, or returns the reason for the refusal. `expectIndex` is
+   * the index of the last applied configuration entry that the caller knows, 0 = any. `isEligible` reports what the
+   * core cannot know about a learner to promote: whether a member has claimed it and runs a suitable version.
    */
   proposeChange(
     row: Uint8Array,
@@ -341,7 +352,7 @@ export class RaftCore {
     return refusal ?? { term: this.#state.term, firstIndex };
   }
 
-  /** Asks for a linearizable read point; the answer comes as an effect with this position. Positions only grow. */
+  /** Requests a linearizable read point; an effect with this position carries the answer. Positions only grow. */
   readIndex(): number {
     const { id, term, boot, reads, tick } = this.#state;
     const { leadership, leader } = this.#election;
@@ -356,7 +367,7 @@ export class RaftCore {
     return position;
   }
 
-  /** Hands the leadership to this voter, or, with 0, to the one that is furthest; or says why not. */
+  /** Transfers the leadership to this voter, or with 0 to the most up-to-date one. Returns null, or why it refused. */
   transfer(target: number): "not-leader" | TransferRefusal | null {
     const { leadership } = this.#election;
     if (leadership === null) {
@@ -382,8 +393,8 @@ export class RaftCore {
   }
 
   /**
-   * The configuration entry at the index is being applied; returns the configuration to store, or why it is void.
-   * `expectIndex` is the one it was proposed with.
+   * Applies the configuration entry at the index. Returns the configuration to store, or why the entry has no effect.
+   * `expectIndex` is the value that the change was proposed with.
    */
   applyConfiguration(index: number, change: ConfigurationChange, expectIndex: number): Configuration | ChangeRefusal {
     this.#checkApplies(index);
@@ -401,7 +412,7 @@ export class RaftCore {
     this.#checkApplies(index);
     const state = this.#state;
     state.applied = index;
-    // Entries restored at start were never counted in, so the count is kept from falling below what is certain.
+    // The count never included entries restored at the start, so it must not fall below zero.
     state.unappliedBytes = index === state.commit ? 0 : Math.max(0, state.unappliedBytes - bytes);
     state.log.release(index);
     this.#election.leadership?.onApplied();
@@ -413,10 +424,10 @@ export class RaftCore {
     });
   }
 
-  /** The store dropped entries below `first`, whose predecessor has this term. */
+  /** Storage dropped the entries below `first`; the entry before `first` has this term. */
   onCompacted(first: number, prevTerm: number): void {
     invariant(first <= this.#state.applied + 1, "only applied entries are dropped", () => `${first}`);
-    // A snapshot may have moved the beginning of the log further meanwhile.
+    // A snapshot may have moved the beginning of the log further in the meantime.
     if (first > this.#state.log.firstIndex) {
       this.#state.log.compacted(first, prevTerm);
     }
@@ -424,7 +435,7 @@ export class RaftCore {
 
   // ---- Connections ----
 
-  /** A connection to the peer is verified and takes messages; what was under way on older ones is lost. */
+  /** A connection to the peer is verified and takes messages. Messages in flight on older connections are lost. */
   peerConnected(id: number, peer: { readonly restarted: boolean; readonly damaged: boolean }): void {
     const { damagedPeers, reads } = this.#state;
     if (peer.damaged) {
@@ -439,12 +450,12 @@ export class RaftCore {
     }
   }
 
-  /** Messages to the peer were dropped or its connection ended. */
+  /** Messages to the peer were dropped, or its connection ended. */
   peerUnreachable(id: number): void {
     this.peer(id)?.disconnected();
   }
 
-  /** The process of the peer is certainly not there at the moment: its port refuses connections. */
+  /** The peer's process is certainly not running now: its port refuses connections. */
   peerGone(id: number): void {
     this.peer(id)?.disconnected();
     this.#election.peerGone(id);
@@ -452,13 +463,15 @@ export class RaftCore {
 
   // ---- Snapshots ----
 
-  /** A snapshot at the index is being sent to the peer. */
+  /** The driver is sending the peer a snapshot at this index. */
   onSnapshotStarted(id: number, index: number): void {
     invariant(index <= this.#state.applied, "a snapshot holds what is applied", () => `${index}`);
     this.peer(id)?.snapshotStarted(index);
   }
 
-  /** The stream to the peer has ended: everything was sent, or not. What the peer says next shows what came of it. */
+  /**
+   * The stream to the peer has ended; `ok` = everything was sent. The peer's next message shows whether it succeeded.
+   */
   onSnapshotEnded(id: number, ok: boolean): void {
     if (ok) {
       this.peer(id)?.snapshotSent(this.#state.tick);
@@ -468,13 +481,13 @@ export class RaftCore {
   }
 
   /**
-   * A leader of `term` offers its state at (index, entryTerm). stale: it is of no use. matches: the log holds that
-   * entry, so it is known as committed now and no data is needed (P25). install: receive it, until `installCancelled`,
-   * in place of what was received before (P28), and say `beginInstall` or `abandonInstall`.
+   * A leader of `term` offers its state at (index, entryTerm). stale: the offer is useless. matches: the log contains
+   * that entry, which is now known to be committed, so no data is needed (P25). install: receive the snapshot until
+   * `installCancelled`, replacing any earlier one (P28), then call `beginInstall` or `abandonInstall`.
    */
   offerSnapshot(offer: SnapshotOffer): OfferVerdict {
     if (offer.term < this.#state.term) {
-      // The answer carries the own term, so that the old leader steps down.
+      // The answer carries this member's term, so that the old leader steps down.
       this.#follower.accept(offer.from, this.#state.commit);
       return "stale";
     }
@@ -492,21 +505,23 @@ export class RaftCore {
     return verdict;
   }
 
-  /** The snapshot that was being received will not be had: its stream broke, or its data is wrong. */
+  /** The driver gave up the snapshot that it was receiving: the stream broke, or the data is wrong. */
   abandonInstall(): void {
     this.#install.abandon();
   }
 
   /**
-   * The state of the snapshot is about to be put in place, after which the log begins anew behind it. Until
-   * `onSnapshotInstalled` this member takes no entries and no other offer; votes go on. Returns false if the snapshot
-   * is not wanted any more: then it must not be put in place.
+   * The driver is about to put the snapshot's state in place; the log then restarts after it. Until
+   * `onSnapshotInstalled` this member takes no entries and no other offer, but still votes. Returns false if the
+   * snapshot is not wanted any more: then the driver must not put it in place.
    */
   beginInstall(index: number, term: number): boolean {
     return this.#install.place(index, term);
   }
 
-  /** State and log are those of the snapshot; this member goes on from there, with its configuration. */
+  /**
+   * State and log are now those of the snapshot; this member continues from there with the snapshot's configuration.
+   */
   onSnapshotInstalled(configuration: Configuration): void {
     const index = this.#install.finish();
     invariant(
@@ -530,7 +545,7 @@ export class RaftCore {
 
   // ---- Messages ----
 
-  /** Takes a message whose sender its connection has verified. */
+  /** Processes a message. The connection must have verified its sender. */
   step(message: Message): void {
     const { id, term } = this.#state;
     if (message.to !== id || message.from === id) {
@@ -548,7 +563,7 @@ export class RaftCore {
     this.#election.stepDownIfOver();
   }
 
-  /** A message of the present term. */
+  /** Processes a message of the current term. */
   #dispatch(message: Message): void {
     switch (message.type) {
       case "vote":
@@ -587,7 +602,7 @@ export class RaftCore {
     }
   }
 
-  /** A sender that is stuck in an old term learns the present one, or it would be stuck for ever (P37, P38). */
+  /** Answers a sender that is stuck in an old term; without the current term it would be stuck for ever (P37, P38). */
   #answerOldTerm(message: Message): void {
     switch (message.type) {
       case "pre-vote":
@@ -609,18 +624,18 @@ export class RaftCore {
 
   // ---- Effects ----
 
-  /** Collects the effects of all inputs since the last call. An append is handed out only if the writer is idle. */
+  /** Returns the effects of all inputs since the last call. Hands out an append only if the writer is idle. */
   drain(writerIdle: boolean): Effects {
     const effects = this.#effects;
     const state = this.#state;
     const { leadership, role, leader } = this.#election;
     effects.snapshotsWanted = [];
-    // Before sending: the members that are answered may have to be told the commit index.
+    // Before sending, because members that get an answer may also need the commit index.
     leadership?.confirmReads();
     leadership?.sendToPeers(effects.snapshotsWanted);
     effects.append = writerIdle ? this.#takeAppend() : null;
 
-    // Only what is both committed and on the own disk (P43), and nothing while another state takes its place.
+    // Only entries that are committed and on this member's disk (P43); none while another state replaces this one.
     const ready = this.#install.isPlaced ? 0 : Math.min(state.commit, state.log.stableIndex);
     effects.apply = ready > this.#handedOut ? { from: this.#handedOut + 1, to: ready } : null;
     this.#handedOut = Math.max(this.#handedOut, ready);

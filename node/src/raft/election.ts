@@ -1,10 +1,10 @@
 /**
- * Elections: which role this member has, whom it follows, and for whom it votes (Raft, Ongaro 2014 §3.4, §9.6).
+ * Elections: this member's role, its leader, and its votes (Raft, Ongaro 2014 §3.4, §9.6).
  *
- * A member that misses its leader first asks whether it would be elected (pre-vote) and enters a new term only if so.
- * Who hears a leader ignores elections, unless the leader itself asked for one. A vote is asked for only when the own
- * term and vote are durable (P54), the own vote counts only then (P4), and every answer waits for the write that holds
- * the vote (P1). What a leader does is in `Leadership`, made here and dropped here.
+ * A member that misses its leader first asks whether it could win (pre-vote), and enters a new term only if so. A
+ * member that hears a leader ignores elections, unless the leader itself requested one. A candidate requests votes only
+ * when its term and vote are durable (P54), and counts its own vote only then (P4). Every answer waits for the write
+ * that holds the vote (P1). `Leadership` does the leader's work; this class creates and drops it.
  */
 
 import type { CoreState } from "./core-state.ts";
@@ -24,12 +24,15 @@ export interface Fitness {
   readonly mayLead: boolean;
 }
 
-/** A pre-candidate is a candidate that has not entered the term yet that it wants to lead. */
+/** A pre-candidate is a candidate that has not yet entered the term that it wants to lead. */
 type Phase = "follower" | "pre-candidate" | "candidate" | "leader";
 
-/** Who knows that the leader's process is gone stands after one of so many ticks, drawn anew, so that few stand at once. */
+/**
+ * A member that knows that the leader's process is gone becomes a candidate within this many ticks. The member draws
+ * the exact number at random, so that few members become candidates at once.
+ */
 const GONE_TICKS = 6;
-/** A pre-candidate that has no answer yet asks again after so many ticks. */
+/** A pre-candidate without enough answers asks again after this many ticks. */
 const PRE_VOTE_TICKS = 4;
 
 export class Election {
@@ -41,13 +44,13 @@ export class Election {
   #leader = 0;
   #leadership: Leadership | null = null;
   #fitness: Fitness = { mayVote: false, mayLead: false };
-  /** The write that carries the vote for oneself in the present term. */
+  /** The write that carries this member's vote for itself in the current term. */
   #selfVoteSeq = 0;
   #isSelfVoteDurable = false;
   #votes = new Votes();
   #elapsedTicks = 0;
   #timeoutTicks: number;
-  /** Timeout once the process of the leader is known not to be there; infinity while it may be. */
+  /** The timeout that applies once the leader's process is known to be gone; infinity while it may run. */
   #goneTimeoutTicks = Number.POSITIVE_INFINITY;
   #leaderHeardTick = Number.NEGATIVE_INFINITY;
   #hasChanged = true;
@@ -63,17 +66,17 @@ export class Election {
     return this.#phase === "pre-candidate" ? "candidate" : this.#phase;
   }
 
-  /** Id of the leader of the present term, 0 if unknown. */
+  /** Id of the leader of the current term, 0 if unknown. */
   get leader(): number {
     return this.#leader;
   }
 
-  /** What only a leader has; null in every other role. */
+  /** The leader's own state; null in every other role. */
   get leadership(): Leadership | null {
     return this.#leadership;
   }
 
-  /** Tick at which the leader was last heard, or, at the leader, a quorum; −∞ if never. */
+  /** Tick at which this member last heard the leader or, as the leader, last heard a quorum; −∞ if never. */
   get contactTick(): number {
     return this.#leadership?.quorumHeardTick ?? this.#leaderHeardTick;
   }
@@ -93,7 +96,7 @@ export class Election {
 
   // ---- Time and fitness ----
 
-  /** One tick passed. */
+  /** Advances the clock by one tick. */
   tick(): void {
     if (this.#leadership !== null) {
       this.#leadership.tick(this.#fitness.mayLead);
@@ -104,14 +107,16 @@ export class Election {
     if (this.#elapsedTicks >= Math.min(this.#timeoutTicks, this.#goneTimeoutTicks)) {
       this.campaign();
     } else if (this.#phase === "pre-candidate" && this.#elapsedTicks % PRE_VOTE_TICKS === 0) {
-      // Who has heard the leader a moment longer says nothing yet: asking changes nothing, and waiting costs a timeout.
+      // A voter that heard the leader a moment later than this member stays silent, so ask again. Asking changes
+      // nothing, but waiting would cost a whole timeout.
       this.#askForPreVotes();
     }
   }
 
   /**
-   * The process of the peer is not there. If it leads, it is not waited for any longer than it takes to stand one after
-   * the other; should it be there all the same, its next word takes this back, and nobody who hears it votes.
+   * The peer's process is gone. If the peer leads, this member soon becomes a candidate (see `GONE_TICKS`) instead of
+   * waiting for the election timeout. If the leader is running after all, its next message cancels this, and members
+   * that hear the leader do not vote.
    */
   peerGone(id: number): void {
     if (this.#phase === "follower" && this.#leader === id && this.#goneTimeoutTicks === Number.POSITIVE_INFINITY) {
@@ -121,7 +126,7 @@ export class Election {
     }
   }
 
-  /** A leader that may not lead hands over if anybody can take over, else steps down; a candidate gives up. */
+  /** A leader that may not lead transfers the leadership if possible, else steps down. A candidate gives up. */
   setFitness(fitness: Fitness): void {
     this.#fitness = fitness;
     if (this.#leadership !== null) {
@@ -134,7 +139,7 @@ export class Election {
     }
   }
 
-  /** A leadership that a rule has ended ends, in the same term. */
+  /** Steps down, in the same term, if a rule has ended the leadership. */
   stepDownIfOver(): void {
     if (this.#leadership?.isOver === true) {
       this.becomeFollower(0);
@@ -143,14 +148,14 @@ export class Election {
 
   // ---- Campaigns ----
 
-  /** Asks whether this member would be elected, unless it may not be; returns whether it did. */
+  /** Asks for pre-votes unless this member is not electable; returns whether it did. */
   campaign(): boolean {
     this.#restartTimer();
     if (!this.#isElectable()) {
       return false;
     }
     if (this.#phase === "candidate" && !this.#isSelfVoteDurable) {
-      // No vote was asked for yet. A new term would need a new write: on a slow disk, for ever.
+      // No vote request has been sent yet. A new term would need a new write: on a slow disk, for ever.
       return false;
     }
     mark("raft.pre-campaign");
@@ -168,7 +173,7 @@ export class Election {
     }
   }
 
-  /** The write is durable; if it holds the vote for oneself, that counts from now on (P4). */
+  /** The write is durable. If it contains this member's vote for itself, that vote counts from now on (P4). */
   onDurable(writeSeq: number): void {
     if (this.#phase === "candidate" && this.#selfVoteSeq <= writeSeq) {
       this.#isSelfVoteDurable = true;
@@ -182,11 +187,11 @@ export class Election {
     if (this.#phase === "leader" || !this.#fitness.mayLead || !this.#fitness.mayVote || this.#install.isUnderWay) {
       return false;
     }
-    // An outgoing voter may be the only one left that has the joint configuration in its log.
+    // An outgoing voter may be the only remaining member with the joint configuration in its log.
     if (!configuration.voters.includes(id) && !configuration.outgoing.includes(id)) {
       return false;
     }
-    // A committed change that is not applied yet may have taken the vote away (P15).
+    // A committed change that is not applied yet may have removed this member's vote (P15).
     if (log.someType(applied + 1, commit, isConfigurationType)) {
       mark("raft.campaign.unapplied-configuration");
       return false;
@@ -240,7 +245,7 @@ export class Election {
 
   // ---- Following ----
 
-  /** Follows this leader, or with 0 nobody, in the present term. */
+  /** Follows this leader in the current term, or no leader if 0. */
   becomeFollower(leader: number): void {
     if (this.#leadership !== null) {
       mark("raft.stepped-down");
@@ -250,16 +255,16 @@ export class Election {
     this.#restartTimer();
   }
 
-  /** Enters a newer term as the follower of this leader, or with 0 of nobody known. */
+  /** Enters a newer term as a follower of this leader, or of no known leader if 0. */
   enterTerm(term: number, leader: number): void {
     this.#state.enterTerm(term);
-    // What was asked in the old term is asked anew in this one.
+    // Reads that were requested in the old term are requested again in this one.
     this.#state.reads.loseAll();
     this.#hasChanged = true;
     this.becomeFollower(leader);
   }
 
-  /** The leader of the present term was heard. */
+  /** This member heard the leader of the current term. */
   follow(leader: number): void {
     invariant(this.#phase !== "leader", "one member leads a term", () => `term ${this.#state.term}: ${leader}`);
     invariant(this.#leader === 0 || this.#leader === leader, "one member leads a term", () => {
@@ -277,8 +282,8 @@ export class Election {
   // ---- Messages ----
 
   /**
-   * A message of a higher term: enters that term unless the message is of no account there. Returns whether the message
-   * is to be looked at in its own term.
+   * Handles a message of a higher term. Enters that term unless the message does not justify it. Returns whether the
+   * caller must still process the message in its own term.
    */
   admit(message: Message): boolean {
     switch (message.type) {
@@ -295,7 +300,7 @@ export class Election {
         return false;
       case "pre-vote-reply":
         this.#learnCommit(message);
-        // A grant is for the term after the own one, which this member has not entered.
+        // A grant is for the term after this member's, which this member has not entered.
         if (message.granted) {
           this.#onPreVoteGranted(message);
           return false;
@@ -312,7 +317,7 @@ export class Election {
     }
   }
 
-  /** A request for the vote of the present term. */
+  /** Answers a vote request of the current term. */
   onVote(message: Vote): void {
     if (this.#ignores(message)) {
       return;
@@ -322,23 +327,23 @@ export class Election {
     if (granted) {
       invariant(this.#phase === "follower" || this.#phase === "pre-candidate", "a candidate has voted for itself");
       this.#state.voteFor(message.from);
-      // Whoever has just voted gives that election its time.
+      // A member that has just voted gives that election time to finish.
       this.becomeFollower(this.#leader);
     }
     this.#answerVote(message.from, granted);
   }
 
-  /** A request for the vote of a term that has passed: the candidate learns the present one (P37). */
+  /** Refuses a vote request of an older term, so that the candidate learns the current term (P37). */
   refuseVote(to: number): void {
     this.#answerVote(to, false);
   }
 
-  /** Says no, with the own term, which frees a member that is stuck in an older one (P37, P38). */
+  /** Refuses with this member's term, which frees a sender that is stuck in an older one (P37, P38). */
   refusePreVote(to: number): void {
     this.#answerPreVote(to, this.#state.term, false);
   }
 
-  /** An answer of the present term counts while this member is a candidate of it (P35). */
+  /** An answer of the current term counts while this member is a candidate in it (P35). */
   onVoteReply(message: VoteReply): void {
     this.#learnCommit(message);
     if (this.#phase === "candidate") {
@@ -347,7 +352,7 @@ export class Election {
     }
   }
 
-  /** An answer of the present term: only refusals carry it. */
+  /** An answer of the current term: only refusals carry it. */
   onPreVoteReply(message: PreVoteReply): void {
     this.#learnCommit(message);
     if (this.#phase === "pre-candidate" && !message.granted) {
@@ -356,7 +361,7 @@ export class Election {
     }
   }
 
-  /** The leader hands over: obeyed only if it is the present one. */
+  /** The leader transfers the leadership. This member obeys only the current leader. */
   onTimeoutNow(message: TimeoutNow): void {
     if (message.from === this.#leader && this.#isElectable()) {
       mark("raft.transfer.campaign");
@@ -373,8 +378,8 @@ export class Election {
   }
 
   /**
-   * The voter knows this entry to be committed. If it changes the configuration, the candidacy rests on one that has
-   * passed, and ends (P15).
+   * The voter knows that this entry is committed. If the entry changes the configuration, this candidacy rests on an
+   * outdated configuration and ends (P15).
    */
   #learnCommit({ commit, commitTerm }: VoteReply | PreVoteReply): void {
     const { log, applied, commit: known } = this.#state;
@@ -412,7 +417,7 @@ export class Election {
     this.#state.send({ type: "pre-vote-reply", from: id, to, term, granted, commit, commitTerm });
   }
 
-  /** Who hears a leader keeps it: a member that is cut off or removed cannot depose it (P19). */
+  /** A member that hears a leader keeps it: a member that is cut off or removed cannot depose it (P19). */
   #ignores(message: Vote | PreVote): boolean {
     const isForTransfer = message.type === "vote" && message.transfer;
     const hearsLeader =
@@ -433,7 +438,7 @@ export class Election {
   #stand(phase: Phase, leader: number): void {
     const wasLeading = this.#phase === "leader";
     if (wasLeading || phase === "leader" || this.#leader !== leader) {
-      // Whoever was asked, or was to ask, will not answer any more.
+      // The leader that was asked, or that was about to be asked, does not answer any more.
       this.#state.reads.loseAll();
     }
     if (this.#phase !== phase || this.#leader !== leader || phase === "candidate") {

@@ -2,8 +2,8 @@
  * One entry of the Raft log as a row of bytes.
  *
  * The leader encodes an entry once; the same bytes go into its own log, to the other members and into their logs. The
- * checksum covers everything after itself and is checked on every receipt and every read from disk. The checksum
- * function is passed in, because this folder knows nothing that computes one.
+ * checksum covers everything after itself. Every receipt and every read from disk checks it. The caller provides the
+ * checksum function, because this folder contains none.
  *
  * Layout, big-endian: crc32 (4) · format (1) · type (1) · zero (2) · term (8) · index (8) · envelope: tick (8), wall
  * (8), origin member (8), origin boot (8), origin seq (8) · payload.
@@ -13,18 +13,23 @@ import { SlabPool } from "../bytes/index.ts";
 import { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
 import { invariant } from "./violation.ts";
 
-/** What an entry is to the consensus core. Commands are opaque to it; the others change the configuration or nothing. */
+/**
+ * The type of an entry. Commands are opaque to the consensus core; the other types change the configuration or nothing.
+ */
 export const EntryType = { Empty: 1, Command: 2, Bootstrap: 3, AddSlot: 4, Reconfigure: 5, Leave: 6 } as const;
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
-/** Identifies one attempt to log a command; never used twice, ignored by apply. All zero where nobody waits. */
+/**
+ * Identifies one attempt to log a command; never used twice, ignored by apply. All zero if no member waits for the
+ * entry.
+ */
 export interface Origin {
   readonly memberId: number;
   readonly boot: number;
   readonly seq: number;
 }
 
-/** Stamped by the leader that appends the entry: cluster tick and wall clock, both in milliseconds, and the origin. */
+/** The leader that appends the entry sets this: cluster tick and wall clock, both in milliseconds, and the origin. */
 export interface Envelope {
   readonly tickMs: number;
   readonly wallMs: number;
@@ -48,7 +53,7 @@ export const ENTRY_BYTES_MAX = 11 * 1024 * 1024;
 
 const FORMAT = 1;
 
-/** Rows stay in memory for long, and leave it in their order: they share their slabs with nothing else. */
+/** Rows stay in memory for long, and leave it in order, so they share their slabs with nothing else. */
 const rows = new SlabPool();
 
 /** A row with everything but term, index and checksum, which `sealEntry` adds when the leader appends it. */
@@ -70,7 +75,7 @@ export function encodeEntry(type: EntryType, envelope: Envelope, payload: Uint8A
   return row;
 }
 
-/** Gives a row its place in the log and its checksum, in place. */
+/** Writes term, index and checksum into the row, in place. */
 export function sealEntry(row: Uint8Array, term: number, index: number, checksum: Checksum): void {
   invariant(row.length >= ENTRY_HEADER_BYTES, "rows hold a whole header");
   writeUint53(row, 8, term);

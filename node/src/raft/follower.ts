@@ -1,10 +1,10 @@
 /**
  * Following: what a member does with the entries and heartbeats of its leader (Raft, Ongaro 2014 §3.5).
  *
- * Entries are taken if the one before them is held; the first that differs removes what followed it, never anything
- * committed (P29). Every answer to an Append waits for the write that makes it true (P2). An Append that only tells the
- * commit index is answered only if it does not fit. A member that holds too much that is not written or applied takes no
- * more and says so (P41).
+ * A follower takes entries if it has the entry before them. The first entry that differs removes the ones after it,
+ * but never a committed one (P29). Every answer to an Append waits for the write that makes it true (P2). A follower
+ * answers an Append that only carries the commit index only if that Append does not fit. A member with too many entries
+ * not yet written or applied takes no more, and reports that (P41).
  */
 
 import type { CoreState } from "./core-state.ts";
@@ -19,7 +19,10 @@ export class Follower {
   readonly #state: CoreState;
   readonly #election: Election;
   readonly #install: Install;
-  /** Acknowledged data is known to be lost, or, before the first word about it, may be: no loss is proven by it. */
+  /**
+   * Acknowledged data is lost, or may be lost until the first call of `setDisk`. While true, a heartbeat proves no
+   * loss.
+   */
   #damaged = true;
   #diskFull = false;
   #isWatched = false;
@@ -31,18 +34,18 @@ export class Follower {
     this.#install = install;
   }
 
-  /** What is known of the own disk. */
+  /** Sets what the driver knows about this member's disk. */
   setDisk(disk: { readonly damaged: boolean; readonly diskFull: boolean }): void {
     this.#damaged = disk.damaged;
     this.#diskFull = disk.diskFull;
   }
 
-  /** Whether somebody at this member waits for whatever is committed next. */
+  /** Sets whether a client at this member waits for the next commit. */
   setWatched(isWatched: boolean): void {
     this.#isWatched = isWatched;
   }
 
-  /** Whether the leader has proven, since the last call, that acknowledged entries are gone unnoticed. */
+  /** Whether the leader has proven, since the last call, that acknowledged entries disappeared unnoticed. */
   takeLossProven(): boolean {
     const lossProven = this.#lossProven;
     this.#lossProven = false;
@@ -56,7 +59,7 @@ export class Follower {
     this.#election.follow(message.from);
     if (!this.#install.isPlaced) {
       if (message.commit > log.lastIndex && !this.#damaged) {
-        // The leader has heard this member acknowledge that entry, and it is gone.
+        // The leader received this member's acknowledgement of that entry, and the entry is gone.
         mark("raft.loss-proven");
         this.#lossProven = true;
         return;
@@ -94,14 +97,16 @@ export class Follower {
     this.#acceptIfAsked(message, lastNew);
   }
 
-  /** Counts only from the present leader in the present term, for this start of this member (P10). */
+  /** Counts only from the current leader in the current term, for this start of this member (P10). */
   onReadReply(message: ReadReply): void {
     if (message.from === this.#election.leader && message.boot === this.#state.boot) {
       this.#state.reads.confirmAt(message.position, message.index);
     }
   }
 
-  /** Adds the rows that the log does not hold; the first one of another term removes what followed it. */
+  /**
+   * Adds the rows that the log does not contain; the first row with a different term removes the entries from there on.
+   */
   #take({ prevIndex, term, rows }: Append): void {
     const { log, commit } = this.#state;
     let hasNews = false;
@@ -126,14 +131,14 @@ export class Follower {
       hasNews = true;
     }
     if (hasNews) {
-      // The log goes on without the snapshot.
+      // The log continues without the snapshot.
       this.#install.cancel();
     }
   }
 
   // ---- Answers ----
 
-  /** Says, once it is durable, that the log equals the leader's up to the index. */
+  /** Reports, once it is durable, that the log equals the leader's up to the index. */
   accept(to: number, index: number): void {
     this.#answerAppend(to, { index, refused: false, hintIndex: 0, hintTerm: 0, busy: "no" });
   }
@@ -146,7 +151,7 @@ export class Follower {
     }
   }
 
-  /** Says that the entry before the sent ones is not held, and where the logs may still be equal. */
+  /** Reports that the log does not contain the entry before the sent ones, and where the logs may still be equal. */
   refuse({ from, prevIndex, prevTerm }: Append, busy: Busy): void {
     const { log } = this.#state;
     const hintIndex = Math.max(log.lastWithTermAtMost(prevIndex, prevTerm), log.firstIndex - 1);

@@ -13,7 +13,7 @@ import { Writes } from "./writes.ts";
 
 const TERM = 5;
 
-/** A follower in term 5 that holds 1..4, of which 2 are committed. */
+/** A follower in term 5 with entries 1..4; 1 and 2 are committed. */
 function newInstall(): { install: Install; state: CoreState } {
   const disk = new StoredLog();
   for (let count = 0; count < 4; count++) {
@@ -40,7 +40,7 @@ function offer(index: number, entryTerm: number, from = 1): SnapshotOffer {
   return { from, term: TERM, index, entryTerm };
 }
 
-/** The write that follows is handed out and durable; returns what it makes of the log. */
+/** Makes the next write durable; returns how it resets the log. */
 function write(install: Install, state: CoreState) {
   const writeSeq = state.writes.begin();
   const reset = install.takeReset(writeSeq);
@@ -96,7 +96,7 @@ describe("an offered snapshot", () => {
 });
 
 describe("a snapshot that is being received", () => {
-  it("is cancelled by another leader, and told so once", () => {
+  it("is cancelled by another leader, and reports it once", () => {
     const { install } = newInstall();
     install.offer(offer(9, 4));
     install.cancelUnlessFrom(1);
@@ -113,7 +113,7 @@ describe("a snapshot that is being received", () => {
     expect(install.takeCancelled()).to.equal(true);
   });
 
-  it("that was given up is not told as cancelled", () => {
+  it("that was given up is not reported as cancelled", () => {
     const { install } = newInstall();
     install.offer(offer(9, 4));
     install.abandon();
@@ -123,7 +123,7 @@ describe("a snapshot that is being received", () => {
 });
 
 describe("a placed snapshot", () => {
-  it("begins the log anew with the next write, and is finished when that is durable", () => {
+  it("restarts the log with the next write, and is finished when that is durable", () => {
     const { install, state } = newInstall();
     install.offer(offer(9, 4));
     install.place(9, 4);
@@ -136,7 +136,7 @@ describe("a placed snapshot", () => {
     expect(install.isUnderWay).to.equal(false);
   });
 
-  it("begins the log anew once", () => {
+  it("restarts the log once", () => {
     const { install, state } = newInstall();
     install.offer(offer(9, 4));
     install.place(9, 4);

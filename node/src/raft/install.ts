@@ -1,18 +1,18 @@
 /**
- * Taking over a snapshot: which one is being received, and how the log follows the state.
+ * Taking over a snapshot: which one this member receives, and how the log follows the state.
  *
- * An offer is stale, needless because the log holds the entry, or to be received. While it is received the log goes on;
- * an Append that extends it, or another leader, makes the snapshot useless and cancels it, and a newer offer replaces
- * it (P28). Once its state is in place nothing cancels it any more: the write that is handed out next begins the log
- * anew, and until the driver has switched over this member takes no entries and no other offer.
- * Receiving, checking and placing the data is the driver's.
+ * An offer is stale, or unnecessary because the log contains the entry, or to be received. While this member receives a
+ * snapshot, the log continues. An Append that extends the log, or another leader, cancels the snapshot; a newer offer
+ * replaces it (P28). Once its state is in place nothing cancels it any more: the next write restarts the log after the
+ * snapshot. Until the driver has switched over, this member takes no entries and no other offer. The driver receives,
+ * checks and places the data.
  */
 
 import type { CoreState } from "./core-state.ts";
 import { mark } from "./mark.ts";
 import { invariant } from "./violation.ts";
 
-/** A snapshot, named by the last entry whose effects it holds, as a leader offers it. */
+/** A snapshot that a leader offers, named by the last entry whose effects it contains. */
 export interface SnapshotOffer {
   readonly from: number;
   /** Term of the leader. */
@@ -23,12 +23,12 @@ export interface SnapshotOffer {
 }
 
 /**
- * stale: of no use now. matches: the log holds its last entry, so that is known to be committed, and no data is needed
- * (P25). install: receive it.
+ * stale: useless now. matches: the log contains the snapshot's last entry, which is thereby known to be committed, so
+ * no data is needed (P25). install: receive it.
  */
 export type OfferVerdict = "stale" | "matches" | "install";
 
-/** The log begins anew after this entry. */
+/** The log restarts after this entry. */
 export interface LogReset {
   readonly index: number;
   readonly term: number;
@@ -37,7 +37,7 @@ export interface LogReset {
 export class Install {
   readonly #state: CoreState;
   #receiving: SnapshotOffer | null = null;
-  /** Its state is in place; `writeSeq` is the write that makes the log follow, 0 before it was handed out. */
+  /** Its state is in place. `writeSeq` is the write that makes the log follow, 0 until that write is handed out. */
   #placed: { readonly index: number; readonly term: number; writeSeq: number; isLogDurable: boolean } | null = null;
   #wasCancelled = false;
   #isNewlyDurable = false;
@@ -56,7 +56,7 @@ export class Install {
     return this.#placed !== null;
   }
 
-  /** Judges the offer of the present leader. */
+  /** Judges an offer of the current leader. */
   offer(offer: SnapshotOffer): OfferVerdict {
     invariant(offer.term === this.#state.term, "offers of the present term are judged");
     if (this.#placed !== null || offer.index <= this.#state.commit) {
@@ -76,7 +76,7 @@ export class Install {
     return "install";
   }
 
-  /** What is being received is not wanted any more; tells the driver so if there is anything. */
+  /** The snapshot that is being received is not wanted any more; informs the driver if there is one. */
   cancel(): void {
     if (this.#receiving !== null) {
       mark("raft.snapshot.cancelled");
@@ -85,14 +85,14 @@ export class Install {
     }
   }
 
-  /** Another leader than the one whose snapshot is being received makes it useless. */
+  /** Cancels the snapshot that is being received if it comes from another leader. */
   cancelUnlessFrom(leader: number): void {
     if (this.#receiving !== null && this.#receiving.from !== leader) {
       this.cancel();
     }
   }
 
-  /** The driver has given up what it was receiving. */
+  /** The driver has given up the snapshot that it was receiving. */
   abandon(): void {
     this.#receiving = null;
   }
@@ -114,7 +114,7 @@ export class Install {
     return true;
   }
 
-  /** The write is about to be handed out: if a snapshot was placed since, the log begins anew behind it. */
+  /** The write is about to be handed out: if a snapshot was placed since the last one, the log restarts after it. */
   takeReset(writeSeq: number): LogReset | null {
     const placed = this.#placed;
     if (placed === null || placed.writeSeq !== 0) {
@@ -122,7 +122,7 @@ export class Install {
     }
     placed.writeSeq = writeSeq;
     const { index, term } = placed;
-    // It was not held when it was offered, and whatever was appended since cancelled it.
+    // The log did not contain the entry at the offer, and any append since then would have cancelled the snapshot.
     invariant(!this.#state.holds(index, term), "a log that holds the last entry of a snapshot needs none");
     this.#state.resetLog(index, term);
     return { index, term };

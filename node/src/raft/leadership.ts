@@ -1,9 +1,9 @@
 /**
- * Leading one term: what the leader knows of its peers, and what only it does.
+ * Leading one term: what the leader knows about its peers, and what only a leader does.
  *
- * Made when an election is won and dropped with the term, so that nothing of it can outlive the leadership: the
- * progress of the peers, the change of the configuration that is pending, a transfer that is under way. When a rule
- * says that the leadership is over, `isOver` turns true and the core steps down.
+ * Created when this member wins an election and dropped with the term, so that nothing of it outlives the leadership:
+ * the progress of the peers, the pending configuration change, a transfer. When a rule ends the leadership, `isOver`
+ * turns true and the core steps down.
  */
 
 import { CatchUp } from "./catch-up.ts";
@@ -26,18 +26,18 @@ import { invariant } from "./violation.ts";
 /** Why a leader refused a proposal. A refused proposal appended nothing. */
 export type ProposalRefusal = "transferring" | "no-quorum" | "overloaded";
 
-/** A change of the configuration that may be proposed; a joint one is ended by the leader itself. */
+/** A configuration change that a caller may propose. The leader itself ends a joint configuration. */
 export type ProposedChange = ConfigurationChange & { readonly type: "add-slot" | "reconfigure" };
 
-/** Why a leader refused a change of the configuration. */
+/** Why a leader refused a configuration change. */
 export type ReconfigurationRefusal =
   | ProposalRefusal
   | ChangeRefusal
   /** A leader neither removes nor demotes itself. */
   | "is-leader"
-  /** A learner that is to be promoted cannot be trusted to keep up. */
+  /** The learner to promote has not shown that it keeps up. */
   | "learner-not-ready"
-  /** The new configuration would have no majority of voters that are in contact and fit. */
+  /** The new configuration would have no majority of voters that are fit and in contact. */
   | "quorum-unsafe";
 
 /** The type of the entry that carries a change. */
@@ -48,11 +48,11 @@ export class Leadership {
   readonly #peers = new Map<number, Progress>();
   readonly #catchUps = new Map<number, CatchUp>();
   readonly #transfer: Transfer;
-  /** When the election was won: a quorum has just been heard then. */
+  /** When this member won the election: it has just heard a quorum then. */
   readonly #electedTick: number;
   /** Index of the empty entry that begins this leadership. */
   readonly #termStart: number;
-  /** No further change of the configuration before this index is applied (P16). */
+  /** The leader takes no further configuration change until this index is applied (P16). */
   #pendingConfigIndex: number;
   #uncommittedBytes: number;
   #isHeartbeatDue = true;
@@ -64,19 +64,19 @@ export class Leadership {
     this.#transfer = new Transfer(state, this.#peers);
     this.#trackPeers();
     this.#uncommittedBytes = state.log.bytesInMemory(state.commit + 1, state.log.lastIndex);
-    // An entry of the own term must commit before anything older is known to be committed (P5, P6), and no change of
-    // the configuration may be proposed before all that the log holds are applied (P16).
+    // An entry of this term must commit before the leader knows that any older entry is committed (P5, P6). The leader
+    // takes no configuration change until it has applied everything in its log (P16).
     this.#append(encodeEntry(EntryType.Empty, NO_ENVELOPE, new Uint8Array(0)));
     this.#termStart = state.log.lastIndex;
     this.#pendingConfigIndex = state.log.lastIndex;
   }
 
-  /** Whether the core has to step down, in the same term. */
+  /** Whether the core must step down, in the same term. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Whether an entry of this term is committed, so that reads may be answered (P6, P7). */
+  /** Whether an entry of this term is committed, so that the leader may answer reads (P6, P7). */
   get isSettled(): boolean {
     return this.#state.commit >= this.#termStart;
   }
@@ -89,12 +89,12 @@ export class Leadership {
     return this.#peers.get(id);
   }
 
-  /** Whether the member is a learner that has caught up and is in contact and fit. */
+  /** Whether the member is a learner that has caught up, is in contact and is fit. */
   isPromotable(id: number): boolean {
     return this.#state.configuration.learners.includes(id) && this.#isReady(id);
   }
 
-  /** Tick at which a quorum was last heard; this member itself is heard always. */
+  /** Tick at which the leader last heard a quorum; it always hears itself. */
   get quorumHeardTick(): number {
     const { id, tick, configuration } = this.#state;
     const heard = quorumReached(configuration, (voter) => {
@@ -105,7 +105,7 @@ export class Leadership {
 
   // ---- Inputs ----
 
-  /** One tick passed. `mayLead` is false while this member only waits to be relieved. */
+  /** Advances the clock by one tick. `mayLead` is false while this member only waits for another leader. */
   tick(mayLead: boolean): void {
     const { tick, limits } = this.#state;
     if (tick - this.quorumHeardTick > limits.contactTicks) {
@@ -132,7 +132,7 @@ export class Leadership {
     }
   }
 
-  /** Anything was heard of the peer. */
+  /** The leader received any message from the peer. */
   heard(id: number): void {
     const progress = this.#peers.get(id);
     if (progress !== undefined) {
@@ -140,13 +140,13 @@ export class Leadership {
     }
   }
 
-  /** The peer has lost acknowledged data: it counts for nothing before it has said again what it has (P46). */
+  /** The peer has lost acknowledged data: its match counts as 0 until it acknowledges entries again (P46). */
   forgetMatch(id: number): void {
     this.#peers.get(id)?.forgetMatch();
     this.#catchUps.get(id)?.restart();
   }
 
-  /** Appends all rows, of commands, or none, or says why not. */
+  /** Appends all of the command rows or none; returns null, or why it refused. */
   propose(rows: readonly Uint8Array[]): ProposalRefusal | null {
     let bytes = 0;
     for (const row of rows) {
@@ -162,7 +162,7 @@ export class Leadership {
     return refusal;
   }
 
-  /** Appends the entry of a change of the configuration, or says why not. */
+  /** Appends the entry of a configuration change; returns null, or why it refused. */
   proposeChange(
     row: Uint8Array,
     change: ProposedChange,
@@ -181,7 +181,10 @@ export class Leadership {
     return refusal;
   }
 
-  /** A new own read position, or 0 if no quorum is in contact that could confirm it. */
+  /**
+   * Returns a new read position of this member, or 0 if the leader is not in contact with a quorum that could confirm
+   * it.
+   */
   readIndex(): number {
     const { reads, commit, tick, limits } = this.#state;
     if (tick - this.quorumHeardTick > limits.noQuorumTicks) {
@@ -192,9 +195,9 @@ export class Leadership {
   }
 
   /**
-   * The request itself shows that the peer followed this leader when it asked. If the two of them are a quorum, no other
-   * leader had been elected by then, and the peer is answered without a round of heartbeats. That confirms what this
-   * peer has asked, and nothing else: other reads may have begun after the request was sent (P8).
+   * The request itself shows that the peer followed this leader when it asked. If the two of them are a quorum, no
+   * other leader had been elected by then, so the leader answers without a round of heartbeats. That confirms only the
+   * peer's own requests: other reads may have begun after the request was sent (P8).
    */
   onReadRequest({ from, boot, position }: ReadRequest): void {
     const { reads, commit, tick } = this.#state;
@@ -223,7 +226,7 @@ export class Leadership {
       return;
     }
     if (message.index > this.#state.log.lastIndex) {
-      // A peer never acknowledges, in this term, more than it was sent (P34).
+      // In this term, a peer never acknowledges more than the leader sent to it (P34).
       return;
     }
     if (progress.accepted(message.index, this.#state.log.firstIndex, this.#state.tick)) {
@@ -248,7 +251,10 @@ export class Leadership {
     this.#stepDownIfRemoved();
   }
 
-  /** Largest own index that may equal the peer's log, which ends at `hintIndex` with entries up to `hintTerm`. */
+  /**
+   * Largest index at which the leader's log may equal the peer's, which ends at `hintIndex` with entries up to
+   * `hintTerm`.
+   */
   #lastPossibleMatch(hintIndex: number, hintTerm: number): number {
     const { log } = this.#state;
     return hintIndex < log.firstIndex - 1 ? hintIndex : log.lastWithTermAtMost(hintIndex, hintTerm);
@@ -288,14 +294,14 @@ export class Leadership {
     return null;
   }
 
-  /** Commits what a quorum has stored, this member included once it is durable here. */
+  /** Commits what a quorum has stored. The leader counts itself once its own copy is durable. */
   advanceCommit(): void {
     const { id, term, log, commit, configuration } = this.#state;
-    // The own match is the highest stable index, never the highest appended one (P4).
+    // The leader's own match is the highest stable index, never the highest appended one (P4).
     const reached = quorumReached(configuration, (voter) => {
       return voter === id ? log.stableIndex : (this.#peers.get(voter)?.match ?? 0);
     });
-    // An entry of an older term is committed only together with one of the present term (P5).
+    // An entry of an older term commits only together with one of the current term (P5).
     if (reached > commit && log.term(reached) === term) {
       this.#uncommittedBytes -= log.bytesInMemory(commit + 1, reached);
       invariant(this.#uncommittedBytes >= 0, "no more is committed than was appended");
@@ -303,7 +309,7 @@ export class Leadership {
     }
   }
 
-  /** Confirms the reads that a quorum has answered since. */
+  /** Confirms the reads that a quorum has answered since the last call. */
   confirmReads(): void {
     const { id, reads, commit, configuration } = this.#state;
     if (!this.isSettled || reads.isEmpty) {
@@ -333,7 +339,9 @@ export class Leadership {
 
   // ---- Sending ----
 
-  /** Sends heartbeats if they are due, and entries as far as windows allow; adds who needs a snapshot. */
+  /**
+   * Sends heartbeats if they are due, and entries within the windows; adds the peers that need a snapshot to the list.
+   */
   sendToPeers(snapshotsWanted: number[]): void {
     const isHeartbeatDue = this.#isHeartbeatDue;
     this.#isHeartbeatDue = false;
@@ -342,7 +350,7 @@ export class Leadership {
         this.#sendHeartbeat(progress);
       }
       while (this.#sendAppend(progress)) {
-        // Until the window is full or all is sent.
+        // Until the window is full or everything is sent.
       }
       if (progress.wantsSnapshot(this.#state.tick)) {
         snapshotsWanted.push(progress.id);
@@ -352,7 +360,7 @@ export class Leadership {
 
   #sendHeartbeat(progress: Progress): void {
     const { id, term, reads } = this.#state;
-    // Never above what the peer holds: it might take other entries for committed (P51).
+    // Never above the peer's match: otherwise the peer might take different entries for committed (P51).
     const commit = Math.min(progress.match, this.#state.commit);
     this.#state.send({
       type: "heartbeat",
@@ -365,7 +373,7 @@ export class Leadership {
     progress.told(commit);
   }
 
-  /** Sends the next Append to the peer if there is something to say; returns whether entries went out. */
+  /** Sends the next Append to the peer if it is useful; returns whether it contained entries. */
   #sendAppend(progress: Progress): boolean {
     const { id, term, tick, commit, log, limits } = this.#state;
     if (progress.isPaused) {
@@ -386,7 +394,7 @@ export class Leadership {
     }
     const prevTerm = log.term(prevIndex);
     const bytes = checkRows(rows, prevIndex, prevTerm);
-    // A configuration lasts only once a majority has said that it knows it as committed (P18).
+    // A configuration change is final only once a majority reports that it knows the change is committed (P18).
     const wantsReply = rows.length > 0 || progress.wantsReply || progress.commit < this.#pendingConfigIndex;
     this.#state.send({
       type: "append",
@@ -413,7 +421,7 @@ export class Leadership {
     this.#isHeartbeatDue = true;
   }
 
-  /** Knows exactly the members of the configuration; who was known stays known. */
+  /** Tracks exactly the members of the configuration; a member that stays keeps its progress. */
   #trackPeers(): void {
     const { id: self, configuration, log, reads, limits } = this.#state;
     const ids = new Set(members(configuration));
@@ -443,7 +451,7 @@ export class Leadership {
     isEligible: (id: number) => boolean,
   ): ReconfigurationRefusal | null {
     const { id: self, applied, configuration, log } = this.#state;
-    // Not below the first entry of the term either, where this begins (P6, P16).
+    // This also waits for the first entry of the term, because `#pendingConfigIndex` starts there (P6, P16).
     if (this.#pendingConfigIndex > applied) {
       return "change-in-progress";
     }
@@ -461,7 +469,7 @@ export class Leadership {
     if (!promoted.every((id) => isEligible(id) && this.#isReady(id))) {
       return "learner-not-ready";
     }
-    // Of the new voters alone: a change away from members that are lost must stay possible (P21).
+    // Only the new voters count: a change away from lost members must stay possible (P21).
     const isSafe = majorityReached(next.voters, (id) => (id === self || this.#isHeardAndFit(id) ? 1 : 0)) === 1;
     return isSafe ? null : "quorum-unsafe";
   }
@@ -485,7 +493,7 @@ export class Leadership {
     );
   }
 
-  /** Entries were applied. Whoever leads when a joint configuration is, ends it (P22). */
+  /** Entries were applied. The leader at the time ends a joint configuration that is applied (P22). */
   onApplied(): void {
     const { configuration, applied, log } = this.#state;
     if (isJoint(configuration) && configuration.autoLeave && applied >= this.#pendingConfigIndex) {
@@ -496,8 +504,8 @@ export class Leadership {
   }
 
   /**
-   * Whether a majority of the voters knows for good that the configuration in force is committed: from then on nobody
-   * whom it has removed is needed for anything (P18).
+   * Whether a majority of the voters durably knows that the current configuration is committed. From then on no removed
+   * member is needed for anything (P18).
    */
   get isConfigurationLasting(): boolean {
     const { id, configuration, lastingCommit } = this.#state;
@@ -507,7 +515,7 @@ export class Leadership {
     return known >= configuration.index;
   }
 
-  /** A leader that is no longer a voter leads on until the others know that it is not (P17, P18). */
+  /** A leader that is no longer a voter keeps leading until the others know about the change (P17, P18). */
   #stepDownIfRemoved(): void {
     const { id, configuration } = this.#state;
     if (!isJoint(configuration) && !configuration.voters.includes(id) && this.isConfigurationLasting) {
@@ -518,18 +526,21 @@ export class Leadership {
 
   // ---- Transfer of the leadership ----
 
-  /** Hands over to this voter, or says why not. */
+  /** Transfers the leadership to this voter; returns null, or why it refused. */
   transferTo(target: number): TransferRefusal | null {
     return this.#transfer.begin(target);
   }
 
-  /** Hands over to the voter that is furthest, or says why nobody can take over. */
+  /** Transfers the leadership to the most up-to-date voter; returns null, or why no voter can take over. */
   transferToBest(): TransferRefusal | null {
     return this.#transfer.beginWithBest();
   }
 }
 
-/** Asserts that the rows follow the entry before them, index by index, in terms that never fall (P30); their bytes. */
+/**
+ * Asserts that the rows follow the entry before them, index by index, in terms that never fall (P30). Returns their
+ * size in bytes.
+ */
 function checkRows(rows: readonly Uint8Array[], prevIndex: number, prevTerm: number): number {
   let index = prevIndex;
   let term = prevTerm;

@@ -1,40 +1,48 @@
-/** Everything that bounds a consensus core. Every limit works at its smallest value. */
+/** All limits of a consensus core. Every limit works at its smallest value. */
 
 export interface CoreLimits {
-  /** Election timeout, drawn anew from [min, max) ticks at every change of role or term (P36). */
+  /** Election timeout, drawn at random from [min, max) ticks at every change of role or term (P36). */
   readonly electionTicksMin: number;
   readonly electionTicksMax: number;
-  /** A leader sends heartbeats every so many ticks. */
+  /** A leader sends heartbeats at this interval in ticks. */
   readonly heartbeatTicks: number;
-  /** A leader that has not heard a quorum for more ticks refuses proposals and reads. */
+  /** A leader that has not heard a quorum for more ticks than this refuses proposals and reads. */
   readonly noQuorumTicks: number;
-  /** A leader that has not heard a quorum for more ticks steps down; so long a follower trusts a leader it heard. */
+  /**
+   * A leader that has not heard a quorum for more ticks than this steps down. A follower trusts a silent leader as
+   * long.
+   */
   readonly contactTicks: number;
-  /** A transfer of leadership that has not happened after so many ticks is given up. */
+  /** A leader gives up a leadership transfer that is not complete after this many ticks. */
   readonly transferTicks: number;
-  /** A read that was not confirmed after more ticks is lost, and asked anew under a new position. */
+  /**
+   * A read that is not confirmed after more ticks than this is lost; the member requests it again at a new position.
+   */
   readonly readTicks: number;
-  /** Messages, and bytes of entries in them, under way to one peer. */
+  /** Messages in flight to one peer, and bytes of entries in them. */
   readonly windowMessagesMax: number;
   readonly windowBytesMax: number;
-  /** A window that has not moved for so many ticks is taken as lost. */
+  /** A leader considers the messages in a full window lost if it has not moved for this many ticks. */
   readonly stallTicks: number;
   /** Bytes of entries in one message; one larger entry goes alone. */
   readonly messageBytesMax: number;
-  /** Bytes of entries appended but not committed, above which proposals are refused; a larger one alone passes. */
+  /**
+   * Bytes of appended but uncommitted entries above which a leader refuses proposals; a larger one passes if it is
+   * alone.
+   */
   readonly uncommittedBytesMax: number;
-  /** Committed but unapplied entries, by count and bytes, above which proposals are refused. */
+  /** Committed but unapplied entries, by count and bytes, above which a leader refuses proposals. */
   readonly unappliedEntriesMax: number;
   readonly unappliedBytesMax: number;
   /** Bytes of unstable and unapplied entries above which a follower takes no more. */
   readonly followerBytesMax: number;
   /** Bytes of stable entries that stay in memory. */
   readonly tailBytesMax: number;
-  /** Read positions that wait for confirmation; one more loses all of them. */
+  /** Read positions that may wait for confirmation; one more than this loses all of them. */
   readonly readsMax: number;
-  /** How many committed entries a learner may still have to apply to be promoted. */
+  /** A leader promotes a learner only if it has at most this many committed entries left to apply. */
   readonly learnerLagEntriesMax: number;
-  /** How far a member may be behind, in entries and bytes, to be handed the leadership. */
+  /** A leader transfers the leadership only to a member that is at most this far behind, in entries and bytes. */
   readonly transferLagEntriesMax: number;
   readonly transferLagBytesMax: number;
 }

@@ -14,10 +14,10 @@ function rowOf(index: number, term: number, bytes = 0, type: EntryType = EntryTy
   return row;
 }
 
-/** What is on the disk. Fails a read of anything else, as a store would. */
+/** The entries on the disk. Like a store, it fails a read of anything else. */
 class Disk implements LogReader {
   readonly rows = new Map<number, { readonly row: Uint8Array; readonly term: number }>();
-  /** Reads so far: index of the first row and how many were given. */
+  /** Reads so far: index of the first row and number of rows. */
   readonly reads: (readonly [number, number])[] = [];
 
   term(index: number): number {
@@ -56,7 +56,7 @@ function append(log: RaftLog, term: number, count = 1, bytes = 0): void {
   }
 }
 
-/** Writes everything unwritten and has it acknowledged at once. */
+/** Writes everything unwritten and acknowledges it at once. */
 function write(log: RaftLog, disk: Disk, writeSeq: number): void {
   for (const row of log.takeUnwritten(writeSeq)) {
     const index = entryIndex(row);
@@ -70,7 +70,7 @@ function indexes(rows: readonly Uint8Array[]): number[] {
 }
 
 describe("the Raft log", () => {
-  it("begins with what the store holds, all of it stable and written", () => {
+  it("begins with the entries of the store, all of them stable and written", () => {
     const { log } = newLog({ first: 5, prevTerm: 2, last: 9, lastTerm: 3 });
     expect([log.firstIndex, log.lastIndex, log.lastTerm, log.stableIndex]).to.deep.equal([5, 9, 3, 9]);
     expect(log.hasUnwritten).to.equal(false);
@@ -86,7 +86,7 @@ describe("the Raft log", () => {
     expect(() => log.term(8)).to.throw(InvariantViolation);
   });
 
-  it("knows the term of what came before, also when it is empty", () => {
+  it("knows the term of the entry before it, also when it is empty", () => {
     const { log } = newLog({ first: 5, prevTerm: 2, last: 4, lastTerm: 2 });
     expect([log.lastIndex, log.lastTerm, log.term(4)]).to.deep.equal([4, 2, 2]);
   });
@@ -122,7 +122,7 @@ describe("the Raft log", () => {
     expect(log.takeUnwritten(9)).to.deep.equal([]);
   });
 
-  it("P31: is stable up to the rows of flushed writes, whatever was appended since", () => {
+  it("P31: is stable up to the rows of flushed writes, independent of later appends", () => {
     const { log } = newLog();
     append(log, 1, 2);
     log.takeUnwritten(7);
@@ -179,7 +179,7 @@ describe("the Raft log", () => {
     }
   });
 
-  it("lets go of what is applied and stable beyond its limit, the oldest first, and reads it from the disk then", () => {
+  it("drops applied and stable entries beyond its limit, the oldest first, and reads them from the disk", () => {
     const { log, disk } = newLog(EMPTY, 2 * 64);
     append(log, 1, 5);
     write(log, disk, 1);
@@ -195,7 +195,7 @@ describe("the Raft log", () => {
     expect(disk.reads).to.deep.equal([[1, 3]]);
   });
 
-  it("P43: keeps in memory what is not stable, however much it is", () => {
+  it("P43: keeps unstable entries in memory, without a limit", () => {
     const { log, disk } = newLog(EMPTY, 0);
     append(log, 1, 2);
     write(log, disk, 1);
@@ -207,7 +207,7 @@ describe("the Raft log", () => {
     expect(disk.reads).to.deep.equal([]);
   });
 
-  it("forgets what the store has dropped", () => {
+  it("forgets entries that the store has dropped", () => {
     const { log, disk } = newLog();
     append(log, 1, 2);
     append(log, 2, 3);
@@ -219,7 +219,7 @@ describe("the Raft log", () => {
     expect(() => log.entries(3, 5, 100)).to.throw(InvariantViolation);
   });
 
-  it("can be dropped whole, and goes on behind that", () => {
+  it("can be dropped whole, and continues after that", () => {
     const { log, disk } = newLog();
     append(log, 2, 3);
     write(log, disk, 1);
@@ -230,7 +230,7 @@ describe("the Raft log", () => {
     expect(log.bytesInMemory(1, 4)).to.equal(64);
   });
 
-  it("is dropped neither backwards nor beyond what is stable", () => {
+  it("is dropped neither backwards nor beyond its stable end", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
     write(log, disk, 1);
@@ -259,7 +259,7 @@ describe("the Raft log", () => {
     expect(has(7, 6, EntryType.Command), "an empty range").to.equal(false);
   });
 
-  it("grows its ring at any position, and keeps what is in it", () => {
+  it("grows its ring at any position, and keeps its content", () => {
     for (const start of [0, 1, 500, 1023, 1024, 1500]) {
       const { log, disk } = newLog({ first: 1, prevTerm: 0, last: start, lastTerm: start === 0 ? 0 : 1 });
       for (let index = start + 1; index <= start + 5_000; index++) {
@@ -293,7 +293,7 @@ describe("the Raft log", () => {
   });
 });
 
-describe("entries that give way", () => {
+describe("entries that are removed", () => {
   it("are gone, and those before them stay", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
@@ -316,7 +316,7 @@ describe("entries that give way", () => {
     expect(log.hasUnwritten).to.equal(false);
   });
 
-  it("P31: are not made stable by the write that carries them, and nor is what takes their place", () => {
+  it("P31: are not made stable by the write that carries them, and neither are their replacements", () => {
     const { log } = newLog();
     append(log, 1, 2);
     log.takeUnwritten(1);
@@ -371,8 +371,8 @@ describe("entries that give way", () => {
   });
 });
 
-describe("a log that begins anew", () => {
-  it("knows only what came before it, and goes on", () => {
+describe("a log that restarts", () => {
+  it("knows only the entry before it, and continues", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
     write(log, disk, 1);
@@ -409,7 +409,7 @@ describe("the last entry of a term that is not too new", () => {
     expect(log.lastWithTermAtMost(3, 2)).to.equal(3);
   });
 
-  it("is what a search from the end finds", () => {
+  it("equals the result of a search from the end", () => {
     const terms = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }).map((list) => list.sort((a, b) => a - b));
     fc.assert(
       fc.property(terms, fc.nat(45), fc.nat(10), (list, index, term) => {
@@ -483,7 +483,7 @@ describe("the Raft log beside a plain array", () => {
               }
               break;
             case "truncate": {
-              // Nothing applied is ever removed, and what comes next is of a newer term.
+              // Applied entries are never removed, and new entries come from a newer term.
               const from = Math.max(model.applied + 1, model.first) + Math.floor((last() - model.applied) * step.share);
               if (from <= last()) {
                 log.truncate(from);
@@ -535,7 +535,7 @@ describe("the Raft log beside a plain array", () => {
               }
               const from = model.first + Math.floor((last() - model.first) * step.share);
               const to = Math.min(last(), from + step.count - 1);
-              // A reading may stop short where memory begins, so it goes on until it has everything.
+              // A read may stop where memory begins, so repeat it until all rows are there.
               const rows: Uint8Array[] = [];
               while (rows.length < to - from + 1) {
                 const more = log.entries(from + rows.length, to, step.maxBytes);

@@ -1,18 +1,21 @@
 /**
- * The core's view of the Raft log: bounds, the tail in memory, and what of it is stable.
+ * The core's view of the Raft log: its bounds, the tail in memory, and how much of it is stable.
  *
- * Every write handed to storage has a sequence number that grows for the life of the data directory. An entry is
- * stable once the write that carries it, or a later one, is flushed: writes are flushed in order. An entry not yet
- * handed out has no number, so an acknowledgement can never make it stable (P31).
+ * Every write handed to storage has a sequence number that grows for the life of the data directory. An entry is stable
+ * once the write that carries it, or a later one, is flushed: storage flushes writes in order. An entry not yet handed
+ * out has no number, so an acknowledgement can never make it stable (P31).
  *
- * The tail holds at least every entry that is not yet stable, and of the others as many of the newest as fit the
- * limit; older ones come from the reader. Rows in the tail are never changed.
+ * The tail contains at least every entry that is not yet stable, and as many of the newest other entries as fit the
+ * limit. The reader provides older ones. Rows in the tail never change.
  */
 
 import { entryIndex, entryTerm, entryType } from "./entry.ts";
 import { invariant } from "./violation.ts";
 
-/** First and last index that the store holds, and the terms before the first and of the last. Empty: last = first − 1. */
+/**
+ * First and last index in the store, and the terms of the entry before the first and of the last. Empty: last = first −
+ * 1.
+ */
 export interface LogBounds {
   readonly first: number;
   readonly prevTerm: number;
@@ -20,16 +23,16 @@ export interface LogBounds {
   readonly lastTerm: number;
 }
 
-/** Synchronous access to stored entries that the tail no longer holds. A failed read throws and ends the process. */
+/** Synchronous access to stored entries that are not in the tail. A failed read throws and ends the process. */
 export interface LogReader {
   term(index: number): number;
-  /** The rows of from..to, fewer if more than maxBytes, at least one. */
+  /** The rows of from..to: at most maxBytes, but at least one row. */
   entries(from: number, to: number, maxBytes: number): Uint8Array[];
 }
 
 const UNWRITTEN = Number.POSITIVE_INFINITY;
 const INITIAL_CAPACITY = 1024;
-/** Bytes of stored entries looked through at a time: few reads, and no large array. */
+/** Bytes of stored entries that a search reads at a time: few reads, and no large array. */
 const SEARCH_BYTES = 256 * 1024;
 
 export class RaftLog {
@@ -90,7 +93,7 @@ export class RaftLog {
     return this.#stable;
   }
 
-  /** Whether entries, or the removal of some, wait to be handed to storage. */
+  /** Whether new or removed entries wait to be handed to storage. */
   get hasUnwritten(): boolean {
     return this.#written < this.#last || this.#hasRemoved;
   }
@@ -135,9 +138,9 @@ export class RaftLog {
   }
 
   /**
-   * Removes the entries from the index on: a leader of a newer term has others there. Those have no write number before
-   * they are handed out, so the acknowledgement of a write that still carries the removed ones marks nothing stable
-   * (P31).
+   * Removes the entries from the index on, because a leader of a newer term has others there. The new entries have no
+   * write number until they are handed out. So the acknowledgement of a write that still carries the removed ones marks
+   * nothing as stable (P31).
    */
   truncate(from: number): void {
     invariant(from >= this.#first && from <= this.#last, "entries are removed within the log", () => {
@@ -159,7 +162,7 @@ export class RaftLog {
     this.#hasRemoved = true;
   }
 
-  /** Replaces the whole log by the knowledge that everything up to (index, term) is in the state. */
+  /** Replaces the whole log: everything up to (index, term) is in the state. */
   reset(index: number, term: number): void {
     invariant(index >= this.#first - 1, "the log moves forward", () => `${index}, first ${this.#first}`);
     for (let at = this.#tailFirst; at <= this.#last; at++) {
@@ -178,11 +181,11 @@ export class RaftLog {
   }
 
   /**
-   * The largest index up to `index` whose term is at most `term`; first − 2, which the log says nothing about, if that
-   * is none of first − 1..last.
+   * The largest index up to `index` whose term is at most `term`. Returns first − 2, about which the log knows nothing,
+   * if no index in first − 1..last fits.
    */
   lastWithTermAtMost(index: number, term: number): number {
-    // Terms never fall along the log, so those that fit are a beginning of it.
+    // Terms never fall along the log, so the entries that fit form a prefix.
     let low = this.#first - 2;
     let high = Math.min(index, this.#last);
     while (low < high) {
@@ -209,7 +212,7 @@ export class RaftLog {
     return rows;
   }
 
-  /** The write with this number, and so every earlier one, is flushed. */
+  /** The write with this number is flushed, and so is every earlier one. */
   flushed(writeSeq: number): void {
     invariant(writeSeq > this.#flushedSeq, "writes are flushed in order", () => `${writeSeq}`);
     this.#flushedSeq = writeSeq;
@@ -219,7 +222,7 @@ export class RaftLog {
     }
   }
 
-  /** Rows of from..to from memory or disk, fewer if more than maxBytes, at least one. */
+  /** Rows of from..to from memory or disk: at most maxBytes, but at least one row. */
   entries(from: number, to: number, maxBytes: number): Uint8Array[] {
     invariant(from >= this.#first && from <= to && to <= this.#last, "entries are asked within the log", () => {
       return `${from}..${to} of ${this.#first}..${this.#last}`;
@@ -240,7 +243,10 @@ export class RaftLog {
     return rows;
   }
 
-  /** Bytes of those rows of from..to that are in memory, which all rows appended by this process are until applied. */
+  /**
+   * Bytes of the rows of from..to that are in memory. Every row that this process appended stays there until it is
+   * applied.
+   */
   bytesInMemory(from: number, to: number): number {
     let bytes = 0;
     for (let index = Math.max(from, this.#tailFirst); index <= to; index++) {
@@ -249,7 +255,7 @@ export class RaftLog {
     return bytes;
   }
 
-  /** Whether an entry of from..to passes the test of its type. */
+  /** Whether the type of any entry in from..to passes the test. */
   someType(from: number, to: number, test: (type: number) => boolean): boolean {
     let index = from;
     while (index <= to && index < this.#tailFirst) {
@@ -267,7 +273,7 @@ export class RaftLog {
     return false;
   }
 
-  /** Lets go of the oldest rows in memory beyond the limit, but of none above `applied` or not yet stable. */
+  /** Drops the oldest rows in memory beyond the limit, but none above `applied` and none that is not stable. */
   release(applied: number): void {
     const keepFrom = Math.min(applied, this.#stable) + 1;
     while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst < keepFrom) {
@@ -278,7 +284,7 @@ export class RaftLog {
     }
   }
 
-  /** Storage no longer holds entries below the index, whose predecessor has the given term. */
+  /** Storage no longer has entries below the index; the entry before it has the given term. */
   compacted(first: number, prevTerm: number): void {
     invariant(first >= this.#first && first <= this.#stable + 1, "compaction keeps what is not stable", () => {
       return `to ${first}, stable ${this.#stable}`;

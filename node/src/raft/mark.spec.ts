@@ -4,9 +4,9 @@ import { listenToMarks, mark } from "./mark.ts";
 describe("marks", () => {
   afterEach(() => listenToMarks(null));
 
-  it("tell the listener each passing, in order, and nobody when there is none", () => {
+  it("report each passing to the listener, in order, and do nothing without one", () => {
     const passed: string[] = [];
-    mark("before anybody listens");
+    mark("before the first listener");
     listenToMarks((name) => passed.push(name));
     mark("a");
     mark("b");
@@ -25,7 +25,7 @@ describe("marks", () => {
     expect([first, second]).to.deep.equal([[], ["a"]]);
   });
 
-  it("let a listener end the run where it stands", () => {
+  it("let a listener end the run at that point", () => {
     listenToMarks(() => {
       throw new Error("crashed here");
     });

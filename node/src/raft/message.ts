@@ -1,9 +1,10 @@
 /**
  * Messages between the consensus cores of a cluster.
  *
- * Every message names the term of its sender. The driver carries them over connections that have verified who is at
- * the other end, so `from` is what the connection says. Messages of one connection arrive in order or not at all;
- * between connections they may overtake each other, and a connection that is replaced takes its unread ones with it.
+ * Every message names the term of its sender. The driver carries messages over connections that have verified the other
+ * end, so `from` is the member that the connection names. Messages of one connection arrive in order or not at all.
+ * Messages of different connections may overtake each other. A connection that is replaced takes its unread messages
+ * with it.
  */
 
 interface Header {
@@ -12,7 +13,9 @@ interface Header {
   readonly term: number;
 }
 
-/** Asks for a vote in `term`. `transfer`: the leader itself asked for this election, so its contact is no obstacle. */
+/**
+ * Requests a vote in `term`. `transfer`: the leader itself requested this election, so contact with it is no obstacle.
+ */
 export interface Vote extends Header {
   readonly type: "vote";
   readonly lastIndex: number;
@@ -20,7 +23,9 @@ export interface Vote extends Header {
   readonly transfer: boolean;
 }
 
-/** Asks whether a vote in `term`, which the sender has not entered, would be granted. Changes nothing anywhere. */
+/**
+ * Asks whether the receiver would grant a vote in `term`, which the sender has not entered. Changes no state anywhere.
+ */
 export interface PreVote extends Header {
   readonly type: "pre-vote";
   readonly lastIndex: number;
@@ -28,8 +33,9 @@ export interface PreVote extends Header {
 }
 
 /**
- * Answers to candidates also name the newest entry that the sender knows to be committed. A candidate that holds it
- * without knowing that learns it so; where a member that was removed is the only other one that has it, in no other way.
+ * Answers to candidates also name the newest entry that the sender knows to be committed. A candidate that has the
+ * entry thereby learns that it is committed. If only a removed member also has the entry, the candidate learns it in no
+ * other way.
  */
 interface VoteAnswer extends Header {
   readonly granted: boolean;
@@ -41,7 +47,7 @@ export interface VoteReply extends VoteAnswer {
   readonly type: "vote-reply";
 }
 
-/** A grant names the term that was asked for, a refusal the own one. */
+/** A grant names the requested term; a refusal names the sender's own term. */
 export interface PreVoteReply extends VoteAnswer {
   readonly type: "pre-vote-reply";
 }
@@ -52,12 +58,15 @@ export interface Append extends Header {
   readonly prevIndex: number;
   readonly prevTerm: number;
   readonly commit: number;
-  /** False when all that it tells is the commit index: then only a refusal is sent back. */
+  /** False if the message carries only a commit index; then the receiver answers only with a refusal. */
   readonly wantsReply: boolean;
   readonly rows: readonly Uint8Array[];
 }
 
-/** Why a follower could not take entries: none, too much is waiting to be written or applied, or its disk is full. */
+/**
+ * Why a follower refused entries. no: it is not busy. busy: too many entries wait to be written or applied. full: its
+ * disk is full.
+ */
 export type Busy = "no" | "busy" | "full";
 
 export interface AppendReply extends Header {
@@ -72,7 +81,10 @@ export interface AppendReply extends Header {
   readonly busy: Busy;
 }
 
-/** Keeps followers from electing; confirms reads up to `readPosition`; commit is never above what the peer holds. */
+/**
+ * Keeps followers from campaigning and confirms reads up to `readPosition`. `commit` is never above the receiver's
+ * match.
+ */
 export interface Heartbeat extends Header {
   readonly type: "heartbeat";
   readonly commit: number;
@@ -82,10 +94,10 @@ export interface Heartbeat extends Header {
 export interface HeartbeatReply extends Header {
   readonly type: "heartbeat-reply";
   readonly commit: number;
-  /** How far the sender has applied: tells whether a learner keeps up. */
+  /** The sender's applied index: it shows whether a learner keeps up. */
   readonly applied: number;
   readonly readPosition: number;
-  /** Somebody at the sender waits for whatever is committed next: it is to be told the commit index at once. */
+  /** A client at the sender waits for the next commit: the leader must send it each commit index at once. */
   readonly watched: boolean;
 }
 
@@ -96,7 +108,7 @@ export interface ReadRequest extends Header {
   readonly position: number;
 }
 
-/** Confirms every position of the asker up to this one, in this term and for this start of the asker (P10). */
+/** Confirms every position of the requester up to this one, in this term and for this start of the requester (P10). */
 export interface ReadReply extends Header {
   readonly type: "read-reply";
   readonly boot: number;
@@ -104,7 +116,7 @@ export interface ReadReply extends Header {
   readonly index: number;
 }
 
-/** The leader hands over: start an election now. */
+/** The leader transfers the leadership: start an election now. */
 export interface TimeoutNow extends Header {
   readonly type: "timeout-now";
 }

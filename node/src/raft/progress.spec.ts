@@ -12,14 +12,14 @@ function newProgress(next = 11): Progress {
   return new Progress(2, next, LIMITS);
 }
 
-/** A peer that has acknowledged 10 and is sent 11 and more. */
+/** A peer that has acknowledged 10; the leader sends 11 and more. */
 function replicating(): Progress {
   const progress = newProgress();
   progress.accepted(10, FIRST, TICK);
   return progress;
 }
 
-/** A peer that has acknowledged 10, probed from there. */
+/** A peer that has acknowledged 10; the leader probes from there. */
 function probing(): Progress {
   const progress = replicating();
   progress.becomeProbe();
@@ -114,7 +114,7 @@ function sentProbe(): Progress {
   return progress;
 }
 
-/** Probed at 10 without ever having answered. */
+/** Probed at 10, and never answered. */
 function unknown(): Progress {
   const progress = newProgress();
   progress.sent(12, 99, COMMIT, TICK);
@@ -162,7 +162,7 @@ describe("the progress of a peer", () => {
     });
   }
 
-  it("tells whether an answer is news", () => {
+  it("reports whether an answer is news", () => {
     expect(replicating().accepted(10, FIRST, TICK)).to.equal(false);
     expect(replicating().accepted(11, FIRST, TICK)).to.equal(true);
     expect(full().refused(10, 3)).to.equal(false);
@@ -175,7 +175,7 @@ describe("the progress of a peer", () => {
     }
   });
 
-  it("wants an Append without entries as a probe, for news of the commit index, or to show what was lost", () => {
+  it("wants an Append without entries as a probe, to send the commit index, or to detect lost messages", () => {
     expect(probing().mayWantEmptyAppend(0)).to.equal(true);
     const progress = replicating();
     progress.sent(11, 10, COMMIT, TICK);
@@ -187,7 +187,7 @@ describe("the progress of a peer", () => {
     expect(progress.mayWantEmptyAppend(COMMIT)).to.equal(false);
   });
 
-  it("P41: halves its window when the peer is busy, down to one message, and grows again by what is acknowledged", () => {
+  it("P41: halves its window when the peer is busy, down to one message, and grows again with acknowledgements", () => {
     const progress = full();
     progress.slowDown();
     expect(progress.inFlightMax).to.equal(2);
@@ -203,7 +203,7 @@ describe("the progress of a peer", () => {
     expect(progress.inFlightMax).to.equal(2);
   });
 
-  it("is stalled when a full window has not moved for so many ticks, and only then", () => {
+  it("is stalled when a full window has not moved for the given number of ticks, and only then", () => {
     const progress = full();
     expect(progress.isStalled(TICK + 19, 20)).to.equal(false);
     expect(progress.isStalled(TICK + 20, 20)).to.equal(true);
@@ -224,7 +224,7 @@ describe("the progress of a peer", () => {
     expect(progress.wantsSnapshot(TICK)).to.equal(false);
   });
 
-  it("P27: wants another snapshot when the first is there and the log begins later still", () => {
+  it("P27: wants another snapshot when the peer has the first and the log begins even later", () => {
     const answered = sentSnapshot();
     answered.accepted(25, 40, TICK);
     expect([answered.state, answered.wantsSnapshot(TICK)]).to.deep.equal(["snapshot", true]);

@@ -1,10 +1,10 @@
 /**
- * What the leader knows of one peer, and every transition of it.
+ * What the leader knows about one peer, and every transition of it.
  *
- * probe: one Append until it is answered. replicate: entries are sent optimistically within a window of messages and
- * bytes. snapshot: heartbeats only, until the peer has the state that the log no longer reaches back to. `match` is
- * what the peer has durably acknowledged in this term and never falls but for announced damage; `next` is the index
- * that is sent next.
+ * probe: one Append until the peer answers. replicate: the leader sends entries optimistically within a window of
+ * messages and bytes. snapshot: heartbeats only, until the peer has the state that the log no longer covers. `match` is
+ * what the peer has durably acknowledged in this term; it falls only after announced damage. `next` is the index that
+ * the leader sends next.
  *
  *     probe ──accepted──▶ replicate ──refused, busy, connection lost, stalled──▶ probe
  *     probe, replicate ──next before the log──▶ snapshot ──accepted ≥ first − 1──▶ replicate
@@ -15,50 +15,50 @@ import { invariant } from "./violation.ts";
 
 export type ProgressState = "probe" | "replicate" | "snapshot";
 
-/** How much may be under way to one peer. */
+/** How many messages and bytes may be in flight to one peer. */
 export interface WindowLimits {
   readonly messagesMax: number;
   readonly bytesMax: number;
 }
 
-/** Ticks after which a failed snapshot is tried again: doubled with each failure, between 1 s and 30 s. */
+/** Ticks until the leader retries a failed snapshot: doubled with each failure, between 1 s and 30 s. */
 const SNAPSHOT_RETRY_TICKS_MIN = 20;
 const SNAPSHOT_RETRY_TICKS_MAX = 600;
-/** Ticks (30 s) that a peer has, once it was sent everything, to take the snapshot over. */
+/** Ticks (30 s) within which a peer that received a whole snapshot must take it over. */
 const SNAPSHOT_TAKEOVER_TICKS_MAX = 600;
 
 export class Progress {
   readonly id: number;
-  /** Tick at which anything was last heard of the peer; −∞ = never. */
+  /** Tick at which the leader last heard the peer; −∞ = never. */
   lastHeardTick = Number.NEGATIVE_INFINITY;
   /** Highest read position that the peer has confirmed in this term. */
   readPosition = 0;
   /** Commit and applied index that the peer last reported. */
   commit = 0;
   applied = 0;
-  /** The peer's disk is full: it must not be asked to lead. */
+  /** The peer's disk is full: the leader must not transfer the leadership to it. */
   diskFull = false;
-  /** Somebody at the peer waits for whatever is committed next, as far as is known. */
+  /** As far as the leader knows, a client at the peer waits for the next commit. */
   isWatched = true;
   #state: ProgressState = "probe";
   #match = 0;
   #next: number;
-  /** Commit index that the peer was last told. */
+  /** Commit index that the leader last sent to the peer. */
   #commitSent = 0;
-  /** Highest index that somebody at the peer waits for. */
+  /** Highest index that a client at the peer waits for. */
   #awaitedIndex = 0;
-  /** An Append is to be sent even if it is empty: it shows whether earlier ones were lost (P39). */
+  /** The leader must send an Append even if it is empty: the answer shows whether earlier ones were lost (P39). */
   #isAskedAgain = false;
   /** probe: an Append is unanswered. */
   #isProbeSent = false;
-  /** snapshot: index of the snapshot that is under way, 0 = none yet. */
+  /** snapshot: index of the snapshot that is being sent, 0 = none yet. */
   #snapshotIndex = 0;
-  /** snapshot: tick at which all of it had been sent, +∞ = not yet. */
+  /** snapshot: tick at which all of it was sent, +∞ = not yet. */
   #snapshotSentTick = Number.POSITIVE_INFINITY;
   #snapshotRetryTicks = SNAPSHOT_RETRY_TICKS_MIN;
   #snapshotNotBeforeTick = 0;
   readonly #window: Window;
-  /** Tick at which the window last moved by an answer, or was empty. */
+  /** Tick at which an answer last moved the window, or at which it was last empty. */
   #movedTick = 0;
 
   constructor(id: number, next: number, limits: WindowLimits) {
@@ -76,12 +76,12 @@ export class Progress {
     return this.#match;
   }
 
-  /** Index of the entry that is sent next. */
+  /** Index of the entry that the leader sends next. */
   get next(): number {
     return this.#next;
   }
 
-  /** Whether no Append may be sent now. */
+  /** Whether the leader may not send an Append now. */
   get isPaused(): boolean {
     if (this.#state === "snapshot") {
       return true;
@@ -89,12 +89,12 @@ export class Progress {
     return this.#state === "probe" ? this.#isProbeSent : this.#window.isFull;
   }
 
-  /** Index of the snapshot that is under way, 0 = none. */
+  /** Index of the snapshot that is being sent, 0 = none. */
   get snapshotIndex(): number {
     return this.#snapshotIndex;
   }
 
-  /** Messages with entries under way, and how many may be. */
+  /** Messages with entries that are in flight; `inFlightMax` is their limit. */
   get inFlight(): number {
     return this.#window.count;
   }
@@ -103,33 +103,33 @@ export class Progress {
     return this.#window.messagesMax;
   }
 
-  /** The peer is told in a heartbeat that it holds everything up to the index, and that this is committed. */
+  /** A heartbeat informs the peer that it has everything up to the index, and that this is committed. */
   told(commit: number): void {
     this.#commitSent = Math.max(this.#commitSent, commit);
   }
 
-  /** Somebody at the peer waits for the entry to be committed there. */
+  /** A client at the peer waits until the entry is committed there. */
   awaits(index: number): void {
     this.#awaitedIndex = Math.max(this.#awaitedIndex, index);
   }
 
   /**
-   * Whether an Append without entries is of use: as a probe, or to tell the commit index to those who wait at the peer.
-   * If nobody does, it is told with the next entries, or with the next heartbeat.
+   * Whether an Append without entries is useful: as a probe, or to send the commit index to clients that wait at the
+   * peer. If none waits, the next entries or the next heartbeat carry the commit index.
    */
   mayWantEmptyAppend(commit: number): boolean {
     const isAwaited = this.isWatched || this.#commitSent < this.#awaitedIndex;
     return this.wantsReply || (isAwaited && this.#commitSent < commit);
   }
 
-  /** Whether an Append without entries is a question: what the peer holds is not known, or may have been lost. */
+  /** Whether an empty Append needs an answer: the leader does not know the peer's log, or messages may be lost. */
   get wantsReply(): boolean {
     return this.#state === "probe" || this.#isAskedAgain;
   }
 
   // ---- Entries ----
 
-  /** What was under way is lost: what the peer acknowledged last is where to go on, or else what was tried last. */
+  /** Messages in flight are lost: continue after the last acknowledged entry, or else at the last attempted one. */
   becomeProbe(): void {
     if (this.#state === "replicate") {
       this.#next = this.#match + 1;
@@ -137,7 +137,7 @@ export class Progress {
     this.#reset("probe");
   }
 
-  /** An Append up to this index, of so many bytes of entries and with this commit index, was handed out. */
+  /** The leader sent an Append up to this index, with this many bytes of entries and this commit index. */
   sent(lastIndex: number, bytes: number, commit: number, tick: number): void {
     invariant(!this.isPaused, "a peer that is paused is sent no entries", () => `${this.id} ${this.#state}`);
     this.#isAskedAgain = false;
@@ -174,8 +174,8 @@ export class Progress {
   }
 
   /**
-   * The peer's log does not hold the entry at `index`; it may match at `hint`. Returns whether the answer is news: a
-   * refusal of something that is known to match, or of another probe than the last, is old (P34).
+   * The peer's log does not contain the entry at `index`; it may match at `hint`. Returns whether the answer is new. A
+   * refusal below the known match, or of an earlier probe, is old (P34).
    */
   refused(index: number, hint: number): boolean {
     if (index <= this.#match || this.#state === "snapshot") {
@@ -189,7 +189,7 @@ export class Progress {
     return true;
   }
 
-  /** A heartbeat was answered by a peer that reports `commit`; the leader's log holds first..last. */
+  /** The peer answered a heartbeat and reported `commit`; the leader's log contains first..last. */
   heartbeatAnswered(first: number, last: number): void {
     switch (this.#state) {
       case "probe":
@@ -202,7 +202,7 @@ export class Progress {
         return;
       case "replicate":
         if (this.#match < last) {
-          // What is under way may all be lost: one more Append shows it (P39).
+          // All messages in flight may be lost: the answer to one more Append shows it (P39).
           this.#window.freeOneIfFull();
           this.#isAskedAgain = true;
         }
@@ -210,7 +210,7 @@ export class Progress {
     }
   }
 
-  /** The peer took no entries, because too much waits there: half the window, and not before its next sign of life. */
+  /** The peer is too busy to take entries. Halves the window and sends nothing more until the peer's next answer. */
   slowDown(): void {
     if (this.#state === "replicate") {
       this.#window.halve();
@@ -219,14 +219,14 @@ export class Progress {
     }
   }
 
-  /** Whether a full window has not moved for so many ticks. */
+  /** Whether a full window has not moved for this many ticks. */
   isStalled(tick: number, ticks: number): boolean {
     return this.#state === "replicate" && this.#window.isFull && tick - this.#movedTick >= ticks;
   }
 
   // ---- Connections ----
 
-  /** The connection was replaced or could not take a message: what was under way is lost. */
+  /** The connection was replaced or could not take a message: messages in flight are lost. */
   disconnected(): void {
     const isStreaming = this.#snapshotIndex > 0 && this.#snapshotSentTick === Number.POSITIVE_INFINITY;
     if (!isStreaming) {
@@ -234,28 +234,30 @@ export class Progress {
     }
   }
 
-  /** The peer has lost acknowledged data: nothing that it said counts any more. */
+  /** The peer has lost acknowledged data: its earlier acknowledgements and reports no longer count. */
   forgetMatch(): void {
     this.#match = 0;
     this.commit = 0;
     this.applied = 0;
-    // It may still have most of its log, so it is asked where it was.
+    // It may still have most of its log, so the leader probes where it was.
     this.#reset("probe");
   }
 
   // ---- Snapshots ----
 
-  /** The log no longer reaches back to what the peer needs. */
+  /** The log no longer reaches back to the entries that the peer needs. */
   becomeSnapshot(): void {
     this.#reset("snapshot");
   }
 
-  /** Whether a snapshot should be sent now: none is under way, and the last failure is long enough ago. */
+  /**
+   * Whether the leader should send a snapshot now: none is in progress, and the backoff after the last failure is over.
+   */
   wantsSnapshot(tick: number): boolean {
     return this.#state === "snapshot" && this.#snapshotIndex === 0 && !this.isBackingOff(tick);
   }
 
-  /** Whether a snapshot failed so recently that the next has to wait. */
+  /** Whether a snapshot failed so recently that the next one must wait. */
   isBackingOff(tick: number): boolean {
     return tick < this.#snapshotNotBeforeTick;
   }
@@ -268,14 +270,14 @@ export class Progress {
     }
   }
 
-  /** All of the snapshot was sent; what the peer reports next shows whether it took it over. */
+  /** All of the snapshot was sent; the peer's next report shows whether the peer took it over. */
   snapshotSent(tick: number): void {
     if (this.#snapshotIndex > 0) {
       this.#snapshotSentTick = tick;
     }
   }
 
-  /** The snapshot was not taken over: another follows later, the later the more have failed. */
+  /** The peer did not take the snapshot over. The leader sends another one later; each failure doubles the delay. */
   snapshotFailed(tick: number): void {
     if (this.#state === "snapshot") {
       this.#snapshotNotBeforeTick = tick + this.#snapshotRetryTicks;
@@ -284,17 +286,23 @@ export class Progress {
     }
   }
 
-  /** Whether the peer was sent a whole snapshot long ago and still does not report its index. */
+  /** Whether the peer received a whole snapshot long ago and still does not report its index. */
   isSnapshotOverdue(tick: number): boolean {
     return this.#state === "snapshot" && tick - this.#snapshotSentTick >= SNAPSHOT_TAKEOVER_TICKS_MAX;
   }
 
-  /** How far the peer's log surely equals the leader's, which ends at `last`. Not durable there, so it is no match. */
+  /**
+   * Up to where the peer's log certainly equals the leader's, which ends at `last`. Not durable there, so it is no
+   * match.
+   */
   #committedPart(last: number): number {
     return Math.min(this.commit, last);
   }
 
-  /** The peer has everything up to `reached`: the log goes on from there, or, if it begins later, another snapshot. */
+  /**
+   * The peer has everything up to `reached`. The log continues from there; if the log begins later, the peer needs
+   * another snapshot.
+   */
   #leaveSnapshot(reached: number, first: number, next: "probe" | "replicate"): void {
     if (reached >= first - 1) {
       if (next === "replicate") {
@@ -325,7 +333,7 @@ export class Progress {
   }
 }
 
-/** The messages under way to a peer: last index and bytes of each, oldest first, in rings. */
+/** The messages in flight to a peer: last index and bytes of each, oldest first, in rings. */
 export class Window {
   readonly #limits: WindowLimits;
   readonly #indexes: Float64Array;
@@ -365,7 +373,7 @@ export class Window {
     this.#bytes += bytes;
   }
 
-  /** Frees the messages up to the index; a window that was halved grows again as it moves. */
+  /** Frees the messages up to the index; a halved window grows again as it moves. */
   freeUpTo(index: number): void {
     while (this.#count > 0 && (this.#indexes[this.#start] as number) <= index) {
       this.#freeFirst();
@@ -379,7 +387,7 @@ export class Window {
     }
   }
 
-  /** Half as many messages from now on, at least one. */
+  /** Halves the number of messages that may be in flight, to at least one. */
   halve(): void {
     this.#messagesMax = Math.max(1, this.#messagesMax >> 1);
   }

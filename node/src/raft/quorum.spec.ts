@@ -23,7 +23,7 @@ function referenceReached(values: readonly number[]): number {
   return Math.max(...majorities.map((majority) => Math.min(...majority)));
 }
 
-/** The definition: won if some majority granted, lost if no majority can any more. */
+/** The definition: won if some majority granted, lost if no majority can grant any more. */
 function referenceVote(votes: readonly Vote[]): ElectionState {
   if (votes.length === 0) {
     return "won";
@@ -35,7 +35,7 @@ function referenceVote(votes: readonly Vote[]): ElectionState {
   return majorities.some((majority) => majority.every((vote) => vote !== false)) ? "pending" : "lost";
 }
 
-/** Ids that are no positions, so that the two cannot be mixed up. */
+/** Ids that differ from positions, so that the code cannot confuse the two. */
 function idsOf(values: readonly unknown[]): number[] {
   return values.map((_, at) => 100 + 7 * at);
 }
@@ -52,7 +52,7 @@ function joint(voters: readonly number[], outgoing: readonly number[]): Configur
   return { ...NO_CONFIGURATION, index: 1, voters, outgoing };
 }
 
-/** Two sets of voters among nine members, and what each member has. */
+/** Two sets of voters among nine members, and the value of each member. */
 function jointCases<Value>(value: fc.Arbitrary<Value>) {
   const set = fc.subarray([1, 2, 3, 4, 5, 6, 7, 8, 9], { minLength: 0, maxLength: 5 });
   return fc.tuple(set, set, fc.array(value, { minLength: 10, maxLength: 10 }));
@@ -95,7 +95,7 @@ describe("the value that a majority has reached", () => {
     expect(reached(values)).to.equal(20);
   });
 
-  it("is asked of each voter once, and of nobody else", () => {
+  it("is asked of each voter once, and of no other member", () => {
     const asked: number[] = [];
     majorityReached([4, 8, 15], (voter) => {
       asked.push(voter);
@@ -171,7 +171,7 @@ describe("an election", () => {
   });
 
   it("that is won has voters in common with every majority that has acknowledged something", () => {
-    // Why commits survive elections: in each half any two majorities meet.
+    // Why commits survive elections: in each half any two majorities share a member.
     const set = fc.subarray([1, 2, 3, 4, 5, 6, 7], { minLength: 1 });
     fc.assert(
       fc.property(set, set, set, set, (voters, outgoing, granted, acknowledged) => {

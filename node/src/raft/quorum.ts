@@ -1,25 +1,27 @@
 /**
- * Majorities: what a quorum has reached, and what it has voted.
+ * Majorities: what a quorum has reached, and how a quorum has voted.
  *
- * Pure functions over the voters of a configuration. While it is joint, both its majorities are needed. A set without
- * voters agrees to everything: that is what makes the second half of a configuration that is not joint vanish.
+ * These are pure functions over the voters of a configuration. A joint configuration needs both its majorities. An
+ * empty set of voters agrees to everything, so the outgoing half of a configuration that is not joint has no effect.
  */
 
 import type { Configuration } from "./configuration.ts";
 
-/** Room for the values of a majority; no configuration is larger by design, and a larger one gets its own. */
+/**
+ * Scratch space for the values of a majority. By design no configuration is larger; a larger one gets its own array.
+ */
 const VOTERS_USUAL_MAX = 16;
 const scratch = new Float64Array(VOTERS_USUAL_MAX);
 
-/** How an election stands. */
+/** The state of an election. */
 export type ElectionState = "pending" | "won" | "lost";
 
-/** The highest value that a quorum has reached; `reached` gives each voter's value, 0 if unknown. */
+/** The highest value that a quorum has reached; `reached` returns each voter's value, 0 if unknown. */
 export function quorumReached(configuration: Configuration, reached: (voter: number) => number): number {
   return Math.min(majorityReached(configuration.voters, reached), majorityReached(configuration.outgoing, reached));
 }
 
-/** How an election stands; `vote` gives each voter's answer, undefined if there is none yet. */
+/** The state of an election; `vote` returns each voter's answer, undefined if there is none yet. */
 export function election(configuration: Configuration, vote: (voter: number) => boolean | undefined): ElectionState {
   const halves = [majorityVote(configuration.voters, vote), majorityVote(configuration.outgoing, vote)];
   if (halves.includes("lost")) {
@@ -51,7 +53,7 @@ export function majorityReached(voters: readonly number[], reached: (voter: numb
   return values[count - majorityOf(count)] as number;
 }
 
-/** How an election among these voters stands; won without voters. */
+/** The state of an election among these voters; won without voters. */
 export function majorityVote(voters: readonly number[], vote: (voter: number) => boolean | undefined): ElectionState {
   if (voters.length === 0) {
     return "won";

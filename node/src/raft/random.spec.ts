@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Chaos } from "./scenarios/index.ts";
 
-/** Enough for every kind of event to happen many times, and little enough for every run of the specs. */
+/** Large enough for every kind of event to happen many times, small enough for every run of the specs. */
 const SEEDS = 200;
 const EVENTS = 6_000;
 const BATCH = 25;
@@ -32,7 +32,7 @@ describe("clusters of cores under random faults", () => {
         reached.transfers += summary.transfers;
         reached.crashes += summary.crashes;
       }
-      // Without this, a change that makes every run end in its first steps would pass unseen.
+      // Without this check, a change that ends every run in its first steps would stay unnoticed.
       for (const [name, count] of Object.entries(reached)) {
         expect(count, name).to.be.above(0);
       }

@@ -5,7 +5,7 @@ import { InvariantViolation } from "./violation.ts";
 
 const MANY = 1_000;
 
-/** Own reads only: confirms everything up to the position, and returns what is told. */
+/** Own reads only: confirms everything up to the position, and returns the confirmation. */
 function confirmed(reads: Reads, position: number, commit: number, termStart = 1) {
   reads.confirm(position, termStart, commit);
   return reads.takeConfirmed();
@@ -29,7 +29,7 @@ describe("reads", () => {
     expect(reads.isEmpty).to.equal(true);
   });
 
-  it("P8: above the confirmed position go on waiting", () => {
+  it("P8: above the confirmed position keep waiting", () => {
     const reads = new Reads(MANY);
     reads.ask(3, 0);
     reads.ask(5, 0);
@@ -50,7 +50,7 @@ describe("reads", () => {
     expect(() => reads.confirm(1, 7, 6)).to.throw(InvariantViolation, "read points are committed");
   });
 
-  it("that are lost are told once, and not confirmed any more", () => {
+  it("that are lost are reported once, and not confirmed any more", () => {
     const reads = new Reads(MANY);
     reads.ask(3, 0);
     reads.ask(3, 0);
@@ -88,7 +88,7 @@ describe("reads", () => {
     expect(reads.takeLost()).to.equal(3);
   });
 
-  it("of this member tell that they have waited for more than so many ticks; those of others do not", () => {
+  it("of this member report that they have waited for too many ticks; those of others do not", () => {
     const reads = new Reads(MANY);
     reads.askFor(2, 1, 7, 3, 0);
     reads.ask(3, 5);
@@ -118,7 +118,7 @@ describe("reads of followers", () => {
     expect(reads.confirm(2, 1, 9).map(({ peer }) => peer)).to.deep.equal([3]);
   });
 
-  it("are not told as own losses", () => {
+  it("are not reported as own losses", () => {
     const reads = new Reads(MANY);
     reads.ask(3, 0);
     reads.askFor(2, 8, 70, 3, 0);
@@ -141,7 +141,7 @@ describe("reads of followers", () => {
   });
 });
 
-describe("own reads, whatever happens", () => {
+describe("own reads, after any events", () => {
   it("end in exactly one way: confirmed at or above the commit index of when they were asked, or lost", () => {
     type Step = "ask" | "other" | "refuse" | "commit" | "confirm" | "lose" | "take";
     const steps = fc.array(fc.constantFrom<Step[]>("ask", "other", "refuse", "commit", "confirm", "lose", "take"));

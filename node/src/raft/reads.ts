@@ -1,19 +1,19 @@
 /**
- * Linearizable read points on their way (ReadIndex, Ongaro 2014 §6.4).
+ * Pending linearizable read points (ReadIndex, Ongaro 2014 §6.4).
  *
- * Each request, of this member or of a follower that asks its leader, gets a position, which only grows; asking again
- * is a new position (P9). One confirmation answers every position up to it. A leader's read point is its commit index
- * at the time of asking, and never below the first entry of its term, because only from there on does it know
- * everything that was committed before (P7). A follower's comes from the leader.
+ * Each request, of this member or of a follower that asks its leader, gets a position. Positions only grow; a retry
+ * gets a new position (P9). One confirmation answers every position up to it. A leader's read point is its commit index
+ * when the request arrives, but never below the first entry of its term: only from there on does it know everything
+ * that was committed before (P7). A follower's read point comes from the leader.
  */
 
 import { invariant, safeCount } from "./violation.ts";
 
 interface Request {
   readonly position: number;
-  /** Commit index when the leader was asked; 0 at a follower. */
+  /** The leader's commit index when the request arrived; 0 at a follower. */
   readonly index: number;
-  /** Follower that asks, 0 = this member itself. */
+  /** The follower that asks, 0 = this member itself. */
   readonly peer: number;
   readonly boot: number;
   readonly peerPosition: number;
@@ -48,17 +48,17 @@ export class Reads {
     return this.#requests.length === 0;
   }
 
-  /** A new position of this member itself. `commit` counts at a leader alone. */
+  /** Returns a new position of this member itself. Only a leader uses `commit`. */
   ask(commit: number, tick: number): number {
     return this.#add({ index: commit, peer: 0, boot: 0, peerPosition: 0, askedTick: tick });
   }
 
-  /** A new position for a follower's request. What it asked before is answered by the same confirmation. */
+  /** Adds a new position for a follower's request. Its confirmation also answers the follower's earlier requests. */
   askFor(peer: number, boot: number, peerPosition: number, commit: number, tick: number): void {
     this.#add({ index: commit, peer, boot, peerPosition, askedTick: tick });
   }
 
-  /** Positions up to this one are confirmed by a quorum of the leader; returns the followers' among them. */
+  /** A quorum of the leader confirmed all positions up to this one. Returns the followers' requests among them. */
   confirm(position: number, termStart: number, commit: number): ConfirmedRequest[] {
     const replies: ConfirmedRequest[] = [];
     let count = 0;
@@ -89,23 +89,23 @@ export class Reads {
     }
   }
 
-  /** Whether a request of this member itself has waited for more than so many ticks. */
+  /** Whether a request of this member itself has waited for more than this many ticks. */
   hasWaited(tick: number, ticks: number): boolean {
     return this.#requests.some(({ peer, askedTick }) => peer === 0 && tick - askedTick > ticks);
   }
 
-  /** The follower has started anew: what it asked before must not be answered (P10). */
+  /** The follower has restarted: this member must not answer its earlier requests (P10). */
   forget(peer: number): void {
     this.#requests = this.#requests.filter((request) => request.peer !== peer);
   }
 
-  /** Nothing that waits now will be confirmed; followers ask again by themselves. */
+  /** None of the waiting requests will be confirmed; followers ask again by themselves. */
   loseAll(): void {
     this.#loseOwn();
     this.#requests = [];
   }
 
-  /** A new position that is lost at once, with those before it: there is nobody to confirm it. */
+  /** Returns a new position that is lost at once, with all earlier ones: no leader can confirm it. */
   refuse(): number {
     this.#position = safeCount(this.#position + 1, "read position");
     this.#loseOwn();
@@ -113,7 +113,9 @@ export class Reads {
     return this.#position;
   }
 
-  /** Own positions up to this one may be served once the index is applied; null if there are none since the last call. */
+  /**
+   * This member may serve its own positions up to this one once the index is applied; null if none since the last call.
+   */
   takeConfirmed(): { readonly position: number; readonly index: number } | null {
     const confirmed = this.#confirmed;
     this.#confirmed = null;
@@ -136,7 +138,7 @@ export class Reads {
     return this.#position;
   }
 
-  /** Losses are told up to a position, so all own ones are lost together. */
+  /** A loss covers all positions up to one, so this member loses all its own positions together. */
   #loseOwn(): void {
     const own = this.#requests.filter(({ peer }) => peer === 0);
     this.#lost = Math.max(this.#lost, own.at(-1)?.position ?? 0);

@@ -1,16 +1,16 @@
 /**
- * Handing the leadership to another voter (Ongaro 2014 §3.10).
+ * Transferring the leadership to another voter (Ongaro 2014 §3.10).
  *
- * While it is under way the leader takes no proposals, so that the target can catch up; once it has everything it is
- * told to start its election. It ends with the term, with the target's vote, with a second transfer, or after a while;
- * it is part of the leadership and so cannot outlive it.
+ * During a transfer the leader takes no proposals, so that the target can catch up. Once the target has everything, the
+ * leader asks it to start an election. The transfer ends with the term, with the target's vote, with a second transfer,
+ * or after a timeout. It is part of the leadership and so cannot outlive it.
  */
 
 import type { CoreState } from "./core-state.ts";
 import { mark } from "./mark.ts";
 import type { Progress } from "./progress.ts";
 
-/** Why a leader did not hand over. */
+/** Why a leader refused to transfer the leadership. */
 export type TransferRefusal =
   | "self"
   | "unknown-member"
@@ -23,7 +23,7 @@ export type TransferRefusal =
 export class Transfer {
   readonly #state: CoreState;
   readonly #peers: ReadonlyMap<number, Progress>;
-  /** Who is to lead, 0 = no transfer is under way. */
+  /** The member that is to lead, 0 = no transfer is under way. */
   #target = 0;
   #untilTick = 0;
   #isTargetTold = false;
@@ -37,7 +37,7 @@ export class Transfer {
     return this.#target !== 0;
   }
 
-  /** Hands over to this voter instead of any other, or says why not. */
+  /** Transfers to this voter instead of any other; returns null, or why it refused. */
   begin(target: number): TransferRefusal | null {
     const refusal = this.#refusal(target);
     if (refusal === null) {
@@ -50,7 +50,7 @@ export class Transfer {
     return refusal;
   }
 
-  /** Hands over to the voter that is furthest among those that can take over, or says why nobody can. */
+  /** Transfers to the most up-to-date voter that can take over; returns null, or why no voter can. */
   beginWithBest(): TransferRefusal | null {
     let best: Progress | null = null;
     let why: TransferRefusal = "not-in-contact";
@@ -65,7 +65,7 @@ export class Transfer {
     return best === null ? why : this.begin(best.id);
   }
 
-  /** A target that has everything is told, once, to start its election. */
+  /** Asks a target that has everything, once, to start its election. */
   proceed(): void {
     const { id, term, log } = this.#state;
     if (this.#target === 0 || this.#isTargetTold || this.#peers.get(this.#target)?.match !== log.lastIndex) {
@@ -76,7 +76,7 @@ export class Transfer {
     mark("raft.transfer.told");
   }
 
-  /** One tick passed: the target has had its time. */
+  /** Advances the clock by one tick; gives up a transfer that has taken too long. */
   tick(): void {
     if (this.#target !== 0 && this.#state.tick >= this.#untilTick) {
       mark("raft.transfer.given-up");
@@ -84,7 +84,7 @@ export class Transfer {
     }
   }
 
-  /** The configuration has changed: a target that will not vote any more cannot lead. */
+  /** The configuration has changed: a target that is no longer a voter cannot lead. */
   onConfiguration(): void {
     if (this.#target !== 0 && !this.#state.configuration.voters.includes(this.#target)) {
       mark("raft.transfer.target-gone");
@@ -113,7 +113,7 @@ export class Transfer {
     if (progress.diskFull) {
       return "disk-full";
     }
-    // Entries that are not in memory any more are not counted in bytes; their number still bounds them.
+    // Entries that are not in memory any more do not count in bytes; the limit on their number still applies.
     const isFar =
       log.lastIndex - progress.match > limits.transferLagEntriesMax ||
       log.bytesInMemory(progress.match + 1, log.lastIndex) > limits.transferLagBytesMax;

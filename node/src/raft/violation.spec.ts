@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { InvariantViolation, invariant, safeCount } from "./violation.ts";
 
-/** The violation that the action raises. Fails if it raises none. */
+/** Returns the violation that the action raises. Fails if it raises none. */
 function violationOf(action: () => unknown): InvariantViolation {
   try {
     action();
@@ -42,7 +42,7 @@ describe("safeCount", () => {
   }
 
   for (const value of [-1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
-    it(`refuses ${value} and names what it was to count`, () => {
+    it(`refuses ${value} and names the count`, () => {
       expect(violationOf(() => safeCount(value, "index")).details).to.equal(`index = ${value}`);
     });
   }

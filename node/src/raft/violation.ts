@@ -1,11 +1,11 @@
 /**
- * Broken invariants: states that correct code cannot reach, whatever the outside world sends.
+ * Broken invariants: states that correct code cannot reach, whatever input it receives.
  *
- * An InvariantViolation is never caught and handled: the process prints it and ends, because going on from a state
+ * The program never catches an InvariantViolation to continue: the process prints it and ends. Continuing from a state
  * that the rules exclude is how acknowledged writes get lost. Bad input from outside is an ordinary error instead.
  */
 
-/** A rule that must always hold was found broken. Ends the process with exit code 70. */
+/** A rule that must always hold is broken. Ends the process with exit code 70. */
 export class InvariantViolation extends Error {
   readonly rule: string;
   readonly details: string;
@@ -22,7 +22,7 @@ export class InvariantViolation extends Error {
   }
 }
 
-/** Throws an InvariantViolation unless the condition holds. The details are built only when it does not. */
+/** Throws an InvariantViolation unless the condition holds. Only then does it build the details. */
 export function invariant(condition: boolean, rule: string, details?: () => string): asserts condition {
   if (!condition) {
     throw new InvariantViolation(rule, details === undefined ? "" : details());

@@ -1,4 +1,4 @@
-/** The answers of one election, pre-vote or real: each voter counts once (P35). */
+/** The answers in one election, pre-vote or real: each voter counts once (P35). */
 
 import type { Configuration } from "./configuration.ts";
 import { type ElectionState, election } from "./quorum.ts";

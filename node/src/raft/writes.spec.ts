@@ -26,7 +26,7 @@ describe("writes", () => {
     expect(() => writes.durable(1, 1)).to.throw(InvariantViolation);
   });
 
-  it("take what is dirty with them", () => {
+  it("include everything dirty", () => {
     const writes = new Writes(0);
     writes.markDirty();
     expect(writes.isDirty).to.equal(true);

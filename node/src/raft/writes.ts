@@ -1,10 +1,10 @@
 /**
- * The sequence of writes, and which message waits for which of them.
+ * The sequence of writes, and which message waits for which write.
  *
- * Terms, votes, entries and resets of the log share one sequence of numbers and are written in its order (P3). At most
- * one write is in flight; everything that changes meanwhile goes into the next one. A message that rests on a change is
- * kept here until the write that carries the change is durable, and given back then, unless its term has passed: losing
- * a message is always safe.
+ * Terms, votes, entries and log resets share one sequence of numbers, and storage writes them in its order (P3). At
+ * most one write is in flight; every change in the meantime goes into the next one. A message that depends on a change
+ * stays here until the write that carries the change is durable. Then this class returns it, unless its term has
+ * passed: losing a message is always safe.
  */
 
 import type { Message } from "./message.ts";
@@ -22,17 +22,17 @@ export class Writes {
   #isDirty = false;
   #deferred: Deferred[] = [];
 
-  /** `writeSeq`: number of the last write of this data directory; the next one gets a greater one. */
+  /** `writeSeq`: number of the last write of this data directory; the next one gets a greater number. */
   constructor(writeSeq: number) {
     this.#writeSeq = safeCount(writeSeq, "writeSeq");
   }
 
-  /** The write that will carry what changes now. */
+  /** The number of the write that will carry the changes made now. */
   get nextSeq(): number {
     return this.#writeSeq + 1;
   }
 
-  /** Whether something other than the log itself waits to be written. */
+  /** Whether something other than log entries waits to be written. */
   get isDirty(): boolean {
     return this.#isDirty;
   }
@@ -42,7 +42,7 @@ export class Writes {
     this.#isDirty = true;
   }
 
-  /** Everything unwritten goes into one write; returns its number. */
+  /** Puts every unwritten change into one write; returns its number. */
   begin(): number {
     invariant(this.#inFlight === 0, "one write is in flight at a time", () => `${this.#inFlight}`);
     this.#writeSeq = safeCount(this.#writeSeq + 1, "writeSeq");
@@ -52,8 +52,8 @@ export class Writes {
   }
 
   /**
-   * Keeps the message until every change made so far is durable. `hasUnwritten` says whether the log holds such changes.
-   * Returns false, and keeps nothing, if all of them are durable already.
+   * Keeps the message until every change made so far is durable. `hasUnwritten` says whether the log contains such
+   * changes. Returns false, and keeps nothing, if all of them are durable already.
    */
   defer(message: Message, hasUnwritten: boolean): boolean {
     const writeSeq = this.#isDirty || hasUnwritten ? this.nextSeq : this.#inFlight;
@@ -64,7 +64,7 @@ export class Writes {
     return true;
   }
 
-  /** The write is durable: returns, in order, the messages that waited for it and are not of a term before `term`. */
+  /** The write is durable. Returns, in order, the messages that waited for it and are not of a term before `term`. */
   durable(writeSeq: number, term: number): Message[] {
     invariant(writeSeq === this.#inFlight && writeSeq > 0, "writes become durable one by one, in order", () => {
       return `${writeSeq}, in flight ${this.#inFlight}`;

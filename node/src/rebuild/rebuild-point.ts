@@ -1,14 +1,14 @@
-/** How far a state is rebuilt, and whether an entry lies beyond it. */
+/** The point up to which a rebuild applies entries, and whether an entry lies beyond it. */
 
 import type { RestorePoint } from "@quoin/backup";
 import { entryIndex, entryWallMs } from "../raft/index.ts";
 
-/** A point that a restore can name, or an index of the log. */
+/** A point that a restore can name, or a log index. */
 export type RebuildPoint = RestorePoint | { readonly kind: "index"; readonly index: number };
 
 /**
- * Whether the entry must not be applied any more. A time ends before the first entry with a later wall clock; a revision ends
- * behind the entry that made it.
+ * Whether the entry lies beyond the point, so that the rebuild must not apply it. A time excludes the first entry with
+ * a later wall clock; a revision includes the entry that made it.
  *
  * @param revision of the state before the entry
  */

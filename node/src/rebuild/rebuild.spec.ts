@@ -17,7 +17,7 @@ import { type Rebuilt, rebuild } from "./rebuild.ts";
 
 const LATEST = { kind: "latest" } as const;
 
-describe("a state that is rebuilt", function () {
+describe("a rebuilt state", function () {
   this.timeout(30_000);
   const directories = new TemporaryDirectories();
   let archived: ArchivedCluster;
@@ -52,7 +52,7 @@ describe("a state that is rebuilt", function () {
     return (await readCatalog(store)).segments;
   }
 
-  /** Writes the segment again with other words about it. */
+  /** Writes the segment again with another header. */
   async function rewrite(segment: StoredSegment, change: Partial<SegmentHeader>): Promise<void> {
     const reading = await openSegment(store, segment, {});
     const entries: Entry[] = [];
@@ -70,7 +70,7 @@ describe("a state that is rebuilt", function () {
     expect(digestsCompared).to.equal((await segments()).length + 1);
   });
 
-  it("is refused where its digest is another one than the cluster had", async () => {
+  it("is refused if its digest differs from that of the cluster", async () => {
     const last = (await segments()).at(-1) ?? expect.fail("no segment");
     const { stateDigest = 0 } = (await openSegment(store, last, {})).header;
     await rewrite(last, { stateDigest: (stateDigest + 1) % 2 ** 32 });
@@ -79,14 +79,14 @@ describe("a state that is rebuilt", function () {
     expect(refused.message).to.match(/has the digest [0-9a-f]{8}, and the cluster had [0-9a-f]{8}/);
   });
 
-  it("is refused where a segment was replaced by another one of the same name", async () => {
+  it("is refused if another segment of the same name has replaced one", async () => {
     const [first, second] = await segments();
     await rewrite(first ?? expect.fail("no segment"), { quoinVersion: "0.1.1" });
     const refused = await refusal();
     expect([refused.code, refused.object]).to.deep.equal(["broken-chain", second?.name]);
   });
 
-  it("is refused where a segment is missing in the middle", async () => {
+  it("is refused if a segment in the middle is missing", async () => {
     const [first, second, ...others] = await segments();
     await store.delete(second?.name ?? "");
     const refused = await refusal();

@@ -1,9 +1,11 @@
 /**
- * Rebuilds the state of a cluster from a backup: the rows of a snapshot, and then the entries of the segments, applied as
- * members apply them. Applying is deterministic, so the digest must be the one that the cluster had: it is compared wherever
- * snapshot and segments say it. A proof of a backup does this in a scratch directory, a restore in that of a new member.
+ * Rebuilds the state of a cluster from a backup. It loads the rows of a snapshot and applies the entries of the
+ * segments as members do. Applying is deterministic, so the result must have the digest that the cluster had. The
+ * rebuild compares the two wherever a snapshot or segment records a digest. Verifying a backup does this in a scratch
+ * directory; a restore does it in the directory of a new member.
  *
- * Nothing of the state may be used unless this has ended without an error: only the end of each object proves it.
+ * The caller must not use any of the state until this ends without an error: only the end of each object proves its
+ * content.
  */
 
 import { crc32 } from "node:zlib";
@@ -19,47 +21,51 @@ import {
 } from "@quoin/backup";
 import { compareBytes } from "../bytes/index.ts";
 import { entryIndex, entryTerm, isIntactEntry } from "../raft/index.ts";
-import { CLUSTER_VERSIONS, type Progress, type Row, readCluster } from "../state/index.ts";
+import { CLUSTER_VERSIONS, describeKnownVersions, type Progress, type Row, readCluster } from "../state/index.ts";
 import { LOCAL_ROWS_FROM, type OfflineState } from "../storage/index.ts";
 import { isBeyond, type RebuildPoint } from "./rebuild-point.ts";
 
 export interface RebuildOptions {
   readonly store: BackupStore;
-  /** A chain, or the plan of a restore. */
+  /** A chain, or a restore plan. */
   readonly objects: ChainObjects;
   readonly unseal: UnsealOptions;
   readonly point: RebuildPoint;
-  /** New, without any rows. It stays open, and is not durable afterwards. */
+  /** A new, empty state. It stays open, and is not durable afterwards. */
   readonly state: OfflineState;
   readonly onProgress?: ((progress: RebuildProgress) => void) | undefined;
 }
 
 /** How far a rebuild has come. */
 export interface RebuildProgress {
-  /** The object that is being read. */
+  /** The object that the rebuild reads now. */
   readonly object: string;
-  /** Objects that were read to their ends. */
+  /** Objects read completely. */
   readonly objects: number;
   readonly objectsTotal: number;
   readonly rows: number;
   readonly entries: number;
 }
 
-/** A state that was rebuilt. */
+/** A rebuilt state. */
 export interface Rebuilt {
-  /** How far it is: index, term, revision, wall clock, digest and more. */
+  /** The end of the state: index, term, revision, wall clock, digest and more. */
   readonly progress: Progress;
   readonly snapshot: SnapshotHeader;
   readonly segments: number;
   readonly rows: number;
   readonly entries: number;
-  /** How many digests of the cluster were compared with those of this state. All were the same. */
+  /** How many digests of the cluster the rebuild compared with its own. All were equal. */
   readonly digestsCompared: number;
 }
 
 /**
- * Raises a BackupError that names the object if it cannot be used, or if the state has another digest than the cluster had; a
- * StoreFailure if the store fails, and a StoreError if the disk of the state does.
+ * Rebuilds the state up to the point.
+ *
+ * @throws BackupError with the name of the object if it cannot be used, or if its digest differs from that of the
+ * rebuilt state.
+ * @throws StoreFailure if the store fails.
+ * @throws StoreError if the disk of the state fails.
  */
 export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
   const run = new RebuildRun(options);
@@ -76,7 +82,7 @@ class RebuildRun {
   /** Index and term of the last entry in the state. */
   #index = 0;
   #term = 0;
-  /** Whether the point is reached, so that entries are only read any more. */
+  /** Whether the point is reached. The rebuild then still reads entries, but applies none. */
   #isOver = false;
   #segments = 0;
   #rows = 0;
@@ -110,7 +116,7 @@ class RebuildRun {
     };
   }
 
-  /** Names of objects do not always say where they end, so that only the entries show it. */
+  /** The name of an object does not always show where the object ends; only its entries do. */
   #requireReached({ appliedIndex, revision, wallMs }: Progress): void {
     const { point } = this.#options;
     const isShort =
@@ -128,7 +134,7 @@ class RebuildRun {
   async #load(name: string, header: SnapshotHeader, batches: AsyncIterable<readonly Row[]>): Promise<void> {
     for await (const rows of batches) {
       if (rows.some(({ key }) => compareBytes(key, LOCAL_ROWS_FROM) >= 0)) {
-        throw new BackupError("damaged", "it holds a row that is no part of a replicated state", { object: name });
+        throw new BackupError("damaged", "it holds a row that is not part of a replicated state", { object: name });
       }
       this.#state.writeRows(rows);
       this.#rows += rows.length;
@@ -136,7 +142,7 @@ class RebuildRun {
     }
     const last = this.#state.lastOfRows;
     if (last === null || last.index !== header.index || last.term !== header.term) {
-      throw new BackupError("damaged", "its rows are those of another index than its header says", { object: name });
+      throw new BackupError("damaged", "its rows have another index than its header", { object: name });
     }
     this.#state.finishRows();
     const clusterId = readCluster(this.#state.reader)?.clusterId;
@@ -176,7 +182,7 @@ class RebuildRun {
     }
     this.#requireNext(name, row);
     const { point } = this.#options;
-    // The revision is known when what was applied is committed, which is asked for only where it matters.
+    // The state knows its revision only after a commit, so read it only where it matters.
     const isNear = point.kind === "revision" && (header.lastRevision ?? Number.POSITIVE_INFINITY) >= point.revision;
     this.#isOver = isBeyond(point, row, isNear ? this.#state.progress.revision : 0);
     if (this.#isOver) {
@@ -190,16 +196,16 @@ class RebuildRun {
     if (divergence !== null) {
       throw new BackupError(
         "damaged",
-        `at index ${divergence.index} the state that was rebuilt has the digest ${hexOf(divergence.digest)}, and the cluster had ${hexOf(divergence.toldDigest)}. Use another snapshot, and report this`,
+        `at index ${divergence.index} the rebuilt state has the digest ${hexOf(divergence.digest)}, and the cluster had ${hexOf(divergence.toldDigest)}. Use another snapshot, and report this`,
         { object: name },
       );
     }
   }
 
-  /** Entries carry their own checksum and place, so the state machine gets none that is damaged or out of its order. */
+  /** Each entry has its own checksum and place, so the state machine never gets a damaged entry or one out of order. */
   #requireNext(name: string, row: Uint8Array): void {
     if (!isIntactEntry(row, crc32)) {
-      throw new BackupError("damaged", `an entry behind index ${this.#index} fails its own checksum`, { object: name });
+      throw new BackupError("damaged", `an entry after index ${this.#index} fails its own checksum`, { object: name });
     }
     if (entryIndex(row) !== this.#index + 1 || entryTerm(row) < this.#term) {
       throw new BackupError(
@@ -215,7 +221,7 @@ class RebuildRun {
     if (own !== digest) {
       throw new BackupError(
         "damaged",
-        `the state that was rebuilt has the digest ${hexOf(own)}, and the cluster had ${hexOf(digest)}. Use another snapshot, and report this`,
+        `the rebuilt state has the digest ${hexOf(own)}, and the cluster had ${hexOf(digest)}. Use another snapshot, and report this`,
         { object: name },
       );
     }
@@ -235,14 +241,13 @@ class RebuildRun {
   }
 }
 
-/** Rows and entries of another cluster version could mean something else to this release. */
+/** Rows and entries of another cluster version could have another meaning in this release. */
 function requireKnownHeader(object: string, { clusterVersion, quoinVersion }: SnapshotHeader | SegmentHeader): void {
   const { min, max } = CLUSTER_VERSIONS;
   if (clusterVersion < min || clusterVersion > max) {
-    const known = min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
     throw new BackupError(
       "newer-format",
-      `it is of a cluster of version ${clusterVersion}, written by Quoin ${quoinVersion}, and this release knows ${known}. Use the release that wrote it, or a later one of the same major version`,
+      `it is of a cluster of version ${clusterVersion}, written by Quoin ${quoinVersion}, and this release knows ${describeKnownVersions()}. Use the release that wrote it, or a later one of the same major version`,
       { object },
     );
   }

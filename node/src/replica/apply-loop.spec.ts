@@ -9,7 +9,7 @@ import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
-/** Of as many events as take several steps. */
+/** An entry with enough events for several steps. */
 const BATCH = encodeCommand({
   ...{ principal: { subject: "somebody", apiKeyId: "" }, request: null },
   operation: {
@@ -30,7 +30,7 @@ describe("ApplyLoop", () => {
   let tick: ClusterTick;
   let slices: (readonly AppliedEntry[])[];
   let rests: number;
-  /** How often everything that was applied was durable. */
+  /** How often `onDurable` was called. */
   let durables: number;
   let diverged: string[];
   let onDiverged: () => void;
@@ -53,7 +53,7 @@ describe("ApplyLoop", () => {
   });
   afterEach(() => listenToMarks(null));
 
-  /** A clock by which every look at it takes so long. */
+  /** A clock that advances by this much at every reading. */
   const slowClock = (milliseconds: number) => ({
     wallMs: () => time.wallMs(),
     monotonicMs: () => {
@@ -94,13 +94,13 @@ describe("ApplyLoop", () => {
     });
   }
 
-  /** Commits so many entries, with these attempts in them, and lets them be applied. */
+  /** Commits this many entries, with these attempts in them, and lets the loop apply them. */
   function commit(loop: ApplyLoop, origins: readonly { memberId: number; boot: number; seq: number }[]): void {
     core.propose(origins.map((origin) => encodeEntry(EntryType.Command, { tickMs: 700, wallMs: 0, origin }, TICK)));
     loop.applyUpTo(settleCore(core, log) || 1);
   }
 
-  /** The same of entries with these payloads. */
+  /** The same for entries with these payloads. */
   function commitPayloads(loop: ApplyLoop, payloads: readonly Uint8Array[]): void {
     const envelope = { tickMs: 700, wallMs: 0, origin: { memberId: 1, boot: 3, seq: 9 } };
     core.propose(payloads.map((payload) => encodeEntry(EntryType.Command, envelope, payload)));
@@ -110,7 +110,7 @@ describe("ApplyLoop", () => {
   const attempts = (count: number) => Array.from({ length: count }, (_, at) => ({ memberId: 1, boot: 3, seq: at + 1 }));
   const sizes = (): number[] => slices.map((entries) => entries.length);
 
-  it("P56: tells of each entry which attempt of this very process it is, if it is one", () => {
+  it("P56: reports for each entry which attempt of this process it is, if it is one", () => {
     const loop = newLoop();
     commit(loop, [
       { memberId: 1, boot: 3, seq: 5 },
@@ -123,7 +123,7 @@ describe("ApplyLoop", () => {
     expect(tick.nowMs, "ticks of entries are known").to.equal(700);
   });
 
-  it("lets the leader know at once that somebody waits for what is committed, and a second later that nobody does", () => {
+  it("lets the leader know at once that a caller waits for what is committed, and a second later that none does", () => {
     const loop = newLoop();
     const told: boolean[] = [];
     core.setWatched = (isWatched) => told.push(isWatched);
@@ -207,7 +207,7 @@ describe("ApplyLoop", () => {
     expect(state.syncs, "nothing is new").to.equal(1);
   });
 
-  it("§4.7: comes to rest when no sync is in flight, tells so, and goes on when it is resumed", () => {
+  it("§4.7: comes to rest when no sync is in flight, reports it, and continues when it is resumed", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;
     commit(loop, attempts(1));
@@ -224,7 +224,7 @@ describe("ApplyLoop", () => {
     expect([loop.isAtRest, sizes()]).to.deep.equal([false, [2, 1]]);
   });
 
-  it("tells whoever observes it when a slice can be read, after those that wait for its answers", () => {
+  it("calls its observers when a slice can be read, after the callers that wait for its answers", () => {
     const loop = newLoop({ sliceEntries: 2 });
     const seen: string[] = [];
     const stop = loop.observe(() => seen.push(`${loop.progress.appliedIndex} after ${slices.length}`));
@@ -251,7 +251,7 @@ describe("ApplyLoop", () => {
     expect(marks).to.not.include("replica.compacted");
   });
 
-  it("P44: neither writes nor tells anything of a slice that shows that the state is not that of the cluster", () => {
+  it("P44: neither writes nor reports anything of a slice that shows that the state differs from the cluster's", () => {
     const loop = newLoop({}, { ...DEFAULT_STATE_LIMITS, checkpointEntries: 1 });
     commit(loop, attempts(1));
     time.settle();
@@ -270,7 +270,7 @@ describe("ApplyLoop", () => {
     expect([state.batches, sizes(), loop.progress.appliedIndex]).to.deep.equal([batches, [2], 2]);
   });
 
-  it("makes the state durable when it is told to, and once more if it is told so meanwhile", () => {
+  it("makes the state durable on request, and once more if another request comes meanwhile", () => {
     const loop = newLoop({ syncBytes: 1e9, syncMs: 1e9 });
     commit(loop, [{ memberId: 1, boot: 3, seq: 1 }]);
     time.settle();
@@ -290,7 +290,7 @@ describe("ApplyLoop", () => {
   });
 
   describe("with an entry of very many events", () => {
-    /** A loop that takes one step a turn, and that has applied what is before the batch. */
+    /** A loop that takes one step a turn, and that has applied everything before the batch. */
     function begun(): ApplyLoop {
       const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(5));
       commit(loop, attempts(1));

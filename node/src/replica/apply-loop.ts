@@ -1,11 +1,12 @@
 /**
- * Applying what is committed: in slices of their own turns, each one batch, bounded by count, bytes and time (S44).
+ * Applies committed entries in slices. Each slice is one batch in a turn of its own, bounded by count, bytes and time
+ * (S44).
  *
- * An entry of very many events takes longer than a slice may. It is a batch of its own, and is applied over several turns,
- * each as long as a slice. Until it is complete, the state is what it was before.
+ * An entry with very many events takes longer than one slice. It is a batch of its own and is applied over several
+ * turns, each as long as a slice. Until the entry is complete, the state does not change.
  *
- * Now and then the state is made durable, while applying rests; what is durable bounds what the log must keep. A store
- * that would block is waited for, so that nothing else waits with it.
+ * From time to time the loop syncs the state to disk, and applying pauses meanwhile. Compaction may drop only entries
+ * whose effects are durable. While the store would block, the loop skips slices, so that nothing else waits.
  */
 
 import { randomInt } from "node:crypto";
@@ -46,20 +47,20 @@ export interface ApplyLimits {
 /** An entry that was applied. */
 export interface AppliedEntry {
   readonly row: Uint8Array;
-  /** The attempt of this process that it is, 0 if it is none. */
+  /** Sequence number of the attempt of this process that became this entry; 0 = the entry is not from this process. */
   readonly seq: number;
   readonly outcome: Outcome | null;
-  /** Attempts of this process that waited in the state and that this entry has settled, in their order. */
+  /** Attempts of this process that waited in the state and got their outcome from this entry, in order. */
   readonly settled: readonly SettledAttempt[];
 }
 
-/** An attempt of this process, and the outcome that another entry has given it. */
+/** An attempt of this process, and the outcome that another entry gave it. */
 export interface SettledAttempt {
   readonly seq: number;
   readonly outcome: Outcome;
 }
 
-/** Is told of the entries of a slice, or of null if the state was replaced as a whole. */
+/** Receives the entries of each slice, or null if the whole state was replaced. */
 export type ApplyObserver = (entries: readonly AppliedEntry[] | null) => void;
 
 export interface ApplyLoopOptions {
@@ -79,15 +80,17 @@ export interface ApplyLoopOptions {
   readonly durableApplied: number;
   /** The first entry that other members still need; infinity if none does. */
   readonly neededFrom: () => number;
-  /** A slice is applied and can be read; not called when there was nothing to apply. */
+  /** Called when a slice is applied and readable; not called when there was nothing to apply. */
   readonly onApplied: (entries: readonly AppliedEntry[]) => void;
-  /** The state is not that of the cluster, for this reason: `stop` must be called. Nothing of the slice is answered. */
+  /**
+   * Called when this state differs from the cluster's. The caller must call `stop`. No call of the slice is answered.
+   */
   readonly onDiverged: (reason: string) => void;
-  /** Everything that is applied is durable, until the next slice. */
+  /** Called when everything that is applied so far is durable. */
   readonly onDurable: () => void;
-  /** Applying came to rest after `rest`. */
+  /** Called when applying has stopped after `rest`. */
   readonly onRest: () => void;
-  /** Whether somebody at this member waits for what others do. */
+  /** Whether a caller at this member waits for changes by others. */
   readonly isWaiting: () => boolean;
 }
 
@@ -97,11 +100,11 @@ interface LongEntry {
   readonly steps: Steps<Outcome>;
 }
 
-/** Rows of stored answers that a tick reads for filters after a start: some milliseconds (S44). */
+/** Rows of stored answers that each tick after a start reads into the filters; takes a few milliseconds (S44). */
 const FILTER_ROWS_PER_TICK = 1_000;
-/** Of this process: clients do not know it. */
+/** Random for each process, so that clients cannot know it. */
 const FILTER_SEED: FilterSeed = [randomInt(2 ** 32) | 0, randomInt(2 ** 32) | 0];
-/** Once it is watched, a member stays so for this long: readers that poll come back. */
+/** A member still counts as watched for this long after the last reader: readers that poll come back. */
 const WATCHED_MS = 1_000;
 const NONE_SETTLED: readonly SettledAttempt[] = [];
 
@@ -111,9 +114,9 @@ export class ApplyLoop {
   #isArmed = false;
   #isResting = false;
   #isStopped = false;
-  /** The entry that is not complete, null without one. */
+  /** The entry that is not complete; null if there is none. */
   #long: LongEntry | null = null;
-  /** Who is told that the state has gone on. */
+  /** Called after each slice. */
   readonly #observers = new Set<ApplyObserver>();
   #watchedUntilMs = 0;
   /** Last index that may be applied. */
@@ -121,13 +124,13 @@ export class ApplyLoop {
   /** Nothing was written since the state was last flushed. */
   #isFlushed = true;
   #isSyncing = false;
-  /** The state is to be made durable as soon as possible. */
+  /** A sync of the state is wanted as soon as possible. */
   #isSyncWanted = false;
   #unsyncedBytes = 0;
   #lastSyncMs: number;
   #durableApplied: number;
 
-  /** The row that is applied, or was applied last. */
+  /** The row that is being applied, or was applied last. */
   #applying: Uint8Array | null = null;
   /** Made once: few entries change the configuration, and all are applied with it. */
   readonly #reconfigure: Reconfigure = (index, change, expectIndex) => {
@@ -144,17 +147,17 @@ export class ApplyLoop {
     this.#lastSyncMs = options.clock.monotonicMs();
   }
 
-  /** How far the state has come, as of the last slice. */
+  /** The progress of the state, as of the last slice. */
   get progress(): Progress {
     return this.#machine.progress;
   }
 
-  /** The digests of the state, to be compared with those of others. */
+  /** The digests of the state, for comparison with other members. */
   get checkpoints(): Checkpoints {
     return this.#machine.checkpoints;
   }
 
-  /** Whether the state is not changing and no sync of it is in flight. */
+  /** Whether the state does not change and no sync of it is in flight. */
   get isAtRest(): boolean {
     return this.#isResting && !this.#isSyncing && this.#long === null;
   }
@@ -166,16 +169,16 @@ export class ApplyLoop {
     return () => this.#observers.delete(listener);
   }
 
-  /** Entries up to the index may be applied. */
+  /** Allows the loop to apply entries up to the index. */
   applyUpTo(index: number): void {
     this.#applyTo = index;
     this.arm();
   }
 
-  /** Asks for a slice if there is something to apply. */
+  /** Schedules a slice if there is something to apply. */
   arm(): void {
     const isBehind = this.progress.appliedIndex < this.#applyTo;
-    // What has been begun is completed before it rests.
+    // An entry that has begun is completed before applying rests.
     const isHeld = this.#isSyncing || (this.#isResting && this.#long === null) || this.#isStopped;
     if (isBehind && !this.#isArmed && !isHeld) {
       this.#isArmed = true;
@@ -183,7 +186,7 @@ export class ApplyLoop {
     }
   }
 
-  /** A tick has passed. */
+  /** Called at every tick. */
   onTick(nowMs: number): void {
     this.#watch(nowMs);
     this.#syncIfDue(nowMs);
@@ -194,18 +197,21 @@ export class ApplyLoop {
     this.arm();
   }
 
-  /** Applies no more until `restart`; `isAtRest` from when no sync is in flight and no entry is incomplete. */
+  /**
+   * Pauses applying until `resume` or `restart`. `isAtRest` is true once no sync is in flight and no entry is
+   * incomplete.
+   */
   rest(): void {
     this.#isResting = true;
   }
 
-  /** Goes on after `rest`, with the state as it was. */
+  /** Continues after `rest`, with the state as it was. */
   resume(): void {
     this.#isResting = false;
     this.arm();
   }
 
-  /** Goes on after `rest` from another state, which is durable. */
+  /** Continues after `rest` from another state, which is durable. */
   restart(): void {
     invariant(this.isAtRest, "the state is replaced while it is at rest");
     this.#machine = this.#newMachine();
@@ -219,7 +225,7 @@ export class ApplyLoop {
     this.#tellObservers(null);
   }
 
-  /** Makes what is applied durable as soon as possible; `onDurable` tells when it is. */
+  /** Makes the applied state durable as soon as possible, and then calls `onDurable`. */
   makeDurable(): void {
     this.#isSyncWanted = true;
     this.#syncIfDue(this.#options.clock.monotonicMs());
@@ -229,7 +235,7 @@ export class ApplyLoop {
     this.#isStopped = true;
   }
 
-  /** Lets the leader know whether what is committed is to be told at once. */
+  /** Lets the leader know whether this member needs the commit index at once. */
   #watch(nowMs: number): void {
     const { core, isWaiting } = this.#options;
     if (this.#observers.size > 0 || isWaiting()) {
@@ -290,7 +296,7 @@ export class ApplyLoop {
     this.#commit(entries, bytes);
   }
 
-  /** Goes on with an entry for as long as a turn of it may take. */
+  /** Continues a long entry for at most one turn. */
   #goOn({ row, steps }: LongEntry, startedMs: number): void {
     const { clock, limits } = this.#options;
     for (;;) {
@@ -308,7 +314,7 @@ export class ApplyLoop {
     }
   }
 
-  /** Hands to the disk what the state keeps in memory, unless that would block. */
+  /** Writes the changes that the state keeps in memory to its store, unless that would block. */
   #flush(): void {
     const { state, clock, statistics } = this.#options;
     if (this.#isFlushed || this.#isSyncing || this.#isResting || this.#isStopped) {
@@ -321,10 +327,10 @@ export class ApplyLoop {
     }
   }
 
-  /** Writes what was applied, and tells of it. */
+  /** Commits the applied entries as one batch, and notifies the observers. */
   #commit(entries: readonly AppliedEntry[], bytes: number): void {
     const { core, clock, compaction, statistics } = this.#options;
-    // Only an entry over several turns is still completed then.
+    // While resting, only a long entry is still completed.
     const wasResting = this.#isResting;
     const appliedMs = clock.monotonicMs();
     this.#isFlushed = false;
@@ -359,7 +365,9 @@ export class ApplyLoop {
     return { row, seq: isOwn ? origin.seq : 0, outcome, settled: this.#ownSettled(row) };
   }
 
-  /** Which attempts of this process the entry, the last one, has settled; lets other members know soon of theirs. */
+  /**
+   * Attempts of this process that got their outcome from this entry. Also asks the core to inform other members soon.
+   */
   #ownSettled(row: Uint8Array): readonly SettledAttempt[] {
     const { memberId, boot, core } = this.#options;
     const { settled } = this.#machine;
@@ -374,7 +382,7 @@ export class ApplyLoop {
       .map(({ attempt, outcome }) => ({ seq: attempt.seq, outcome }));
   }
 
-  /** Makes the state durable now and then, so that the log can be shortened. Applying pauses meanwhile. */
+  /** Syncs the state from time to time, so that the log can be compacted. Applying pauses meanwhile. */
   #syncIfDue(nowMs: number): void {
     const { syncBytes, syncMs } = this.#options.limits;
     const isOld = this.#unsyncedBytes > 0 && nowMs - this.#lastSyncMs >= syncMs;

@@ -11,7 +11,7 @@ describe("duty to archive", () => {
   let duties: ArchiveDuties;
   let nowMs: number;
 
-  /** Lets these members ask for some seconds, in turn, and returns who archives in the end. */
+  /** Lets these members ask in turn for some seconds, and returns which one archives in the end. */
   function ask(reports: Readonly<Record<number, typeof IDLE>>, seconds = 4, term = 1): number {
     let archiverId = 0;
     for (let second = 0; second < seconds; second++) {
@@ -62,12 +62,12 @@ describe("duty to archive", () => {
     expect(ask({ 1: FAILING, 2: IDLE, 3: IDLE }, 3)).to.equal(LEADER);
   });
 
-  it("remembers how far the archive is when the archiving member begins anew and knows nothing", () => {
+  it("remembers the progress of the archive when the archiving member restarts and knows nothing", () => {
     ask({ 1: IDLE, 2: ARCHIVING, 3: IDLE });
     expect(duties.onReport(2, IDLE, 1, nowMs).archive.index).to.equal(9);
   });
 
-  it("tells how far the archive is by the word of the archiving member", () => {
+  it("takes the progress of the archive from the archiving member", () => {
     ask({ 1: IDLE, 2: { ...ARCHIVING, index: 7 }, 3: { ...IDLE, index: 5 } });
     expect(duties.onReport(1, IDLE, 1, nowMs).archive.index).to.equal(7);
   });

@@ -1,19 +1,20 @@
 /**
- * Which member archives, as the leader decides it: one healthy follower, or the leader itself while no other member can.
+ * The leader's choice of the member that archives: one healthy follower, or the leader itself while no other member
+ * can.
  *
- * Members that are started to archive ask the leader every few seconds, and tell how far they know the archive to be. So
- * nothing of it is in the log, and a new leader learns who archives from what it is asked: it decides nothing before all had
- * time to ask. A member that has not asked for a while, or fails repeatedly, loses the duty to another one. For a moment two
- * members may archive at the same time: chains of segments allow that.
+ * Members that are configured to archive ask the leader every few seconds, and report the progress of the archive that
+ * they know. Nothing of this is in the log. A new leader learns from these requests which member archives, and first
+ * waits until all members had time to ask. A member that stops asking, or fails repeatedly, loses the duty to another
+ * member. For a moment two members may archive at the same time: chains of segments allow that.
  */
 
 import { type ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "../peers/index.ts";
 
 /** A new leader waits this long before it chooses, in milliseconds: members ask every two seconds. */
 const SETTLE_MS = 3_000;
-/** A member that has not asked for this long is away, in milliseconds. */
+/** A member that has not asked for this long counts as away, in milliseconds. */
 export const ARCHIVER_AWAY_MS = 8_000;
-/** After so many failures in a row another member is tried; and this one not again for so many milliseconds. */
+/** After this many failures in a row the leader chooses another member, and avoids this one for `FAILED_MS`. */
 const FAILURES_MAX = 3;
 const FAILED_MS = 60_000;
 
@@ -25,7 +26,7 @@ interface Candidate {
 export class ArchiveDuties {
   readonly #memberId: number;
   readonly #candidates = new Map<number, Candidate>();
-  /** Members that failed repeatedly, and until when they are not chosen if another one can be. */
+  /** Members that failed repeatedly, and until when the leader prefers others. */
   readonly #failedUntilMs = new Map<number, number>();
   #term = 0;
   #settledMs = 0;
@@ -37,7 +38,7 @@ export class ArchiveDuties {
     this.#memberId = memberId;
   }
 
-  /** A member, or this one, has asked while this one leads in the term. @returns who archives */
+  /** A member, possibly this one, asks while this member leads in the term. @returns which member archives */
   onReport(memberId: number, report: ArchiveReport, term: number, nowMs: number): ArchiveDuty {
     if (term !== this.#term) {
       this.#begin(term, nowMs);
@@ -63,7 +64,7 @@ export class ArchiveDuties {
     this.#candidates.clear();
   }
 
-  /** The archiver knows best how far it is, once it archives; others have it from former leaders. */
+  /** The archiver knows the progress best, once it archives; others know it from former leaders. */
   #learn(memberId: number, report: ArchiveReport): void {
     if ((memberId === this.#archiverId && report.isArchiving) || report.index > this.#archive.index) {
       this.#archive = report;
@@ -79,7 +80,7 @@ export class ArchiveDuties {
     if (best.includes(this.#archiverId) && (this.#archiverId !== this.#memberId || followers.length === 0)) {
       return;
     }
-    // Where all of them fail, the store is away, and moving the duty would not help.
+    // If all of them fail, the store is unreachable, and moving the duty would not help.
     this.#archiverId = best[0] ?? (isPresent ? this.#archiverId : (present[0]?.[0] ?? 0));
   }
 }

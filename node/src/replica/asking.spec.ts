@@ -40,7 +40,7 @@ describe("Asking", () => {
     });
   });
 
-  /** Waits for the end of a round: then there is a timer for the next one. */
+  /** Waits for the end of a round, when the timer for the next one is set. */
   function pause(): Promise<unknown> {
     return until("the pause between two rounds", () => time.timerCount === 1);
   }
@@ -78,7 +78,7 @@ describe("Asking", () => {
     expect(lines).to.deep.equal([...silent, "a seed has answered b:1 TRY_LATER"]);
   });
 
-  it("asks nobody any more after the answer that was wanted", async () => {
+  it("stops asking after the wanted answer", async () => {
     answers.set("a:1", NO_SLOT);
     worth = () => "enough";
     asking.start();
@@ -87,7 +87,7 @@ describe("Asking", () => {
     expect([asked, time.timerCount]).to.deep.equal([["a:1"], 0]);
   });
 
-  it("takes the answer that is under way when it is stopped, asks nobody else, and goes on when it is started", async () => {
+  it("takes the answer in flight when it is stopped, asks no other address, and continues when it is started", async () => {
     const { promise, resolve } = Promise.withResolvers<JoinAnswer>();
     const taken: string[] = [];
     asking = new Asking({
@@ -116,7 +116,7 @@ describe("Asking", () => {
     expect(time.timerCount).to.equal(0);
   });
 
-  it("asks all at once when it is told to, and tells who has answered", async () => {
+  it("asks all at the same time on request, and returns who has answered", async () => {
     answers.set("a:1", NO_SLOT).set("c:1", TRY_LATER);
     expect([...(await asking.askAll())].sort()).to.deep.equal([
       ["a:1", NO_SLOT],

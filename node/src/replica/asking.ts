@@ -1,18 +1,18 @@
 /**
- * Asking other members, by their addresses, in turn and again, until one gives the answer that was wanted.
+ * Asks other members, by their addresses, one after the other and repeatedly, until one gives the wanted answer.
  *
- * There is one question at a time. A round goes through the addresses until an answer settles it; rounds are further
- * and further apart, and each begins one address later, so that no single member decides what is believed.
+ * There is one request at a time. A round goes through the addresses until an answer ends it. Rounds follow each other
+ * with backoff, and each begins one address later, so that no single member decides what this one believes.
  */
 
 import { Backoff, ConnectionError, type JoinAnswer, type PeerLog } from "../peers/index.ts";
 import type { Scheduler } from "./clock.ts";
 
-/** What an answer is worth: the next address is asked; this round is over; nobody is asked any more. */
+/** What an answer means: ask the next address; end this round; stop asking. */
 export type Worth = "ask-next" | "ask-later" | "enough";
 
 export interface AskingOptions {
-  /** host:port of members that may know the cluster, looked up for each round. */
+  /** host:port of members that may know the cluster. Called for each round. */
   readonly addresses: () => readonly string[];
   /** Rejects with a ConnectionError if there is no answer. */
   readonly ask: (address: string) => Promise<JoinAnswer>;
@@ -30,7 +30,7 @@ const PAUSE_MS_MAX = 5_000;
 export class Asking {
   readonly #options: AskingOptions;
   readonly #backoff: Backoff;
-  /** What each address has said last, so that only news is logged. */
+  /** The last answer or error of each address, so that only changes are logged. */
   readonly #words = new Map<string, string>();
   #round: Promise<void> | null = null;
   #roundCount = 0;
@@ -42,7 +42,7 @@ export class Asking {
     this.#backoff = new Backoff(PAUSE_MS_MIN, PAUSE_MS_MAX, options.random);
   }
 
-  /** Begins to ask, or goes on to, unless it asks already. */
+  /** Begins or continues to ask; does nothing if it asks already. */
   start(): void {
     if (!this.#wanted) {
       this.#wanted = true;
@@ -53,7 +53,7 @@ export class Asking {
     }
   }
 
-  /** Asks nobody any more until `start`; resolves when the question that was under way is over, and its answer taken. */
+  /** Stops asking until `start`; resolves when the request in flight has ended and its answer is processed. */
   async stop(): Promise<void> {
     this.#wanted = false;
     this.#cancelPause?.();
@@ -61,7 +61,7 @@ export class Asking {
     await this.#round;
   }
 
-  /** Asks every address once and at the same time, beside the rounds; those that answered, with their answers. */
+  /** Asks every address once, all at the same time and outside of the rounds. Returns the answers by address. */
   async askAll(): Promise<ReadonlyMap<string, JoinAnswer>> {
     const answers = new Map<string, JoinAnswer>();
     const askOne = async (address: string): Promise<void> => {

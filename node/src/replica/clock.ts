@@ -1,9 +1,9 @@
 /**
- * Time and turns, passed in so that the driver runs the same under a simulated clock.
+ * The clock and the scheduler, passed in so that the driver also runs with a simulated clock.
  */
 
 export interface Clock {
-  /** Milliseconds that only grow, from an arbitrary start, with fractions. */
+  /** Milliseconds since an arbitrary start, with fractions; never decreases. */
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch, whole; may jump. */
   wallMs(): number;
@@ -12,6 +12,6 @@ export interface Clock {
 export interface Scheduler {
   /** Calls back in a turn of its own, after the sockets were polled. */
   immediate(callback: () => void): void;
-  /** Calls back every so many milliseconds until the returned function is called. */
+  /** Calls back every `intervalMs` milliseconds until the returned function is called. */
   every(intervalMs: number, callback: () => void): () => void;
 }

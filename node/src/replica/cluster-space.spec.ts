@@ -18,7 +18,7 @@ describe("ClusterSpace", () => {
   let criticals: number;
   let core: { role: "leader" | "follower"; leader: number };
 
-  /** The space of member 1 of three, whose core is as the spec says. */
+  /** The space of member 1 of three, with a core that the spec controls. */
   function spaceOf(role: "leader" | "follower", leader: number): ClusterSpace {
     core = { role, leader };
     const checkpoints = new Checkpoints(CHECKPOINT.index);
@@ -33,7 +33,7 @@ describe("ClusterSpace", () => {
     };
     return new ClusterSpace({
       memberId: 1,
-      // Only what is looked at: the rest of a core has nothing to do with disks.
+      // Only the fields that are read: the rest of a core does not concern disks.
       core: Object.assign(core, { configuration }) as unknown as RaftCore,
       transport: transport as unknown as Transport,
       checkpoints: () => checkpoints,
@@ -52,7 +52,7 @@ describe("ClusterSpace", () => {
     const space = spaceOf("leader", 1);
     expect(space.hasRoom).to.equal(true);
     space.onReport(3, report("full"));
-    expect(space.hasRoom, "one full member stops nobody").to.equal(true);
+    expect(space.hasRoom, "one full member stops no other").to.equal(true);
     space.onReport(4, report("low"));
     expect(space.hasRoom).to.equal(false);
     space.onReport(4, report("ok"));
@@ -75,7 +75,7 @@ describe("ClusterSpace", () => {
     ]);
   });
 
-  it("tells the leader each second, and at once when it has changed", () => {
+  it("reports to the leader each second, and at once after a change", () => {
     const space = spaceOf("follower", 3);
     for (let nowMs = 0; nowMs <= 2_000; nowMs += 50) {
       space.onTick(nowMs);
@@ -98,7 +98,7 @@ describe("ClusterSpace", () => {
     expect(criticals).to.equal(1);
   });
 
-  it("forgets what it was told in an earlier leadership", () => {
+  it("forgets the reports of an earlier leadership", () => {
     const space = spaceOf("leader", 1);
     space.onReport(3, report("low"));
     space.onReport(4, report("low"));

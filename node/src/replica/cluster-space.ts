@@ -1,10 +1,10 @@
 /**
- * How much room the disks of the cluster have, as far as this member is told (P45).
+ * The free disk space of the cluster's members, as reported to this member (P45).
  *
- * Every member tells the leader how its own disk is, and with it what its state is. The leader refuses what makes the
- * state grow while it or most voters have little left; deleting goes on. When most voters have nothing left, it tells all
- * of them to give back what they keep in reserve, because then the cluster cannot even delete. One full member stops
- * nobody.
+ * Every member reports to the leader how full its disk is, together with the digest of its state. While the leader or
+ * most voters have little space left, the leader refuses commands that make the state grow; deletes still work. When
+ * the disks of most voters are full, the cluster cannot even delete: the leader then lets all members release their
+ * reserve. One full member stops no other member.
  */
 
 import { encodeMemberReport, FrameType, type MemberReport } from "../peers/index.ts";
@@ -17,19 +17,19 @@ export interface ClusterSpaceOptions {
   readonly memberId: number;
   readonly core: RaftCore;
   readonly transport: Transport;
-  /** What the state of this member was, for what it tells the leader. */
+  /** Digests of this member's state, for its reports to the leader. */
   readonly checkpoints: () => Checkpoints;
-  /** Most voters have no room left: what is kept in reserve is to be given back. */
+  /** Called when the disks of most voters are full: this member must release its reserve. */
   readonly onCritical: () => void;
 }
 
-/** Members tell how their disks are that often, in milliseconds. */
+/** Interval between two reports of a member, in milliseconds. */
 const REPORT_INTERVAL_MS = 1_000;
 
 export class ClusterSpace {
   readonly #options: ClusterSpaceOptions;
   #own: DiskSpace = "ok";
-  /** What peers said last, by id. */
+  /** The last report of each peer, by id. */
   readonly #peers = new Map<number, DiskSpace>();
   #reportedMs = Number.NEGATIVE_INFINITY;
 
@@ -37,7 +37,7 @@ export class ClusterSpace {
     this.#options = options;
   }
 
-  /** Whether this member, leading, may take commands that make the state larger. */
+  /** Whether this member, as leader, may append commands that make the state larger. */
   get hasRoom(): boolean {
     return this.#own === "ok" && !this.#isMost((space) => space !== "ok");
   }
@@ -54,7 +54,7 @@ export class ClusterSpace {
     }
   }
 
-  /** A tick has passed. */
+  /** Called at every tick. */
   onTick(nowMs: number): void {
     if (nowMs - this.#reportedMs < REPORT_INTERVAL_MS) {
       return;

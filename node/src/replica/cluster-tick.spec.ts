@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { FakeTime } from "../../test/harness/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 
-/** What adding up times with fractions may come to. */
+/** Tolerance for rounding of fractional times. */
 const ROUNDING_MS = 1e-6;
 
 describe("cluster tick", () => {
@@ -22,7 +22,7 @@ describe("cluster tick", () => {
     expect(tick.nowMs).to.equal(6_234);
   });
 
-  it("stands still while nobody leads", () => {
+  it("stands still while there is no leader", () => {
     time.advance(10_000);
     expect(tick.nowMs).to.equal(5_000);
     tick.start(2);
@@ -44,7 +44,7 @@ describe("cluster tick", () => {
     expect(tick.nowMs).to.equal(5_010);
   });
 
-  it("S21: goes on from what a leader has told, but not if another one has led since who may not have known it", () => {
+  it("S21: continues from the tick that a leader has sent, but not if a later leader may not have known it", () => {
     tick.hear(2, 9_000);
     tick.follow(2);
     expect(tick.nowMs).to.equal(9_000);

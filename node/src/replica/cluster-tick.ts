@@ -1,11 +1,12 @@
 /**
- * The cluster's tick: milliseconds by which TTLs and windows run (S20, S21).
+ * The cluster's tick: the time in milliseconds that TTLs and windows use (S20, S21).
  *
- * It goes on from the greatest tick that was logged, by the leader's monotonic clock, and stands still while nobody
- * leads. So it is never ahead of elapsed time: what expires by it is never early, and may be late.
+ * It continues from the greatest logged tick, by the leader's monotonic clock, and stands still while there is no
+ * leader. So it is never ahead of elapsed time: expiry is never early, and may be late.
  *
- * What a leader has told beside the log, or this member has counted while it led, is gone on from only if nobody has
- * led since who may not have known it: such a leader goes on from less, and what it logged lasts from there.
+ * A member also knows ticks that are not in the log: those that a leader sent, and those that it counted while it led.
+ * It continues from such a tick only if no later leader may have missed it. A leader that missed it continues from a
+ * smaller tick, and what that leader logged counts from there.
  */
 
 import type { Clock } from "./clock.ts";
@@ -13,11 +14,11 @@ import type { Clock } from "./clock.ts";
 export class ClusterTick {
   readonly #clock: Clock;
   #loggedMs: number;
-  /** The greatest tick beside the log that is known of a leader, and its term. */
+  /** The greatest tick known from a leader outside of the log, and the leader's term. */
   #told = { term: 0, tickMs: 0 };
-  /** Term of the last entry in the log of this member, as long as it does not lead. */
+  /** Term of the last entry in this member's log, while it does not lead. */
   #lastTerm = 0;
-  /** Where the clock was started, when, and in which term; null while not leading. */
+  /** The tick at which the clock was started, when, and in which term; null while this member does not lead. */
   #running: { baseMs: number; readonly startedMs: number; readonly term: number } | null = null;
 
   constructor(clock: Clock, loggedMs: number) {
@@ -25,7 +26,7 @@ export class ClusterTick {
     this.#loggedMs = loggedMs;
   }
 
-  /** The greatest tick that this member may go on from, in whole milliseconds. */
+  /** The greatest tick that this member may continue from, in whole milliseconds. */
   get nowMs(): number {
     if (this.#running === null) {
       return this.#told.term >= this.#lastTerm ? Math.max(this.#loggedMs, this.#told.tickMs) : this.#loggedMs;
@@ -42,19 +43,19 @@ export class ClusterTick {
     }
   }
 
-  /** The leader of the term has told its tick. */
+  /** The leader of the term has sent its tick. */
   hear(term: number, tickMs: number): void {
     if (term > this.#told.term || (term === this.#told.term && tickMs > this.#told.tickMs)) {
       this.#told = { term, tickMs };
     }
   }
 
-  /** This member does not lead, and its log ends with an entry of this term: a leader of that term was there. */
+  /** This member does not lead, and its log ends with an entry of this term: that term had a leader. */
   follow(lastTerm: number): void {
     this.#lastTerm = lastTerm;
   }
 
-  /** This member leads the term now, so time goes on; if it led that already, nothing changes. */
+  /** This member leads the term now, so the tick advances. Calling it again for the same term changes nothing. */
   start(term: number): void {
     if (this.#running?.term !== term) {
       this.stop();

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { CommitTimes } from "./commit-times.ts";
 
 describe("CommitTimes", () => {
-  it("tells since when a member lacks something that is committed", () => {
+  it("shows since when a member lacks a committed entry", () => {
     const times = new CommitTimes();
     times.observe(10, 1_000);
     times.observe(10, 1_050);

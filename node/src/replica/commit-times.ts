@@ -1,8 +1,8 @@
 /**
- * When the log was committed how far: tells for how long a member has been behind.
+ * Samples of the commit index over time. They show for how long a member has been behind.
  *
- * Samples are taken at ticks and thinned out as they age, so that their number stays small; a lag is exact to a tick
- * while it is short, and to a tenth of itself when it is long.
+ * Samples are taken at ticks and thinned out as they age, so that there are few. A short lag is exact to one tick, a
+ * long one to a tenth of itself.
  */
 
 interface Sample {
@@ -10,7 +10,7 @@ interface Sample {
   readonly atMs: number;
 }
 
-/** When there are more samples, every second one of the older half goes. */
+/** When there are more samples, every second one of the older half is dropped. */
 const SAMPLES_MAX = 128;
 
 export class CommitTimes {
@@ -28,13 +28,16 @@ export class CommitTimes {
     }
   }
 
-  /** For how long something has been committed that a member that holds everything up to the index lacks, in ms. */
+  /**
+   * Age in milliseconds of the oldest commit after the index: how long a member that has only the index has been
+   * behind.
+   */
   lagMs(index: number, nowMs: number): number {
     const missing = this.#samples.find((sample) => sample.index > index);
     return missing === undefined ? 0 : Math.max(0, Math.round(nowMs - missing.atMs));
   }
 
-  /** What another leader had committed is not known by time. */
+  /** Forgets all samples: the commit times of another leader are not known. */
   clear(): void {
     this.#samples = [];
   }

@@ -73,7 +73,7 @@ describe("compaction", () => {
     expect(compaction.due(7_000)).to.equal(6_901);
   });
 
-  it("begins anew behind a snapshot", () => {
+  it("begins again after a snapshot", () => {
     const compaction = new Compaction(LIMITS, 1, 0, NO_SPREAD);
     apply(compaction, 1, 149, 100);
     compaction.reset(5_000);

@@ -1,18 +1,18 @@
 /**
- * When the Raft log is shortened, and to where.
+ * Decides when the Raft log is compacted, and up to which index.
  *
- * Entries are dropped only if the state that contains their effects is durable. Some are kept beyond that, by count or
- * by bytes, whichever is less, so that a member that was away for a moment is caught up from the log.
+ * Entries are dropped only if the state with their effects is durable. A bounded tail is kept, by count or by bytes,
+ * whichever is less, so that a member that was away for a moment catches up from the log.
  */
 
 export interface CompactionLimits {
-  /** Entries, and bytes of them, behind the applied one that are kept. */
+  /** Applied entries that are kept, and their bytes. */
   readonly keptEntries: number;
   readonly keptBytes: number;
-  /** Entries, and bytes of them, more than what is kept that make a compaction due. */
+  /** A compaction is due at this many entries, or bytes, beyond those that are kept. */
   readonly dueEntries: number;
   readonly dueBytes: number;
-  /** What members that are being caught up still need is kept up to so many bytes (P27). */
+  /** Entries that members still need to catch up are kept up to this many bytes (P27). */
   readonly neededBytes: number;
 }
 
@@ -24,9 +24,9 @@ export const DEFAULT_COMPACTION_LIMITS: CompactionLimits = {
   neededBytes: 1024 * 1024 * 1024,
 };
 
-/** Slices that together are less than this share of what makes a compaction due are remembered as one. */
+/** Adjacent slices are merged while together they are at most this share of the limits that make a compaction due. */
 const SLICE_SHARE = 0.01;
-/** Compactions of different members are spread by up to this share of the limits. */
+/** Each member varies its limits by up to this share, so that members do not compact at the same time. */
 const SPREAD = 0.2;
 
 export class Compaction {
@@ -64,7 +64,7 @@ export class Compaction {
     }
   }
 
-  /** The log begins anew after this entry. */
+  /** The log was reset and now begins after this entry. */
   reset(index: number): void {
     this.#first = index + 1;
     this.#applied = index;
@@ -73,8 +73,8 @@ export class Compaction {
   }
 
   /**
-   * The new first index now that everything up to `durable` is durable in the state, or null if none is due. Entries
-   * from `neededFrom` on are needed by others.
+   * Returns the new first index now that everything up to `durable` is durable in the state, or null if no compaction
+   * is due. Other members need the entries from `neededFrom` on.
    */
   due(durable: number, neededFrom: number = Number.POSITIVE_INFINITY): number | null {
     const { keptEntries, keptBytes, dueEntries, dueBytes, neededBytes } = this.#limits;
@@ -95,7 +95,7 @@ export class Compaction {
     return first;
   }
 
-  /** The last entry that has so many bytes of applied ones behind it, as far as slices tell; 0 = none. */
+  /** The last entry that is followed by at least this many applied bytes, to the precision of slices; 0 = none. */
   #lastBehind(bytes: number): number {
     return this.#slices.findLast((slice) => this.#bytes - slice.bytes >= bytes)?.index ?? 0;
   }

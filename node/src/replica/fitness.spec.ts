@@ -65,7 +65,7 @@ describe("the fitness of a member", () => {
     expect([fitness.memberFitness(false), fitness.isFit]).to.deep.equal([FIT, true]);
   });
 
-  it("§3.5: alone it goes on leading whatever the disk does: nobody else could", () => {
+  it("§3.5: alone it continues to lead whatever the disk does: no other member could", () => {
     fitness.onSpace("full");
     fitness.onWriteBegun(0);
     fitness.isStuck(2_000);

@@ -1,16 +1,21 @@
 /**
- * Whether this member may vote and lead, as far as its disk, its data and its plans say (P45, P46, P59).
+ * Whether this member may vote and lead, by the condition of its disk and data, and whether it is about to stop (P45,
+ * P46, P59).
  *
- * A log write that takes long makes a leader hand over, one that never ends ends the process: only a process that is
- * gone frees its clients. A full disk takes no entries of others and stops nobody else.
+ * A leader whose log write takes long hands over. A log write that never returns ends the process, because only that
+ * frees its clients. A member with a full disk takes no entries of others, and stops no other member.
  */
 
 import type { MemberFitness } from "../raft/index.ts";
 
-/** How much room the disk has: low refuses what grows, full takes no entries at all. */
+/**
+ * How full the disk is: with `low` the member refuses commands that grow the state, with `full` it takes no entries.
+ */
 export type DiskSpace = "ok" | "low" | "full";
 
-/** A log write in flight for longer, in milliseconds, makes the member unfit to lead; and ends the process. */
+/**
+ * In milliseconds: after `STALL_MS` in flight a log write makes the member unfit to lead, after `STUCK_MS` it is stuck.
+ */
 const STALL_MS = 1_000;
 const STUCK_MS = 30_000;
 
@@ -43,12 +48,12 @@ export class Fitness {
     return alarms;
   }
 
-  /** Whether the disk and the data let this member serve; little room alone does. */
+  /** Whether the disk and the data allow this member to serve. A nearly full disk does. */
   get isFit(): boolean {
     return !this.#damaged && !this.#isStalled && this.#space !== "full";
   }
 
-  /** What the consensus core is told. A sole voter has nobody to hand over to, so only damage keeps it from leading. */
+  /** The fitness for the consensus core. A sole voter cannot hand over, so only damage keeps it from leading. */
   memberFitness(isSole: boolean): MemberFitness {
     const diskFull = this.#space === "full";
     const isHindered = this.#isStalled || diskFull || this.#isLeaving;
@@ -64,7 +69,7 @@ export class Fitness {
     this.#space = space;
   }
 
-  /** This member is about to stop: it leads no more. */
+  /** This member is about to stop and must not lead again. */
   onLeaving(): void {
     this.#isLeaving = true;
   }
@@ -78,7 +83,7 @@ export class Fitness {
     this.#isStalled = false;
   }
 
-  /** Looks at the write in flight; returns whether it will never end. */
+  /** Checks the write in flight. Returns whether it is stuck, so that the process must end. */
   isStuck(nowMs: number): boolean {
     const sinceMs = this.#writingSinceMs;
     this.#isStalled = sinceMs !== null && nowMs - sinceMs > STALL_MS;

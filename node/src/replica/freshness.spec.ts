@@ -4,17 +4,18 @@ import { CommitTimes } from "./commit-times.ts";
 import { Freshness } from "./freshness.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
+/** A member serves only while it can answer linearizable reads (S35). */
 describe("Freshness", () => {
   let core: { role: Role; leader: number; contactAgeTicks: number; isSettledLeader: boolean };
   let freshness: Freshness;
 
   beforeEach(() => {
     core = { role: "follower", leader: 3, contactAgeTicks: 0, isSettledLeader: false };
-    // Only what is looked at.
+    // Only the fields that are read.
     freshness = new Freshness(core as RaftCore, new CommitTimes(), DEFAULT_REPLICA_LIMITS.core, 50);
   });
 
-  /** Whether a voter that has applied so much can answer clients. */
+  /** Whether a voter that has applied up to the index can answer clients. */
   function isFresh(appliedIndex: number, nowMs: number): boolean {
     return freshness.unled() === null && freshness.behind(appliedIndex, nowMs) === null;
   }
@@ -27,7 +28,7 @@ describe("Freshness", () => {
     expect(isFresh(100, 200), "what came later may be missing for a while").to.equal(true);
   });
 
-  it("ends when applying lags behind what the leader has told for more than 5 s", () => {
+  it("ends when applying lags more than 5 s behind the commit index that the leader has sent", () => {
     freshness.onLeaderCommit(100, 0);
     freshness.onLeaderCommit(200, 1_000);
     expect(isFresh(150, 6_000)).to.equal(true);

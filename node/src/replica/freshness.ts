@@ -1,14 +1,17 @@
 /**
- * How far a member is behind the leader, and whether it may serve clients.
+ * How far this member is behind the leader, and whether it may serve clients.
  *
- * What a follower knows as committed is never more than what it holds, so it cannot see its own lag: the leader tells
- * how far it is. A member that has just started serves nobody before it has what was committed when it heard a leader.
+ * A follower's own commit index never exceeds its log, so it cannot see its own lag: the leader sends its commit index.
+ * A member that has just started serves no client before it has applied what was committed when it first heard a
+ * leader.
  */
 
 import type { CoreLimits, RaftCore } from "../raft/index.ts";
 import type { CommitTimes } from "./commit-times.ts";
 
-/** Who has heard no leader, or lags behind in applying, for longer does not serve, in milliseconds. */
+/**
+ * A member that has heard no leader, or lags behind in applying, for longer than this does not serve, in milliseconds.
+ */
 const BEHIND_MS_MAX = 5_000;
 
 export class Freshness {
@@ -16,10 +19,10 @@ export class Freshness {
   readonly #commitTimes: CommitTimes;
   readonly #limits: CoreLimits;
   readonly #tickMs: number;
-  /** What was committed when this start first heard of a leader; null = it has heard of none. */
+  /** The commit index when this process first heard a leader; null = it has heard none. */
   #catchUpIndex: number | null = null;
 
-  /** `tickMs` are the milliseconds of a tick of the core. */
+  /** @param tickMs length of a tick of the core, in milliseconds */
   constructor(core: RaftCore, commitTimes: CommitTimes, limits: CoreLimits, tickMs: number) {
     this.#core = core;
     this.#commitTimes = commitTimes;
@@ -27,19 +30,19 @@ export class Freshness {
     this.#tickMs = tickMs;
   }
 
-  /** The leader that was heard lately, 0 = none: what is applied here may be of any age then. */
+  /** The leader that was heard lately. 0 = none: the applied state may be of any age then. */
   get leader(): number {
     const { leader, contactAgeTicks } = this.#core;
     return contactAgeTicks > this.#limits.contactTicks ? 0 : leader;
   }
 
-  /** The leader has told how far it is. */
+  /** The leader has sent its commit index. */
   onLeaderCommit(commitIndex: number, nowMs: number): void {
     this.#commitTimes.observe(commitIndex, nowMs);
     this.#catchUpIndex ??= commitIndex;
   }
 
-  /** Why there is no leader by whom clients can be answered now; null if there is one. */
+  /** Why no leader can serve clients now; null if one can. */
   unled(): string | null {
     const { role, leader, contactAgeTicks, isSettledLeader } = this.#core;
     const isLeader = role === "leader";
@@ -53,7 +56,7 @@ export class Freshness {
     return isLeader && !isSettledLeader ? "this member leads, and has not committed an entry of its term yet" : null;
   }
 
-  /** Why a member that has applied so much cannot answer clients now; null if it can. */
+  /** Why this member, with entries applied up to the index, cannot answer clients now; null if it can. */
   behind(appliedIndex: number, nowMs: number): string | null {
     const isLeader = this.#core.role === "leader";
     if (!isLeader && (this.#catchUpIndex === null || appliedIndex < this.#catchUpIndex)) {

@@ -11,7 +11,7 @@ describe("Handover", () => {
     done = 0;
   });
 
-  it("is over at once for a member that does not lead, and tells so once", () => {
+  it("is over at once for a member that does not lead, and reports it once", () => {
     const handover = new Handover(followingCore(), 1_000, count);
     expect([handover.proceed(0, false), done]).to.deep.equal([true, 1]);
     expect([handover.proceed(0, false), done]).to.deep.equal([false, 1]);
@@ -19,12 +19,12 @@ describe("Handover", () => {
     expect(done).to.equal(1);
   });
 
-  it("is over at once for a sole voter, which has nobody to hand over to", () => {
+  it("is over at once for a sole voter, which has no other member to hand over to", () => {
     const handover = new Handover(leadingCore(), 1_000, count);
     expect([handover.proceed(0, true), done]).to.deep.equal([true, 1]);
   });
 
-  it("tries while there is time, also when nobody can take over yet", () => {
+  it("tries while there is time, also when no member can take over yet", () => {
     const handover = new Handover(leadingCore(), 1_000, count);
     expect([handover.proceed(0, false), handover.proceed(999, false), done]).to.deep.equal([false, false, 0]);
     expect([handover.proceed(1_000, false), done]).to.deep.equal([true, 1]);
@@ -41,7 +41,7 @@ describe("Handover", () => {
     cluster.replica(1).handOver(60_000, () => {
       isOver = true;
     });
-    // Nobody has the entry: each transfer is given up after its time.
+    // No other member has the entry: each transfer is given up after its time.
     cluster.advance(2_500);
     expect([isOver, cluster.leader]).to.deep.equal([false, 1]);
     for (const id of [2, 3]) {

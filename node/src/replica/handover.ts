@@ -1,8 +1,8 @@
 /**
- * Giving the leadership away before this member stops, so that nobody has to notice its end first.
+ * Transfers the leadership before this member stops, so that the others need not wait for an election timeout.
  *
- * While it lasts, what this member is asked is held and then goes to the new leader. Alone there is nobody to hand over
- * to, and nothing to wait for.
+ * Meanwhile this member keeps arriving calls and then sends them to the new leader. A sole voter has no other member to
+ * hand over to, so it does not wait.
  */
 
 import type { RaftCore } from "../raft/index.ts";
@@ -13,14 +13,14 @@ export class Handover {
   readonly #done: () => void;
   #isOver = false;
 
-  /** Tries until the time of the monotonic clock; `done` is called once, by `proceed` or `end`. */
+  /** Tries until `untilMs` on the monotonic clock; `done` is called once, by `proceed` or `end`. */
   constructor(core: RaftCore, untilMs: number, done: () => void) {
     this.#core = core;
     this.#untilMs = untilMs;
     this.#done = done;
   }
 
-  /** Goes on; returns true when it ended just now, and this member should not lead again. */
+  /** Continues the handover. Returns true once, when it ends: this member must not lead again. */
   proceed(nowMs: number, isSole: boolean): boolean {
     if (this.#isOver) {
       return false;

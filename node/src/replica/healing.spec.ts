@@ -49,7 +49,7 @@ describe("a member that has lost acknowledged data", () => {
     expect(cluster.resultAfter(cluster.put(2, "more"))).to.equal("done");
   });
 
-  it("P46: does not vote before: with it alone nobody is elected", () => {
+  it("P46: does not vote before: with it alone no member is elected", () => {
     const cluster = beforeStart();
     cluster.kill(3);
     cluster.start(2, { damaged: true });
@@ -154,7 +154,7 @@ describe("a member that has lost acknowledged data", () => {
     }
   });
 
-  it("P57: is told of no loss by heartbeats that commit more than it has: it knows", () => {
+  it("P57: learns of no loss from heartbeats that commit more than it has: it knows", () => {
     const cluster = beforeStart();
     cluster.start(2, { damaged: true });
     new ScriptedLeader(cluster.time, cluster.replica(2), 2, 1, cluster.replica(1).status().term).heartbeat(50);
@@ -162,7 +162,7 @@ describe("a member that has lost acknowledged data", () => {
     expect(cluster.node(2).said).to.not.include("loss");
   });
 
-  it("§4.6: one that does not know of its loss is told so by a heartbeat, and must not go on", () => {
+  it("§4.6: one that does not know of its loss learns of it from a heartbeat, and must not continue", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const { term, lastIndex } = cluster.replica(2).status();
     new ScriptedLeader(cluster.time, cluster.replica(2), 2, 1, term).heartbeat(lastIndex + 10);

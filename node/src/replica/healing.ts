@@ -1,27 +1,27 @@
 /**
  * How a member that has lost acknowledged data gets its vote back (P46).
  *
- * Its peers know of the damage from the handshakes of this start, so what it has said before counts for nothing. It
- * asks the leader for a read point, which is at or above everything that its lost acknowledgements may have helped to
- * commit, because no quorum that elects is without a healthy member that has it. Once its log durably reaches that
- * point and knows it as committed, what it acknowledges and votes is true again.
+ * The handshakes of this process inform its peers of the damage, so that they ignore its earlier acknowledgements. The
+ * member asks the leader for a read index. That index covers everything that its lost acknowledgements may have helped
+ * to commit, because every quorum that elects a leader contains a healthy member with those entries. The member may
+ * vote and acknowledge again once its log durably reaches that index and knows it as committed.
  */
 
 import { invariant, mark, type RaftCore } from "../raft/index.ts";
 
 export class Healing {
   readonly #core: RaftCore;
-  /** Term of the leader that was asked, and the position of the question; 0 = none is open. */
+  /** Term of the leader that was asked, and the position of the request; 0 = no request is open. */
   #term = 0;
   #position = 0;
-  /** What the log must reach; null = not known yet. */
+  /** The index that the log must reach; null = not known yet. */
   #readIndex: number | null = null;
 
   constructor(core: RaftCore) {
     this.#core = core;
   }
 
-  /** Asks the leader if there is one that was not asked; returns whether everything is there again. */
+  /** Asks the leader unless a request is open. Returns whether all lost data is back. */
   proceed(): boolean {
     const { role, leader, term } = this.#core;
     invariant(role !== "leader", "a damaged member does not lead");
@@ -44,20 +44,20 @@ export class Healing {
     if (this.#core.term === this.#term) {
       this.#readIndex = index;
     } else {
-      // That leader is gone since, in the same turn: the next one is asked, and this position is never told again.
+      // That leader was replaced in the same turn. Ask the next one; this position is never confirmed again.
       mark("replica.healing.answer-of-old-term");
       this.#position = 0;
     }
   }
 
-  /** Positions up to this one are lost. */
+  /** Positions up to this one will never be confirmed. */
   onReadsLost(position: number): void {
     if (this.#isOpen(position)) {
       this.#position = 0;
     }
   }
 
-  /** Whether the question is among those up to this position, and not answered. */
+  /** Whether the open request is at or before this position and has no answer. */
   #isOpen(position: number): boolean {
     return this.#position !== 0 && this.#position <= position && this.#readIndex === null;
   }

@@ -91,7 +91,7 @@ describe("frames of other members", () => {
     expect([frames.take().length, frames.take().length, frames.hasMore]).to.deep.equal([3, 2, false]);
   });
 
-  it("P34: of a peer that has restarted are dropped; those of others, and of a connection made anew, are not", () => {
+  it("P34: of a peer that has restarted are dropped; those of others, and of a reconnected peer, are not", () => {
     frames.onConnected(1, 4, false);
     frames.push(1, "log", forward(EntryType.Command, COMMAND));
     frames.push(1, "control", messageFrame(HEARTBEAT));
@@ -121,7 +121,7 @@ describe("frames of other members", () => {
       ["a command with bytes behind it", forward(EntryType.Command, Buffer.concat([COMMAND, Uint8Array.of(0)]))],
       ["bytes that are no change", forward(EntryType.AddSlot, Uint8Array.of(9))],
       ["a change of another type", forward(EntryType.Reconfigure, SLOT)],
-      ["an entry that nobody forwards", forward(EntryType.Leave, new Uint8Array(0))],
+      ["an entry that is never forwarded", forward(EntryType.Leave, new Uint8Array(0))],
       ["a founding", forward(EntryType.Bootstrap, new Uint8Array(0))],
       ["a type that is none", forward(200, new Uint8Array(0))],
       ["a frame that is not for the driver", { type: FrameType.SnapshotChunk, body: new Uint8Array(0) }],

@@ -1,9 +1,9 @@
 /**
- * Frames of other members, decoded when they arrive and looked at in a turn.
+ * Frames of other members: decoded when they arrive, processed in a turn.
  *
- * A body that is not what its type promises raises a FrameError at once, which ends the connection; what is kept is
- * wholly checked, so that nothing that a peer sends can break a rule of this member. Frames of a peer that has
- * restarted are dropped: what they asked is void (P34).
+ * A body that does not match its type raises a FrameError at once, which ends the connection. Every kept frame is fully
+ * checked, so that no frame of a peer can break an invariant of this member. When a peer restarts, its earlier frames
+ * are dropped: their requests are void (P34).
  */
 
 import {
@@ -43,7 +43,7 @@ export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
   | { readonly kind: "refused"; readonly refused: ForwardRefused }
 );
 
-/** Log frames that one turn looks at, and bytes of them; the rest waits for the next. */
+/** Log frames that one turn processes, and their bytes; the rest waits for the next turn. */
 const FRAMES_PER_TURN = 1_024;
 const FRAME_BYTES_PER_TURN = 8 * 1024 * 1024;
 
@@ -51,7 +51,7 @@ export class IncomingFrames {
   readonly #memberId: number;
   #control: ArrivedFrame[] = [];
   #log: ArrivedFrame[] = [];
-  /** Number of the start of each peer, by which its attempts are told apart. */
+  /** Boot number of each peer, which distinguishes the attempts of its processes. */
   readonly #boots = new Map<number, number>();
 
   constructor(memberId: number) {
@@ -62,7 +62,7 @@ export class IncomingFrames {
     return this.#log.length > 0;
   }
 
-  /** A verified connection of this start of the peer. */
+  /** A connection with this process of the peer is verified. */
   onConnected(peer: number, boot: number, restarted: boolean): void {
     this.#boots.set(peer, boot);
     if (restarted) {
@@ -78,7 +78,7 @@ export class IncomingFrames {
     (kind === "control" ? this.#control : this.#log).push(arrived);
   }
 
-  /** What this turn looks at: everything that is urgent, then as much of the rest as a turn takes. */
+  /** Returns the frames for this turn: all control frames, then as many log frames as a turn may process. */
   take(): ArrivedFrame[] {
     const frames = this.#control;
     this.#control = [];
@@ -123,7 +123,7 @@ export class IncomingFrames {
   }
 }
 
-/** Every attempt is one that could be an entry: it decodes wholly, before anything of it is proposed. */
+/** Checks that every attempt could be an entry. All of them decode completely before any is proposed. */
 function checkAttempts({ attempts }: Forward): void {
   for (const { kind, row } of attempts) {
     try {
@@ -140,7 +140,7 @@ function checkAttempts({ attempts }: Forward): void {
       }
     } catch (error) {
       if (error instanceof InvariantViolation) {
-        // The bytes came from outside, so nothing of this member is broken.
+        // The bytes came from outside, so this member has no bug.
         throw new FrameError("a forwarded attempt cannot be decoded", { cause: error });
       }
       throw error;

@@ -67,7 +67,7 @@ describe("answerJoin", () => {
     expect(replica.proposed).to.have.length(proposed);
   });
 
-  it("P46: tells a voter's own directory that comes back empty that its slot is taken", async () => {
+  it("P46: answers a voter's own directory that comes back empty that its slot is taken", async () => {
     const memberId = replica.addSlot("q-1");
     await ask();
     replica.promote(memberId);
@@ -124,10 +124,10 @@ describe("answerJoin", () => {
     for (const versions of [
       { min: CLUSTER_VERSION + 1, max: CLUSTER_VERSION + 2 },
       { min: 0, max: 0 },
-      // Those of commits without event logs, and without namespaces of them: they would meet commands that they do not know.
+      // Releases without event logs, or without their namespaces, would get commands that they do not know.
       { min: 1, max: 1 },
       { min: 1, max: 2 },
-      // The release before, which does not know the version in force.
+      // The previous release, which does not know the version in force.
       { min: 3, max: CLUSTER_VERSION - 1 },
     ]) {
       expect(await ask({ versions })).to.deep.equal({ result: "VERSION" });
@@ -136,7 +136,7 @@ describe("answerJoin", () => {
   });
 
   describe("to a process that has its slot", () => {
-    it("tells the members at once, also when it is a voter and there is no majority", async () => {
+    it("returns the members at once, also when it is a voter and there is no majority", async () => {
       const memberId = replica.addSlot("q-1");
       await ask();
       replica.promote(memberId);

@@ -1,8 +1,9 @@
 /**
- * What this member answers to a process that asks for a slot, or for the members there are.
+ * This member's answer to a process that asks for a slot, or for the list of members.
  *
- * A slot is given by an entry of the log alone, and so to one data directory (P61). Whoever can be refused by what is
- * applied here is told at once, without a majority; and whoever waits for a slot that is not there writes nothing.
+ * Only an entry of the log gives a slot, and so to one data directory (P61). If the applied state is enough to refuse
+ * the process, the answer comes at once, without a majority. A process that asks for a slot that does not exist causes
+ * no write.
  */
 
 import type { JoinAnswer, JoinRequest } from "../peers/index.ts";
@@ -20,7 +21,7 @@ import { claimedMembers, type PeerDirectory } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
 
-/** A claim is logged like any command; who asks waits at most this long for it, in milliseconds. */
+/** A claim is logged like any command. The process that asks waits at most this long for it, in milliseconds. */
 const CLAIM_MS_MAX = 5_000;
 
 interface AnsweringReplica extends Pick<Replica, "state" | "readBarrier" | "proposeClusterOperation"> {
@@ -33,7 +34,7 @@ interface Answering {
   readonly directory: Pick<PeerDirectory, "certainIndex" | "incarnationOf">;
 }
 
-/** Answers for a member that runs; never rejects for what a caller may do about by asking again. */
+/** Answers for a running member. Never rejects for a condition that may pass: the caller gets TRY_LATER instead. */
 export async function answerJoin(member: Answering, clock: Clock, request: JoinRequest): Promise<JoinAnswer> {
   const { replica } = member;
   const cluster = readCluster(replica.state);
@@ -54,7 +55,7 @@ export async function answerJoin(member: Answering, clock: Clock, request: JoinR
   return answerClaimant(replica, cluster, request, deadlineMs);
 }
 
-/** With this cluster as the successor, if it took over the state of the one that the process belongs to. */
+/** Names this cluster as the successor if it took over the state of the process's cluster. */
 function wrongCluster({ state }: AnsweringReplica, { clusterId }: Cluster, request: JoinRequest): JoinAnswer {
   const former = request.clusterId === null ? undefined : readFormerCluster(state, request.clusterId);
   return former === undefined
@@ -62,18 +63,18 @@ function wrongCluster({ state }: AnsweringReplica, { clusterId }: Cluster, reque
     : { result: "WRONG_CLUSTER", successor: { clusterId, sinceMs: former.endedAtMs } };
 }
 
-/** To a member that has its slot already: who is there. */
+/** The answer to a member that has its slot already: the list of members. */
 function answerMember({ replica, directory }: Answering, cluster: Cluster, request: JoinRequest): JoinAnswer {
   const { memberId, incarnation } = request;
   const slot = cluster.members.find(({ id }) => id === memberId);
   if (slot?.incarnation.toHex() === incarnation) {
     return accepted(replica, memberId);
   }
-  // Only what no power cut takes back: a member that hears this gives its data up for good.
+  // Use only what is durable: a member that gets this answer gives up its data for good.
   if (slot === undefined && memberId <= directory.certainIndex && directory.incarnationOf(memberId) === undefined) {
     return { result: "REMOVED" };
   }
-  // This member has not applied so much yet, or the slot is another directory's.
+  // This member has not applied that entry yet, or the slot belongs to another directory.
   const isOthers = slot !== undefined && slot.incarnation.length > 0;
   return isOthers ? { result: "SLOT_TAKEN", memberId } : { result: "TRY_LATER" };
 }
@@ -102,7 +103,7 @@ async function answerClaimant(
     : claim(replica, request, deadlineMs);
 }
 
-/** Whether the directory that asks cannot get the slot any more, whatever else is in the log. */
+/** Whether the directory that asks can never get the slot, whatever else is in the log. */
 function isTaken(cluster: Cluster, slot: ClusterMember, incarnation: string): boolean {
   if (slot.incarnation.length === 0) {
     return false;
@@ -149,7 +150,7 @@ function accepted(replica: AnsweringReplica, memberId: number): JoinAnswer {
   };
 }
 
-/** Whether the applied state is known to be the newest one. */
+/** Whether a read barrier confirms that the applied state is current. */
 function isCurrent(replica: AnsweringReplica, deadlineMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     replica.readBarrier(deadlineMs, (error) => resolve(error === null));

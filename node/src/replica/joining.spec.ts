@@ -103,7 +103,7 @@ describe("Joining", () => {
     expect(waiting[0]?.reason).to.include("waiting to be added");
   });
 
-  it("enters no cluster that it is told to stay out of, and asks on", async () => {
+  it("enters no cluster that the record forbids, and keeps asking", async () => {
     answers.set("a:1", ACCEPTED);
     objection = "the record names another cluster";
     joining.start();
@@ -118,7 +118,7 @@ describe("Joining", () => {
     await until("the slot", () => accepted.length === 1);
   });
 
-  it("stays as it is while nobody knows anything", async () => {
+  it("stays as it is while no seed knows anything", async () => {
     answers.set("a:1", { result: "TRY_LATER" }).set("b:1", { result: "NO_CLUSTER" });
     joining.start();
     await nextRound();
@@ -142,7 +142,7 @@ describe("Joining", () => {
       }
     });
 
-    it("does not object if the seeds are silent or have no cluster either; nobody is asked after that", async () => {
+    it("does not object if the seeds are silent or have no cluster either; it asks no seed after that", async () => {
       joining.start();
       answers.set("a:1", { result: "NO_CLUSTER" });
       expect(await joining.objection()).to.equal(null);

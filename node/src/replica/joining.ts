@@ -1,9 +1,10 @@
 /**
- * How an empty data directory comes to a cluster: it asks the seeds for the slot of its name until it is given.
+ * How a process with an empty data directory joins a cluster: it asks the seeds for the slot of its name until it gets
+ * it.
  *
- * Until then it is told why not: there is no slot yet, the slot is of another data directory (so the data of this one
- * is lost), or the seeds are of another cluster. It goes on asking in each case, so that whatever an administrator does
- * about it takes effect without a restart.
+ * Until then the answers say why not: the slot does not exist yet, the slot belongs to another data directory (so the
+ * data of this member is lost), or the seeds belong to another cluster. The process keeps asking in each case, so that
+ * a fix by an administrator takes effect without a restart.
  */
 
 import type { JoinAnswer, PeerLog, SuccessorCluster } from "../peers/index.ts";
@@ -12,13 +13,13 @@ import type { Scheduler } from "./clock.ts";
 
 export type Accepted = JoinAnswer & { readonly result: "ACCEPTED" };
 
-/** What a process is that has no slot. */
+/** State of a process that has no slot. */
 export type WaitingState = "EMPTY" | "MEMBER_DATA_LOST" | "WRONG_CLUSTER";
 
 export interface JoiningOptions {
   readonly name: string;
   readonly clusterName: string;
-  /** Peer endpoints of members that may know the cluster, without that of this process. */
+  /** Peer endpoints of members that may know the cluster, without the endpoint of this process. */
   readonly seeds: readonly string[];
   /** Rejects with a ConnectionError if there is no answer. */
   readonly ask: (address: string) => Promise<JoinAnswer>;
@@ -26,18 +27,18 @@ export interface JoiningOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: PeerLog;
-  /** Why this process must not enter the cluster of this id, in which it was given a slot; null if it may. */
+  /** Why this process must not enter the cluster of this id, in which it got a slot; null if it may. */
   readonly objectionTo: (clusterId: string) => string | null;
-  /** Called when the seeds have said something else than before. */
+  /** Called when the answers of the seeds change. */
   readonly onWaiting: (state: WaitingState, reason: string) => void;
-  /** Called once: the slot is given. Nobody is asked any more. */
+  /** Called once, when this process gets the slot. It stops asking then. */
   readonly onAccepted: (answer: Accepted) => void;
 }
 
 export class Joining {
   readonly #options: JoiningOptions;
   readonly #asking: Asking;
-  /** Seeds that have said something about the slot; the others are not of this cluster, or of another version. */
+  /** Seeds that gave an answer about the slot; the others belong to another cluster or run another version. */
   readonly #informed = new Set<string>();
   #accepted = false;
 
@@ -57,17 +58,17 @@ export class Joining {
     }
   }
 
-  /** Asks nobody any more; resolves when no answer is awaited. */
+  /** Stops asking; resolves when no request is in flight. */
   stop(): Promise<void> {
     return this.#asking.stop();
   }
 
   /**
-   * Why this process must not found a cluster: one of the seeds that answer belongs to one (P47). Null if none does;
-   * then nobody is asked any more, until `start`. The slot may be given on the way.
+   * Why this process must not found a cluster: a seed that answers belongs to one already (P47). Null if none does;
+   * then asking stops until `start`. This process may get its slot during the call.
    */
   async objection(): Promise<string | null> {
-    // First what was asked before is answered: whichever began first wins.
+    // Wait for the request in flight first: whichever of joining and founding began first wins.
     await this.#asking.stop();
     const answers = this.#accepted ? new Map<string, JoinAnswer>() : await this.#asking.askAll();
     let objection: string | null = null;
@@ -77,7 +78,7 @@ export class Joining {
         this.#onAnswer(seed, answer);
       }
     }
-    return this.#accepted ? "this member has been given a slot of a cluster" : objection;
+    return this.#accepted ? "this member has got a slot of a cluster" : objection;
   }
 
   #onAnswer(seed: string, answer: JoinAnswer): Worth {
@@ -95,12 +96,12 @@ export class Joining {
         this.#tellUnlessInformed(
           "WRONG_CLUSTER",
           answer.successor === undefined
-            ? `the seed ${seed} belongs to another cluster than "${clusterName}", or to another one of that name`
+            ? `the seed ${seed} belongs to a cluster with another name or id than "${clusterName}"`
             : succeeded(answer.successor),
         );
         return "ask-next";
       case "VERSION":
-        this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs a version that does not work with this one`);
+        this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs an incompatible version`);
         return "ask-next";
       case "REMOVED":
       case "NO_CLUSTER":
@@ -137,7 +138,7 @@ export class Joining {
   }
 }
 
-/** What a member of a cluster with a successor gets as an answer. */
+/** The message for a member whose cluster has a successor. */
 export function succeeded({ clusterId, sinceMs }: SuccessorCluster): string {
   return (
     `the cluster of this member was recovered or restored as cluster ${clusterId} on ${new Date(sinceMs).toISOString()}; ` +

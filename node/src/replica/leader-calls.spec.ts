@@ -197,7 +197,7 @@ describe("LeaderCalls", () => {
       expect(answers).to.deep.equal(["LEADER_CHANGED unknown"]);
     });
 
-    it("P52: is unknown if whoever was asked is not heard of again, and not executed if nobody was asked", () => {
+    it("P52: is unknown if the leader that was asked does not answer, and not executed if no leader was asked", () => {
       const core = followingCore();
       const calls = over(core);
       askForTransfer(calls, 3);
@@ -210,7 +210,7 @@ describe("LeaderCalls", () => {
       expect(answers.at(-1)).to.equal("NO_LEADER not-executed");
     });
 
-    it("is refused with the leader's reason, and asked again of nobody", () => {
+    it("is refused with the leader's reason, and never asked again", () => {
       const reasons = {
         "unknown-member": "MEMBER_NOT_FOUND not-executed",
         "not-voter": "LEARNER_NOT_READY not-executed",
@@ -239,7 +239,7 @@ describe("LeaderCalls", () => {
   });
 
   describe("at the leader", () => {
-    it("P8: the members are told after a round to a majority, and only while it leads that term", () => {
+    it("P8: returns the members after a round to a majority, and only while it leads that term", () => {
       const calls = over(leadingCore());
       calls.onQuestion(2, { seq: 7, term: 5, kind: "membership" });
       expect(replies()).to.deep.equal([]);
@@ -251,7 +251,7 @@ describe("LeaderCalls", () => {
       expect(replies()).to.deep.equal([{ seq: 8, term: 5, kind: "refused", reason: "no-quorum" }]);
     });
 
-    it("P8: one that was deposed during the round tells nothing", () => {
+    it("P8: one that was deposed during the round returns nothing", () => {
       const core = leadingCore();
       const calls = over(core);
       calls.onQuestion(2, { seq: 7, term: 5, kind: "membership" });
@@ -260,7 +260,7 @@ describe("LeaderCalls", () => {
       expect(replies()).to.deep.equal([{ seq: 7, term: 5, kind: "refused", reason: "not-leader" }]);
     });
 
-    it("S36: questions for the leader of another term are refused, and passed on to nobody", () => {
+    it("S36: refuses requests for the leader of another term, and never forwards them", () => {
       const calls = over(leadingCore());
       for (const term of [4, 6]) {
         calls.onQuestion(2, { seq: 7, term, kind: "transfer", target: 3, ifTerm: 0 });

@@ -1,9 +1,9 @@
 /**
- * What only the leader knows or does besides logging: how the members are, and handing the leadership over.
+ * Calls that only the leader can answer: the health of the members, and a transfer of the leadership.
  *
- * Every member takes these calls and asks the leader on its connection. A question changes nothing that asking twice
- * would double, so it is asked again when the leader changes or its connection is lost, until the deadline. Whether a
- * transfer is done is seen here: another leader is heard.
+ * Every member takes these calls and sends them to the leader. Both requests are idempotent, so the member retries them
+ * until the deadline when the leader changes or the connection is lost. A transfer is done when the member hears
+ * another leader.
  */
 
 import {
@@ -33,7 +33,7 @@ export interface LeaderCallsOptions {
   readonly commitTimes: CommitTimes;
   /** Milliseconds of a tick of the core. */
   readonly tickMs: number;
-  /** A leader that hands over has this many ticks for it. */
+  /** Ticks that a leader has for a transfer. */
   readonly transferTicks: number;
   readonly readBarrier: (deadlineMs: number, done: ReadDone) => void;
   readonly arm: () => void;
@@ -48,26 +48,26 @@ interface Call {
   readonly deadlineMs: number;
   /** Until when it may wait for a leader. */
   readonly holdUntilMs: number;
-  /** The leader that is asked, and its term; 0 = nobody yet, or nobody any more. */
+  /** The leader that the request was sent to, and its term; 0 = no request is in flight. */
   leader: number;
   term: number;
   seq: number;
   askedMs: number;
-  /** Who was asked last and has not refused: a transfer may have begun there unheard of. 0 = nobody. */
+  /** The leader that was asked last and has not refused. Its transfer may have begun unseen. 0 = none. */
   lastLeader: number;
   lastTerm: number;
-  /** A transfer that has begun: when it is given up; null = it has not begun. */
+  /** When a begun transfer is given up; null = it has not begun. */
   untilMs: number | null;
 }
 
-/** Why a leader did not do what was asked. */
+/** Why a leader refused a request. */
 type ReplyRefusal = TransferRefusal | "not-leader" | "term-changed" | "no-quorum";
 
-/** A question without an answer is asked again after so many milliseconds: it, or its answer, is lost. */
+/** A request without an answer is sent again after this many milliseconds: the request or the answer is lost. */
 const REPLY_MS = 1_000;
-/** Milliseconds that a peer has to answer a read barrier for a question. */
+/** How long the leader waits for the read barrier of a request, in milliseconds. */
 const BARRIER_MS = 3_000;
-/** How much longer than the leader itself a transfer is waited for: it may be done and not heard of yet. */
+/** The asking member waits this much longer than the leader for a transfer, because it may learn of the end later. */
 const TRANSFER_GRACE_MS = 500;
 
 export class LeaderCalls {
@@ -75,7 +75,7 @@ export class LeaderCalls {
   readonly #archiveDuties: ArchiveDuties;
   #calls: Call[] = [];
   #seq = 0;
-  /** Somebody is to be asked; what was refused rests until the next tick. */
+  /** A call may have to be sent. A refused request waits for the next tick. */
   #isDue = false;
 
   constructor(options: LeaderCallsOptions) {
@@ -95,7 +95,7 @@ export class LeaderCalls {
     this.#options.arm();
   }
 
-  /** Asks whom there is to ask, and sees whether transfers are done. */
+  /** Sends due requests to the leader, and finishes transfers that are done. */
   proceed(): void {
     if (!this.#isDue) {
       return;
@@ -116,13 +116,13 @@ export class LeaderCalls {
     }
   }
 
-  /** A tick has passed: refuses what has waited too long, and lets the rest be looked at again. */
+  /** Called at every tick: refuses calls that have waited too long, and makes the rest due again. */
   onTick(nowMs: number, heldReason: () => CoordinationError): void {
     this.#isDue = this.#calls.length > 0;
     for (const call of this.#calls) {
       if (call.untilMs !== null && call.untilMs <= nowMs) {
         mark("replica.transfer.given-up");
-        const message = "the leadership was not taken over in time, and the leader goes on";
+        const message = "no other member took over the leadership in time; the leader continues";
         this.#end(call, new CoordinationError("NO_LEADER", message, { outcome: "unknown" }));
       } else if (call.deadlineMs <= nowMs) {
         this.#end(call, deadlineError());
@@ -140,7 +140,7 @@ export class LeaderCalls {
     }
   }
 
-  /** What was asked of the peer may be lost: it is asked again. */
+  /** Requests to the peer may be lost: sends them again. */
   onUnreachable(peer: number): void {
     for (const call of this.#calls) {
       if (call.leader === peer && call.untilMs === null) {
@@ -149,7 +149,7 @@ export class LeaderCalls {
     }
   }
 
-  /** Whoever leads is asked at the next occasion, as if nobody had been. */
+  /** Marks the request as not sent, so that the next `proceed` sends it to the leader of that time. */
   #askAgain(call: Call): void {
     call.leader = 0;
     call.term = 0;
@@ -157,7 +157,7 @@ export class LeaderCalls {
 
   // ---- Answering ----
 
-  /** Answers a member that takes this one for the leader of that term. */
+  /** Answers a member that considers this one the leader of that term. */
   onQuestion(peer: number, question: Question): void {
     this.#answer(peer, question, (reply) => {
       this.#options.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
@@ -202,7 +202,7 @@ export class LeaderCalls {
     return this.#archiveDuties.onReport(asker, report, core.term, clock.monotonicMs());
   }
 
-  /** What this leader knows of the members. */
+  /** The members' health as this leader knows it. */
   #membership(): Pick<MembershipView, "commitIndex" | "changing" | "health"> {
     const { core, memberId, clock, commitTimes, tickMs } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -266,7 +266,7 @@ export class LeaderCalls {
     switch (reason) {
       case "not-leader":
       case "no-quorum":
-        // Another leader, or this one later: asked again with the next tick.
+        // Ask again at the next tick: another leader, or the same one.
         this.#askAgain(call);
         return;
       case "self":
@@ -310,14 +310,14 @@ function mayHaveBegun({ ask, lastTerm }: Call): boolean {
   return ask.kind === "transfer" && lastTerm !== 0;
 }
 
-/** Whether what was asked of a leader has come true before its answer was heard. */
+/** Whether a transfer is done although the leader's answer never arrived. */
 function isDoneUnheard({ ask, untilMs, lastLeader, lastTerm }: Call, leader: number, term: number): boolean {
   const isOther = lastTerm !== 0 && term > lastTerm && leader !== lastLeader;
   return ask.kind === "transfer" && untilMs === null && isOther && (ask.target === 0 || ask.target === leader);
 }
 
 function unheardError(): CoordinationError {
-  const message = "the leader was asked to hand over and was not heard of again";
+  const message = "the leader was asked to hand over and did not answer";
   return new CoordinationError("NO_LEADER", message, { outcome: "unknown" });
 }
 
@@ -332,18 +332,18 @@ function transferError(reason: string, term: number): CoordinationError {
     case "unknown-member":
       return new CoordinationError("MEMBER_NOT_FOUND", "target_id is not the id of a member");
     case "not-voter":
-      return new CoordinationError("LEARNER_NOT_READY", "target_id is that of a learner; promote it first");
+      return new CoordinationError("LEARNER_NOT_READY", "target_id names a learner; promote it first");
     case "term-changed":
       return new CoordinationError("CONFIG_CHANGED", `the term is ${term} now`, {
         details: new Map([["term", String(term)]]),
       });
     case "damaged":
-      return new CoordinationError("QUORUM_UNSAFE", "target_id is that of a member that has lost data and is healing");
+      return new CoordinationError("QUORUM_UNSAFE", "target_id names a member that has lost data and is healing");
     case "disk-full":
-      return new CoordinationError("QUORUM_UNSAFE", "target_id is that of a member whose disk is full");
+      return new CoordinationError("QUORUM_UNSAFE", "target_id names a member whose disk is full");
     case "behind":
       return new CoordinationError("NO_LEADER", "the target is too far behind to take over; try again later");
     default:
-      return new CoordinationError("NO_LEADER", "no other voter is in contact that could take over; try again later");
+      return new CoordinationError("NO_LEADER", "no other voter in contact can take over; try again later");
   }
 }

@@ -69,14 +69,14 @@ describe("LeaderDuties", () => {
     return { duties, proposals };
   }
 
-  /** Something that runs out, and the cluster tick far behind its time. */
+  /** Makes a key expire by the cluster tick. */
   function letSomethingExpire(): void {
     applied.execute(putOf("k", "v", { ttlSeconds: 5 }));
     tick.start(2);
     time.stall(6_000);
   }
 
-  it("S21: a leader tells its tick ten times a second to whoever is connected; a follower tells nobody", () => {
+  it("S21: a leader sends its tick ten times a second to every connected member; a follower sends none", () => {
     const cluster = ReplicaCluster.ledBy(1);
     cluster.network.cutLink(1, 3, "control");
     const before = cluster.network.frames.length;

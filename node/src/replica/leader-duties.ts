@@ -1,9 +1,9 @@
 /**
- * What a leader does by itself as time passes: it proposes what is due, has states compared, and tells the others the
+ * The leader's periodic work: it proposes due maintenance commands, compares the states of the members, and sends the
  * cluster tick.
  *
- * One maintenance command is under way at a time. Followers that know the tick go on from it when the leader is gone,
- * so that what runs out keeps what was left of its time (S21).
+ * One maintenance command is in flight at a time. A follower that knows the tick continues from it after it becomes the
+ * leader, so that TTLs keep their remaining time (S21).
  */
 
 import { encodeLeaderTick, FrameType } from "../peers/index.ts";
@@ -25,7 +25,7 @@ export interface LeaderDutiesOptions {
   readonly progress: () => Progress;
   readonly proposals: Proposals;
   readonly checkpoints: () => Checkpoints;
-  /** The state of this member is not that of the cluster: most voters have another one. */
+  /** Called when this member's state is wrong: most voters have another one. */
   readonly onDiverged: (reason: string) => void;
   readonly transport: Transport;
   readonly tick: ClusterTick;
@@ -35,15 +35,15 @@ export interface LeaderDutiesOptions {
   readonly clusterVersionMax: number;
 }
 
-/** How long a maintenance command may wait; it is proposed again when still due. */
+/** How long a maintenance command may wait, in milliseconds; it is proposed again if it is still due. */
 const MAINTENANCE_DEADLINE_MS = 60_000;
-/** The tick is told that often, beside the heartbeats. */
+/** Interval between two tick frames, in milliseconds; they are sent independently of the heartbeats. */
 const TICK_INTERVAL_MS = 100;
 
 export class LeaderDuties {
-  /** Whether the members have the same state. */
+  /** Compares the states of the members. */
   readonly comparison: StateComparison;
-  /** What the members can run. */
+  /** Knows the cluster versions that the members can run. */
   readonly versions: VersionRaise;
   readonly #options: LeaderDutiesOptions;
   readonly #maintenance: Maintenance;
@@ -58,7 +58,7 @@ export class LeaderDuties {
     this.versions = new VersionRaise(options);
   }
 
-  /** A tick has passed. */
+  /** Called at every tick. */
   onTick(nowMs: number): void {
     this.#compare();
     this.#maintain();
@@ -104,7 +104,7 @@ export class LeaderDuties {
     });
   }
 
-  /** If this member leads, tells the others at once what it tells them from time to time. */
+  /** If this member leads, sends the periodic tick frame to the others now. */
   tellTick(): void {
     const { memberId, core, transport, tick } = this.#options;
     if (core.role !== "leader") {

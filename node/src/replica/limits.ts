@@ -1,4 +1,4 @@
-/** Defaults of everything that bounds a driver, in one place. */
+/** Default limits of a driver, in one place. */
 
 import { DEFAULT_CORE_LIMITS } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS } from "../state/index.ts";

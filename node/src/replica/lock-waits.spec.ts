@@ -54,7 +54,7 @@ describe("waiting for a lock at three replicas", () => {
     return Object.assign(call, { abandon });
   }
 
-  /** Releases whatever is held. */
+  /** Releases all holds. */
   function release(id: number): void {
     const fencingToken = view(id).holds[0]?.token ?? 0;
     const call = cluster.execute(id, "release", {
@@ -67,7 +67,7 @@ describe("waiting for a lock at three replicas", () => {
     return describeLock(cluster.replica(id).state, LOCK);
   }
 
-  /** Token, or why there is none. */
+  /** The token, or the reason why there is none. */
   function heldBy(call: DrivenCall): string {
     const answer = call.outcome?.answer;
     if (answer !== undefined && "kind" in answer && answer.kind === "acquire-lock") {
@@ -103,7 +103,7 @@ describe("waiting for a lock at three replicas", () => {
   it("is answered at once, also where nothing was waited for until now", () => {
     cluster.resultAfter(ask(1));
     cluster.advance(3_000);
-    // Less than from heartbeat to heartbeat.
+    // Less than a heartbeat interval.
     const soon = () => {
       for (let step = 0; step < 10; step++) {
         cluster.advance(1);
@@ -136,7 +136,7 @@ describe("waiting for a lock at three replicas", () => {
     expect(heldBy(second)).to.match(/^token/);
   });
 
-  it("S25: whoever is gone leaves the queue", () => {
+  it("S25: a caller that is gone leaves the queue", () => {
     cluster.resultAfter(ask(1));
     const second = ask(2);
     cluster.advance(200);
@@ -151,7 +151,7 @@ describe("waiting for a lock at three replicas", () => {
     expect(marks.filter((mark) => mark === "replica.acquisition.cancelled")).to.have.length(1);
   });
 
-  it("S25: whose deadline has passed is told so and leaves the queue", () => {
+  it("S25: a caller whose deadline has passed gets that answer and leaves the queue", () => {
     cluster.resultAfter(ask(1));
     const second = ask(3, {}, { deadlineMs: 500 });
     cluster.advance(450);
@@ -250,7 +250,7 @@ describe("waiting for a lock at three replicas", () => {
     expect(heldBy(second)).to.match(/^token/);
   });
 
-  it("leaves the queue at its end when its member is lost and nobody asks again", () => {
+  it("leaves the queue at its end when its member is lost and no caller asks again", () => {
     cluster.resultAfter(ask(1));
     ask(2, { waitMs: 2_000 });
     cluster.advance(200);

@@ -1,8 +1,9 @@
 /**
- * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows, of the history of
- * changes and of what event logs remember and keep, and ticks. And what was freed is erased step by step.
+ * Commands that the leader proposes because time has passed: expiry of keys and locks, removal of old stored answers,
+ * of old history and of old data of event logs, and ticks. Other commands erase freed rows step by step.
  *
- * It only names candidates; apply decides by the entry's own tick (S22). One such command is in the log at a time.
+ * A command only names candidates. Apply decides by the entry's own tick (S22). One such command is in the log at a
+ * time.
  */
 
 import {
@@ -22,30 +23,35 @@ import {
 } from "../state/index.ts";
 
 export interface MaintenanceLimits {
-  /** Keys named by one command, timers of locks by one, rows of usage dropped by one: bounds the work of its apply (S44). */
+  /**
+   * Bounds of one command, and so of the work to apply it (S44): keys that it names, timers of locks that it names,
+   * rows of usage that it drops.
+   */
   readonly expiriesMax: number;
   readonly lockTimersMax: number;
   readonly prunesMax: number;
-  /** Rows of memory pages that one command removes: it bounds the work of its apply as well. */
+  /** Rows of memory pages that one command removes; also bounds the work to apply it. */
   readonly erasuresMax: number;
-  /** Rows of keys of events that one command looks at, and rows of events that one removes. */
+  /** Rows of events' idempotency keys that one command examines, and rows of events that one removes. */
   readonly duplicatesMax: number;
   readonly retentionMax: number;
   /**
-   * Generations of answers, keys of events and events are dropped this much after their time, in cluster milliseconds:
-   * under a steady load they end one by one, and an entry for each could double the log.
+   * Delay after which expired generations of answers, keys of events, and events are dropped, in cluster milliseconds.
+   * Under a steady load they expire one by one, and an entry for each could double the log.
    */
   readonly pruneDelayMs: number;
-  /** A leader that logged nothing for this long logs a tick while something runs out, in milliseconds (S21). */
+  /** A leader that logged nothing for this long logs a tick while any timer runs, in milliseconds (S21). */
   readonly idleTickMs: number;
-  /** Cluster ticks that answers are kept, in milliseconds. */
+  /** How long answers are kept, in cluster milliseconds. */
   readonly replayWindowMs: number;
-  /** Revisions of the history dropped by one command; and how far, at least, it is beyond its limits for one. */
+  /**
+   * Revisions of the history that one command drops. A command is due only when at least so many are beyond the limits.
+   */
   readonly trimsMax: number;
-  /** Changes are dropped this much after their time, in cluster milliseconds, for the reason of `pruneDelayMs`. */
+  /** Delay after which expired changes are dropped, in cluster milliseconds; the reason is that of `pruneDelayMs`. */
   readonly trimDelayMs: number;
   readonly history: HistoryLimits;
-  /** The cluster version is raised when all members could run the next one for this long, in milliseconds. */
+  /** The cluster version is raised once all members could run the next one for this long, in milliseconds. */
   readonly versionRaiseMs: number;
 }
 
@@ -67,7 +73,7 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
 export class Maintenance {
   readonly #state: StateReader;
   readonly #limits: MaintenanceLimits;
-  /** Index of the last entry if it has left nothing to erase: nothing is looked for again before the next one. */
+  /** The applied index at which a search found nothing to erase. The search waits for the next entry. */
   #erasedIndex = Number.NaN;
 
   constructor(state: StateReader, limits: MaintenanceLimits) {
@@ -81,7 +87,7 @@ export class Maintenance {
     return due ?? dueForLogs(this.#state, progress, tickMs, this.#limits) ?? dueTick(progress, tickMs, this.#limits);
   }
 
-  /** What only an entry can make due: an idle leader asks twenty times a second. */
+  /** Commands that only an entry can make due. An idle leader calls this twenty times a second, so it must be cheap. */
   #dueByEntries(progress: Progress): ClusterOperation | null {
     if (progress.appliedIndex === this.#erasedIndex) {
       return null;
@@ -125,7 +131,7 @@ function dueByTime(
   return null;
 }
 
-/** While something runs out, time must go on. */
+/** A tick, so that time advances while any timer runs. */
 function dueTick(
   { tickMs: loggedMs, expiringKeys, lockTimers, replays, logTimers }: Progress,
   tickMs: number,

@@ -52,7 +52,7 @@ describe("MemberDisk", () => {
     await full.stop();
   });
 
-  it("P45: gives its reserve back when it is told to, and says how the disk is then", async () => {
+  it("P45: releases its reserve on request, and reports the state of the disk then", async () => {
     mkdirSync(directory);
     const reserve = join(directory, "reserve");
     writeFileSync(reserve, "room");
@@ -66,11 +66,11 @@ describe("MemberDisk", () => {
     await disk.stop();
   });
 
-  it("keeps nothing back where it is told not to, and starts where there is no directory yet", async () => {
+  it("keeps no reserve if configured so, and starts if there is no directory yet", async () => {
     room = new Error("ENOENT");
     const disk = diskOf(false);
     await disk.makeRoom();
-    expect(disk.alarms).to.deep.equal(["the room on the disk is not known: ENOENT"]);
+    expect(disk.alarms).to.deep.equal(["the free space on the disk is not known: ENOENT"]);
     mkdirSync(directory);
     room = ROOMY;
     await disk.look();

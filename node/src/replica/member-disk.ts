@@ -1,8 +1,8 @@
 /**
- * The disk of a member: how much room it has, and the room that is kept back for when it has none.
+ * The disk of a member: its free space, and a reserve file for the time when it is full.
  *
- * Deleting needs room too. So a member that starts on a full disk, or hears that most voters have no room left, gives
- * the reserve back, and makes it again when there is room (P45).
+ * Deleting needs space too. So a member releases the reserve when it starts on a full disk, or when the disks of most
+ * voters are full. It creates the reserve again when there is space (P45).
  */
 
 import { type DiskRoom, DiskSpace, ReserveFile } from "../storage/index.ts";
@@ -13,7 +13,7 @@ export interface MemberDiskOptions {
   readonly directory: string;
   readonly scheduler: Scheduler;
   readonly measureDisk: (directory: string) => Promise<DiskRoom>;
-  /** Whether room is kept back. */
+  /** Whether the member keeps a reserve. */
   readonly hasReserve: boolean;
   readonly onChange: (space: Space) => void;
 }
@@ -42,7 +42,7 @@ export class MemberDisk {
     return this.#space.space;
   }
 
-  /** As of the last measurement; null before there was one. */
+  /** As of the last measurement; null before the first one. */
   get room(): DiskRoom | null {
     return this.#room;
   }
@@ -51,13 +51,13 @@ export class MemberDisk {
   get alarms(): string[] {
     const alarms: string[] = [];
     if (this.#space.failure !== null) {
-      alarms.push(`the room on the disk is not known: ${this.#space.failure.message}`);
+      alarms.push(`the free space on the disk is not known: ${this.#space.failure.message}`);
     }
     const failure = this.#reserve?.failure ?? null;
-    return failure === null ? alarms : [...alarms, `no room is kept back on the disk: ${failure.message}`];
+    return failure === null ? alarms : [...alarms, `the disk reserve cannot be kept: ${failure.message}`];
   }
 
-  /** To be awaited before the stores are opened: they need room for that. Never rejects. */
+  /** Makes space for opening the stores; the caller must await it before that. Never rejects. */
   async makeRoom(): Promise<void> {
     await this.#space.refresh();
     if (this.#space.space === "full") {
@@ -65,13 +65,13 @@ export class MemberDisk {
     }
   }
 
-  /** Gives back what is kept in reserve. */
+  /** Releases the reserve. */
   async release(): Promise<void> {
     await this.#reserve?.release();
     await this.#space.refresh();
   }
 
-  /** Looks now instead of with the next second. */
+  /** Measures the disk now instead of within the next second. */
   async look(): Promise<void> {
     await this.#space.refresh();
   }

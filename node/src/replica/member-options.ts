@@ -1,4 +1,4 @@
-/** What a member needs of its process, and how it tells what it is. */
+/** What a member needs from its process, and the states and ends that it reports. */
 
 import type { PeerLog, PeerTransportOptions } from "../peers/index.ts";
 import type { DataDirectoryOptions, DiskRoom, FoundingRecord } from "../storage/index.ts";
@@ -6,7 +6,7 @@ import type { Clock, Scheduler } from "./clock.ts";
 import type { FoundingBackup } from "./founding-backup.ts";
 import type { ReplicaLimits, ReplicaOptions } from "./replica-options.ts";
 
-/** What a member is, for operators; the names of the wire contract. */
+/** State of a member, for operators; the names are those of the wire contract. */
 export type MemberState =
   | "EMPTY"
   | "JOINING"
@@ -17,10 +17,10 @@ export type MemberState =
   | "WRONG_CLUSTER"
   | "MEMBER_REFUSED";
 
-/** Why a member serves no more although it was not stopped. */
+/** Why a member has ended although it was not stopped. */
 export type MemberEnd = "removed" | "refused" | "too-old";
 
-/** How a member meets others. */
+/** How a member finds and trusts other members. */
 export interface MemberPeering {
   /** Peer endpoints of members that may know the cluster. */
   readonly seeds: readonly string[];
@@ -28,7 +28,7 @@ export interface MemberPeering {
   readonly tls: PeerTransportOptions["tls"];
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** An IP address at which others reach this member while its name is not known everywhere; null = none. */
+  /** An IP address at which others reach this member while DNS does not resolve its name everywhere; null = none. */
   readonly dialHint: string | null;
 }
 
@@ -38,21 +38,23 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly limits: ReplicaLimits;
   /** Version of the program. */
   readonly version: string;
-  /** Null for a member that has no connections to others, and stays alone. */
+  /** Null for a member that has no connections to others and stays alone. */
   readonly peering: MemberPeering | null;
-  /** What was written down about the cluster outside of its data; null if nothing ever is. */
+  /** The record about the cluster that is kept outside of its data; null if there never is one. */
   readonly record: FoundingRecord | null;
-  /** From what this member founds its cluster, if it does; an empty cluster without it. */
+  /** The backup from which this member founds its cluster, if it founds one; without it the cluster is empty. */
   readonly foundingBackup?: FoundingBackup | null | undefined;
   readonly log: PeerLog;
-  /** The room on the file system of a directory; rejects when it cannot be told. */
+  /** The space on the file system of a directory; rejects when it cannot be measured. */
   readonly measureDisk: (directory: string) => Promise<DiskRoom>;
-  /** Whether room on the disk is kept back for when it is full. */
+  /** Whether the member keeps a reserve on the disk for the time when it is full. */
   readonly hasReserve: boolean;
   readonly onRole: ReplicaOptions["onRole"];
-  /** The member was removed, its data must not be used any more, or no other member works with this binary. */
+  /**
+   * Called when the member was removed, its data must not be used any more, or no other member works with this binary.
+   */
   readonly onEnd: (end: MemberEnd, reason: string) => void;
-  /** A write to the disk does not come back: nothing but the end of the process helps. */
+  /** Called when a write to the disk does not return. Only the end of the process helps. */
   readonly onDiskStuck: () => void;
   /** What is wrong with the process around the member, for people. */
   readonly processAlarms?: () => readonly string[];

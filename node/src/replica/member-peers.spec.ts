@@ -136,7 +136,7 @@ describe("members that meet", function () {
     await put(founder, "kept");
     await Promise.all(sites.map((one) => one.stop()));
     for (const one of others) {
-      // Any port but the one that is recorded.
+      // Any port but the recorded one.
       one.port = 0;
     }
     for (const one of sites) {
@@ -166,7 +166,7 @@ describe("members that meet", function () {
     await founder.member.handOver(5_000);
     await until("another leader", () => [second, third].some((one) => one.replica.status().role === "leader"));
     await put(second, "meanwhile");
-    // It knows the founder alone by its own record, which is there no more to tell it.
+    // By its own record it knows only the founder, which does not exist any more.
     await founder.stop();
     await away.start([third]);
     await until("it has caught up", () => members(away).length === 4);
@@ -205,11 +205,11 @@ describe("members that meet", function () {
     expect(second.member.reason).to.include("removed from its cluster");
   });
 
-  it("is told by a seed that it was removed before it had applied anything", async () => {
+  it("learns from a seed that it was removed before it had applied anything", async () => {
     const founder = await founded();
     const id = await founder.change({ kind: "add-slot", name: "q-1" });
     const second = site("q-1");
-    // The process dies between its claim and the first entry: it has its id, and knows nobody.
+    // The process dies between its claim and the first entry: it has its id, and knows no member.
     await second.start([founder], { scheduler: { ...systemScheduler, immediate: () => undefined } });
     await until("its claim", () => members(founder).some((slot) => slot.id === id && slot.incarnation.length > 0));
     await second.untilState("JOINING");
@@ -286,7 +286,7 @@ describe("members that meet", function () {
       for (const double of doubles) {
         expect(founder.ends).to.deep.equal([]);
         double.clusterVersion = CLUSTER_VERSION + 1;
-        // Judges again who is connected.
+        // Checks the connected peers again.
         double.knows({ memberId: 1, incarnation: founder.member.incarnation, address: founder.endpoint });
         const alarm = `member ${double.memberId} refuses this one: VERSION`;
         await until("the alarm", () => founder.member.alarms.includes(alarm));

@@ -1,8 +1,9 @@
 /**
- * A member towards the other members: what it tells of itself, whom it dials, and who gets what arrives.
+ * A member's side of the connections between members: how it identifies itself, which members it dials, and where
+ * arriving frames go.
  *
- * Before it belongs to a cluster it refuses everybody, and may ask for a slot. Afterwards it dials the members that its
- * directory names, and the driver takes what they send. What peers say against this member is kept as alarms.
+ * Before the member belongs to a cluster it refuses all peers, and may ask for a slot. Afterwards it dials the members
+ * in its peer directory, and passes their frames to the driver. Refusals by peers are kept as alarms.
  */
 
 import {
@@ -29,7 +30,7 @@ import { PeerDirectory, type Told } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";
 import type { Transport } from "./transport.ts";
 
-/** What concerns the life of the member. Called in events of their own. */
+/** Events in the life of the member. Each is called in an event of its own. */
 export interface MemberPeersUser {
   /** A verified peer says that this member was removed. */
   onRemoved(peer: number): void;
@@ -37,13 +38,13 @@ export interface MemberPeersUser {
   onStale(peer: number): void;
   /** All other members refuse this binary. */
   onTooOld(): void;
-  /** Somebody is connected of whom no address is known. */
+  /** A member whose address is not known is connected. */
   onUnlisted(): void;
-  /** A member belongs to another cluster now. */
+  /** A peer belongs to another cluster now. */
   onWrongCluster(): void;
 }
 
-/** Who this member is, once it belongs to a cluster. */
+/** The identity of this member, once it belongs to a cluster. */
 export interface MemberSelf {
   readonly clusterId: string;
   readonly memberId: number;
@@ -53,17 +54,17 @@ export interface MemberSelf {
   readonly damaged: boolean;
 }
 
-/** What a member shows to others, and whom it trusts. */
+/** The certificate that a member presents, and the authorities that it trusts. */
 export interface PeerCertificate {
   /** Lower-case hexadecimal digits. */
   readonly serial: string;
-  /** When it is over, on the wall clock. */
+  /** When it expires, in milliseconds of the wall clock. */
   readonly expiresMs: number;
   /** SHA-256 fingerprints of authorities, in lower-case hexadecimal digits. */
   readonly trustedCas: readonly string[];
 }
 
-/** What a process says of itself when it asks to join. */
+/** The identity of a process that asks to join. */
 export interface Asker {
   readonly clusterName: string;
   readonly clusterId: string;
@@ -73,7 +74,7 @@ export interface Asker {
   readonly endpoints: MemberAddress;
 }
 
-/** What serves once the member belongs to a cluster. */
+/** The parts that serve once the member belongs to a cluster. */
 interface Serving {
   readonly clusterId: string;
   readonly replica: Replica;
@@ -89,12 +90,12 @@ export class MemberPeers implements PeerHandler {
   #transport: PeerTransport | null = null;
   #self: SelfDescription = NOBODY;
   #serving: Serving | null = null;
-  /** Whether others may be dialed: this member says who it is and where. */
+  /** Whether this member may dial others: its own address is known. */
   #dialing = false;
   #stopped: Promise<void> | null = null;
-  /** What peers said last when they refused this member. */
+  /** The last refusal of this member by each peer. */
   readonly #refusals = new Map<number, IdentityRefusal>();
-  /** Connected members of whom no address is known. */
+  /** Connected members whose address is not known. */
   readonly #unlisted = new Set<number>();
   #tlsProblem: string | null = null;
 
@@ -103,7 +104,7 @@ export class MemberPeers implements PeerHandler {
     this.#log = log;
   }
 
-  /** Reads the certificates, if there are any. Rejects with what is wrong with them. */
+  /** Reads the certificates, if there are any. Rejects with the reason if they cannot be used. */
   static async open(clock: Clock, options: Omit<PeerTransportOptions, "handler">): Promise<MemberPeers> {
     const peers = new MemberPeers(clock, options.log);
     peers.#transport = await PeerTransport.open({ ...options, handler: peers });
@@ -115,13 +116,13 @@ export class MemberPeers implements PeerHandler {
     return new MemberTransport(this.#opened);
   }
 
-  /** What is wrong, for people. */
+  /** Current problems, for people. */
   get alarms(): string[] {
     const alarms = [...this.#refusals].map(([peer, refusal]) => `member ${peer} refuses this one: ${refusal}`);
     return this.#tlsProblem === null ? alarms : [...alarms, `the certificates cannot be used: ${this.#tlsProblem}`];
   }
 
-  /** The certificate that is shown to others now; null without TLS. */
+  /** The certificate that this member presents now; null without TLS. */
   get certificate(): PeerCertificate | null {
     const set = this.#opened.tlsSet;
     return set === null
@@ -133,23 +134,26 @@ export class MemberPeers implements PeerHandler {
         };
   }
 
-  /** Where the members are, to ask them: host:port of all but this one. */
+  /** host:port of all members but this one, for requests to them. */
   get addresses(): string[] {
     const members = this.#serving?.directory.dialed ?? [];
     return members.filter(({ memberId }) => memberId !== this.#self.memberId).map(({ address }) => address);
   }
 
-  /** Whether somebody is connected of whom no address is known: this member lags behind too far to answer him. */
+  /** Whether a member is connected whose address is not known: this member lags too far behind to dial it. */
   get hasUnlisted(): boolean {
     return this.#unlisted.size > 0;
   }
 
-  /** Accepts connections; resolves with the port. Rejects if it cannot be had. */
+  /** Accepts connections; resolves with the port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<number> {
     return this.#opened.listen(host, port);
   }
 
-  /** Asks the process at an address for a slot, or for the members. Rejects with a ConnectionError without an answer. */
+  /**
+   * Asks the process at the address for a slot, or for the members. Rejects with a ConnectionError if it does not
+   * answer.
+   */
   ask(address: string, asker: Asker): Promise<JoinAnswer> {
     if (this.#stopped !== null) {
       return Promise.reject(new ConnectionError("this member stops"));
@@ -159,7 +163,7 @@ export class MemberPeers implements PeerHandler {
     return this.#opened.askToJoin(address, request);
   }
 
-  /** This member belongs to a cluster; `replica` takes what arrives. */
+  /** This member belongs to a cluster; `replica` receives what arrives. */
   serve(self: MemberSelf, replica: Replica, user: MemberPeersUser): void {
     const { clusterId, memberId, incarnation, boot, damaged } = self;
     this.#self = { memberId, incarnation, boot, damaged, versions: CLUSTER_VERSIONS };
@@ -167,25 +171,25 @@ export class MemberPeers implements PeerHandler {
     this.#setPeers();
   }
 
-  /** Others may be dialed from now on. */
+  /** Dials other members from now on. */
   dial(): void {
     this.#dialing = true;
     this.#setPeers();
   }
 
-  /** Another member has told who there is. */
+  /** Takes the list of members that another member has sent. */
   learn(told: Told): void {
     this.#serving?.directory.learn(told);
     this.#setPeers();
   }
 
-  /** The members that the driver has applied may have changed, and are durable as they are now. */
+  /** The list of members in the applied state may have changed, and is durable. */
   onMembers(): void {
     this.#serving?.directory.onRecordDurable();
     this.#setPeers();
   }
 
-  /** The damage is healed; all others are told, by connections made anew. */
+  /** The damage is healed. Reconnects to all others, so that new handshakes inform them. */
   onHealed(): void {
     this.#self = { ...this.#self, damaged: false };
     if (this.#stopped === null && this.#dialing) {
@@ -194,7 +198,7 @@ export class MemberPeers implements PeerHandler {
     }
   }
 
-  /** Ends all connections. The driver may still send, to nobody. */
+  /** Ends all connections. The driver may still call `send`; its frames go nowhere. */
   stop(): Promise<void> {
     this.#stopped ??= this.#opened.stop();
     return this.#stopped;

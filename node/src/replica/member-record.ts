@@ -1,8 +1,8 @@
 /**
- * What the driver has found out about the members, and when the process around it is told.
+ * The record of the members as this driver has applied it, and when the process around the driver learns of a change.
  *
- * Nobody is told of a change before no power cut takes it back: the record of the members is durable here, and who was
- * removed by it is needed no more once its configuration lasts, which is when a majority of its voters knows for good
+ * The process learns of a change only after the record is durable here, so that no power cut can undo it. A removed
+ * member is not needed any more once the configuration that removes it lasts: a majority of its voters durably knows
  * that it is committed (P18).
  */
 
@@ -12,20 +12,20 @@ import { clusterRow, type StateReader } from "../state/index.ts";
 export interface MemberRecordOptions {
   readonly core: RaftCore;
   readonly state: StateReader;
-  /** The record is another one than before. */
+  /** Called when the record has changed. */
   readonly onChanged: () => void;
-  /** A newer configuration lasts. */
+  /** Called when a newer configuration lasts. */
   readonly onLasting: () => void;
-  /** Makes what is applied durable, and calls `onDurable` of this object after that. */
+  /** Makes the applied state durable; `onDurable` of this object must be called after that. */
   readonly makeDurable: () => void;
-  /** Who the members are may have changed, and lasts. */
+  /** Called when the list of members may have changed and is durable. */
   readonly onMembers: () => void;
 }
 
 export class MemberRecord {
   readonly #options: MemberRecordOptions;
   #row: Uint8Array | undefined;
-  /** There may be something to tell that is not durable for certain. */
+  /** `onMembers` is due once the applied state is durable. */
   #isUntold = false;
   #lastingConfigIndex = 0;
 
@@ -44,7 +44,7 @@ export class MemberRecord {
     return this.#lastingConfigIndex;
   }
 
-  /** Entries were applied, or the state was replaced: the record may be another one. */
+  /** Entries were applied, or the state was replaced: compares the record with the last one. */
   check(): void {
     const row = clusterRow(this.#options.state);
     const isSame =
@@ -56,7 +56,7 @@ export class MemberRecord {
     }
   }
 
-  /** A leader may have seen by now that its configuration lasts. */
+  /** Checks whether this member, as leader, has seen that its configuration lasts. */
   checkLasting(): void {
     const { core } = this.#options;
     if (core.configuration.index > this.#lastingConfigIndex) {
@@ -64,7 +64,7 @@ export class MemberRecord {
     }
   }
 
-  /** This configuration lasts, by the word of a leader. */
+  /** A leader says that this configuration lasts. */
   learnLasting(configIndex: number): void {
     if (configIndex > this.#lastingConfigIndex) {
       mark("replica.configuration.lasts");
@@ -74,13 +74,13 @@ export class MemberRecord {
     }
   }
 
-  /** Tells of the members as soon as the record is durable. */
+  /** Reports the members as soon as the record is durable. */
   tell(): void {
     this.#isUntold = true;
     this.#options.makeDurable();
   }
 
-  /** Everything that was applied is durable. */
+  /** Everything that is applied is durable. */
   onDurable(): void {
     if (this.#isUntold) {
       this.#isUntold = false;

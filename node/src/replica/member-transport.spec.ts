@@ -59,7 +59,7 @@ describe("MemberTransport", () => {
     received.close();
   });
 
-  it("tells by the next step what went wrong, on both sides", async () => {
+  it("reports a failure by the next step, on both sides", async () => {
     const outgoing = transport.openSnapshot(2);
     expect(await write(outgoing, FrameType.SnapshotManifest, "manifest")).to.equal(null);
     const received = await incoming();
@@ -94,7 +94,7 @@ describe("MemberTransport", () => {
     expect(LONE_TRANSPORT.isConnected(2, "log")).to.equal(false);
   });
 
-  it("calls nobody back after an abort or a close", async () => {
+  it("calls no callback after an abort or a close", async () => {
     const told: string[] = [];
     const unlisted = transport.openSnapshot(9);
     unlisted.end(() => told.push("unlisted"));

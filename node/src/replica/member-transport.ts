@@ -1,5 +1,5 @@
 /**
- * The connections of `peers/` as the driver wants them: no promise, each failure told by the callback of its call.
+ * The driver's interface to the connections of `peers/`: without promises; the callback of each call gets its failure.
  */
 
 import {
@@ -14,7 +14,7 @@ import type { IncomingSnapshot, OutgoingSnapshot, Transport } from "./transport.
 
 type Done = (error: Error | null) => void;
 
-/** Of a member that has nobody to talk to. */
+/** The transport of a member without peers. */
 export const LONE_TRANSPORT: Transport = {
   isConnected: () => false,
   send: () => false,
@@ -53,7 +53,7 @@ export class MemberTransport implements Transport {
   }
 }
 
-/** A snapshot to a peer. Once it is aborted nothing is called back any more. */
+/** A snapshot to a peer. No callback is called after `abort`. */
 class SentSnapshot implements OutgoingSnapshot {
   readonly #sender: SnapshotSender;
   #aborted = false;
@@ -114,7 +114,7 @@ class FailedSnapshot implements OutgoingSnapshot {
   }
 }
 
-/** A snapshot from a peer. Once it is closed nothing is called back any more. */
+/** A snapshot from a peer. No callback is called after `close`. */
 export class ReceivedSnapshot implements IncomingSnapshot {
   readonly #receiver: SnapshotReceiver;
   #closed = false;
@@ -141,7 +141,10 @@ export class ReceivedSnapshot implements IncomingSnapshot {
   }
 }
 
-/** What a connection may fail with; everything else is a bug, which ends the process. */
+/**
+ * Returns the ConnectionError, which connections may raise. Anything else is a bug: it is rethrown and ends the
+ * process.
+ */
 function connectionErrorOf(error: unknown): Error {
   if (error instanceof ConnectionError) {
     return error;

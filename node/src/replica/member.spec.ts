@@ -91,7 +91,7 @@ describe("Member", () => {
     expect(member.diskFreeBytes).to.be.greaterThan(0);
   });
 
-  it("founds a cluster when it is told to, and serves it", async () => {
+  it("founds a cluster on request, and serves it", async () => {
     const member = await open();
     expect(await member.bootstrap(foundingOf(member))).to.equal(1);
     expect(member.state).to.equal("RUNNING");
@@ -308,7 +308,7 @@ describe("Member", () => {
     expect(existsSync(join(directory, "raft-before-recovery"))).to.equal(false);
   });
 
-  it("tells since when it runs and is what it is", async () => {
+  it("reports since when it runs and has its state", async () => {
     const time = new FakeTime();
     const member = await open({ clock: time, scheduler: systemScheduler });
     time.stall(1_234.5);
@@ -325,7 +325,7 @@ describe("Member", () => {
     await until("it leads", () => roles.includes("leader 2 1"));
   });
 
-  it("tells the driver how much room the disk has, before and after there is one, and when that is not known", async () => {
+  it("reports the disk space to the driver, before and after there is one, and when the space is not known", async () => {
     const time = new FakeTime();
     let free = 1;
     const measureDisk = async () => {
@@ -334,7 +334,7 @@ describe("Member", () => {
       }
       return { freeBytes: free, totalBytes: 1_000 };
     };
-    // The driver runs by the real time, and what happens each second by the spec's.
+    // The driver uses the real clock; the spec triggers what happens each second.
     const every = (intervalMs: number, callback: () => void): (() => void) => {
       return intervalMs === 1_000 ? time.every(intervalMs, callback) : systemScheduler.every(intervalMs, callback);
     };
@@ -347,6 +347,6 @@ describe("Member", () => {
     await until("it to have room", () => alarms() === "");
     free = -1;
     time.advance(1_000);
-    await until("the failure", () => alarms() === "the room on the disk is not known: no such disk");
+    await until("the failure", () => alarms() === "the free space on the disk is not known: no such disk");
   });
 });

@@ -1,9 +1,9 @@
 /**
- * One member of a cluster, from the moment its data directory is opened until it stops.
+ * One member of a cluster, from the opening of its data directory until it stops.
  *
- * An empty directory waits to be told to found a cluster, and asks the seeds for a slot meanwhile; one with data serves
- * it; one whose data is removed, lost or somebody else's reports what is wrong and serves nothing. No member founds a
- * cluster by itself, and none ever deletes its data.
+ * With an empty directory it waits for a bootstrap call, and asks the seeds for a slot meanwhile. With data it serves
+ * them. If its data is removed, lost or belongs to another member, it reports the problem and serves nothing. No member
+ * founds a cluster by itself, and none ever deletes its data.
  */
 
 import type { JoinAnswer } from "../peers/index.ts";
@@ -28,7 +28,7 @@ import { OwnAddress } from "./own-address.ts";
 import type { Told } from "./peer-directory.ts";
 import { Replica } from "./replica.ts";
 
-/** How often a member waits before it looks again at a record that denies its data, in milliseconds. */
+/** Interval at which a member checks again a record that denies its data, in milliseconds. */
 const RECORD_INTERVAL_MS = 2_000;
 
 const WHAT_TO_DO = {
@@ -50,19 +50,19 @@ export class Member {
   #stateSinceMs: number;
   #endpoints: MemberAddress | null = null;
   #joining: Joining | null = null;
-  /** Asks who the other members are, while this one cannot know it from its log, and says where this one is. */
+  /** Asks for the other members while this one's log does not have them, and announces this member's address. */
   #inquiry: Asking | null = null;
   #ownAddress: OwnAddress | null = null;
   #stopped: Promise<void> | null = null;
-  /** What happened to an empty directory: a founding or a slot. */
+  /** The founding of this process, if there was a bootstrap call. */
   #founding: { readonly clusterId: string; readonly result: Promise<number> } | null = null;
   #entering: Promise<void> | null = null;
   #isTooOld = false;
-  /** What members of a cluster that took over the state of this one's have said; null if none has. */
+  /** What a member of the successor of this cluster has answered; null if none has. */
   #succession: string | null = null;
-  /** Ends the wait of a member whose data the record denies. */
+  /** Cancels the wait of a member whose data the record denies. */
   #cancelDenied: () => void = () => {};
-  /** The end of the stores of a member that serves no more. */
+  /** Resolves when the stores of a retired member are closed. */
   #retired: Promise<void> | null = null;
 
   private constructor(options: MemberOptions, directory: DataDirectory, peers: MemberPeers | null, disk: MemberDisk) {
@@ -75,8 +75,8 @@ export class Member {
   }
 
   /**
-   * Opens the data directory and, if it holds a member's data, starts serving it. Rejects with a StoreError, or with
-   * what is wrong with the certificates.
+   * Opens the data directory and starts serving its data, if it has any. Rejects with a StoreError, or with the reason
+   * why the certificates cannot be used.
    */
   static async open(options: MemberOptions): Promise<Member> {
     const { peering, clock, log } = options;
@@ -113,19 +113,18 @@ export class Member {
     return this.#state;
   }
 
-  /** Why the data is not served, or what an empty directory waits for; "" if there is nothing to say. */
+  /** Why the data is not served, or what an empty directory waits for; "" if neither. */
   get reason(): string {
     return this.#reason;
   }
 
-  /** The backup from which this process has founded the cluster, for people; empty if it has not. */
+  /** The backup from which this process has founded the cluster, for people; empty if there was none. */
   get foundedFrom(): string {
     return this.#foundedFrom;
   }
 
   /**
-   * What is wrong with its disk, between this member and others, and with its process, beside what `replica` says; for
-   * people.
+   * Problems with the disk, the connections to others and the process, for people. Those of `replica` are not included.
    */
   get alarms(): readonly string[] {
     return [
@@ -136,17 +135,17 @@ export class Member {
     ];
   }
 
-  /** The room on the disk as it was measured last, at most a second ago unless the disk hangs; null before that. */
+  /** The disk space of the last measurement, at most a second ago unless the disk hangs; null before the first one. */
   get diskRoom(): DiskRoom | null {
     return this.#disk.room;
   }
 
-  /** How that is judged. */
+  /** Whether that is enough. */
   get diskSpace(): DiskSpace {
     return this.#disk.space;
   }
 
-  /** A number that RocksDB tells of a store under this name; null while the store is not open. */
+  /** The RocksDB property of a store; null while the store is not open. */
   storeProperty(store: "raft" | "state", name: string): number | null {
     return this.#data?.storeProperty(store, name) ?? null;
   }
@@ -189,7 +188,7 @@ export class Member {
     return this.#replica;
   }
 
-  /** What it shows to other members; null without TLS, and while it meets no others. */
+  /** The certificate that it presents to other members; null without TLS, and while it has no connections to others. */
   get certificate(): PeerCertificate | null {
     return this.#retired === null ? (this.#peers?.certificate ?? null) : null;
   }
@@ -204,22 +203,22 @@ export class Member {
     return usageOf(this.#options.directory).usedBytes;
   }
 
-  /** Bytes that may still be written to its file system. */
+  /** Free bytes on its file system. */
   get diskFreeBytes(): number {
     return usageOf(this.#options.directory).freeBytes;
   }
 
   /**
-   * Founds a cluster with this member as its first, and returns its member id. A repeat for the same cluster returns
-   * the same. Raises NOT_EMPTY if the directory belongs to another cluster, is not served, or is not the one that the
-   * record names; BAD_FIELD if the call was meant for another data directory.
+   * Founds a cluster with this member as its first, and returns its member id. Idempotent for the same cluster. Raises
+   * NOT_EMPTY if the directory belongs to another cluster, is not served, or is not the one that the record names.
+   * Raises BAD_FIELD if the call names another data directory.
    */
   async bootstrap(founding: Founding): Promise<number> {
     const incarnation = Buffer.from(founding.incarnation).toString("hex");
     if (incarnation !== this.incarnation) {
       throw new CoordinationError(
         "BAD_FIELD",
-        `incarnation ${incarnation} is not that of this member's data directory, which is ${this.incarnation}`,
+        `incarnation ${incarnation} is not the one of this member's data directory, ${this.incarnation}`,
         { details: new Map([["field", "incarnation"]]) },
       );
     }
@@ -247,14 +246,16 @@ export class Member {
   }
 
   /**
-   * Accepts connections of other members; resolves with the port, or null if this member meets no others. Rejects if
-   * the port cannot be had.
+   * Accepts connections of other members. Resolves with the port, or null if this member has no connections to others.
+   * Rejects if the port is not available.
    */
   async listenForPeers(host: string, port: number): Promise<number | null> {
     return this.#peers === null ? null : this.#peers.listen(host, port);
   }
 
-  /** Tells under which addresses this process is reached: it begins to dial other members, or to ask for a slot. */
+  /**
+   * Sets the addresses at which others reach this process. It then begins to dial other members, or to ask for a slot.
+   */
   introduce(endpoints: MemberAddress): void {
     this.#endpoints = endpoints;
     if (this.#directory.phase === "empty") {
@@ -264,7 +265,7 @@ export class Member {
     }
   }
 
-  /** Gives a leadership away before the servers are drained; resolves when it is given, or after the limit. */
+  /** Hands over the leadership before the servers drain; resolves when that is done, or after the limit. */
   handOver(limitMs: number): Promise<void> {
     const replica = this.#replica;
     if (replica === null) {
@@ -273,7 +274,7 @@ export class Member {
     return new Promise((resolve) => replica.handOver(limitMs, resolve));
   }
 
-  /** Stops serving and closes the stores, after a founding or a joining that runs. */
+  /** Stops serving and closes the stores. Waits for a founding or joining in progress. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -283,10 +284,10 @@ export class Member {
     this.#cancelDenied();
     await this.#disk.stop();
     const joining = this.#joining?.stop();
-    // Questions that wait for an answer end with the connections.
+    // Requests in flight end with the connections.
     await this.#peers?.stop();
     await joining;
-    // A founding that failed has been reported.
+    // A failed founding was reported already.
     await this.#founding?.result.catch(() => undefined);
     await this.#entering;
     await this.#inquiry?.stop();
@@ -306,7 +307,7 @@ export class Member {
     return this.#data?.identity ?? (this.#directory.phase === "member" ? null : this.#directory.identity);
   }
 
-  /** What the directory makes of this member. */
+  /** Starts the member as the phase of its directory requires. */
   #begin(): void {
     const directory = this.#directory;
     void this.#disk.look();
@@ -323,7 +324,7 @@ export class Member {
     }
   }
 
-  /** A record that comes, or changes, while a member serves is told as an alarm, and decides at its next start. */
+  /** If the record appears or changes while the member serves, that is an alarm; it takes effect at the next start. */
   get #recordAlarms(): string[] {
     const { record } = this.#options;
     const objection = this.#replica === null ? null : record?.objectionTo(this.clusterId);
@@ -347,7 +348,7 @@ export class Member {
     this.#cancelDenied = cancel;
   }
 
-  /** Stops what runs beside the stores. */
+  /** Stops everything but the stores. */
   #quit(): void {
     this.#ownAddress?.stop();
     this.#replica?.stop();
@@ -406,7 +407,7 @@ export class Member {
     }
   }
 
-  /** What is left empty may be founded again. A store that has failed has been reported as fatal. */
+  /** Allows another founding if the directory is still empty. A failed store was reported as fatal already. */
   #onFailedFounding(error: unknown): void {
     if (error instanceof CoordinationError) {
       this.#founding = null;
@@ -444,19 +445,19 @@ export class Member {
     }
     const { clusterId, memberId } = answer;
     this.#become("JOINING", "");
-    this.#options.log.info({ clusterId, memberId }, "a slot was given to this member");
+    this.#options.log.info({ clusterId, memberId }, "this member got a slot");
     try {
       const data = await this.#orFatal(directory.join(clusterId, memberId));
       this.#enter(data, { members: answer.directory, index: answer.index });
     } catch (error) {
-      // What the store could not do has been reported as fatal.
+      // A StoreError was reported as fatal already.
       if (!(error instanceof StoreError)) {
         throw error;
       }
     }
   }
 
-  /** The directory is a member's, and may have become that only now. `told` are the others, if somebody named them. */
+  /** Serves a directory with data, possibly new. `told` is the list of members if another member has sent it. */
   #enter(data: MemberData, told: Told | null): void {
     this.#directory = { phase: "member", data };
     const replica = this.#run(data);
@@ -465,7 +466,7 @@ export class Member {
     }
   }
 
-  /** Half a founding is completed by the next start, not by this process. */
+  /** Reports a StoreError as fatal: the next start completes a partial founding, not this process. */
   async #orFatal<T>(entering: Promise<T>): Promise<T> {
     try {
       return await entering;
@@ -521,19 +522,19 @@ export class Member {
     return replica;
   }
 
-  /** Whether the log has made this process a member, as far as it is applied; the founder's log begins with that. */
+  /** Whether the applied entries have made this process a member. The founder is one from the start. */
   #isListed(replica: Replica): boolean {
     const isFounder = this.memberId === FOUNDER_ID && this.#data?.damaged === false;
     const own = readCluster(replica.state)?.members.find(({ id }) => id === this.memberId);
     return isFounder || own?.incarnation.toHex() === this.incarnation;
   }
 
-  /** Whether there are members who cannot know where this one is, or whom this one cannot know. */
+  /** Whether some members cannot know the address of this one, or this one cannot know theirs. */
   get #isAstray(): boolean {
     return this.#peers?.hasUnlisted === true || this.#ownAddress?.isOutdated === true;
   }
 
-  /** Dials the other members, and asks who they are if that is neither in the log nor told. */
+  /** Dials the other members, and asks for their list if neither the log nor `told` has it. */
   #meetOthers(replica: Replica, told: Told | null): void {
     const { memberId, incarnation } = this;
     const { clock, scheduler, peering, log } = this.#options;
@@ -565,7 +566,7 @@ export class Member {
     }
   }
 
-  /** Another member has said who there is. */
+  /** Processes another member's answer to the inquiry. */
   #onInquired(answer: JoinAnswer): Worth {
     if (answer.result === "REMOVED") {
       this.#replica?.onRemoved();
@@ -581,7 +582,7 @@ export class Member {
       return "ask-next";
     }
     this.#peers?.learn({ members: answer.directory, index: answer.index });
-    // Who has moved tells all, until it is recorded: each member dials it where it is only by its own word.
+    // A member that has moved tells every other one until the move is recorded: only then do they dial the new address.
     return this.#isAstray ? "ask-next" : "enough";
   }
 
@@ -616,14 +617,14 @@ export class Member {
   #onStale(peer: number): void {
     this.#retire(
       "refused",
-      `member ${peer} has met a later start of this data directory than the present one: this is an old copy of it, ` +
+      `member ${peer} has met a later start of this data directory than this one: the directory is an old copy, ` +
         "without votes and writes that the cluster relies on",
     );
   }
 
   /**
-   * Asks why. Nothing is given up for the answer: a backup that was restored elsewhere must not end the cluster that it was
-   * made of.
+   * Asks for the reason. The member gives up nothing because of the answer: a backup that is restored elsewhere must
+   * not end the cluster from which it was made.
    */
   #onWrongCluster(): void {
     if (this.#succession === null) {
@@ -638,7 +639,7 @@ export class Member {
     }
   }
 
-  /** Marks the data as not to be used any more, for good, and serves no more. */
+  /** Marks the data as unusable for good, and stops serving. */
   #retire(end: "removed" | "refused", reason: string): void {
     const data = this.#data;
     if (data === null || this.#retired !== null || this.#stopped !== null) {
@@ -649,7 +650,7 @@ export class Member {
       data.retire(end, reason);
     } catch (error) {
       this.#options.onFatal(
-        new StoreError("io", `the data directory could not be given up: ${reason}`, { cause: error }),
+        new StoreError("io", `the data directory could not be retired: ${reason}`, { cause: error }),
       );
       return;
     }

@@ -1,18 +1,18 @@
-/** The membership as its leader knows it, after a round to a majority. */
+/** The membership as the leader knows it, confirmed by a round to a majority. */
 
 import type { ArchiveDuty } from "../peers/index.ts";
 import type { CoordinationError } from "../state/index.ts";
 
 export type { ArchiveReport } from "../peers/index.ts";
 
-/** What the leader knows of one member that it talks to, itself included. */
+/** What the leader knows about one member, itself included. */
 export interface MemberHealth {
   readonly id: number;
   /** Age of the oldest committed entry that it has not acknowledged, in milliseconds; 0 = there is none. */
   readonly lagMs: number;
-  /** How long ago it was heard, in milliseconds. */
+  /** Time since its last message, in milliseconds. */
   readonly contactAgeMs: number;
-  /** Whether it is a learner that would be promoted now. */
+  /** Whether it is a learner that could be promoted now. */
   readonly promotable: boolean;
 }
 
@@ -23,14 +23,14 @@ export interface MembershipView {
   /** Whether a change of the configuration is under way. */
   readonly changing: boolean;
   readonly health: readonly MemberHealth[];
-  /** Which member archives; undefined unless it was asked for, and while the leader does not know about archives. */
+  /** Which member archives; undefined unless the caller asked for it and the leader knows about archives. */
   readonly archive?: ArchiveDuty | undefined;
 }
 
-/** Takes the view, or why it cannot be had. */
+/** Receives the view, or the error. */
 export type MembershipViewDone = (error: CoordinationError | null, view: MembershipView | null) => void;
 
-/** Who leads now that a transfer is done, or why it is not. */
+/** Receives the new leader after a transfer, or the error. */
 export type TransferDone = (
   error: CoordinationError | null,
   leader: { readonly id: number; readonly term: number } | null,

@@ -1,4 +1,4 @@
-/** Stamps of what members send each other on the way of a write. */
+/** Stamps of the messages that members exchange for a write. */
 
 import type { Message } from "../raft/index.ts";
 import { hasStampReader, stamp } from "../stamps/index.ts";

@@ -1,8 +1,9 @@
 /**
- * Which namespaces are near a limit: for metrics, which must have few labels however many namespaces there are.
+ * Finds the namespaces that are near a limit, for metrics. Metrics must have few labels, however many namespaces there
+ * are.
  *
- * A look goes over some of the namespaces and shows the fullest ones of the last round that is complete. So it costs
- * little in one turn of the event loop, and with few namespaces each look is a whole round.
+ * Each look scans some of the namespaces and returns the fullest ones of the last complete round. So it costs little in
+ * one turn of the event loop. With few namespaces each look is a complete round.
  */
 
 import {
@@ -14,23 +15,23 @@ import {
   unsetLimits,
 } from "../state/index.ts";
 
-/** A limit of a namespace, and which share of it is used: 1 = all of it, or more where the limit was lowered. */
+/** A limit of a namespace, and its used share: 1 = all of it; more than 1 after the limit was lowered. */
 export type QuotaShare = readonly [labels: readonly [namespace: string, quota: string], share: number];
 
-/** What is less than half used is not shown. */
+/** Limits with a smaller used share are not shown. */
 const SHOWN_SHARE_MIN = 0.5;
 const SHOWN_MAX = 20;
-/** Namespaces that one look goes over (S44). */
+/** Namespaces that one look scans (S44). */
 const NAMESPACES_PER_LOOK = 1_000;
 const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);
 
 export class NamespaceSurvey {
-  /** The namespace after which the round goes on; null = it begins. */
+  /** The round continues after this namespace; null = it begins. */
   #after: string | null = null;
   #found: QuotaShare[] = [];
   #shown: readonly QuotaShare[] = [];
 
-  /** Goes over some more namespaces; returns at most SHOWN_MAX limits, the fullest first. */
+  /** Scans some more namespaces; returns at most SHOWN_MAX limits, the fullest first. */
   look(state: StateReader): readonly QuotaShare[] {
     this.#after = scanNamespaceUsage(state, this.#after, NAMESPACES_PER_LOOK, (namespace, usage) => {
       const limits = namespaceLimitsOf(state, namespace, UNSET);

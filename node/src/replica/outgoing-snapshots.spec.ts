@@ -54,7 +54,7 @@ describe("OutgoingSnapshots", () => {
     });
   }
 
-  /** Reads the snapshot to its end as fast as it comes; what was read is filled in on the way. */
+  /** Reads the snapshot to its end as fast as it comes, and fills in what it reads. */
   function reading(at = 0): { readonly frames: Frame[]; end: Error | "whole" | null } {
     const result = { frames: [] as Frame[], end: null as Error | "whole" | null };
     const next = (): void => {
@@ -136,7 +136,7 @@ describe("OutgoingSnapshots", () => {
           return sum + (type === FrameType.SnapshotChunk ? body.length : 0);
         }, 0);
       const passedMs = time.monotonicMs() - startMs;
-      // What one second allows may leave at once, and a chunk of each stream more.
+      // The allowance of one second may leave at once, plus one chunk of each stream.
       expect(bytes).to.be.at.most(bytesPerSecond * (1 + passedMs / 1_000) + 400);
       time.stall(TICK_MS);
       snapshots.onTick(time.monotonicMs());

@@ -1,8 +1,9 @@
 /**
- * Sending the state to members that need more than the log still has.
+ * Sends snapshots of the state to members that need entries which the log does not have any more.
  *
- * A stream reads a consistent view of the state, a chunk in a turn of its own, at the pace of the receiver and never
- * faster than a bound that leaves room for everything else. The view holds on to files, so a stream has an end.
+ * A stream reads a consistent view of the state, one chunk in a turn of its own. It goes at the receiver's pace and
+ * within a rate limit that leaves capacity for clients. The view keeps files on disk, so a stream has a maximum
+ * duration.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -15,16 +16,16 @@ import type { ReplicaStatistics } from "./replica-statistics.ts";
 import type { OutgoingSnapshot, Transport } from "./transport.ts";
 
 export interface SnapshotLimits {
-  /** Bytes of rows in one chunk, about. */
+  /** Approximate bytes of rows in one chunk. */
   readonly chunkBytes: number;
-  /** Streams at a time, and bytes in a second of all of them, those for backups included. */
+  /** Concurrent streams, and their bytes per second together, including reads for backups. */
   readonly streamsMax: number;
   readonly bytesPerSecond: number;
   /** Milliseconds that a stream may take. */
   readonly streamMs: number;
 }
 
-/** So slow that the p99 latency of the others stays within twice of what it is, also where all share one disk. */
+/** Slow enough that the p99 latency of clients at most doubles, even if all members share one disk. */
 export const DEFAULT_SNAPSHOT_LIMITS: SnapshotLimits = {
   chunkBytes: 256 * 1024,
   streamsMax: 2,
@@ -32,10 +33,10 @@ export const DEFAULT_SNAPSHOT_LIMITS: SnapshotLimits = {
   streamMs: 60 * 60_000,
 };
 
-/** A turn that comes this much later than asked for, in milliseconds, shows that there is much else to do. */
+/** A turn that starts more than this many milliseconds late shows that the event loop is busy. */
 const BUSY_MS = 2;
 
-/** The form of manifests, chunks and trailers of this release. */
+/** Format version of the manifests, chunks and trailers of this release. */
 export const SNAPSHOT_FORMAT = 1;
 
 export interface OutgoingSnapshotsOptions {
@@ -47,7 +48,7 @@ export interface OutgoingSnapshotsOptions {
   readonly limits: SnapshotLimits;
   readonly allowance: ReadAllowance;
   readonly statistics: ReplicaStatistics;
-  /** Asks for a turn: the core has heard something. */
+  /** Schedules a turn: the core has new input. */
   readonly arm: () => void;
 }
 
@@ -61,7 +62,7 @@ interface Stream {
   readonly endsMs: number;
   chunks: number;
   rows: number;
-  /** Waits until more bytes may be sent. */
+  /** Whether it waits until more bytes may be sent. */
   isPaused: boolean;
 }
 
@@ -73,18 +74,18 @@ export class OutgoingSnapshots {
     this.#options = options;
   }
 
-  /** The first entry that receivers need once they have what they are being sent; infinity if there are none. */
+  /** The first entry that receivers need after their snapshots; infinity if there are no receivers. */
   get neededFrom(): number {
     return Math.min(...[...this.#streams.values()].map(({ index }) => index + 1));
   }
 
   /**
-   * Sends the state as it is now to the peer, unless that happens already, or it cannot be done at the moment. What is
-   * said about the state is asked for only if it is sent: as long as a peer waits, this is called in every turn.
+   * Begins to send the current state to the peer, unless that happens already or is impossible at the moment. While a
+   * peer waits, this is called in every turn, so it calls `aboutState` only if it sends.
    */
   start(peer: number, aboutState: () => Omit<SnapshotManifest, "format">): void {
     const { core, state, transport, clock, limits } = this.#options;
-    // Trying to reach a member that is away would count as a failure, and delay its snapshot once it is back.
+    // An attempt to reach an absent member would count as a failure, and delay its snapshot once it is back.
     const isReachable = transport.isConnected(peer, "control");
     if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax || !state.flush()) {
       return;
@@ -110,7 +111,7 @@ export class OutgoingSnapshots {
     stream.out.write(FrameType.SnapshotManifest, manifest, (error) => this.#onWritten(stream, error));
   }
 
-  /** A tick has passed: streams that waited for their share go on, those that are of no use end. */
+  /** Called at every tick: continues paused streams, and ends those that are useless or too old. */
   onTick(nowMs: number): void {
     const { core, allowance } = this.#options;
     allowance.grow(nowMs);
@@ -124,7 +125,7 @@ export class OutgoingSnapshots {
     }
   }
 
-  /** Ends all streams: the state that they read is no more. */
+  /** Ends all streams, because the state that they read is replaced. */
   abort(): void {
     for (const stream of this.#streams.values()) {
       this.#end(stream, false);
@@ -150,7 +151,7 @@ export class OutgoingSnapshots {
       if (clock.monotonicMs() - askedMs <= BUSY_MS) {
         this.#sendChunk(stream);
       } else {
-        // The event loop has much to do: clients come first, and the stream goes on with the next tick.
+        // The event loop is busy. Clients come first; the stream continues at the next tick.
         stream.isPaused = true;
       }
     });

@@ -1,6 +1,5 @@
 /**
- * Keeps the address of this member in the cluster's record the one under which it is reached, so that others find it
- * after a restart elsewhere.
+ * Keeps this member's address in the cluster record up to date, so that others find it after a restart elsewhere.
  */
 
 import { type MemberAddress, readCluster } from "../state/index.ts";
@@ -18,7 +17,7 @@ export interface OwnAddressOptions {
 }
 
 const PROPOSAL_MS_MAX = 5_000;
-/** Between two attempts, in milliseconds. */
+/** Pause between two attempts, in milliseconds. */
 const PAUSE_MS = 1_000;
 
 export class OwnAddress {
@@ -31,7 +30,7 @@ export class OwnAddress {
     this.#options = options;
   }
 
-  /** Whether the record names this member, and another address. */
+  /** Whether the record lists this member with another address. */
   get isOutdated(): boolean {
     const { memberId, incarnation, address, replica } = this.#options;
     const own = readCluster(replica.state)?.members.find(({ id }) => id === memberId);
@@ -46,7 +45,7 @@ export class OwnAddress {
     );
   }
 
-  /** Has the address recorded if the record has another one; tries again until it is. */
+  /** Proposes to record the address if the record has another one, and retries until it is recorded. */
   check(): void {
     if (this.#stopped || this.#isBusy || !this.isOutdated) {
       return;

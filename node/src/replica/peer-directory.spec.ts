@@ -77,11 +77,11 @@ describe("PeerDirectory", () => {
     expect(directory.certainIndex).to.equal(id);
   });
 
-  it("P18: dials whom its own record has, whatever it was told, until its record has them no more", () => {
+  it("P18: dials the members of its own record, whatever others sent, until its record does not have them any more", () => {
     const id = replica.addSlot("q-1");
     claim("q-1");
     directory.onRecordDurable();
-    // Who told it has applied the removal; this member has not, and needs the vote of the removed one to learn of it.
+    // The sender has applied the removal. This member has not, and needs the vote of the removed one to learn of it.
     directory.learn({ members: [FOUNDER], index: 1_000 });
     expect(directory.known.members).to.deep.equal([FOUNDER]);
     expect(directory.dialed.map(({ memberId }) => memberId)).to.deep.equal([FOUNDER.memberId, id]);

@@ -1,10 +1,11 @@
 /**
- * Who the members are, as this one knows it: by the cluster record that it has applied, or by what another member has
- * told, as long as that is newer; and where one of them is that has moved, by its own word, until it is recorded.
+ * The members as this one knows them. It has three sources: the cluster record that it has applied, a list that another
+ * member has sent, if that is newer, and new addresses that moved members announce until they are recorded.
  *
- * A member that lags behind may not have applied the entry that added the one who leads now, and could not answer it;
- * another member's word bridges that. Ids are indexes of the log, so a word with an index is comparable with the record.
- * And a member that has moved could not have it recorded, for it hears nobody until it is dialed where it is.
+ * A member that lags behind may not have applied the entry that added the present leader, and could not answer it. The
+ * list from another member solves that. Both the list and the record have a log index, so the newer one is known. A
+ * member that has moved cannot have its address recorded before others dial it there, so they must use its
+ * announcement.
  */
 
 import type { PeerMember } from "../peers/index.ts";
@@ -12,15 +13,15 @@ import { type Cluster, readCluster } from "../state/index.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
 
-/** Members as of the entry of an index. */
+/** Members as of the entry at an index. */
 export interface Told {
   readonly members: readonly PeerMember[];
   readonly index: number;
 }
 
-/** Members by what is known now. */
+/** The members that are known now. */
 export interface Known {
-  /** Those whose slots are claimed. */
+  /** Members whose slots are claimed. */
   readonly members: readonly PeerMember[];
   /** Incarnation by id, "" for slots that are not claimed. */
   readonly incarnations: ReadonlyMap<number, string>;
@@ -40,11 +41,11 @@ interface DirectoryReplica extends Pick<Replica, "state" | "lastingConfigIndex">
 export class PeerDirectory {
   readonly #replica: DirectoryReplica;
   #record: Record;
-  /** Whether the record is durable here; before the first word about it, it may be taken back by a power cut. */
+  /** Whether the record is durable here. Until `onRecordDurable` a power cut may undo it. */
   #isDurable = false;
   #told: { readonly index: number; readonly known: Known } | null = null;
 
-  /** Addresses that members have told themselves, and those that were known then, by id. */
+  /** By member id: the address that the member has announced, and the one that was known before. */
   readonly #moves = new Map<number, { readonly from: string; readonly to: string }>();
 
   constructor(replica: DirectoryReplica) {
@@ -58,29 +59,29 @@ export class PeerDirectory {
   }
 
   /**
-   * Up to which entry it is certain who is a member; 0 = nothing is yet. As long as a majority may forget in a power cut
-   * that the configuration is committed, those whom it has removed may be needed to commit it anew (P18).
+   * The entry up to which the list of members is certain; 0 = none yet. As long as a majority may forget in a power cut
+   * that the configuration is committed, the members that it removes may be needed to commit it again (P18).
    */
   get certainIndex(): number {
     const configIndex = this.#record.cluster?.configuration.index ?? Number.POSITIVE_INFINITY;
     return this.#isDurable && configIndex <= this.#replica.lastingConfigIndex ? this.#record.index : 0;
   }
 
-  /** What is known now: of the record and another member's word the newer one. */
+  /** The members as known now: the newer one of the record and another member's list. */
   get known(): Known {
     const told = this.#told;
     return told !== null && this.#record.index < told.index ? told.known : this.#record.known;
   }
 
-  /** Incarnation of a member, "" if its slot is not claimed as far as known, undefined if it is not known as one. */
+  /** Incarnation of a member; "" if its slot is not known to be claimed, undefined if the member is not known. */
   incarnationOf(memberId: number): string | undefined {
-    // Another member's word leaves slots out that are not claimed.
+    // Another member's list omits unclaimed slots.
     return this.known.incarnations.get(memberId) ?? this.#record.known.incarnations.get(memberId);
   }
 
   /**
-   * Whether the id may be that of a member whom this one cannot dial, because it lags behind: the slot was added, or
-   * claimed, by an entry that is not known here. Who is not listed otherwise was removed.
+   * Whether the id may belong to a member that this one cannot dial because it lags behind: an entry that is not known
+   * here added or claimed the slot. If false and the id is not listed, the member was removed.
    */
   mayBeMember(memberId: number): boolean {
     const isListed = this.known.members.some((member) => member.memberId === memberId);
@@ -88,9 +89,9 @@ export class PeerDirectory {
   }
 
   /**
-   * Where to dial the members: those that are known now, and those of the own record. Raft counts the votes of the
-   * configuration that this member has applied: without those whom it has not seen removed yet it might never be elected,
-   * nor hear from them that they were, though nobody else can be (P18).
+   * Addresses to dial: the members that are known now, and those of the own record. Raft counts the votes of the
+   * configuration that this member has applied. Without members whose removal it has not applied, it might never be
+   * elected although no other member can be, nor learn of their removal (P18).
    */
   get dialed(): PeerMember[] {
     const { members } = this.known;
@@ -98,12 +99,12 @@ export class PeerDirectory {
     const recorded = this.#record.known.members.filter(({ memberId }) => !ids.has(memberId));
     return [...members, ...recorded].map((member) => {
       const move = this.#moves.get(member.memberId);
-      // A record that has changed since is newer than that word.
+      // A record that has changed since is newer than the announcement.
       return move?.from === member.address ? { ...member, address: move.to } : member;
     });
   }
 
-  /** A member says itself where it is dialed from now on. */
+  /** A member announces the address at which to dial it from now on. */
   move(memberId: number, address: string): void {
     const member = this.known.members.find((one) => one.memberId === memberId);
     if (member !== undefined) {
@@ -111,13 +112,13 @@ export class PeerDirectory {
     }
   }
 
-  /** The record may have changed, and is durable as it is now. */
+  /** The record may have changed, and is durable. */
   onRecordDurable(): void {
     this.#record = this.#read();
     this.#isDurable = true;
   }
 
-  /** Takes another member's word. An older one than the last changes nothing. */
+  /** Takes another member's list. An older one than the last changes nothing. */
   learn({ members, index }: Told): void {
     if (index > (this.#told?.index ?? 0)) {
       const incarnations = new Map(members.map(({ memberId, incarnation }) => [memberId, incarnation]));
@@ -134,7 +135,7 @@ export class PeerDirectory {
   }
 }
 
-/** The members of a cluster whose slots are claimed, as others dial them. */
+/** The members of a cluster whose slots are claimed, with the addresses at which others dial them. */
 export function claimedMembers(cluster: Cluster | undefined): PeerMember[] {
   return (cluster?.members ?? [])
     .filter(({ incarnation }) => incarnation.length > 0)

@@ -4,6 +4,7 @@ import { PendingReads } from "./pending-reads.ts";
 
 const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");
 
+/** A read waits for its confirmation and for its index to be applied (S35). */
 describe("pending reads", () => {
   let reads: PendingReads;
   let answers: string[];
@@ -65,7 +66,7 @@ describe("pending reads", () => {
     expect(answers).to.deep.equal(["a: served"]);
   });
 
-  it("P9: are asked again under a new position when theirs is lost, and a late confirmation of it serves nobody", () => {
+  it("P9: are asked again under a new position when theirs is lost, and a late confirmation of it serves no read", () => {
     add("a");
     reads.asked(1);
     reads.lost(1);

@@ -1,7 +1,8 @@
 /**
- * Linearizable reads on their way: asked of the core, confirmed at an index, served once that index is applied.
+ * Pending linearizable reads: the core confirms them at an index, and they are served once that index is applied.
  *
- * Reads that arrive while nobody leads are held for a bounded time. Applied is waited for, not committed (P11).
+ * Reads that arrive while there is no leader wait for a bounded time. A read waits until its index is applied, not only
+ * committed (P11).
  */
 
 import { CoordinationError } from "../state/index.ts";
@@ -29,7 +30,7 @@ export class PendingReads {
   #batches: Batch[] = [];
   #size = 0;
 
-  /** Reads that wait in whatever state. */
+  /** All waiting reads. */
   get size(): number {
     return this.#size;
   }
@@ -43,7 +44,7 @@ export class PendingReads {
     this.#size++;
   }
 
-  /** All reads that were not asked yet wait for this position now. */
+  /** The core has given this position to all reads that had none. */
   asked(position: number): void {
     this.#batches.push({ position, index: null, reads: this.#unasked });
     this.#unasked = [];
@@ -58,7 +59,7 @@ export class PendingReads {
     }
   }
 
-  /** Positions up to this one will never be confirmed: their reads are asked again, under a new position (P9). */
+  /** Positions up to this one will never be confirmed: their reads need a new position (P9). */
   lost(position: number): void {
     const kept: Batch[] = [];
     for (const batch of this.#batches) {
@@ -87,8 +88,8 @@ export class PendingReads {
   }
 
   /**
-   * Refuses reads that have waited too long: those that were asked at their deadline, and those that are held, with the
-   * reason, if they may not be held until `nextMs`, when this is called again.
+   * Refuses reads that have waited too long. A read with a position is refused at its deadline. A read without one is
+   * refused, with `heldReason`, if it may not wait until `nextMs`, when this is called again.
    */
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
     this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs < nextMs, heldReason);

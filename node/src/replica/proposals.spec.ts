@@ -80,7 +80,7 @@ describe("Proposals", () => {
     return { type: EntryType.Command, payload, stored: { subject: OWNER.subject, request } };
   }
 
-  /** Under what the answer of a proposal is stored. */
+  /** The key under which the answer of a proposal is stored. */
   function identityOf({ stored }: Proposal): RequestIdentity {
     return stored?.request ?? expect.fail("its answer is stored");
   }
@@ -177,7 +177,7 @@ describe("Proposals", () => {
       expect(answers).to.deep.equal(["a: NO_LEADER not-executed"]);
     });
 
-    it("a change that waits for another one holds nobody else up, and says in the end what it waited for", () => {
+    it("a change that waits for another one delays no other call, and reports in the end what it waited for", () => {
       const proposals = over(followingCore());
       add(proposals, "change", changing({ kind: "reconfigure", promote: [], demote: [], remove: [3] }), 1_000);
       proposals.handOut();
@@ -238,7 +238,7 @@ describe("Proposals", () => {
       expect(forwarded()).to.deep.equal([{ term: 5, seqs: [3, 4] }]);
     });
 
-    it("P52: a new leader, and nobody leading, prove nothing", () => {
+    it("P52: a new leader, or no leader, proves nothing", () => {
       const core = followingCore();
       const proposals = over(core);
       add(proposals, "a", putting(requestOf(1)));
@@ -250,7 +250,7 @@ describe("Proposals", () => {
       expect([forwarded(), answers]).to.deep.equal([[], []]);
     });
 
-    it("P56: an entry of a later term refutes it, another at its index too; an index alone answers nobody", () => {
+    it("P56: an entry of a later term refutes it, another at its index too; an index alone answers no caller", () => {
       for (const [name, row, isRefuted] of [
         ["before it, in its term", entry(8, 5), false],
         ["at its index, in its term", entry(9, 5), true],
@@ -304,9 +304,9 @@ describe("Proposals", () => {
         becomes: "put-key",
       },
       { name: "behind its index, answer stored", index: 3, snapshotTerm: 6, stored: "its own", becomes: "put-key" },
-      { name: "behind its index, no answer", index: S, snapshotTerm: 5, becomes: "made anew" },
+      { name: "behind its index, no answer", index: S, snapshotTerm: 5, becomes: "retried" },
       { name: "of a later term, answer stored", snapshotTerm: 6, stored: "its own", becomes: "put-key" },
-      { name: "of a later term, no answer", snapshotTerm: 6, becomes: "made anew" },
+      { name: "of a later term, no answer", snapshotTerm: 6, becomes: "retried" },
       { name: "of its term, answer stored", snapshotTerm: 5, stored: "its own", becomes: "put-key" },
       { name: "of its term, no answer", snapshotTerm: 5, becomes: "waits" },
       {
@@ -331,7 +331,7 @@ describe("Proposals", () => {
         ageMs: WINDOW_MS / 2 + 1,
         becomes: "LEADER_CHANGED unknown",
       },
-      { name: "of a later term, attempt not so old", snapshotTerm: 6, ageMs: WINDOW_MS / 2, becomes: "made anew" },
+      { name: "of a later term, attempt not so old", snapshotTerm: 6, ageMs: WINDOW_MS / 2, becomes: "retried" },
     ];
     for (const { name, index, snapshotTerm, stored = "none", kind, ageMs = 0, becomes } of table) {
       it(`P56: ${kind ?? "a command"}, snapshot ${name}: ${becomes}`, () => {
@@ -351,18 +351,18 @@ describe("Proposals", () => {
         proposals.onSnapshotInstalled(S, snapshotTerm);
         proposals.handOut();
         const isAnew = forwarded().length > 0;
-        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "made anew" : "waits")).to.equal(becomes);
+        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "retried" : "waits")).to.equal(becomes);
         expect(proposals.size + proposals.queueing).to.equal(answers.length === 0 ? 1 : 0);
       });
     }
 
     const locks: readonly {
       readonly name: string;
-      /** What the state shows of the request: it waits or holds by this attempt of it, or nothing is known. */
+      /** What the state shows about the request: this attempt of it waits, or holds the lock, or nothing. */
       readonly shown: "queued" | "granted" | "none";
       readonly seq?: number;
       readonly ageMs?: number;
-      /** It was seen here how it came to wait. */
+      /** This member has applied the entry by which it waits. */
       readonly isQueued?: boolean;
       readonly becomes: string;
     }[] = [
@@ -374,7 +374,7 @@ describe("Proposals", () => {
       { name: "that shows it in the queue still", shown: "queued", isQueued: true, becomes: "waits" },
       { name: "that shows its hold, for long", shown: "granted", ageMs: 3 * WINDOW_MS, becomes: "acquire-lock" },
       { name: "that shows the hold of another attempt", shown: "granted", seq: 9, becomes: "LEADER_CHANGED" },
-      { name: "that shows nothing", shown: "none", becomes: "made anew" },
+      { name: "that shows nothing", shown: "none", becomes: "retried" },
       { name: "that shows nothing, for long", shown: "none", ageMs: WINDOW_MS, becomes: "LEADER_CHANGED unknown" },
     ];
     for (const { name, shown, seq = 1, ageMs = 0, isQueued = false, becomes } of locks) {
@@ -404,12 +404,12 @@ describe("Proposals", () => {
         time.stall(ageMs);
         proposals.onSnapshotInstalled(S, 5);
         if (becomes === "waits") {
-          // It waits as a row of the state: what would refute an attempt that is in no log says nothing of it.
+          // It waits as a row of the state, so what refutes attempts that are in no log does not concern it.
           proposals.applied(entry(S + 1, 6), 0);
         }
         proposals.handOut();
         const isAnew = forwarded().length > 0;
-        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "made anew" : "waits")).to.equal(becomes);
+        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "retried" : "waits")).to.equal(becomes);
         expect(proposals.size + proposals.queueing).to.equal(answers.length === 0 ? 1 : 0);
       });
     }
@@ -438,7 +438,7 @@ describe("Proposals", () => {
         applied.execute(acquire, { principal: ANNA });
         const operation = { ...acquire, mode: to, fencingToken: applied.revision };
         const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
-        // Another attempt than the one that waits here may have been the one that was executed: both asked for the same.
+        // The executed attempt may be another one than the one that waits here: both made the same request.
         applied.execute(operation, { principal: ANNA, request: identityOf(proposal) });
         if (isOver) {
           applied.execute({ kind: "force-release-lock", ...lock, rw: true, fencingToken: 0, reason: "" });

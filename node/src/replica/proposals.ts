@@ -1,10 +1,10 @@
 /**
- * Calls on their way into the log: proposed here when this member leads, forwarded to the leader otherwise.
+ * Calls that are to be logged: proposed here when this member leads, forwarded to the leader otherwise.
  *
- * A forwarded attempt names the term of the leader that it is meant for; that leader appends it in this very term or
- * says that it never will. It is never passed on, and never sent twice (S36). A refusal that passes by itself leaves
- * the call where it is, until there is a leader, or room, or its time is up. A change of the membership is answered
- * when it is applied and no joint configuration is left of it.
+ * A forwarded attempt names the term of its leader. That leader appends it in exactly this term, or answers that it
+ * never will. An attempt is never forwarded again, and never sent twice (S36). After a temporary refusal the call waits
+ * for a leader, for capacity, or for its deadline. A change of the membership is answered when it is applied and its
+ * joint configuration has ended.
  */
 
 import {
@@ -73,25 +73,25 @@ export interface ProposalsOptions {
   readonly clock: Clock;
   readonly tick: ClusterTick;
   readonly statistics: ReplicaStatistics;
-  /** The newest configuration that a majority knows for good to be committed. */
+  /** Index of the newest configuration that a majority durably knows as committed. */
   readonly lastingConfigIndex: () => number;
-  /** Commands, and bytes of them, that one turn hands out. */
+  /** Commands, and their bytes, that one turn hands out. */
   readonly perTurn: number;
   readonly bytesPerTurn: number;
-  /** Cluster ticks that answers are stored, in milliseconds. */
+  /** How long answers are stored, in cluster milliseconds. */
   readonly replayWindowMs: number;
-  /** Whether the disk has room for commands that make the state larger. */
+  /** Whether the disks have space for commands that make the state larger. */
   readonly hasRoom: () => boolean;
-  /** There is more to hand out: asks for another turn. */
+  /** Schedules another turn, because there is more to hand out. */
   readonly arm: () => void;
-  /** What was just refused would be refused again at once: lets proposals rest until the next tick. */
+  /** Pauses proposals until the next tick, because a retry would be refused again at once. */
   readonly hold: () => void;
 }
 
 /** Why a leader did not append an attempt. */
 type AppendRefusal = Refusal | ChangeProposalRefusal | "storage-full";
 
-/** A change of the membership that is applied, while a joint configuration is left of it or it may be forgotten. */
+/** An applied change of the membership that is not final yet: it is joint, or a majority may still forget it. */
 interface Settling {
   readonly done: ProposalDone;
   readonly outcome: Outcome;
@@ -101,27 +101,27 @@ interface Settling {
 export class Proposals {
   readonly #options: ProposalsOptions;
   readonly #waiters = new Waiters();
-  /** Calls whose present attempt is not handed out, in the order of their arrival. */
+  /** Calls whose current attempt is not handed out, in the order of their arrival. */
   #waiting: Waiter[] = [];
   #settling: Settling[] = [];
-  /** What others were refused here. */
+  /** Recent refusals that this member has sent to others. */
   readonly #told = new ToldRefusals();
 
   constructor(options: ProposalsOptions) {
     this.#options = options;
   }
 
-  /** Calls that wait, held ones included, but for those that may wait for a lock. */
+  /** Waiting calls, without those that may wait for a lock. */
   get size(): number {
     return this.#waiters.size + this.#settling.length;
   }
 
-  /** Calls that may wait for a lock: they last as long as others hold it. */
+  /** Calls that may wait for a lock. They last as long as others hold it. */
   get queueing(): number {
     return this.#waiters.queueing;
   }
 
-  /** Returns what is to be called when the caller is gone. */
+  /** Returns a function to call when the caller is gone. */
   add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
     const { clock, statistics } = this.#options;
     const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
@@ -131,9 +131,11 @@ export class Proposals {
     return () => this.#abandon(waiter);
   }
 
-  // ---- What becomes of attempts ----
+  // ---- Outcomes of attempts ----
 
-  /** An entry is applied and can be read: answers whose attempt it is, and those whose waiting it has ended. */
+  /**
+   * An entry is applied and readable: answers the caller of its attempt, and callers whose wait for a lock it ended.
+   */
   answerAll({ seq, outcome, settled }: Pick<AppliedEntry, "seq" | "outcome" | "settled">): void {
     if (seq !== 0) {
       this.answer(seq, outcome);
@@ -144,7 +146,7 @@ export class Proposals {
     }
   }
 
-  /** The outcome of an attempt of this process is known, unless it says that it waits for a lock: answers its caller. */
+  /** An attempt of this process is applied: answers its caller, unless the outcome is that it waits for a lock. */
   answer(seq: number, outcome: Outcome | null): void {
     const isQueued = outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "queued-lock";
     const waiter = isQueued ? this.#waiters.get(seq) : this.#waiters.take(seq);
@@ -152,7 +154,7 @@ export class Proposals {
       return;
     }
     if (waiter.isAbandoned) {
-      // Whatever it has come to, nobody knows of it.
+      // The caller does not know the outcome, so it must be undone.
       this.#cancel(waiter);
       return;
     }
@@ -171,8 +173,8 @@ export class Proposals {
   }
 
   /**
-   * Answers changes of the membership of which no joint configuration is left and that a majority knows for good, so
-   * that whoever was removed may be destroyed (P18), and those whose time is up.
+   * Answers changes of the membership that are final: no longer joint, and durably known to a majority, so that removed
+   * members may be destroyed (P18). Also answers those whose deadline has passed.
    */
   settle(nowMs: number): void {
     if (this.#settling.length === 0) {
@@ -186,13 +188,13 @@ export class Proposals {
       } else if (one.deadlineMs > nowMs) {
         this.#settling.push(one);
       } else {
-        // It is under way, and those whom it removes may still be needed: that is not what was asked for.
+        // The change is in progress, and the members that it removes may still be needed, so it is not a success.
         one.done(deadlineError(), null);
       }
     }
   }
 
-  /** This member was removed, which it is told when that lasts: answers the changes that it has applied. */
+  /** This member was removed, and others say so only when that lasts: answers the changes that it has applied. */
   settleRemoved(): void {
     if (!isJoint(this.#options.core.configuration)) {
       for (const { done, outcome } of this.#settling.splice(0)) {
@@ -201,7 +203,9 @@ export class Proposals {
     }
   }
 
-  /** An entry was applied; `seq` is its attempt if it is one of this process, else 0. Frees whom it refutes. */
+  /**
+   * An entry was applied; `seq` is its attempt if it is one of this process, else 0. Retries attempts that it refutes.
+   */
   applied(row: Uint8Array, seq: number): void {
     for (const waiter of this.#waiters.refutedBy(entryIndex(row), entryTerm(row), seq)) {
       mark("replica.attempt.refuted");
@@ -219,18 +223,18 @@ export class Proposals {
       } else if (verdict === "unknown" && waiter.isAbandoned) {
         this.#cancel(waiter);
       } else if (verdict === "unknown") {
-        const message = "this member was caught up by a snapshot, which does not show what became of the call";
+        const message = "this member caught up by a snapshot, which does not show the result of the call";
         this.#waiters.refuse(waiter, new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" }));
       } else if (verdict !== "wait") {
         mark("replica.attempt.answered-by-snapshot");
-        // Also of one that waits for a lock: nothing refutes it any more.
+        // Also for a call that waits for a lock: nothing refutes it any more.
         waiter.isApplied = true;
         this.answer(waiter.seq, verdict.outcome);
       }
     }
   }
 
-  /** What the replaced state shows about an attempt that may be in it. */
+  /** What the new state shows about an attempt that may be in it. */
   #judge(waiter: Waiter, isCertain: boolean): SnapshotVerdict {
     const { proposal, handedOutMs } = waiter;
     const { state, clock, replayWindowMs } = this.#options;
@@ -238,7 +242,7 @@ export class Proposals {
       return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
     }
     const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
-    // An answer that may have been dropped already says nothing by its absence.
+    // The answer may have expired already, so its absence proves nothing.
     if (proposal.stored === null || ageMs > replayWindowMs / 2) {
       return "unknown";
     }
@@ -251,15 +255,15 @@ export class Proposals {
   }
 
   /**
-   * Whether who asks may do so still. Else a stored answer may be one of long before, which they must not be told again,
-   * and the attempt one that was refused: the state does not show which it is (S13).
+   * Whether the caller still has the right to ask. If not, the stored answer may be an old one that the caller must not
+   * see again, and this attempt may have been refused. The state does not show which (S13).
    */
   #mayKnow({ asking }: Proposal): boolean {
     const { state, clock } = this.#options;
     return asking === undefined || refusalOf(state, asking.principal, asking.need, clock.wallMs()) === null;
   }
 
-  /** The same for a request for a lock: what is stored of it lives as long as it waits or holds, however long that is. */
+  /** The same for a request for a lock. Its stored answer lives as long as the request waits or holds the lock. */
   #judgeAcquisition(
     { seq, handedOutMs, isApplied, proposal }: Waiter,
     { principal, request }: NonNullable<Proposal["acquisition"]>,
@@ -270,7 +274,7 @@ export class Proposals {
     const outcome = acquisitionOutcome(state, { principal, request, attempt }, this.#lookedAt());
     if (outcome !== null) {
       mark("replica.acquisition.found-in-snapshot");
-      // What is no refusal tells of this very attempt, which was not refused.
+      // Anything but a refusal is the outcome of this very attempt.
       const isOwn = !(outcome.answer instanceof CoordinationError);
       return isOwn || this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
@@ -286,7 +290,7 @@ export class Proposals {
     return { tickMs: tick.nowMs, sinceMs: tick.nowMs - replayWindowMs, revision: readProgress(state).revision };
   }
 
-  /** Refuses whoever has waited too long; `nextMs` is when this is called again. */
+  /** Refuses calls that have waited too long; `nextMs` is when this is called again. */
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
     for (const waiter of this.#waiters.expire(nowMs, nextMs, heldReason)) {
       const { done } = waiter;
@@ -301,14 +305,14 @@ export class Proposals {
     this.#waiting = [];
     this.#waiters.refuseAll();
     for (const { done } of this.#settling.splice(0)) {
-      const message = "this member is shutting down while the change is under way";
+      const message = "this member is shutting down while the change is in progress";
       done(new CoordinationError("SHUTTING_DOWN", message, { outcome: "unknown" }), null);
     }
   }
 
   // ---- Callers that are gone ----
 
-  /** Nobody is there to be answered: what is in no log yet is dropped, what a lock was asked for with is undone (S25). */
+  /** The caller is gone: drops an attempt that is in no log yet, and undoes a request for a lock (S25). */
   #abandon(waiter: Waiter): void {
     if (!this.#waiters.has(waiter) || waiter.isAbandoned) {
       return;
@@ -319,10 +323,10 @@ export class Proposals {
     } else if (waiter.isQueued) {
       this.#cancel(waiter);
     }
-    // Else it may be applied or never be: its entry tells, or what refutes it.
+    // Otherwise the attempt may still be applied. Its entry decides, or what refutes it.
   }
 
-  /** The attempt was applied and its caller is gone: proposes to undo it until that is in the log. */
+  /** The attempt was applied and its caller is gone: proposes to undo it, and retries until that is in the log. */
   #cancel(waiter: Waiter): void {
     this.#waiters.take(waiter.seq);
     const { memberId, boot } = this.#options;
@@ -339,7 +343,7 @@ export class Proposals {
     const propose = (): void => {
       const deadlineMs = this.#options.clock.monotonicMs() + CANCEL_DEADLINE_MS;
       this.add(proposal, deadlineMs, (error) => {
-        // To undo it twice is to undo it once, so an unknown outcome is tried again like none.
+        // Undoing is idempotent, so an unknown outcome is retried too.
         if (error !== null && error.reason !== "SHUTTING_DOWN") {
           propose();
         }
@@ -350,7 +354,7 @@ export class Proposals {
 
   // ---- Handing out ----
 
-  /** Hands out what waits, as much as one turn may. */
+  /** Hands out waiting calls, within the limits of one turn. */
   handOut(): void {
     const { leader, role, term } = this.#options.core;
     if (this.#waiting.length === 0 || (role !== "leader" && (role !== "follower" || leader === 0))) {
@@ -373,7 +377,7 @@ export class Proposals {
     }
   }
 
-  /** The oldest calls that fit into one turn, of those that need not rest. */
+  /** The oldest ready calls that fit into one turn. */
   #nextBatch(isReady: (waiter: Waiter) => boolean): Waiter[] {
     const { perTurn, bytesPerTurn } = this.#options;
     const batch: Waiter[] = [];
@@ -400,7 +404,7 @@ export class Proposals {
         commands.map((waiter) => ({ payload: waiter.proposal.payload, origin: originOf(waiter) })),
       );
       if (typeof accepted === "string") {
-        // Nothing was appended; the calls stay where they are until there is room or their time is up.
+        // Nothing was appended. The calls wait for capacity or for their deadline.
         mark("replica.propose.held");
         this.#options.hold();
         return;
@@ -421,7 +425,7 @@ export class Proposals {
     }
   }
 
-  /** Whether there is room for the command; refuses it if not. */
+  /** Whether there is disk space for the command; refuses it if not. */
   #admits(waiter: Waiter): boolean {
     if (this.#options.hasRoom() || !isGrowing(decodeCommand(waiter.proposal.payload))) {
       return true;
@@ -454,7 +458,7 @@ export class Proposals {
     return core.proposeChange(row, changeOf(operation), expectIndex, isClaimed);
   }
 
-  /** Hands the calls to the leader of this term, each as an attempt that can be an entry of that term or of none. */
+  /** Forwards the calls to the leader of this term. Each attempt can only become an entry of that term. */
   #forward(batch: readonly Waiter[], leader: number, term: number): void {
     const { transport, clock } = this.#options;
     const attempts = batch.map(({ seq, proposal }) => ({ seq, kind: proposal.type, row: proposal.payload }));
@@ -473,7 +477,7 @@ export class Proposals {
 
   // ---- Frames about attempts ----
 
-  /** Frames that were taken and certainly never left: attempts in them can never be executed. */
+  /** Frames that the transport took and certainly never sent: their attempts can never be executed. */
   onUnsent(frames: readonly Frame[]): void {
     for (const frame of frames) {
       if (frame.type === FrameType.Forward) {
@@ -504,7 +508,7 @@ export class Proposals {
     }
   }
 
-  /** Appends what a follower forwards, if this member leads the very term that it was meant for. */
+  /** Appends forwarded attempts if this member leads exactly the term that they name. */
   onForward(peer: number, boot: number, { term, attempts }: Forward): void {
     const { core, transport } = this.#options;
     const appended: { readonly seq: number; readonly index: number }[] = [];
@@ -535,7 +539,7 @@ export class Proposals {
     }
   }
 
-  /** A connection with this start of the peer is new: what it was refused may be lost with the last one. */
+  /** This process of the peer has connected again: repeats recent refusals, which the last connection may have lost. */
   onConnected(peer: number, boot: number): void {
     const { clock, transport } = this.#options;
     if (transport.isConnected(peer, "log")) {
@@ -582,16 +586,16 @@ export class Proposals {
 
   // ---- Refusals ----
 
-  /** The attempt was certainly not appended: its caller goes on with a new one, or hears why not. */
+  /** The attempt was certainly not appended: its call continues with a new attempt, or is refused with the reason. */
   #onRefused(waiter: Waiter, reason: string): void {
     if (reason === "storage-full") {
-      const message = "the disk of the cluster has too little room for more data; deleting still works";
+      const message = "the disks of the cluster have too little space for more data; deleting still works";
       this.#waiters.refuse(waiter, new CoordinationError("STORAGE_FULL", message));
       return;
     }
     if (isDefinite(reason) && waiter.proposal.type !== EntryType.Command) {
       const cluster = readCluster(this.#options.state);
-      // A member that is yet to be caught up knows no cluster; the leader that has refused does.
+      // A member that has not caught up yet knows no cluster, unlike the leader that refused.
       const refusal =
         cluster === undefined
           ? new CoordinationError("NO_LEADER", "this member has not caught up yet; try another one")
@@ -600,7 +604,7 @@ export class Proposals {
         this.#waiters.refuse(waiter, refusal);
         return;
       }
-      // Most of what is in progress is over in milliseconds: the beginning of a term, or the end of the last change.
+      // Most changes in progress end within milliseconds: the begin of a term, or the end of the last change.
       if (waiter.handedOutMs !== null) {
         this.#retry(waiter.seq);
       }
@@ -613,7 +617,7 @@ export class Proposals {
     this.#options.hold();
   }
 
-  /** The attempt can never be executed: its caller goes on with a new one, while it may still be held. */
+  /** The attempt can never be executed: its call continues with a new attempt, while it may still wait. */
   #retry(seq: number): void {
     const waiter = this.#waiters.get(seq);
     if (waiter === undefined) {
@@ -629,13 +633,13 @@ export class Proposals {
   }
 }
 
-/** How long one proposal to undo an acquisition may take; there is another after it. */
+/** Deadline of one proposal to undo an acquisition, in milliseconds; another one follows. */
 const CANCEL_DEADLINE_MS = 60_000;
 
-/** A change that was refused because another is in progress is tried again after this long, in milliseconds. */
+/** A change that was refused because another one is in progress is retried after this long, in milliseconds. */
 const REST_MS = 50;
 
-/** Reasons that concern a change of the membership alone; all others concern every call. */
+/** Reasons that concern only changes of the membership; all others concern every call. */
 const DEFINITE = [
   "change-in-progress",
   "last-voter",

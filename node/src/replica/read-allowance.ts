@@ -1,6 +1,6 @@
 /**
- * How many bytes of the state may be read for others: for members that are behind, and for backups, all together. It grows with
- * time, up to what one second allows.
+ * A rate limit on reads of the state: for members that are behind and for backups together. It is a token bucket that
+ * holds at most the bytes of one second.
  */
 
 export class ReadAllowance {
@@ -15,19 +15,21 @@ export class ReadAllowance {
     this.#grownMs = nowMs;
   }
 
-  /** Whether a chunk may be read, of any size: what it is too large is missing later. */
+  /**
+   * Whether a chunk of any size may be read. A large chunk makes the allowance negative, which delays the next ones.
+   */
   get isOpen(): boolean {
     return this.#bytes > 0;
   }
 
-  /** Time has passed, up to here on the monotonic clock. */
+  /** Refills the bucket up to `nowMs` on the monotonic clock. */
   grow(nowMs: number): void {
     const grown = ((nowMs - this.#grownMs) * this.#bytesPerSecond) / 1000;
     this.#bytes = Math.min(this.#bytesPerSecond, this.#bytes + grown);
     this.#grownMs = nowMs;
   }
 
-  /** So many bytes were read. */
+  /** Accounts for bytes that were read. */
   take(bytes: number): void {
     this.#bytes -= bytes;
   }

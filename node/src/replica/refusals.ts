@@ -1,4 +1,4 @@
-/** Why a member does not take a call, or has held it for too long. None of it was executed. */
+/** Why a member refuses a call at once, or after it has waited too long. Such a call was not executed. */
 
 import type { RaftCore } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
@@ -9,28 +9,28 @@ export function shuttingDown(): CoordinationError {
   return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
 }
 
-/** Why so many calls that wait, those for locks aside, leave no room for another one; null if there is room. */
+/** The refusal if too many calls wait, not counting waits for locks; null if there is capacity. */
 export function overloadOfCalls(calls: number, limits: ReplicaLimits): CoordinationError | null {
   return calls >= limits.waitersMax ? tooManyCalls(limits) : null;
 }
 
-/** The same for calls that wait for locks. */
+/** The same for waits for locks. */
 export function overloadOfWaits(waits: number, limits: ReplicaLimits): CoordinationError | null {
   return waits >= limits.queuedWaitsMax ? tooManyWaits(limits) : null;
 }
 
-/** More calls wait than a member may remember. */
+/** Too many waiting calls for the memory of a member. */
 function tooManyCalls({ waitersMax }: ReplicaLimits): CoordinationError {
   return new CoordinationError("OVERLOADED", `${waitersMax} calls wait at this member already; send fewer at once`);
 }
 
-/** More calls wait for locks than a member may hold open. */
+/** Too many calls that wait for locks. */
 function tooManyWaits({ queuedWaitsMax }: ReplicaLimits): CoordinationError {
-  const message = `${queuedWaitsMax} calls wait for locks at this member already; wait less, or at another member`;
+  const message = `${queuedWaitsMax} calls wait for locks at this member already; wait less, or use another member`;
   return new CoordinationError("OVERLOADED", message);
 }
 
-/** Why calls are held back at the moment, as the refusal of those that have waited long enough. */
+/** Why calls have to wait at the moment: the refusal for calls that have waited too long. */
 export function reasonToHold(core: RaftCore, limits: ReplicaLimits): CoordinationError {
   const hasQuorum = core.contactAgeTicks <= limits.core.noQuorumTicks;
   if (core.role === "leader" && hasQuorum && !core.isTransferring) {

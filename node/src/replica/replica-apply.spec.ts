@@ -121,7 +121,7 @@ describe("Replica that applies", () => {
     driven.time.turn();
     calls.push(driven.put("c", "v"), driven.put("d", "v"));
     driven.log.flush();
-    // Arms another turn for what is left, then a slice; and in that turn the sync is due.
+    // Arms another turn for the rest, then a slice; the sync is due in that turn.
     driven.time.turn();
     driven.time.stall(1_100);
     driven.time.turn();

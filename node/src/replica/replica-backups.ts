@@ -1,8 +1,8 @@
 /**
- * What backups read of a member: the state as a whole, and applied entries of its own log.
+ * The interface of backups to a member: reads of the whole state, and of applied entries in its own log.
  *
- * Reading never holds up the log: entries that are still to be archived are kept only as long as entries for members that
- * are behind. What was compacted meanwhile is said, and not waited for.
+ * Reads never block compaction for long: entries for the archive are kept under the same limit as entries for members
+ * that are behind. A read of entries that were compacted returns null.
  */
 
 import type { RaftCore } from "../raft/index.ts";
@@ -27,7 +27,7 @@ export class ReplicaBackups {
     this.#exports = new StateExports(options);
   }
 
-  /** How far the state has come. */
+  /** The progress of the state. */
   get progress(): Progress {
     return this.#options.applyLoop.progress;
   }
@@ -42,22 +42,25 @@ export class ReplicaBackups {
     return this.#keptFrom;
   }
 
-  /** Whether there are as many exports as may be. */
+  /** Whether the maximum number of exports is open. */
   get isFull(): boolean {
     return this.#exports.isFull;
   }
 
-  /** Keeps entries from this index on in the log, as long as they are not too many. Infinity: none. */
+  /** Keeps entries from this index on in the log, within the limit of compaction. Infinity = none. */
   keepFrom(index: number): void {
     this.#keptFrom = index;
   }
 
-  /** The state as it is now; null if it cannot be read at the moment. */
+  /** Opens an export of the current state; null if it cannot be read at the moment. */
   openExport(): StateExport | null {
     return this.#options.isReplacing() ? null : this.#exports.open(this.progress);
   }
 
-  /** Rows of applied entries from this one on, at least one, up to about so many bytes; null if they were compacted. */
+  /**
+   * Rows of applied entries from this one on, of about `maxBytes` together and at least one row. Empty if none is
+   * applied yet; null if they were compacted.
+   */
   entries(from: number, maxBytes: number): readonly Uint8Array[] | null {
     const { core } = this.#options;
     const { appliedIndex } = this.progress;
@@ -67,7 +70,7 @@ export class ReplicaBackups {
     return from > appliedIndex ? [] : core.entries(from, appliedIndex, maxBytes);
   }
 
-  /** The term of an entry, or null if the log does not have it any more. */
+  /** The term of an applied entry; null if the log does not have it, or it is not applied yet. */
   entryTerm(index: number): number | null {
     const { core } = this.#options;
     return index < core.firstIndex - 1 || index > this.progress.appliedIndex ? null : core.entryTerm(index);

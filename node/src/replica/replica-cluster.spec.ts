@@ -138,7 +138,7 @@ describe("three replicas", () => {
       expect(later).to.include({ kind: "put-key", created: false });
     });
 
-    it("§3.3: frames that certainly never left count as refused, and are made anew elsewhere", () => {
+    it("§3.3: frames that certainly never left count as refused, and their calls are retried elsewhere", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.clog(2, 1, "log");
       const call = cluster.put(2, "k");
@@ -358,7 +358,7 @@ describe("three replicas", () => {
       expect(cluster.leader, "once is enough").to.equal(transfer.leader?.id);
     });
 
-    it("P52: is seen by whoever asked though the answer is later than the new leader", () => {
+    it("P52: is seen by the asking member though the answer is later than the new leader", () => {
       for (const target of [0, 2]) {
         const cluster = ReplicaCluster.ledBy(1);
         cluster.network.hold(1, 3, "control");
@@ -430,7 +430,7 @@ describe("three replicas", () => {
       expect(cluster.leader, "neither does it lead again").to.not.equal(1);
     });
 
-    it("a member that stops and cannot hand over waits no longer than it was told", () => {
+    it("a member that stops and cannot hand over waits no longer than its limit", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.kill(2);
       cluster.kill(3);
@@ -446,7 +446,7 @@ describe("three replicas", () => {
   });
 
   describe("the disk", () => {
-    it("§3.5: a leader whose log write does not end hands over, and nobody's call fails", () => {
+    it("§3.5: a leader whose log write does not end hands over, and no call fails", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.node(1).log.isHeld = true;
       const calls = ALL.map((id) => cluster.put(id, `k ${id}`));
@@ -489,7 +489,7 @@ describe("three replicas", () => {
       expect(cluster.resultAfter(cluster.put(2, "more"))).to.equal("done");
     });
 
-    it("P45: a follower whose disk is full stops nobody else, takes no entries, and catches up afterwards", () => {
+    it("P45: a follower whose disk is full stops no other member, takes no entries, and catches up afterwards", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.replica(3).setDiskSpace("full");
       const before = cluster.replica(3).status().lastIndex;
@@ -517,7 +517,7 @@ describe("three replicas", () => {
   });
 
   describe("the cluster tick", () => {
-    it("S21: followers are told the leader's tick and a new leader goes on from it", () => {
+    it("S21: followers receive the leader's tick and a new leader continues from it", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.advance(10_000);
       const told = cluster.replica(1).tickMs;
@@ -543,7 +543,7 @@ describe("three replicas", () => {
       cluster.leadBy(3);
       const before = cluster.replica(2).tickMs;
       cluster.network.isolate(2);
-      cluster.replica(2).onFrame(1, "control", { ...(held.at(-1)?.frame ?? expect.fail("no tick was told")) });
+      cluster.replica(2).onFrame(1, "control", { ...(held.at(-1)?.frame ?? expect.fail("no tick was sent")) });
       cluster.time.settle();
       expect(cluster.replica(2).tickMs).to.equal(before);
     });

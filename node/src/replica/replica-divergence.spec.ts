@@ -10,7 +10,7 @@ const KEY_TABLE = Uint8Array.of(0x64);
 const KEY_TABLE_END = Uint8Array.of(0x65);
 
 describe("a member whose state is not that of the cluster (P44)", () => {
-  /** Flips a bit of the last byte of every key's value that the member has, as a fault of its memory or program would. */
+  /** Flips a bit of the last byte of every key's value at the member, as a fault of its memory or program would. */
   function flip(cluster: ReplicaCluster, id: number): void {
     const { state } = cluster.node(id);
     const rows: Row[] = [];
@@ -19,7 +19,7 @@ describe("a member whose state is not that of the cluster (P44)", () => {
     state.write(rows.map(({ key, value }) => ({ key, value: value.with(-1, (value.at(-1) as number) ^ 1) })));
   }
 
-  /** Puts values until the members have compared, and later so many more, at a member that goes on. */
+  /** Puts this many values at the member, so that the members compare their states. */
   function write(cluster: ReplicaCluster, at: number, count: number): void {
     for (let left = count; left > 0; left--) {
       expect(cluster.resultAfter(cluster.put(at, `k${left % 3}`))).to.equal("done");
@@ -30,12 +30,12 @@ describe("a member whose state is not that of the cluster (P44)", () => {
     cluster.node(id).said.filter((words) => words.startsWith("diverged"));
   const alarmsOf = (cluster: ReplicaCluster, id: number) => cluster.replica(id).status().alarms;
 
-  it("stops, says so and answers nobody any more, and the others go on", () => {
+  it("stops, reports it and answers no call any more, and the others continue", () => {
     const cluster = ReplicaCluster.ledBy(1, LIMITS);
     write(cluster, 1, 3);
     cluster.until("all have it", () => [1, 2, 3].every((id) => cluster.stored(id, "k1") === "v"));
     flip(cluster, 3);
-    // What is overwritten is told with what was before: there the states part.
+    // An overwrite also reports the previous value, so the states differ from there.
     write(cluster, 1, 2 * EVERY);
     const waiting = cluster.put(3, "x");
     cluster.until("it is noticed", () => {
@@ -53,7 +53,7 @@ describe("a member whose state is not that of the cluster (P44)", () => {
     expect(cluster.resultAfter(cluster.read(2, "k1"))).to.equal("done");
   });
 
-  it("stops when it leads, and nobody else does; another one leads then", () => {
+  it("stops when it leads, and no other member does; another one leads then", () => {
     const cluster = ReplicaCluster.ledBy(1, LIMITS);
     write(cluster, 1, 3);
     cluster.until("all have it", () => [1, 2, 3].every((id) => cluster.stored(id, "k1") === "v"));
@@ -70,7 +70,7 @@ describe("a member whose state is not that of the cluster (P44)", () => {
     expect([saidBy(cluster, 2), saidBy(cluster, 3)]).to.deep.equal([[], []]);
   });
 
-  it("is not told from the others while one of them is away, but it is said; then it stops", () => {
+  it("is not identified while one of the others is away, but it is reported; then it stops", () => {
     const cluster = ReplicaCluster.ledBy(1, LIMITS);
     write(cluster, 1, 3);
     cluster.until("all have it", () => [1, 2, 3].every((id) => cluster.stored(id, "k1") === "v"));
@@ -89,7 +89,7 @@ describe("a member whose state is not that of the cluster (P44)", () => {
     expect([saidBy(cluster, 1), saidBy(cluster, 2)]).to.deep.equal([[], []]);
   });
 
-  it("is nobody where nothing is wrong, whoever leads and starts again", () => {
+  it("does not exist if nothing is wrong, whichever member leads and restarts", () => {
     const cluster = ReplicaCluster.ledBy(1, LIMITS);
     for (let round = 0; round < 6; round++) {
       write(cluster, ((round + 1) % 3) + 1, 2 * EVERY);

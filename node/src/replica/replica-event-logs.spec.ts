@@ -17,7 +17,7 @@ const DEADLINE_MS = 30_000;
 const BATCH_BYTES = 10 * 1024 * 1024;
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 
-/** What the command comes to at this member. */
+/** The outcome of the command at this member. */
 function execute(cluster: ReplicaCluster, id: number, operation: HttpOperation): Outcome {
   let ended: { readonly error: CoordinationError | null; readonly outcome: Outcome | null } | null = null;
   const deadlineMs = cluster.time.monotonicMs() + DEADLINE_MS;
@@ -90,7 +90,7 @@ describe("event logs of three replicas", () => {
     }
   });
 
-  it("S3: know the keys of what was stored under another leader", () => {
+  it("S03: know the keys of what was stored under another leader", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const logId = createLog(cluster, 1);
     const events = batch(logId, "k", [Buffer.from("a"), Buffer.from("b")]);

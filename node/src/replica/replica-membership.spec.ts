@@ -43,7 +43,7 @@ describe("changes of the membership of three replicas", () => {
     }
   });
 
-  it("P21: a slot that nobody has claimed is not promoted", () => {
+  it("P21: an unclaimed slot is not promoted", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const added = cluster.change(2, { kind: "add-slot", name: "member-4" });
     expect(cluster.resultAfter(added)).to.equal("done");
@@ -86,17 +86,17 @@ describe("changes of the membership of three replicas", () => {
     });
   });
 
-  it("P18: are answered by who has removed itself, as soon as it is told so", () => {
+  it("P18: are answered by a member that has removed itself, as soon as it learns that", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const call = cluster.change(3, { kind: "reconfigure", ...NOTHING, remove: [3] });
     cluster.until("it is applied", () => readCluster(cluster.replica(3).state)?.configuration.voters.length === 2);
     cluster.advance(500);
-    expect(resultOf(call), "nobody tells it anything any more").to.equal("open");
+    expect(resultOf(call), "no other member sends it anything any more").to.equal("open");
     cluster.replica(3).onRemoved();
     expect(cluster.resultAfter(call)).to.equal("done");
   });
 
-  it("P19: a member that was removed disturbs nobody, and its calls say that they are not executed", () => {
+  it("P19: a removed member disturbs no other member, and its calls say that they are not executed", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] });
     expect(cluster.resultAfter(call)).to.equal("done");
@@ -141,7 +141,7 @@ describe("changes of the membership of three replicas", () => {
     expect(isJoint()).to.equal(true);
   });
 
-  it("tells on every member how the others are, as the leader knows it", () => {
+  it("reports on every member the health of the others, as the leader knows it", () => {
     const cluster = ReplicaCluster.ledBy(1);
     cluster.kill(3);
     cluster.advance(2_000);
@@ -156,7 +156,7 @@ describe("changes of the membership of three replicas", () => {
     }
   });
 
-  it("P8: a leader that is cut off tells nobody how the members are", () => {
+  it("P8: a leader that is cut off reports to no caller how the members are", () => {
     const cluster = ReplicaCluster.ledBy(1);
     cluster.network.isolate(1);
     const call = cluster.view(1, 2_000);

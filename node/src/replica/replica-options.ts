@@ -1,4 +1,4 @@
-/** What a driver is given when it starts, and what it says of itself. */
+/** The options of a driver, and its status. */
 
 import type { VersionRange } from "../peers/index.ts";
 import type { CoreLimits, Role } from "../raft/index.ts";
@@ -17,11 +17,11 @@ export interface ReplicaLimits extends ApplyLimits {
   readonly compaction: CompactionLimits;
   readonly maintenance: MaintenanceLimits;
   readonly snapshots: SnapshotLimits;
-  /** Calls that wait at this member, held ones included, but for those that may wait for a lock. */
+  /** Calls that may wait at this member, not counting those that may wait for a lock. */
   readonly waitersMax: number;
-  /** Calls that may wait for a lock: they last long, and must not keep others out. */
+  /** Calls that may wait for a lock. They have their own limit, because they last long. */
   readonly queuedWaitsMax: number;
-  /** Commands, and bytes of them, handed to the core in one turn. */
+  /** Commands, and their bytes, that one turn hands to the core. */
   readonly proposalsPerTurn: number;
   readonly proposalBytesPerTurn: number;
 }
@@ -32,13 +32,13 @@ export interface ReplicaOptions {
   readonly clusterId: string;
   /** The newest cluster version that this release can run. */
   readonly clusterVersionMax: number;
-  /** Number of this start of the data directory. */
+  /** Boot number: counts the starts of this data directory. */
   readonly boot: number;
   readonly term: number;
   readonly vote: number;
   readonly commit: number;
   readonly writeSeq: number;
-  /** Acknowledged data was lost: this member follows without a vote until it has it again. */
+  /** Acknowledged data was lost: this member follows without a vote until it has the data again. */
   readonly damaged: boolean;
   readonly bounds: {
     readonly first: number;
@@ -54,17 +54,19 @@ export interface ReplicaOptions {
   readonly limits: ReplicaLimits;
   /** Called in a turn of its own when role, term or leader changed. */
   readonly onRole: (role: Role, term: number, leaderId: number) => void;
-  /** The members, or what is recorded of them, have changed or may have, and are durable as they are in `state`. */
+  /** Called when the record of the members may have changed; the record in `state` is durable. */
   readonly onMembers: () => void;
-  /** The data of this member lacks what it has acknowledged and does not know of it: it must not be used any more. */
+  /**
+   * Called when this member's log lacks entries that it acknowledged, unnoticed. Its data must not be used any more.
+   */
   readonly onLoss: (reason: string) => void;
-  /** The state of this member is not that of the cluster. This driver has stopped; its data must not be used any more. */
+  /** Called when this member's state differs from the cluster's. The driver has stopped; the data must not be used. */
   readonly onDiverged: (reason: string) => void;
-  /** What was lost is back, and the directory says so. */
+  /** Called when the lost data is back and the directory records that. */
   readonly onHealed: () => void;
-  /** The disks of most voters are full: what this member keeps in reserve is to be given back. */
+  /** Called when the disks of most voters are full: this member must release its reserve. */
   readonly onDiskCritical: () => void;
-  /** A log write does not end: the process must. */
+  /** Called when a log write does not return: the process must end. */
   readonly onDiskStuck: () => void;
 }
 
@@ -82,24 +84,26 @@ export interface ReplicaStatus {
   /** Term of the entry at that index. */
   readonly lastTerm: number;
   readonly revision: number;
-  /** Running digest of all applied changes. */
+  /** Rolling digest of all applied changes. */
   readonly digest: number;
   /** Whether this member can answer linearizable reads now. */
   readonly isServing: boolean;
-  /** Milliseconds that what is applied here is behind what the leader has told to be committed. */
+  /** Age of the oldest commit, reported by the leader, that is not applied here, in milliseconds. */
   readonly lagMs: number;
   /** Milliseconds that the event loop was late at the last tick. */
   readonly loopLagMs: number;
-  /** What is wrong with this member; empty if nothing is. */
+  /** Current problems of this member; empty if there are none. */
   readonly alarms: readonly string[];
 }
 
-/** The start of a peer with which a connection is verified. */
+/** The process of a peer with which a connection is verified. */
 export interface ConnectedStart {
   readonly boot: number;
-  /** An earlier start of it was connected before. */
+  /** Whether an earlier process of the peer was connected before. */
   readonly restarted: boolean;
   readonly damaged: boolean;
-  /** The cluster versions that it can run; null where the handshake does not say, on connections that were dialed. */
+  /**
+   * The cluster versions that it can run; null on connections that this member dialed: their handshake does not say.
+   */
   readonly versions: VersionRange | null;
 }

@@ -1,6 +1,6 @@
 /**
- * What a driver says of itself: how far it is, whether it can serve clients and if not why, and, while it leads, how the
- * others are.
+ * Reports of a driver: its progress, whether it can serve clients or why not, and, while it leads, the lag of its
+ * peers.
  */
 
 import type { RaftCore } from "../raft/index.ts";
@@ -24,30 +24,30 @@ export interface ReplicaReportOptions {
   readonly clock: Clock;
   /** Milliseconds of a tick of the core. */
   readonly tickMs: number;
-  /** In what the states of others differ from that of this member, as far as it can tell. */
+  /** Descriptions of members whose state differs from this one's, as far as this member knows. */
   readonly divergences: () => readonly string[];
 }
 
-/** What keeps a member from serving linearizable reads, by what was looked at; null where nothing does. */
+/** Reasons why a member cannot serve linearizable reads, by check; null = the check passes. */
 export interface Readiness {
-  /** Whether this member counts in a majority. */
+  /** It is a voter. */
   readonly voter: string | null;
-  /** Whether it hears a leader, or is one that a majority hears. */
+  /** It hears a leader, or leads and hears a majority. */
   readonly leader: string | null;
-  /** Whether it has applied what it must have applied to answer. */
+  /** Its applied state is recent enough to answer. */
   readonly applied: string | null;
-  /** Whether its disk and its data let it serve. */
+  /** Its disk and data are healthy. */
   readonly disk: string | null;
 }
 
-/** What a leader knows of another member. */
+/** What a leader knows about another member. */
 export interface PeerReport {
   readonly id: number;
-  /** Entries that are in the log of the leader and not known to be in its log. */
+  /** Entries in the leader's log that the peer has not acknowledged. */
   readonly missingEntries: number;
   /** Age of the oldest committed entry that it has not acknowledged, in milliseconds; 0 = there is none. */
   readonly lagMs: number;
-  /** How long ago it was heard, in milliseconds; infinity if it never was. */
+  /** Time since its last message, in milliseconds; infinity if there was none. */
   readonly contactAgeMs: number;
 }
 
@@ -58,7 +58,7 @@ export class ReplicaReport {
     this.#options = options;
   }
 
-  /** How far the state is, as of the last applied slice. */
+  /** The progress of the state, as of the last applied slice. */
   get progress(): Progress {
     return this.#options.applyLoop.progress;
   }
@@ -88,7 +88,7 @@ export class ReplicaReport {
     };
   }
 
-  /** In what the states of others differ from that of this member, if it leads; for people. */
+  /** If this member leads: descriptions of members whose state differs from its own, for people. */
   get divergences(): readonly string[] {
     return this.#options.divergences();
   }

@@ -13,7 +13,7 @@ describe("a follower that stalls", () => {
     for (const kind of ["control", "log"] as const) {
       cluster.network.hold(1, 2, kind);
     }
-    // Its own time is not up yet, and would be by far with the ticks of the stall.
+    // Its own timeout has not passed yet; with all ticks of the stall it would have passed long ago.
     cluster.advance(800);
     for (const kind of ["control", "log"] as const) {
       cluster.network.release(1, 2, kind);

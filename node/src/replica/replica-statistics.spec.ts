@@ -15,7 +15,7 @@ describe("ReplicaStatistics", () => {
     expect([statistics.elections, statistics.leaderChanges]).to.deep.equal([2, 2]);
   });
 
-  it("counts proposals by what their callers are told, and tells them the same", () => {
+  it("counts proposals by the answers to their callers, and passes these on unchanged", () => {
     const statistics = new ReplicaStatistics();
     const told: unknown[] = [];
     const done = statistics.counted((error, outcome) => told.push(error ?? outcome));

@@ -1,6 +1,6 @@
 /**
- * What a driver has done since it started, in numbers that only grow. They are counted where it happens and read when
- * somebody collects metrics; nothing that the driver does depends on them.
+ * Counters of a driver since its start. They only grow. The driver increments them, and the metrics read them. They do
+ * not affect what the driver does.
  */
 
 import type { Role } from "../raft/index.ts";
@@ -15,13 +15,13 @@ import {
 import { Durations, LONG_BOUNDS, SHORT_BOUNDS } from "../telemetry/index.ts";
 import type { ProposalDone } from "./waiters.ts";
 
-/** Whole states that were copied to or from another member. */
+/** Counts snapshots that were sent to, or received from, other members. */
 export class CopyStatistics {
   readonly durations = new Durations(LONG_BOUNDS);
   completed = 0;
   failed = 0;
 
-  /** One has ended; only those that were whole count for how long it takes. */
+  /** A snapshot has ended; only completed ones count into the durations. */
   onEnded(ok: boolean, durationMs: number): void {
     if (ok) {
       this.completed++;
@@ -33,15 +33,15 @@ export class CopyStatistics {
 }
 
 export class ReplicaStatistics {
-  /** What became of calls that were to be logged: `refused` ones were executed, and the state did not allow them. */
+  /** Outcomes of calls that had to be logged. `refused` = executed, and the state did not allow it. */
   readonly proposals = zeros("applied", "refused", "not_executed", "unknown");
-  /** Calls of this member's clients that were handed to a leader elsewhere. */
+  /** Attempts of this member's callers that were forwarded to a leader elsewhere. */
   forwarded = 0;
   elections = 0;
   leaderChanges = 0;
-  /** From handing entries to the log until it is known here that they are durable. */
+  /** From handing entries to the log until this member knows that they are durable. */
   readonly appends = new Durations(SHORT_BOUNDS);
-  /** What the log needed of that for writing and syncing. */
+  /** The part of that for writing and syncing in the log. */
   readonly logWrites = new Durations(SHORT_BOUNDS);
   logEntries = 0;
   logBytes = 0;
@@ -55,14 +55,14 @@ export class ReplicaStatistics {
   readonly keyChanges = zeros<KeyChange["kind"]>("put", "delete", "expire");
   readonly lockGrants = zeros<HoldReason>("normal", "downgraded", "upgraded");
   readonly lockReleases = zeros<HoldReason>("normal", "expired", "forced", "upgraded");
-  /** Events that were appended to event logs, and bytes of them; those that were there already are not counted again. */
+  /** Events that were appended to event logs, and their bytes. Duplicates are not counted. */
   appendedEvents = 0;
   appendedEventBytes = 0;
-  /** How long those waited that were granted a lock which they could not have at once, in cluster ticks. */
+  /** Waiting times of requests that got a lock after waiting, in cluster ticks. */
   readonly lockWaits = new Durations(LONG_BOUNDS);
   #leader = 0;
 
-  /** Role or leader of this member have changed; 0 = no leader is known. */
+  /** The role or the leader of this member has changed; 0 = no leader is known. */
   onRole(role: Role, leader: number): void {
     if (role === "candidate") {
       this.elections++;
@@ -83,7 +83,7 @@ export class ReplicaStatistics {
     }
   }
 
-  /** An entry was applied, with what it has come to, changed and ended. */
+  /** An entry was applied, with its outcome, its visible changes, and the waits that it ended. */
   onApplied(outcome: Outcome | null, watched: readonly WatchedChange[], settled: readonly SettledWait[]): void {
     this.appliedEntries++;
     if (outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "append-events") {
@@ -105,7 +105,7 @@ export class ReplicaStatistics {
     }
   }
 
-  /** The same `done`, with what it is told counted. */
+  /** Wraps `done` so that its outcome is counted. */
   counted(done: ProposalDone): ProposalDone {
     return (error, outcome) => {
       if (outcome === null) {
@@ -118,13 +118,13 @@ export class ReplicaStatistics {
   }
 }
 
-/** How long whoever is answered so has waited for the lock; null unless it was granted. */
+/** How long the request waited for the lock, in cluster milliseconds; null if it did not get the lock. */
 function grantedAfterMs({ answer }: Outcome): number | null {
   const isGrant = "kind" in answer && answer.kind === "acquire-lock" && answer.hold !== null;
   return isGrant ? answer.waitedMs : null;
 }
 
-/** Counts that are told before there is anything to count, so that the first one is seen as an increase. */
+/** Counts that are reported as 0 from the start, so that the first event shows as an increase. */
 function zeros<Name extends string>(...names: readonly Name[]): Map<Name, number> {
   return new Map(names.map((name) => [name, 0]));
 }

@@ -58,7 +58,7 @@ describe("Replica", () => {
       ]);
     });
 
-    it("P56: answers nobody with the result of an attempt of an earlier start, though it has the same number", () => {
+    it("P56: answers no caller with the result of an attempt of an earlier process, though it has the same number", () => {
       const driven = DrivenReplica.leading({ sliceEntries: 1 });
       driven.put("old", "v");
       driven.time.turn();
@@ -228,7 +228,7 @@ describe("Replica", () => {
       expect(driven.log.writes).to.have.length(before);
     });
 
-    it("executes what comes with little time in the same turn as a tick: nobody is held who need not be", () => {
+    it("executes what comes with little time in the same turn as a tick: no call waits without need", () => {
       const driven = DrivenReplica.leading();
       driven.time.stall(60);
       const calls = [10, 40, 60, 100].map((deadlineMs) => driven.put("k", "v", { deadlineMs }));
@@ -256,7 +256,7 @@ describe("Replica", () => {
       expect(resultOf(next)).to.equal("done");
     });
 
-    it("lets those who wait for locks keep out nobody but each other", () => {
+    it("lets calls that wait for locks keep out only each other", () => {
       const driven = DrivenReplica.leading({ waitersMax: 2, queuedWaitsMax: 3 });
       const acquire = (waitMs: number) => driven.execute(acquireLock({ waitMs }));
       driven.execute(createLock({}));
@@ -311,7 +311,7 @@ describe("Replica", () => {
     });
   });
 
-  describe("that leads nobody", () => {
+  describe("without followers", () => {
     /** The vote for itself never becomes durable. */
     function leaderless(): DrivenReplica {
       const driven = new DrivenReplica();
@@ -400,7 +400,7 @@ describe("Replica", () => {
       expect(value).to.deep.equal(Buffer.from("v"));
     });
 
-    it("P11: fails at the deadline when apply stalls, and hangs for nobody", () => {
+    it("P11: fails at the deadline when apply stalls, and never hangs", () => {
       const driven = DrivenReplica.leading();
       driven.put("k", "v");
       driven.time.turn();
@@ -472,7 +472,7 @@ describe("Replica", () => {
       const core = { ...DEFAULT_REPLICA_LIMITS.core, electionTicksMin: 5, electionTicksMax: 6 };
       const driven = DrivenReplica.leading({ core });
       driven.replica.stop();
-      // With a change of the configuration committed and not applied, each election timeout comes to nothing but a mark.
+      // While a change of the configuration is committed and not applied, each election timeout only leaves a mark.
       const { term, vote, writeSeq, bounds } = driven.log.durable;
       const change = encodeEntry(EntryType.Bootstrap, NO_ENVELOPE, new Uint8Array(0));
       sealEntry(change, term, bounds.last + 1, crc32);
@@ -508,7 +508,7 @@ describe("Replica", () => {
       driven.time.advance(900);
       const { term } = driven.replica.status();
       expect(driven.replica.status().role).to.equal("candidate");
-      // With the ticks of the stall the election would time out; but the vote became durable in it.
+      // The ticks of the stall would make the election time out, but the vote became durable during it.
       driven.time.stall(1_200);
       driven.log.flush();
       driven.time.turn();

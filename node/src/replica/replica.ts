@@ -1,13 +1,12 @@
 /**
- * The driver of one member: feeds the consensus core, writes what it hands out, applies what is committed, answers.
+ * The driver of one member: it feeds the consensus core, writes its appends, applies committed entries, and answers.
  *
- * Everything happens in turns of the event loop. A turn takes what arrived since the last one (frames of other members,
- * acknowledged writes, due ticks, proposals, reads), drains the core once, and starts what follows from it; nothing in
- * a turn waits, and no promise is made per command. While one log write is in flight the next collects what arrives
- * (group commit).
+ * Everything happens in turns of the event loop. A turn takes all input since the last one (frames of other members,
+ * durable writes, due ticks, proposals, reads), drains the core once, and starts the resulting work. Nothing in a turn
+ * waits, and no command creates a promise. During a log write, entries collect for the next one (group commit).
  *
- * A member that does not lead hands its proposals to the leader and answers its own callers when it applies them:
- * applying is deterministic, so the result is the same. The log, the state, the connections and the clocks are passed
+ * A member that does not lead forwards its proposals to the leader, and answers its own callers when it applies them.
+ * Applying is deterministic, so the result is the same. The log, the state, the connections and the clocks are passed
  * in, so that a simulator can run this file unchanged.
  */
 
@@ -66,15 +65,15 @@ import { clusterProposalOf, deadlineError, membershipProposalOf, proposalOf } fr
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;
-/** After a stall no more than this many ticks are made up for: fewer than an election timeout. */
+/** After a stall at most this many ticks are caught up: fewer than an election timeout. */
 const CATCH_UP_TICKS_MAX = 19;
 
 export class Replica {
-  /** What this driver has done since it started. */
+  /** Counters since the start of this driver. */
   readonly statistics = new ReplicaStatistics();
-  /** Which namespaces are near a limit. */
+  /** Finds the namespaces that are near a limit. */
   readonly namespaces = new NamespaceSurvey();
-  /** What it says of itself, beside `status`. */
+  /** Reports beside `status`. */
   readonly report: ReplicaReport;
   readonly #options: ReplicaOptions;
   readonly #limits: ReplicaLimits;
@@ -100,7 +99,7 @@ export class Replica {
   #stopped = false;
   #durableSeq = 0;
   #writing = false;
-  /** Nothing is proposed or asked again before the next tick: the last try was refused. */
+  /** Nothing is proposed or asked before the next tick, because the last attempt was refused. */
   #isHolding = false;
   #handover: Handover | null = null;
 
@@ -138,7 +137,7 @@ export class Replica {
     const { statistics } = this;
     const times = { clock, tick: this.#tick, commitTimes: this.#commitTimes };
     const parts = { core: this.#core, state, log, transport, scheduler, statistics, ...times };
-    // Nobody is answered from a state that is not that of the cluster.
+    // No call is answered from a state that differs from the cluster's.
     const onDiverged = (reason: string): void => {
       this.stop();
       options.onDiverged(reason);
@@ -147,7 +146,7 @@ export class Replica {
     this.#applyLoop = new ApplyLoop({
       ...shared,
       ...{ compaction, stateLimits: limits.state, limits },
-      // What was applied before this start is in a write-ahead log that the next state sync makes durable.
+      // Entries applied before this start are in a write-ahead log. The next state sync makes it durable.
       durableApplied: options.bounds.first - 1,
       neededFrom: () => this.#snapshots.neededFrom,
       onApplied: (entries) => this.#onApplied(entries),
@@ -191,7 +190,7 @@ export class Replica {
       onMembers: () => options.onMembers(),
     });
     if (this.#record.isThere) {
-      // Before the founding or the first entries are applied the log knows better.
+      // Without an applied record, the log keeps its own setting.
       log.setSole(this.#isSole());
       this.#record.tell();
     }
@@ -200,7 +199,7 @@ export class Replica {
     this.#arm();
   }
 
-  /** What backups read of this member. */
+  /** The interface for backups of this member. */
   get backups(): ReplicaBackups {
     return this.#snapshots.backups;
   }
@@ -220,7 +219,7 @@ export class Replica {
     return this.#record.lastingConfigIndex;
   }
 
-  /** Calls back, in the turn, whenever `state` has gone on, until the returned function is called. */
+  /** Calls back, in the same turn, after each change of `state`, until the returned function is called. */
   observe(listener: ApplyObserver): () => void {
     return this.#applyLoop.observe(listener);
   }
@@ -241,29 +240,29 @@ export class Replica {
    * `deadlineMs` is a time of the monotonic clock. Errors: UNAVAILABLE (NO_LEADER, OVERLOADED, SHUTTING_DOWN) with
    * outcome `not-executed` unless it says otherwise; DEADLINE_EXCEEDED, outcome `unknown`.
    *
-   * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
-   * is dropped, and a lock that was asked for is neither waited for nor held (S25).
+   * Returns a function to call when the caller is gone. After that `done` is not called any more, a command that is in
+   * no log yet is dropped, and a request for a lock is undone: it neither waits for the lock nor holds it (S25).
    */
   propose(command: ClientRequest | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
     return this.#propose(proposalOf(command), deadlineMs, done);
   }
 
   /**
-   * The same for a change of the membership, answered once no joint configuration is left of it. Refused as the
-   * contract says when it is not allowed; `unknown` if it has no request id and this member cannot see its outcome.
+   * The same for a change of the membership, answered once its joint configuration has ended. Raises the contract's
+   * errors if it is not allowed. Without a request id, the outcome is `unknown` if this member cannot see the result.
    */
   proposeMembership(entry: MembershipEntry, deadlineMs: number, done: ProposalDone): void {
     this.#propose(membershipProposalOf(entry), deadlineMs, done);
   }
 
-  /** The same for what a member asks about itself or for another process, or an administrator of the cluster. */
+  /** The same for operations of members (about themselves or for another process) and of administrators. */
   proposeClusterOperation(operation: ClusterOperation, deadlineMs: number, done: ProposalDone): void {
     this.#propose(clusterProposalOf(operation), deadlineMs, done);
   }
 
   /**
-   * Calls `done` once every write that was acknowledged anywhere before this call is in `state`; read in that same
-   * callback. Errors as for `propose`; none of them means that anything was changed.
+   * Calls `done` once `state` contains every write that was acknowledged anywhere before this call. Read in that
+   * callback. Errors as for `propose`; a failed barrier has changed nothing.
    */
   readBarrier(deadlineMs: number, done: ReadDone): void {
     if (!this.#refuses(done)) {
@@ -272,12 +271,12 @@ export class Replica {
     }
   }
 
-  /** Others say that this member was removed: changes of the membership that it has applied were carried out. */
+  /** Others say that this member was removed, so the changes of the membership that it has applied are final. */
   onRemoved(): void {
     this.#proposals.settleRemoved();
   }
 
-  /** What the leader knows of the members, after a round to a majority. `archive` tells it how the archive is. */
+  /** The leader's view of the members, after a round to a majority. `archive` is this member's report to the leader. */
   membershipView(deadlineMs: number, done: MembershipViewDone, archive: ArchiveReport | null = null): void {
     if (!this.#refuses((refusal) => done(refusal, null))) {
       this.#leaderCalls.add({ kind: "membership", archive, done }, deadlineMs);
@@ -285,8 +284,8 @@ export class Replica {
   }
 
   /**
-   * Hands the leadership to the voter, 0 = to the one that is furthest, if the term is `ifTerm`, 0 = whatever it is.
-   * Done when another leader is heard; UNAVAILABLE when it was given up.
+   * Transfers the leadership to the voter `target` (0 = the most up-to-date one) if the term is `ifTerm` (0 = any
+   * term). Done when this member hears another leader; UNAVAILABLE if the transfer was given up.
    */
   transferLeadership(target: number, ifTerm: number, deadlineMs: number, done: TransferDone): void {
     if (!this.#refuses((refusal) => done(refusal, null))) {
@@ -295,8 +294,8 @@ export class Replica {
   }
 
   /**
-   * This member is about to stop: gives the leadership away if it has it, and calls `done` when it does not lead any
-   * more, or after `limitMs`. What it is asked meanwhile goes to the new leader.
+   * Before this member stops: transfers the leadership if it leads, and calls `done` when it does not lead any more, or
+   * after `limitMs` milliseconds. Calls that arrive meanwhile go to the new leader.
    */
   handOver(limitMs: number, done: () => void): void {
     invariant(this.#handover === null, "a member hands over once");
@@ -305,7 +304,7 @@ export class Replica {
     this.#proceedHandover(nowMs);
   }
 
-  /** How much room the disk has. */
+  /** Sets how full the disk is. */
   setDiskSpace(space: DiskSpace): void {
     this.#fitness.onSpace(space);
     this.#space.onOwnSpace(space);
@@ -313,7 +312,7 @@ export class Replica {
     this.#arm();
   }
 
-  /** Stops all work and answers who still waits. The stores may be closed afterwards. */
+  /** Stops all work and answers all waiting calls. The stores may be closed afterwards. */
   stop(): void {
     this.#stopped = true;
     this.#stopTimer();
@@ -326,15 +325,15 @@ export class Replica {
     this.#handover?.end();
   }
 
-  // ---- What connections tell ----
+  // ---- Events of connections ----
 
-  /** A verified peer has sent a frame; it is looked at in a turn. Raises a FrameError if it is not of its form. */
+  /** A verified peer has sent a frame; a turn processes it. Raises a FrameError if the frame is malformed. */
   onFrame(peer: number, kind: LinkKind, frame: Frame): void {
     this.#frames.push(peer, kind, frame);
     this.#arm();
   }
 
-  /** A connection with this start of the peer is verified. */
+  /** A connection with this process of the peer is verified. */
   onConnected(peer: number, connected: ConnectedStart): void {
     this.#frames.onConnected(peer, connected.boot, connected.restarted);
     this.#core.peerConnected(peer, connected);
@@ -350,13 +349,13 @@ export class Replica {
     this.#arm();
   }
 
-  /** The process of the peer is not there. */
+  /** The process of the peer does not run. */
   onGone(peer: number): void {
     this.#core.peerGone(peer);
     this.#arm();
   }
 
-  /** Frames that were taken and certainly never left. */
+  /** Frames that the transport took and certainly never sent. */
   onUnsent(_peer: number, _kind: LinkKind, frames: readonly Frame[]): void {
     this.#proposals.onUnsent(frames);
   }
@@ -401,7 +400,7 @@ export class Replica {
     }
   }
 
-  /** Lets things rest until the next tick: what was just refused would be refused again at once. */
+  /** Pauses proposals and reads until the next tick, because a retry would be refused again at once. */
   #hold(): void {
     this.#isHolding = true;
   }
@@ -423,7 +422,7 @@ export class Replica {
       return;
     }
     stamp("turn.begun");
-    // Everything that has arrived comes before time passes: a leader that was heard is not given up (P55).
+    // Process all arrived frames before the ticks, so that a leader that was heard does not time out (P55).
     for (const frame of this.#frames.take()) {
       this.#step(frame);
     }
@@ -492,7 +491,7 @@ export class Replica {
     }
   }
 
-  /** A configuration lasts: whoever asked for it is answered, here and at the others. */
+  /** A configuration lasts: answers the calls that asked for it, here and at other members. */
   #onLasting(): void {
     this.#duties.tellTick();
     this.#proposals.settle(this.#clock.monotonicMs());
@@ -509,7 +508,7 @@ export class Replica {
     }
   }
 
-  /** What is due now and then; after the proposals, so that nobody is held who need not be. */
+  /** Periodic work. It comes after the proposals, so that no call waits without need. */
   #afterTicks(): void {
     const nowMs = this.#clock.monotonicMs();
     const heldReason = () => reasonToHold(this.#core, this.#limits);
@@ -534,7 +533,7 @@ export class Replica {
 
   #proceedHandover(nowMs: number): void {
     if (this.#handover?.proceed(nowMs, this.#isSole()) === true) {
-      // It would be elected again, being the one whose log is furthest.
+      // Otherwise it would be elected again, because its log is the most up to date.
       this.#fitness.onLeaving();
       this.#updateFitness();
     }
@@ -544,7 +543,7 @@ export class Replica {
   // ---- Effects ----
 
   #drain(): void {
-    // While a state is on its way into its place the log must not begin anew behind it.
+    // The log must not be reset while a received state is being put in place.
     const effects = this.#core.drain(!this.#writing && !this.#snapshots.isPlacing);
     if (this.#core.role !== "leader") {
       this.#tick.follow(this.#core.lastTerm);
@@ -552,7 +551,7 @@ export class Replica {
     for (const message of effects.messages) {
       this.#send(message);
     }
-    // The others begin while this member still hands its own write over.
+    // Send first, so that the other members work in parallel with this member's own write.
     this.#options.transport.flush();
     if (effects.append !== null) {
       this.#write(effects.append);
@@ -625,14 +624,14 @@ export class Replica {
       this.#campaignIfAlone();
     }
     if (leader !== 0) {
-      // What was held for want of a leader goes on at once.
+      // Calls that waited for a leader continue at once.
       this.#isHolding = false;
       this.#arm();
     }
     this.#options.scheduler.immediate(() => this.#options.onRole(role, term, leader));
   }
 
-  /** A sole voter has nobody to wait for: it is elected as soon as it has applied what it knows as committed. */
+  /** A sole voter campaigns as soon as it has applied what it knows as committed; it need not wait for a timeout. */
   #campaignIfAlone(): void {
     if (this.#core.role === "follower" && this.#isSole() && this.#core.campaign()) {
       this.#arm();
@@ -666,7 +665,7 @@ export class Replica {
     this.#options.log.setSole(this.#isSole());
   }
 
-  /** Works towards the vote of a member that has lost data. */
+  /** Continues the healing of a member that has lost data. */
   #heal(): void {
     if (this.#healing?.proceed() !== true) {
       return;
@@ -681,11 +680,11 @@ export class Replica {
     });
   }
 
-  /** Goes on from the state that was received: log and state are those of the snapshot. */
+  /** Continues from the received state: log and state are those of the snapshot now. */
   #onSnapshotInstalled(): void {
     const { index, term } = this.#snapshots.switchOver();
     const cluster = readCluster(this.#options.state);
-    invariant(cluster !== undefined, "the state of a snapshot is that of a cluster");
+    invariant(cluster !== undefined, "the state of a snapshot has a cluster record");
     this.#core.onSnapshotInstalled(cluster.configuration);
     this.#proposals.onSnapshotInstalled(index, term);
     this.#record.check();

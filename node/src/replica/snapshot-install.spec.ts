@@ -6,7 +6,7 @@ import { readProgress } from "../state/index.ts";
 import { LOCAL_ROWS_FROM } from "../storage/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
-/** The log is shortened soon, and nothing is kept for members that were away. */
+/** The log is compacted soon, and keeps nothing for members that were away. */
 const SHORT = {
   syncBytes: 1,
   compaction: { ...DEFAULT_REPLICA_LIMITS.compaction, keptEntries: 2, dueEntries: 4, neededBytes: 0 },

@@ -1,9 +1,9 @@
 /**
- * Receiving the state of the leader in place of the own one.
+ * Receives a snapshot from the leader and replaces the own state with it.
  *
- * Rows are written beside the live state, which goes on, until all of them are there and verified. Then applying rests,
- * the other state is put in its place, the log begins anew behind it, and the driver goes on from there. Before that
- * point the consensus core may call it off; a newer offer takes the place of an older one (P28).
+ * Rows are written beside the live state, which stays in use, until all of them have arrived and are verified. Then
+ * applying pauses, the new state is put in place, the log is reset to begin after it, and the driver continues from
+ * there. Until then the consensus core may cancel the installation. A newer offer replaces an older one (P28).
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -32,7 +32,7 @@ export interface SnapshotInstallOptions {
   readonly clusterVersionMax: number;
   readonly clock: Clock;
   readonly statistics: ReplicaStatistics;
-  /** Asks for a turn: the core has heard something, or the state is ready to be placed. */
+  /** Schedules a turn: the core has new input, or the state is ready to be put in place. */
   readonly arm: () => void;
 }
 
@@ -44,14 +44,14 @@ interface Receiving {
   chunks: number;
   rows: number;
   replacement: StateReplacement | null;
-  /** All rows are durable: the state can be put in its place. */
+  /** All rows are durable: the state can be put in place. */
   isReady: boolean;
 }
 
 export class SnapshotInstall {
   readonly #options: SnapshotInstallOptions;
   #receiving: Receiving | null = null;
-  /** In its place, or on the way there: nothing calls it off any more. */
+  /** The state that is in place, or is being put there; it cannot be cancelled any more. */
   #placed: { readonly manifest: SnapshotManifest; readonly replacement: StateReplacement } | null = null;
   #isPlacing = false;
   #isStopped = false;
@@ -60,22 +60,22 @@ export class SnapshotInstall {
     this.#options = options;
   }
 
-  /** Whether a state is being received or put in place: the own one is far behind. */
+  /** Whether a state is being received or put in place, so that the own one is far behind. */
   get isUnderWay(): boolean {
     return this.#receiving !== null || this.#placed !== null;
   }
 
-  /** Whether all rows are there, so that applying is to rest and `place` is to be called. */
+  /** Whether all rows are durable. The caller must then pause applying and call `place`. */
   get isReady(): boolean {
     return this.#receiving?.isReady === true;
   }
 
-  /** Whether a state takes the place of the live one, which must not change any more. */
+  /** Whether a new state is replacing the live one, which must not change any more. */
   get isPlaced(): boolean {
     return this.#placed !== null;
   }
 
-  /** Whether the log must not begin anew yet: the next start would still open the former state. */
+  /** Whether the log must not be reset yet, because the next start would still open the old state. */
   get isPlacing(): boolean {
     return this.#isPlacing;
   }
@@ -95,19 +95,19 @@ export class SnapshotInstall {
         incoming.close();
         return;
       }
-      // Whatever was received before is of no use beside a newer one (P28).
+      // A newer snapshot replaces the one that was being received (P28).
       this.#drop();
       this.#receive(manifest, incoming);
     });
   }
 
-  /** The core wants no snapshot any more. */
+  /** The core does not need a snapshot any more. */
   cancel(): void {
     mark("replica.install.cancelled");
     this.#drop();
   }
 
-  /** Puts the state in its place, if the core still wants it. Nothing may be applying, and no sync in flight. */
+  /** Puts the state in place if the core still wants it. Applying must be paused, and no sync in flight. */
   place(): void {
     const receiving = this.#receiving;
     invariant(receiving?.isReady === true && receiving.replacement !== null, "a whole state is put in place");
@@ -126,7 +126,7 @@ export class SnapshotInstall {
     });
   }
 
-  /** The log has durably followed: reads and writes go to the new state from here on. Returns its last entry. */
+  /** The log is durably reset: directs reads and writes to the new state from now on. Returns its last entry. */
   switchOver(): { readonly index: number; readonly term: number } {
     const placed = this.#placed;
     invariant(placed !== null && !this.#isPlacing, "a state that is in its place is switched to");
@@ -136,7 +136,7 @@ export class SnapshotInstall {
     return { index: placed.manifest.index, term: placed.manifest.entryTerm };
   }
 
-  /** This member stops: what is being received is of no use, what is in its place is found by the next start. */
+  /** This member stops: drops an incomplete state. The next start finds a state that is in place. */
   stop(): void {
     this.#isStopped = true;
     this.#drop();
@@ -194,7 +194,7 @@ export class SnapshotInstall {
 
   #onChunk(receiving: Receiving, replacement: StateReplacement, body: Uint8Array): void {
     const chunk = decoded(() => decodeChunk(body));
-    // Rows that are a store's own would make this one believe what another has written about itself.
+    // Reject local rows: they describe the sender's store, and this store would take them for its own.
     const isReplicated = chunk?.rows.every(({ key }) => compareBytes(key, LOCAL_ROWS_FROM) < 0) === true;
     if (chunk === null || chunk.number !== receiving.chunks || !isReplicated) {
       this.#fail();
@@ -240,7 +240,7 @@ export class SnapshotInstall {
     });
   }
 
-  /** The stream broke or is not what it should be: the core may be offered another. */
+  /** The stream broke or is invalid: drops it, so that the core may accept another offer. */
   #fail(): void {
     mark("replica.install.failed");
     if (this.#receiving !== null) {
@@ -264,7 +264,7 @@ export class SnapshotInstall {
   }
 }
 
-/** What a body holds, or null if it is not of its form. */
+/** The decoded body, or null if it is malformed. */
 function decoded<T>(decode: () => T): T | null {
   try {
     return decode();

@@ -5,7 +5,7 @@ import { listenToMarks } from "../raft/index.ts";
 import { CLUSTER_VERSION } from "../state/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
-/** The log is shortened soon, and nothing is kept for members that were away. */
+/** The log is compacted soon, and keeps nothing for members that were away. */
 const SHORT = {
   syncBytes: 1,
   compaction: {
@@ -102,7 +102,7 @@ describe("snapshots", () => {
     const compaction = { ...SHORT.compaction, neededBytes: 64 * 1024 * 1024 };
     const cluster = ReplicaCluster.ledBy(1, { ...SHORT, compaction });
     cluster.network.isolate(2);
-    // A new leader does not know what member 2 has.
+    // A new leader does not know which entries member 2 has.
     cluster.transfer(1, 3);
     cluster.until("another leader", () => cluster.leader === 3);
     const transfer = cluster.transfer(3, 1);
@@ -285,7 +285,7 @@ function renumbered(frame: Frame, number: number): Frame {
   return { ...frame, body: encodeChunk(number, decodeChunk(frame.body).rows) };
 }
 
-/** The same chunk with one bit of a value turned. */
+/** The same chunk with one bit of a value flipped. */
 function changed(frame: Frame): Frame {
   const { number, rows } = decodeChunk(frame.body);
   const [row, ...others] = rows;

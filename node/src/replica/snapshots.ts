@@ -1,8 +1,8 @@
 /**
- * Snapshots of this member: those that it sends, the one that it receives, and what applying has to do with them.
+ * Snapshots of this member: those that it sends, and the one that it receives.
  *
- * A received state takes the place of the own one while applying rests; the views of it that are being sent end then.
- * What receivers still need is kept in the log for them (P27).
+ * A received state replaces the own one while applying is paused. Streams that send the old state end then. The log
+ * keeps the entries that receivers still need (P27).
  */
 
 import type { SnapshotManifest } from "../peers/index.ts";
@@ -20,11 +20,11 @@ export interface SnapshotsOptions extends Omit<OutgoingSnapshotsOptions, "allowa
   readonly applyLoop: ApplyLoop;
 }
 
-/** Entries that a member still needs that was heard this lately are kept, if they are not too many. */
+/** The log keeps entries that a member needs if that member was heard within this many ticks, up to a limit. */
 const NEEDED_TICKS = 200;
 
 export class Snapshots {
-  /** What backups read. */
+  /** The interface for backups. */
   readonly backups: ReplicaBackups;
   readonly #core: RaftCore;
   readonly #state: MemberStateStore;
@@ -36,24 +36,24 @@ export class Snapshots {
     this.#core = options.core;
     this.#state = options.state;
     this.#applyLoop = options.applyLoop;
-    // One for both: a snapshot for a member and a backup together leave as much room as one of them.
+    // Snapshots for members and backups share one rate limit.
     const allowance = new ReadAllowance(options.limits.bytesPerSecond, options.clock.monotonicMs());
     this.#outgoing = new OutgoingSnapshots({ ...options, allowance });
     this.#install = new SnapshotInstall(options);
     this.backups = new ReplicaBackups({ ...options, allowance, isReplacing: () => this.#install.isPlaced });
   }
 
-  /** Whether the log must not begin anew yet: the next start would still open the former state. */
+  /** Whether the log must not be reset yet, because the next start would still open the old state. */
   get isPlacing(): boolean {
     return this.#install.isPlacing;
   }
 
-  /** Whether this member is being caught up by a snapshot, so that its own state is far behind. */
+  /** Whether this member catches up by a snapshot, so that its own state is far behind. */
   get isCatchingUp(): boolean {
     return this.#install.isUnderWay;
   }
 
-  /** The first entry that other members, or the archive, still need and are on the way to get; infinity if none does. */
+  /** The first entry that other members, or the archive, still need from this log; infinity if there is none. */
   get neededFrom(): number {
     let needed = Math.min(this.#outgoing.neededFrom, this.backups.keptFrom);
     for (const { id } of readCluster(this.#state)?.members ?? []) {
@@ -61,9 +61,9 @@ export class Snapshots {
       if (peer === undefined || this.#core.contactTicksOf(id) > NEEDED_TICKS) {
         continue;
       }
-      // What it has committed it holds, though it may not have acknowledged it to this leader yet.
+      // The peer has everything up to its commit index, even if it has not acknowledged that to this leader yet.
       const has = peer.snapshotIndex > 0 ? peer.snapshotIndex : Math.max(peer.match, peer.commit);
-      // One that lies before the log is helped by a snapshot alone, which is of the time at which it is sent.
+      // A member that needs entries from before the log needs a snapshot, and that contains the newest state.
       if (has >= this.#core.firstIndex - 1) {
         needed = Math.min(needed, has + 1);
       }
@@ -71,9 +71,9 @@ export class Snapshots {
     return needed;
   }
 
-  /** Sends the state as it is now to the peer. */
+  /** Begins to send the current state to the peer. */
   send(peer: number): void {
-    // A state that is about to be replaced is not read any more.
+    // Do not read a state that is about to be replaced.
     if (!this.#install.isPlaced) {
       this.#outgoing.start(peer, () => this.#aboutState());
     }
@@ -102,10 +102,10 @@ export class Snapshots {
     this.backups.onTick(nowMs);
   }
 
-  /** Puts a received state in its place as soon as the own one does not change any more. */
+  /** Puts a received state in place as soon as the own one does not change any more. */
   placeIfReady(): void {
     if (!this.#install.isReady) {
-      // What applying rested for may have been replaced by another, which is not there yet or never will be.
+      // Applying may be paused for a snapshot that another one has replaced, and that one may never complete.
       this.#resumeUnlessPlaced();
       return;
     }
@@ -116,16 +116,16 @@ export class Snapshots {
     }
   }
 
-  /** The core wants no snapshot any more. */
+  /** The core does not need a snapshot any more. */
   cancelInstall(): void {
     this.#install.cancel();
     this.#resumeUnlessPlaced();
   }
 
-  /** The log has durably followed the placed state: goes on from it. Returns the last entry in it. */
+  /** The log is durably reset to the new state: continues from it. Returns its last entry. */
   switchOver(): { readonly index: number; readonly term: number } {
     this.#outgoing.abort();
-    this.backups.abort("the state of this member was replaced by that of another one. Try again");
+    this.backups.abort("this member replaced its state with a snapshot of another member. Try again");
     const last = this.#install.switchOver();
     this.#applyLoop.restart();
     return last;

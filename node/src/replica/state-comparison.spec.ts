@@ -7,14 +7,14 @@ import { describeDivergence, StateComparison } from "./state-comparison.ts";
 const own = (index: number): number => index * 7;
 
 describe("StateComparison", () => {
-  /** What member 1 of these voters compares, whose newest checkpoint is at 50, and each tenth index before it one. */
+  /** The comparison of member 1 among these voters. It has a checkpoint at each tenth index up to 50. */
   function comparisonOf(voters: readonly number[], learners: readonly number[] = []) {
     const checkpoints = new Checkpoints(10);
     for (let index = 1; index <= 50; index++) {
       checkpoints.onApplied(index, own(index));
     }
     const configuration = { index: 9, voters, outgoing: [], learners, learnersNext: [], autoLeave: false };
-    // Only what is looked at: the rest of a core has nothing to do with states.
+    // Only the fields that are read: the rest of a core does not concern states.
     const core = { configuration } as unknown as RaftCore;
     const comparison = new StateComparison({ memberId: 1, core, checkpoints: () => checkpoints });
     return {
@@ -59,17 +59,17 @@ describe("StateComparison", () => {
   it("counts a voter that was heard to differ and is not heard any more", () => {
     const { comparison, other } = comparisonOf([1, 3, 4]);
     other(3, 10);
-    // It says something of an index at which this member knows nothing.
+    // Its report is about an index at which this member has no checkpoint.
     comparison.onReport(3, { index: 35, digest: 0 });
     comparison.onReport(3, null);
     other(4, 50);
     expect(comparison.objection).to.contain("members 3, 4");
   });
 
-  it("compares what it is told of indexes to which it has not come yet when it comes there", () => {
+  it("compares reports about indexes that it has not reached yet once it reaches them", () => {
     const { comparison, checkpoints, same, other } = comparisonOf([1, 3, 4]);
     same(3, 70);
-    // A later report does not push the first one away, or under load nothing would ever be compared.
+    // A later report does not replace the first one, or under load nothing would ever be compared.
     same(3, 90);
     other(4, 60);
     comparison.catchUp();
@@ -84,14 +84,14 @@ describe("StateComparison", () => {
     checkpoints.onApplied(80, own(80));
     same(3, 80);
     comparison.catchUp();
-    expect(comparison.next(), "what was told of no checkpoint is forgotten").to.deep.include({ index: 80 });
+    expect(comparison.next(), "a report that matches no checkpoint is dropped").to.deep.include({ index: 80 });
     other(4, 90);
     same(4, 80);
     comparison.catchUp();
     expect(comparison.alarms, "it may have got another state since").to.deep.equal([]);
   });
 
-  it("lets the own state count between two, or two and two, that nobody decides", () => {
+  it("lets the own state count between two, or two and two, if there is no majority", () => {
     for (const voters of [
       [1, 3],
       [1, 3, 4, 5],
@@ -109,7 +109,7 @@ describe("StateComparison", () => {
     }
   });
 
-  it("asks nobody but voters, and compares with nobody where there is nobody", () => {
+  it("counts only voters, and compares nothing if there is no other member", () => {
     expect(comparisonOf([1]).comparison.next()).to.equal(null);
     const { comparison, other } = comparisonOf([1], [3, 4]);
     other(3, 40);
@@ -118,7 +118,7 @@ describe("StateComparison", () => {
     expect(comparison.next(), "learners find out by it").to.deep.include({ index: 50 });
   });
 
-  it("forgets what it was told when it leads no more", () => {
+  it("forgets all reports when it does not lead any more", () => {
     const { comparison, same, other } = comparisonOf([1, 3, 4]);
     same(3, 30);
     expect(comparison.next()).to.not.equal(null);

@@ -1,11 +1,14 @@
 /**
- * Whether the members still have the same state, as far as the leader is told (P44).
+ * Detects whether the members still have the same state, from their reports to the leader (P44).
  *
- * Members tell the leader the digest that their state had at their newest checkpoint. The leader compares it with its own
- * at the same index. When most voters have what it has, it logs that digest, and every member that has another one stops
- * serving when it applies the entry. When most voters have another one than the leader, it is the leader that is wrong: it
- * logs nothing and stops. While neither is known, because others are away, nothing is decided, so that no good state is
- * given up for a bad one; but it is said. If nobody is away and there is no majority, as between two, the leader's counts.
+ * Members report the digest of their state at their newest checkpoint. The leader compares it with its own at the same
+ * index. If most voters have the leader's digest, the leader logs it. Every member with another digest stops serving
+ * when it applies that entry. If most voters have another digest than the leader, the leader is wrong: it logs nothing
+ * and stops.
+ *
+ * While members are away and neither is certain, the leader decides nothing, so that no good state is given up for a
+ * bad one; it only raises an alarm. If no voter is away and there is no majority, as with two voters, the leader's
+ * digest counts.
  */
 
 import { members, type RaftCore } from "../raft/index.ts";
@@ -17,7 +20,7 @@ export interface StateComparisonOptions {
   readonly checkpoints: () => Checkpoints;
 }
 
-/** How the state of another member stands to the own one: what differs once, differs for ever. */
+/** Result of the comparison with another member. A state that differs once differs for ever. */
 interface Verdict {
   /** The newest checkpoint that was compared. */
   readonly index: number;
@@ -27,16 +30,16 @@ interface Verdict {
 export class StateComparison {
   readonly #options: StateComparisonOptions;
   readonly #verdicts = new Map<number, Verdict>();
-  /** What others have told of indexes to which this member has not come yet. */
+  /** Reports of others about indexes that this member has not reached yet. */
   readonly #ahead = new Map<number, Checkpoint>();
-  /** Index of the newest checkpoint that this member, leading, has logged. */
+  /** Index of the newest checkpoint that this member has logged as leader. */
   #loggedIndex = 0;
 
   constructor(options: StateComparisonOptions) {
     this.#options = options;
   }
 
-  /** Another member has told what its state is. */
+  /** Another member has reported its digest. */
   onReport(peer: number, checkpoint: Checkpoint | null): void {
     if (checkpoint === null) {
       return;
@@ -44,7 +47,7 @@ export class StateComparison {
     if (checkpoint.index <= this.#newestIndex) {
       this.#compare(peer, checkpoint);
     } else if (!this.#ahead.has(peer)) {
-      // The first one stays: under load the newest may always be ahead.
+      // Keep the first one: under load the newest may always be ahead.
       this.#ahead.set(peer, checkpoint);
     }
   }
@@ -59,14 +62,14 @@ export class StateComparison {
     }
   }
 
-  /** Forgets what others told: this member does not lead. */
+  /** Forgets all reports, because this member does not lead. */
   clear(): void {
     this.#verdicts.clear();
     this.#ahead.clear();
     this.#loggedIndex = 0;
   }
 
-  /** What is wrong, for operators. */
+  /** Current problems, for operators. */
   get alarms(): string[] {
     const others = [...this.#verdicts].filter(([, { isSame }]) => !isSame);
     if (others.length === 0) {
@@ -77,7 +80,7 @@ export class StateComparison {
     return left.map(([id, { index }]) => `member ${id} had another state than this one at log index ${index}`);
   }
 
-  /** Why the state of this member, leading, is not that of the cluster; null unless that is certain. */
+  /** Why the state of this leader is certainly wrong; null if that is not certain. */
   get objection(): string | null {
     const { voters } = this.#options.core.configuration;
     const others = voters.filter((id) => this.#verdicts.get(id)?.isSame === false);
@@ -85,7 +88,7 @@ export class StateComparison {
     return isMost ? `most voters, members ${others.join(", ")}, have another state than this one` : null;
   }
 
-  /** What this member, leading, is to log next; null if nothing. */
+  /** The digest that this leader must log next; null if there is none. */
   next(): CheckDigest | null {
     const index = this.#agreedIndex();
     const digest = this.#options.checkpoints().digestAt(index);
@@ -114,7 +117,7 @@ export class StateComparison {
     const { voters } = core.configuration;
     const own = this.#newestIndex;
     if (members(core.configuration).every((id) => id === memberId)) {
-      // There is nobody to compare with.
+      // There is no other member to compare with.
       return 0;
     }
     const verdicts = voters.map((id) => (id === memberId ? { index: own, isSame: true } : this.#verdicts.get(id)));
@@ -125,7 +128,7 @@ export class StateComparison {
   }
 }
 
-/** Why a member whose state has diverged stops, for operators. */
+/** The reason why a member with a diverged state stops, for operators. */
 export function describeDivergence({ index, digest, toldDigest }: Divergence): string {
   const [own, cluster] = [hexOf(digest), hexOf(toldDigest)];
   return `at log index ${index} the state of this member had the digest ${own}, and that of the cluster ${cluster}`;

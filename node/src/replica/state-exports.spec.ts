@@ -11,7 +11,7 @@ const TICK_MS = 50;
 const EXTRA_ROWS = 100;
 const VALUE_BYTES = 200;
 
-/** Lets promises go on that have nothing to wait for. */
+/** Lets promises continue that wait for nothing. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("StateExports", () => {
@@ -52,7 +52,7 @@ describe("StateExports", () => {
     return exports.open(progress) ?? expect.fail("there is no export");
   }
 
-  /** Reads to the end; what has come so far is filled in. */
+  /** Reads to the end, and fills in what it has read so far. */
   function reading(one: StateExport): { readonly rows: Row[]; end: Error | "whole" | null } {
     const result = { rows: [] as Row[], end: null as Error | "whole" | null };
     const read = async (): Promise<void> => {
@@ -71,7 +71,7 @@ describe("StateExports", () => {
     return result;
   }
 
-  /** Turns until nothing goes on without time. */
+  /** Runs turns until nothing happens without the clock. */
   async function turns(): Promise<void> {
     do {
       time.settle();
@@ -132,7 +132,7 @@ describe("StateExports", () => {
     const exports = newExports({ bytesPerSecond, chunkBytes: 300 });
     const both = [reading(opened(exports)), reading(opened(exports))];
     const startMs = time.monotonicMs();
-    // As a snapshot for another member does.
+    // As a snapshot for another member would.
     let taken = 0;
     while (both.some(({ end }) => end === null)) {
       await turns();

@@ -1,9 +1,9 @@
 /**
- * Reads of the whole state for backups: consistent views, read in chunks at a pace that leaves room for everything else.
+ * Reads of the whole state for backups: consistent views, read in chunks at a limited rate.
  *
- * A chunk is read in a turn of its own, when its reader asks for it, and never faster than a bound for all exports, and all
- * snapshots for other members, together.
- * The view holds on to files, so an export has an end. It ends early when the state is replaced, and when the driver stops.
+ * The export reads each chunk in a turn of its own, when its reader asks for it. All exports and all snapshots for
+ * other members share one rate limit. A view keeps files on disk, so an export has a maximum duration. It ends early
+ * when the state is replaced, and when the driver stops.
  */
 
 import { type Cluster, type Progress, type Row, readCluster } from "../state/index.ts";
@@ -20,12 +20,12 @@ export interface StateExportsOptions {
   readonly allowance: ReadAllowance;
 }
 
-/** The export has ended before its last row. */
+/** The export ended before its last row. */
 export class StateExportEnded extends Error {
   override readonly name = "StateExportEnded";
 }
 
-/** A turn that comes this much later than asked for, in milliseconds, shows that there is much else to do. */
+/** A turn that starts more than this many milliseconds late shows that the event loop is busy. */
 const BUSY_MS = 2;
 
 export class StateExports {
@@ -36,12 +36,12 @@ export class StateExports {
     this.#options = options;
   }
 
-  /** Whether there are as many as may be. */
+  /** Whether the maximum number of exports is open. */
   get isFull(): boolean {
     return this.#open.size >= this.#options.limits.streamsMax;
   }
 
-  /** Opens a view of the state, which is at `progress`; null if the state cannot be read at the moment. */
+  /** Opens a view of the state, which is at `progress`. Null if it cannot be read now, or too many exports are open. */
   open(progress: Progress): StateExport | null {
     const { state, clock, limits, allowance } = this.#options;
     const cluster = readCluster(state);
@@ -59,7 +59,7 @@ export class StateExports {
     return opened;
   }
 
-  /** A tick has passed: readers that waited for their share go on, and those end that take too long. */
+  /** Called at every tick: continues waiting readers, and ends exports that take too long. */
   onTick(nowMs: number): void {
     const { allowance } = this.#options;
     allowance.grow(nowMs);
@@ -72,7 +72,7 @@ export class StateExports {
     }
   }
 
-  /** Ends all exports: the state that they read is no more. */
+  /** Ends all exports, because their state is replaced or the driver stops. */
   abort(reason: string): void {
     for (const one of this.#open) {
       one.end(reason);
@@ -87,7 +87,7 @@ export class StateExports {
     // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).
     const askedMs = clock.monotonicMs();
     scheduler.immediate(() => {
-      // When there is much to do, clients come first, and the export goes on with the next tick.
+      // If the event loop is busy, clients come first, and the export continues at the next tick.
       if (clock.monotonicMs() - askedMs <= BUSY_MS) {
         asking.read();
       }
@@ -111,7 +111,7 @@ interface Reader {
   readonly reject: (error: Error) => void;
 }
 
-/** One view of the state. It is to be closed, also when it has ended. */
+/** One view of the state. The caller must close it, also after it has ended. */
 export class StateExport {
   readonly #options: StateExportOptions;
   #reader: Reader | null = null;
@@ -122,7 +122,7 @@ export class StateExport {
     this.#options = options;
   }
 
-  /** How far the state is that it reads. */
+  /** The progress of the state that it reads. */
   get progress(): Progress {
     return this.#options.progress;
   }
@@ -132,12 +132,14 @@ export class StateExport {
     return this.#options.cluster;
   }
 
-  /** On the monotonic clock: how long it may take. */
+  /** When it ends at the latest, in milliseconds of the monotonic clock. */
   get endsMs(): number {
     return this.#options.endsMs;
   }
 
-  /** All rows in the order of their keys, in chunks. Raises a StateExportEnded. It closes the view at its end. */
+  /**
+   * All rows in key order, in chunks. Closes the view at the end. Raises a StateExportEnded if the export ends early.
+   */
   async *rows(): AsyncGenerator<readonly Row[], void, undefined> {
     try {
       for (;;) {
@@ -165,13 +167,13 @@ export class StateExport {
     reader.resolve(rows);
   }
 
-  /** Ends it before its last row. */
+  /** Ends the export early. */
   end(reason: string): void {
     this.#ended ??= new StateExportEnded(reason);
     this.close();
   }
 
-  /** Lets go of the view. */
+  /** Releases the view. */
   close(): void {
     if (this.#isClosed) {
       return;

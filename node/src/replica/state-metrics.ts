@@ -1,4 +1,6 @@
-/** Metrics of what clients keep in the cluster. Every member has applied the same, and tells the same numbers. */
+/**
+ * Metrics of what clients store in the cluster. All members apply the same entries, so they report the same numbers.
+ */
 
 import { type Progress, readHistoryBounds } from "../state/index.ts";
 import { counter, gauge, histogram, LONG_BOUNDS, type Metric } from "../telemetry/index.ts";
@@ -6,22 +8,26 @@ import type { Member } from "./member.ts";
 import { labelled, served } from "./raft-metrics.ts";
 
 export const STATE_METRICS: readonly Metric<Member>[] = [
-  ofProgress("quoin_state_revision", "Revision of the state: visible changes so far.", ({ revision }) => revision),
-  ofProgress("quoin_state_data_bytes", "Bytes that count into the quota of the cluster.", ({ dataBytes }) => dataBytes),
+  ofProgress("quoin_state_revision", "Revision of the state: number of visible changes.", ({ revision }) => revision),
+  ofProgress(
+    "quoin_state_data_bytes",
+    "Bytes that count towards the quota of the cluster.",
+    ({ dataBytes }) => dataBytes,
+  ),
   ofProgress("quoin_keys", "Keys in all namespaces.", ({ totals }) => totals.keys),
   ofProgress("quoin_keys_expiring", "Keys with a time to live.", ({ expiringKeys }) => expiringKeys),
   counter({
     name: "quoin_key_changes_total",
-    help: "Changes of keys that were applied since the start: put, delete, expire.",
+    help: "Changes of keys that were applied since the start, by kind: put, delete, expire.",
     labels: ["kind"],
     read: served(({ statistics }) => labelled(statistics.keyChanges)),
   }),
-  ofProgress("quoin_replay_rows", "Stored answers, for requests that are sent again.", ({ replays }) => replays),
+  ofProgress("quoin_replay_rows", "Stored answers for retried requests.", ({ replays }) => replays),
   ofProgress("quoin_lock_holds", "Holds of locks and read-write locks.", ({ totals }) => totals.lockHolds),
   ofProgress("quoin_lock_waits", "Requests that wait for a lock.", ({ totals }) => totals.lockWaits),
   counter({
     name: "quoin_lock_grants_total",
-    help: "Holds that began, or went on in another mode, since the start: normal, downgraded, upgraded.",
+    help: "Holds that began, or changed their mode, since the start: normal, downgraded, upgraded.",
     labels: ["reason"],
     read: served(({ statistics }) => labelled(statistics.lockGrants)),
   }),
@@ -33,21 +39,21 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
   }),
   histogram({
     name: "quoin_lock_wait_duration_seconds",
-    help: "How long those waited who were granted a lock that they could not have at once, in cluster ticks.",
+    help: "Waiting time of requests that got a lock after waiting, in cluster ticks.",
     bounds: LONG_BOUNDS,
     read: served(({ statistics }) => statistics.lockWaits),
   }),
   ofProgress("quoin_memory_regions", "Memory regions in all namespaces.", ({ totals }) => totals.memoryRegions),
-  ofProgress("quoin_memory_bytes", "Sizes of all memory regions together.", ({ totals }) => totals.memoryBytes),
+  ofProgress("quoin_memory_bytes", "Total size of all memory regions.", ({ totals }) => totals.memoryBytes),
   ofProgress("quoin_event_logs", "Event logs.", ({ logs }) => logs),
   ofProgress(
     "quoin_event_log_bytes",
-    "Bytes of the events of all event logs, and of what is remembered of their idempotency keys.",
+    "Bytes of the events of all event logs, and of their stored idempotency keys.",
     ({ eventBytes }) => eventBytes,
   ),
   counter({
     name: "quoin_event_log_appended_events_total",
-    help: "Events that were appended to event logs since the start, without those that were there already.",
+    help: "Events that were appended to event logs since the start, without duplicates.",
     read: served(({ statistics }) => statistics.appendedEvents),
   }),
   counter({
@@ -57,13 +63,13 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
   }),
   gauge({
     name: "quoin_namespace_quota_used_ratio",
-    help: "Share of a limit that a namespace uses: of the twenty fullest, those from 0.5 on.",
+    help: "Used share of a namespace's limit, for the twenty fullest limits with a share of at least 0.5.",
     labels: ["namespace", "quota"],
     read: served(({ namespaces, state }) => namespaces.look(state)),
   }),
   gauge({
     name: "quoin_history_bytes",
-    help: "Bytes of the changes that are kept for watches.",
+    help: "Bytes of the history that is kept for watches.",
     read: served(({ state }) => readHistoryBounds(state).bytes),
   }),
   gauge({
@@ -73,7 +79,7 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
   }),
 ];
 
-/** A number that is written with the state. */
+/** A number from the progress of the state. */
 function ofProgress(name: string, help: string, read: (progress: Progress) => number): Metric<Member> {
   return gauge({ name, help, read: served(({ report }) => read(report.progress)) });
 }

@@ -1,4 +1,4 @@
-/** The clock and the event loop of this process. */
+/** The clock and the scheduler of this process. */
 
 import type { Clock, Scheduler } from "./clock.ts";
 

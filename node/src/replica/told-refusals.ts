@@ -1,9 +1,9 @@
 /**
- * What this member has refused to log for others, as long as they may not have heard it.
+ * Recent refusals of forwarded attempts, kept so that they can be sent again.
  *
- * A refusal that is lost with its connection would leave a call open to its deadline although nothing can come of it.
- * So the last ones are said again when the connection is back: attempts have numbers that are never used twice, and
- * whoever has heard it already pays no attention.
+ * If a refusal is lost with its connection, the call stays open until its deadline for nothing. So this member sends
+ * recent refusals again on the next connection. Sequence numbers of attempts are never reused, so the peer ignores a
+ * repeat.
  */
 
 import type { ForwardRefused } from "../peers/index.ts";
@@ -13,14 +13,14 @@ interface Told {
   readonly refusals: { readonly atMs: number; readonly refused: ForwardRefused }[];
 }
 
-/** Refusals that are kept for a peer, and for how long, in milliseconds: no call waits longer. */
+/** Maximum number of kept refusals of a peer, and their maximum age in milliseconds: no call waits longer. */
 const KEPT_MAX = 64;
 const KEPT_MS = 60_000;
 
 export class ToldRefusals {
   readonly #byPeer = new Map<number, Told>();
 
-  /** The attempts of this start of the peer are refused. */
+  /** Keeps a refusal of attempts of this process of the peer. */
   add(peer: number, boot: number, refused: ForwardRefused, nowMs: number): void {
     const before = this.#byPeer.get(peer);
     const told = before?.boot === boot ? before : { boot, refusals: [] };
@@ -31,7 +31,7 @@ export class ToldRefusals {
     this.#byPeer.set(peer, told);
   }
 
-  /** What this start of the peer may not have heard, the oldest first. What an earlier one asked is forgotten. */
+  /** Refusals that this process of the peer may have missed, oldest first. Drops those of an earlier process. */
   of(peer: number, boot: number, nowMs: number): readonly ForwardRefused[] {
     const told = this.#byPeer.get(peer);
     if (told === undefined) {

@@ -47,7 +47,7 @@ describe("raising the cluster version", () => {
     raise.onConnected(peer, { restarted: false, versions: { min: 3, max } });
   }
 
-  /** What is logged when this member leads and is asked each second from one time to another. */
+  /** Commands that this member, as leader, logs when it is asked each second from one time to the other. */
   function askedFrom(fromMs: number, toMs: number): { readonly atMs: number; readonly version: number }[] {
     const logged = [];
     for (let nowMs = fromMs; nowMs <= toMs; nowMs += 1_000) {

@@ -1,10 +1,10 @@
 /**
- * When the leader raises the cluster version, one step at a time.
+ * Decides when the leader raises the cluster version, one step at a time.
  *
- * Each member says in its handshakes which cluster versions its release can run. When all members have been connected with
- * the leader for a while, and all could run the next version, the leader logs it. From then on older releases are refused.
- * Before that, each member may go back to its former release. A slot without a process counts for nothing: a process that
- * claims it is asked for its versions.
+ * Each member announces in its handshakes which cluster versions its release can run. When all members have been
+ * connected to the leader for a while, and all could run the next version, the leader logs it. From then on older
+ * releases are refused. Before that, each member may be downgraded to its earlier release. Unclaimed slots do not
+ * count: a process that claims a slot has to announce its versions.
  */
 
 import { mark } from "../raft/index.ts";
@@ -22,12 +22,12 @@ export interface VersionRaiseOptions {
   readonly clusterVersionMax: number;
 }
 
-/** Looked at so many times while the members must be able to run the next version. */
+/** Number of checks within the time for which all members must be able to run the next version. */
 const LOOKS = 60;
 
 export class VersionRaise {
   readonly #options: VersionRaiseOptions;
-  /** The newest cluster version that the present start of each peer can run. */
+  /** The newest cluster version that the current process of each peer can run. */
   readonly #announced = new Map<number, number>();
   #lookedMs = Number.NEGATIVE_INFINITY;
   /** Since when all members can run the next version; null while they cannot. */
@@ -42,17 +42,17 @@ export class VersionRaise {
     if (versions !== null) {
       this.#announced.set(peer, versions.max);
     } else if (restarted) {
-      // Its release may be another one; it says so when it dials this member.
+      // Its release may have changed; it announces its versions when it dials this member.
       this.#announced.delete(peer);
     }
   }
 
-  /** This member does not lead: it begins to count when it does. */
+  /** This member does not lead: resets the waiting time. */
   wait(): void {
     this.#sinceMs = null;
   }
 
-  /** What this member, leading, is to log now; null if nothing. */
+  /** The command that this leader must log now; null if there is none. */
   next(nowMs: number): SetClusterVersion | null {
     const { state, limits, clusterVersionMax } = this.#options;
     if (nowMs - this.#lookedMs < limits.versionRaiseMs / LOOKS) {

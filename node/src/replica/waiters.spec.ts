@@ -23,7 +23,7 @@ describe("waiters", () => {
     });
   }
 
-  /** A call whose attempt was handed to the leader of the term, which has said at which index, if it has. */
+  /** A call whose attempt was handed to the leader of the term; with the index if the leader has returned it. */
   function handedOut(name: string, term: number, index = 0): Waiter {
     const waiter = add(name, 0, 1_000);
     waiters.handOut(waiter, term, 0);
@@ -64,7 +64,7 @@ describe("waiters", () => {
     expect(Math.min(...seqs)).to.be.at.least(1);
   });
 
-  it("P56: answers by the attempt's own number, once, and nobody else", () => {
+  it("P56: answers by the attempt's own number, once, and no other caller", () => {
     const [first, second] = [add("first", 0, 1_000), add("second", 0, 1_000)];
     expect(waiters.size).to.equal(2);
     answer(second.seq + 1, OUTCOME);
@@ -102,7 +102,7 @@ describe("waiters", () => {
     expect(answers).to.deep.equal(["a: NO_LEADER not-executed"]);
   });
 
-  it("tells all at the end whether they were executed, as far as it knows", () => {
+  it("answers all at the end whether they were executed, as far as it knows", () => {
     add("held", 0, 1_000);
     handedOut("handed out", 7);
     waiters.refuseAll();
@@ -196,7 +196,7 @@ describe("waiters", () => {
     expect(waiters.size).to.equal(1);
   });
 
-  it("holds nobody longer than S36 allows, whatever the deadline and the moment of the ticks", () => {
+  it("lets no call wait longer than S36 allows, whatever the deadline and the moment of the ticks", () => {
     const tickMs = 50;
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 49 }), fc.integer({ min: 1, max: 10_000 }), (offset, timeoutMs) => {
@@ -210,13 +210,13 @@ describe("waiters", () => {
           held.expire(nowMs, nowMs + tickMs, noLeader);
         }
         const reserveMs = Math.max(50, timeoutMs / 10);
-        // What comes with less time than that is refused by the first tick.
+        // A call with less time than that is refused by the first tick.
         expect(refusedMs).to.be.at.most(Math.max(Math.min(3_000, timeoutMs - reserveMs), offset));
       }),
     );
   });
 
-  it("calls a missed deadline unknown and tells how to learn the truth", () => {
+  it("calls a missed deadline unknown and says how to learn the result", () => {
     const error = deadlineError();
     expect([error.reason, error.outcome]).to.deep.equal(["DEADLINE", "unknown"]);
     expect(error.message).to.include("request-id");

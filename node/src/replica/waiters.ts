@@ -1,11 +1,11 @@
 /**
- * Who waits for the result of an attempt to log a command, and what is certain about it meanwhile.
+ * Callers that wait for the result of an attempt to log a command, and what is certain about each attempt.
  *
- * Every attempt has a sequence number that this process never uses twice; the entry carries it, and applying an entry
- * with a waiting attempt's origin answers that waiter and nobody else (P56). An attempt is handed to the leader of one
- * term and can only become an entry of exactly that term. So it is refuted, certainly never executed, by a refusal, by
- * another entry at the index that it was given, by any applied entry of a later term, or by a snapshot that must hold
- * it and has no answer stored for it; only then is a new attempt made. A lost connection, a new leader or stepping down
+ * Every attempt has a sequence number that this process never reuses. The entry carries it, and applying the entry
+ * answers the waiter of that attempt and no other (P56). An attempt is handed to the leader of one term, and can only
+ * become an entry of exactly that term. It is refuted, which means certainly never executed, by any of these: a
+ * refusal, another entry at its index, an applied entry of a later term, or a snapshot that must contain it and has no
+ * stored answer for it. Only then does the call get a new attempt. A lost connection, a new leader or stepping down
  * prove nothing (P52).
  */
 
@@ -30,21 +30,21 @@ import {
 
 export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
 
-/** What is to be logged. */
+/** A command that is to be logged. */
 export interface Proposal {
   readonly type: EntryType;
   readonly payload: Uint8Array;
-  /** Under what its answer is stored when it is executed; null if none is. */
+  /** The key under which its answer is stored when it is executed; null if no answer is stored. */
   readonly stored: StoredUnder | null;
-  /** Who asks for it and what that takes, if it is a client's request. */
+  /** The client and the rights that its request needs; only for requests of clients. */
   readonly asking?: { readonly principal: Principal; readonly need: Need };
-  /** Whose request for a lock it is, if it is one: then what it leads to is undone when its caller is gone. */
+  /** Only for requests for a lock: the client and the request. The request is undone when its caller is gone. */
   readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
-  /** It may last as long as others hold what it asks for. */
+  /** Whether it may wait for as long as others hold the lock. */
   readonly mayQueue?: boolean;
 }
 
-/** A client's request as what is to be logged. */
+/** The proposal for a client's request. */
 export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
   if (asked.request === null) {
     return { type: EntryType.Command, payload: encodeCommand(asked), stored: null };
@@ -54,7 +54,7 @@ export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
   const stored = { subject: principal.subject, request };
   const asking = { principal, need: needOf(operation) };
   const proposal = { type: EntryType.Command, payload, stored, asking };
-  // To renew a hold, or to change its mode, adds none that would have to be given back.
+  // Renewing a hold, or changing its mode, adds no hold that would have to be released.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
 }
@@ -63,7 +63,7 @@ function sha256(bytes: Uint8Array): Uint8Array {
   return hash("sha256", bytes, "buffer");
 }
 
-/** What the cluster does by itself, or an administrator asks of it, as what is to be logged. */
+/** The proposal for an operation of the cluster itself or of an administrator. */
 export function clusterProposalOf(operation: ClusterOperation): Proposal {
   const payload = encodeCommand({ principal: null, request: null, operation });
   const isRecognisable = "request" in operation && operation.request !== null;
@@ -71,7 +71,7 @@ export function clusterProposalOf(operation: ClusterOperation): Proposal {
   return { type: EntryType.Command, payload, stored };
 }
 
-/** A change of the membership as what is to be logged. */
+/** The proposal for a change of the membership. */
 export function membershipProposalOf(entry: MembershipEntry): Proposal {
   const { subject, request, operation } = entry;
   const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
@@ -86,37 +86,41 @@ export interface StoredUnder {
 
 export interface Waiter {
   readonly deadlineMs: number;
-  /** Until when the call may be held back without being handed to a log. */
+  /** Until when the call may wait before it is handed to a log. */
   readonly holdUntilMs: number;
   readonly proposal: Proposal;
   done: ProposalDone;
-  /** Number of the present attempt. */
+  /** Sequence number of the current attempt. */
   seq: number;
-  /** Not to be handed out before this time, and why it was refused last; null if it was not, or for nothing of its own. */
+  /**
+   * After a refusal that concerns this call: the earliest time of the next attempt, and the refusal. Null otherwise.
+   */
   resting: { readonly untilMs: number; readonly refusal: CoordinationError } | null;
-  /** When the attempt was handed out, so that its outcome is unknown until it is applied or refuted; null before. */
+  /**
+   * When the attempt was handed out; null before. From then on its outcome is unknown until it is applied or refuted.
+   */
   handedOutMs: number | null;
-  /** Term in which it was handed out, and the index that it was given; 0 = not known. */
+  /** Term in which it was handed out, and the index of its entry; 0 = not known. */
   term: number;
   index: number;
-  /** The entry of the attempt was applied here: nothing refutes it any more, and its answer follows. */
+  /** The entry of the attempt was applied here: nothing can refute it any more, and its answer follows. */
   isApplied: boolean;
-  /** It was applied and waits for a lock: another entry has its answer. */
+  /** It was applied and waits for a lock: another entry will answer it. */
   isQueued: boolean;
-  /** Nobody is there to be answered; only what the attempt leads to is still to be undone. */
+  /** The caller is gone; only the effect of the attempt still has to be undone. */
   isAbandoned: boolean;
 }
 
 /** What a snapshot shows about a waiting attempt whose entry may be in it. */
 export type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unknown";
 
-/** A member without a usable leader holds a call for at most this long (S36). */
+/** Without a usable leader, a call waits at a member for at most this long, in milliseconds (S36). */
 const HOLD_MS_MAX = 3_000;
-/** And never into the last share of its deadline, which is at least this long (S36). */
+/** A call never waits into the last share of its deadline, which is at least `RESERVE_MS_MIN` long (S36). */
 const RESERVE_SHARE = 0.1;
 const RESERVE_MS_MIN = 50;
 
-/** Until when a call that arrives now may be held back. */
+/** Until when a call that arrives now may wait for a leader. */
 export function holdUntil(nowMs: number, deadlineMs: number): number {
   const reserveMs = Math.max(RESERVE_MS_MIN, (deadlineMs - nowMs) * RESERVE_SHARE);
   return Math.min(nowMs + HOLD_MS_MAX, deadlineMs - reserveMs);
@@ -124,20 +128,20 @@ export function holdUntil(nowMs: number, deadlineMs: number): number {
 
 export class Waiters {
   readonly #bySeq = new RecentTable<Waiter>();
-  /** Those whose index is known. */
+  /** Waiters whose index is known. */
   readonly #byIndex = new RecentTable<Waiter>();
   #seq = 0;
-  /** How many of them may wait for a lock. */
+  /** Number of waiters that may wait for a lock. */
   #queueing = 0;
   /** Term of the last entry that was applied here. */
   #appliedTerm = 0;
 
-  /** All who wait, but for those that may wait for a lock. */
+  /** Number of waiters, without those that may wait for a lock. */
   get size(): number {
     return this.#bySeq.size - this.#queueing;
   }
 
-  /** Those that may wait for a lock, whether they do already or not. */
+  /** Number of waiters that may wait for a lock, whether they do so already or not. */
   get queueing(): number {
     return this.#queueing;
   }
@@ -188,9 +192,9 @@ export class Waiters {
   }
 
   /**
-   * An entry was applied here; `seq` is its attempt if it is one of this process, else 0. Returns those that are refuted
-   * by it: whose index it has and whose attempt it is not, and whose term is over. Whoever it answers is noted, for
-   * further entries may be told before that answer is given.
+   * An entry was applied here; `seq` is its attempt if it is one of this process, else 0. Returns the waiters that it
+   * refutes: the one whose index it has but whose attempt it is not, and those of an earlier term. Marks the waiter
+   * whose attempt it is as applied, because further entries may be reported before its answer is given.
    */
   refutedBy(index: number, term: number, seq: number): readonly Waiter[] {
     const own = seq === 0 ? undefined : this.#bySeq.get(seq);
@@ -219,8 +223,9 @@ export class Waiters {
   }
 
   /**
-   * The state was replaced by that of a snapshot of the entry (index, term): what was applied in between was not seen.
-   * Returns the attempts whose entry may be in it; `isCertain` is true for those that are in it or can never be.
+   * A snapshot of the entry (index, term) replaced the state, so this member has not seen the entries in between.
+   * Returns the waiters whose entry may be in it. `isCertain` is true for those that are in it or never will be in the
+   * log.
    */
   coveredBy(index: number, term: number): { readonly waiter: Waiter; readonly isCertain: boolean }[] {
     const covered: { readonly waiter: Waiter; readonly isCertain: boolean }[] = [];
@@ -233,7 +238,7 @@ export class Waiters {
     return covered;
   }
 
-  /** The present attempt can never be executed: the waiter goes on with a new one. */
+  /** The current attempt can never be executed: the waiter continues with a new one. */
   renew(waiter: Waiter): void {
     this.#forget(waiter);
     this.#seq++;
@@ -244,13 +249,13 @@ export class Waiters {
     this.#remember(waiter);
   }
 
-  /** The caller is gone, or was told that its outcome is not known. */
+  /** The caller is gone, or got the answer that the outcome is unknown. */
   abandon(waiter: Waiter): void {
     waiter.isAbandoned = true;
     waiter.done = () => undefined;
   }
 
-  /** Takes the waiter of an applied attempt out, if it still waits; its caller is to be answered. */
+  /** Removes and returns the waiter of an applied attempt, if it still waits. The caller of this must answer it. */
   take(seq: number): Waiter | undefined {
     const waiter = this.#bySeq.get(seq);
     if (waiter !== undefined) {
@@ -267,9 +272,9 @@ export class Waiters {
   }
 
   /**
-   * Refuses whoever has waited too long. `nextMs` is when this is called again: who may not be held until then is
-   * refused now. `heldReason` says why calls are held back at the moment that have no reason of their own. Returns those
-   * that asked for a lock: they stay, for what becomes of their attempts is to be undone.
+   * Refuses waiters that have waited too long. `nextMs` is when this is called again: a waiter that may not wait until
+   * then is refused now. `heldReason` is the refusal for calls that have none of their own. Returns the late requests
+   * for a lock: they stay here, because the effect of their attempts has to be undone.
    */
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): readonly Waiter[] {
     const late: Waiter[] = [];
@@ -287,7 +292,10 @@ export class Waiters {
     return late;
   }
 
-  /** Ends all waiting: this process stops. What was handed out may have been executed, or may be still. */
+  /**
+   * Refuses all waiters, because this process stops. Attempts that were handed out may have been, or may yet be,
+   * executed.
+   */
   refuseAll(): void {
     for (const waiter of this.#bySeq.values()) {
       const outcome = waiter.handedOutMs !== null ? "unknown" : "not-executed";
@@ -311,7 +319,10 @@ export class Waiters {
 
 const NOBODY: readonly Waiter[] = [];
 
-/** The deadline ended while the outcome was open (S12). A request without an id is not known when it comes again. */
+/**
+ * The deadline ended while the outcome was open (S12). A request without an id cannot be deduplicated when it is
+ * retried.
+ */
 export function deadlineError(hasRequestId = true): CoordinationError {
   const advice = hasRequestId ? "sending the same request-id again returns it" : "it may have been executed";
   return new CoordinationError("DEADLINE", `the deadline ended before the result was known; ${advice}`, {

@@ -1,11 +1,11 @@
 /**
- * Stamps: named steps on the way of a write, with what identifies the write at that step.
+ * Stamps: named steps of a write, each with a number or text that identifies the write at that step.
  *
  * Product code calls `stamp` where a step begins or ends. Without a subscriber a stamp costs one test and allocates
- * nothing. A program that measures subscribes to the channel in each thread, from a module loaded before the member,
+ * nothing. A measuring program subscribes to the channel in each thread, from a module that it loads before the member,
  * and takes the time. Nothing in the product subscribes.
  *
- * A stamp holds no time and changes nothing. The marks of `raft/` are for another purpose: they say which places a test
+ * A stamp holds no time and changes nothing. The marks of `raft/` have another purpose: they report which places a test
  * has reached.
  */
 
@@ -14,15 +14,18 @@ import { channel } from "node:diagnostics_channel";
 /** Name of the diagnostics channel. Its messages are of type Stamp. */
 export const STAMP_CHANNEL = "quoin:stamp";
 
-/** Every step. In parentheses: what `first`, `second`, `third` and `text` say. What is left out says nothing. */
+/**
+ * All steps. In parentheses: the meaning of `first`, `second`, `third` and `text`. A field that is not listed has no
+ * meaning.
+ */
 export type StampName =
-  /** The library hands over a call with its headers (number of its stream). */
+  /** The HTTP/2 library passes a call with its headers to the member (number of its stream). */
   | "call.arrived"
   /** The headers of the call have passed their checks (number of its stream; text: the request id). */
   | "call.admitted"
-  /** The request is here whole (text: the request id). */
+  /** The whole request has arrived (text: the request id). */
   | "call.complete"
-  /** The answer is with the library, which has sent it to the HTTP/2 session (text: the request id). */
+  /** The library has sent the answer to the HTTP/2 session (text: the request id). */
   | "call.answered"
   /** A command waits for the next turn (number of the attempt). */
   | "proposal.queued"
@@ -30,18 +33,21 @@ export type StampName =
   | "proposal.forwarded"
   /** The leader has decoded a forwarded attempt (number of the attempt, member id of the follower). */
   | "proposal.arrived"
-  /** The leader has appended the attempt in memory (index, number of the attempt, member id of where it was asked). */
+  /**
+   * The leader has appended the attempt in memory (index, number of the attempt, member id of the member that got the
+   * call).
+   */
   | "proposal.appended"
-  /** The outcome of the attempt is known at the member that was asked (number of the attempt). */
+  /** The member that got the call knows the outcome of the attempt (number of the attempt). */
   | "proposal.answered"
   | "turn.begun"
-  /** A write goes to the log thread now (number of the write, index of its last entry). */
+  /** The main thread passes a write to the log thread (number of the write, index of its last entry). */
   | "log.handed"
-  /** The log thread begins with the write (number of the write). */
+  /** The log thread begins the write (number of the write). */
   | "log.begun"
   /** RocksDB has synced the write (number of the write). */
   | "log.synced"
-  /** The fence is written behind the write, and synced if it had to be (number of the write). */
+  /** The fence behind the write is written, and synced if necessary (number of the write). */
   | "log.written"
   /** The main thread learns that the write is durable (number of the write). */
   | "log.durable"
@@ -56,14 +62,16 @@ export type StampName =
   | "acknowledgement.sent"
   /** The leader has decoded an acknowledgement (index, member id of the follower). */
   | "acknowledgement.arrived"
-  /** What is queued for a peer goes to its socket now (member id of the peer; text: kind of the connection). */
+  /**
+   * The member writes the queued bytes for a peer to its socket (member id of the peer; text: kind of the connection).
+   */
   | "peer.written"
-  /** Bytes of a peer have arrived, and nothing of them is decoded yet. */
+  /** Bytes from a peer have arrived; the member has not decoded them yet. */
   | "peer.read"
-  /** Entries are committed and durable here, so that they may be applied (index of the last one). */
+  /** Entries are committed and durable at this member, so it may apply them (index of the last one). */
   | "apply.due"
   | "apply.begun"
-  /** A slice is applied and can be read (index of its last entry). */
+  /** The member has applied a slice, and reads can see it (index of its last entry). */
   | "apply.done";
 
 export interface Stamp {
@@ -75,17 +83,17 @@ export interface Stamp {
 }
 
 const stamps = channel(STAMP_CHANNEL);
-/** The one message, used for every stamp: a subscriber reads it while it is called and keeps no reference. */
+/** The only message, reused for every stamp: a subscriber reads it during the call and keeps no reference. */
 const message: { -readonly [Field in keyof Stamp]: Stamp[Field] } = {
   ...{ name: "turn.begun", first: 0, second: 0, third: 0, text: "" },
 };
 
-/** Whether this thread has a subscriber: to be asked before work that is done for stamps alone. */
+/** Whether this thread has a subscriber. Check it before work that only stamps need. */
 export function hasStampReader(): boolean {
   return stamps.hasSubscribers;
 }
 
-/** Publishes the step, if there is a subscriber in this thread. The arguments must cost nothing to make. */
+/** Publishes the step if this thread has a subscriber. The arguments must cost nothing to make. */
 export function stamp(name: StampName, first = 0, second = 0, third = 0, text = ""): void {
   if (stamps.hasSubscribers) {
     message.name = name;

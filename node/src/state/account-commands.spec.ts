@@ -96,7 +96,7 @@ function byCluster(each: AccountClusterOperation): Command {
   return { principal: null, request: null, operation: each };
 }
 
-/** What every command of a user begins with, between its kind and its operation. */
+/** The bytes between the kind and the operation of every command of a user. */
 const ASKED = "0000000175 000000016b";
 const TOKEN = "77".repeat(32);
 
@@ -113,7 +113,7 @@ describe("commands about accounts", () => {
     expect(kinds.size).equal(12);
   });
 
-  // What is in the logs of every member: a change here is a change of the storage format.
+  // These bytes are in the logs of every member: a change here changes the storage format.
   for (const [name, written, golden] of [
     [
       "create-api-key",
@@ -189,7 +189,7 @@ describe("commands about accounts", () => {
 
   itNoticesDamage(command);
 
-  it("P45: that make accounts are refused on a full disk; those that end them or change them are not", () => {
+  it("P45: are refused on a full disk if they create accounts, and not if they end or change them", () => {
     const growing = [byUser(createApiKey("a")), byUser(createUser("a"))];
     const others = [
       ...[byUser({ kind: "revoke-api-key", apiKeyId: "a" }), byUser(updateUser("a"))],

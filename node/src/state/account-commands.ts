@@ -1,8 +1,8 @@
 /**
  * Commands about identity and settings, and their encoding.
  *
- * Whatever is random or secret in them was made by the member that proposes them, and of secrets that others keep, API
- * keys, passwords and verification tokens, they hold only hashes.
+ * The proposing member makes all random and secret values in them. For secrets that other parties keep (API keys,
+ * passwords, verification tokens) a command holds only the hash.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -11,7 +11,7 @@ import { ROLES, type Role, SHA256_BYTES, STATUSES, type UserStatus } from "./pri
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 import { SIGNING_KEY_BYTES } from "./signing-keys.ts";
 
-/** A new API key, which acts as whoever asks for it. */
+/** A new API key, which acts for the user who requests it. */
 export interface CreateApiKey {
   readonly kind: "create-api-key";
   /** UUID in text form, new. */
@@ -30,7 +30,7 @@ export interface RevokeApiKey {
   readonly apiKeyId: string;
 }
 
-/** A new user, who is unverified until they answer a mail. */
+/** A new user, who stays unverified until they confirm their mail address. */
 export interface CreateUser {
   readonly kind: "create-user";
   /** UUID in text form, new. */
@@ -38,23 +38,23 @@ export interface CreateUser {
   readonly email: string;
   readonly role: Role;
   readonly namespaces: readonly string[];
-  /** "" = none: it is set with the verification. */
+  /** "" = none yet: the verification sets it. */
   readonly passwordHash: string;
-  /** SHA-256 of the token that is sent to the address, and for how many milliseconds of wall clock it is good. */
+  /** SHA-256 of the token that is mailed to the address, and its lifetime in milliseconds of wall clock. */
   readonly tokenSha256: Uint8Array;
   readonly tokenLifetimeMs: number;
 }
 
-/** Changes what is given of a user, and leaves what is null. */
+/** Changes the fields that are not null. */
 export interface UpdateUser {
   readonly kind: "update-user";
   readonly userId: string;
   readonly role: Role | null;
   readonly namespaces: readonly string[] | null;
-  /** Of whoever was verified. */
+  /** Only for a verified user. */
   readonly status: "active" | "disabled" | null;
   readonly passwordHash: string | null;
-  /** The version of the password that the caller has shown to know: for one's own password; null = none was shown. */
+  /** For one's own password: the password version that the caller has proven to know; null = no proof. */
   readonly knownPasswordVersion: number | null;
 }
 
@@ -63,60 +63,60 @@ export interface DeleteUser {
   readonly userId: string;
 }
 
-/** Whoever sends this knows the token that was sent to the user's address. */
+/** The sender knows the token that was mailed to the user's address. */
 export interface VerifyUser {
   readonly kind: "verify-user";
   readonly userId: string;
   readonly tokenSha256: Uint8Array;
-  /** "" = it stays as it is. */
+  /** "" = the password stays as it is. */
   readonly passwordHash: string;
 }
 
-/** Changes settings; an empty value takes a setting back to its default. */
+/** Changes settings; an empty value resets a setting to its default. */
 export interface PutSettings {
   readonly kind: "put-settings";
   readonly values: readonly { readonly name: string; readonly value: string }[];
-  /** The revision that the settings must have, 0 = any. */
+  /** The revision that the settings must have; 0 = any. */
   readonly ifRevision: number;
-  /** Who asks, for the stored answer. */
+  /** The caller, under whom the answer is stored. */
   readonly subject: string;
-  /** Makes a retry recognisable; null for a call without a request id. */
+  /** Identifies retries; null for a call without a request id. */
   readonly request: RequestIdentity | null;
 }
 
-/** A new key that signs tokens from now on. */
+/** A new key, which signs tokens from now on. */
 export interface RotateSigningKey {
   readonly kind: "rotate-signing-key";
   readonly kid: string;
   readonly publicKey: Uint8Array;
   readonly privateKey: Uint8Array;
-  /** Only if this key signs until now; "" = whichever does. */
+  /** The key that must be the signing key now; "" = any. */
   readonly ifKid: string;
-  /** Who asks, for the stored answer; "" = the cluster itself. */
+  /** The caller, under whom the answer is stored; "" = the cluster itself. */
   readonly subject: string;
   readonly request: RequestIdentity | null;
 }
 
-/** The owner can log in again: see owner-reset.ts. */
+/** Lets the owner log in again: see owner-reset.ts. */
 export interface ResetOwner {
   readonly kind: "reset-owner";
-  /** UUID in text form, new: of the user, if there is none with the address. */
+  /** UUID in text form, new: the id of the user that is created if no user has the address. */
   readonly userId: string;
   readonly email: string;
   readonly passwordHash: string;
-  /** Null = the API keys stay as they are. */
+  /** Null = the API keys do not change. */
   readonly apiKey: { readonly apiKeyId: string; readonly prefix: string; readonly sha256: Uint8Array } | null;
-  /** Who asks, for the stored answer. */
+  /** The caller, under whom the answer is stored. */
   readonly subject: string;
   readonly request: RequestIdentity | null;
 }
 
-/** Drops keys that no token can be signed with any more that is still good. */
+/** Drops the keys that have no valid token left. */
 export interface DropSigningKeys {
   readonly kind: "drop-signing-keys";
 }
 
-/** What one principal has asked for that left no entry, since the last report of the same member. */
+/** Calls of one principal that left no entry, since the last report of the same member. */
 export interface ReportedUse {
   readonly principal: Principal;
   readonly requests: number;
@@ -125,21 +125,24 @@ export interface ReportedUse {
   readonly memoryOperations: number;
 }
 
-/** A member tells what it has answered without an entry, and which API keys were used. Nothing is told twice. */
+/**
+ * A member reports the calls that it answered without an entry, and the API keys that were used. It reports each call
+ * once.
+ */
 export interface ReportUse {
   readonly kind: "report-use";
   readonly uses: readonly ReportedUse[];
 }
 
-/** Drops rows of usage that are older than they are kept, at most this many. */
+/** Drops usage rows beyond their retention, at most this many. */
 export interface PruneUsage {
   readonly kind: "prune-usage";
   readonly countMax: number;
 }
 
-/** What is asked for by HTTP, by whoever has a token. */
+/** Operations by HTTP, from a caller with a token. */
 export type AccountOperation = CreateApiKey | RevokeApiKey | CreateUser | UpdateUser | DeleteUser;
-/** What members propose by themselves, for somebody who has no token, or for an administrator of the cluster. */
+/** Operations that members propose themselves: for a caller without a token, or for an administrator of the cluster. */
 export type AccountClusterOperation =
   | VerifyUser
   | PutSettings

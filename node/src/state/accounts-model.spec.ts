@@ -44,10 +44,10 @@ function holds(actor: User, namespace: string): boolean {
   return actor.namespaces.some((held) => held === "*" || held === namespace);
 }
 
-/** A log, what was done to it, and what must be true of it: the rules in other words than the product's. */
+/** A log, the operations on it, and the rules that it must obey, written independently of the product. */
 class Accounts {
   readonly log = new AppliedLog();
-  /** Keys by their numbers: whose they are, and whether they are over. */
+  /** Keys by number: their owners, and whether they have ended. */
   readonly keys: { readonly apiKeyId: string; readonly owner: string; over: boolean }[] = [];
   accepted = 0;
 
@@ -133,11 +133,11 @@ class Accounts {
     }
   }
 
-  /** Whatever came, changed or went was held by whoever did it. */
+  /** An actor has the rights of everything that it adds, changes or removes. */
   #checkRights(by: string, before: ReadonlyMap<string, User>, after: ReadonlyMap<string, User>): void {
     const actor = before.get(by);
     if (actor === undefined || actor.status !== "active") {
-      expect.fail(`${by} is nobody who may do something`);
+      expect.fail(`${by} has no rights at all`);
     }
     for (const userId of new Set([...before.keys(), ...after.keys()])) {
       const [was, is] = [before.get(userId), after.get(userId)];
@@ -156,11 +156,11 @@ class Accounts {
     }
   }
 
-  /** Users revoke their own keys; administrators also those of users of whom they hold everything. */
+  /** Users revoke their own keys; administrators also keys of users whose rights they have. */
   #checkRevocation(by: string, owner: string | undefined, users: ReadonlyMap<string, User>): void {
     const [actor, other] = [users.get(by), users.get(owner ?? "")];
     if (actor === undefined || other === undefined) {
-      expect.fail(`${by} has revoked a key that nobody has`);
+      expect.fail(`${by} has revoked a key that no user has`);
     }
     if (by !== owner) {
       expect(["admin", "owner"], `${by} may revoke keys of others`).include(actor.role);
@@ -169,7 +169,7 @@ class Accounts {
     }
   }
 
-  /** What is over is over for ever, also if a user of the same id comes again; and nobody is without the keys they have. */
+  /** Ended keys stay ended, also if a user with the same id returns; and every user keeps the keys that are not ended. */
   #checkKeys(users: ReadonlyMap<string, User>): void {
     const { log } = this;
     for (const { apiKeyId, owner, over } of this.keys) {
@@ -192,7 +192,7 @@ class Accounts {
 }
 
 describe("users, roles and API keys under random commands", () => {
-  it("give nobody what whoever acts does not hold, keep an owner, and never revive what was revoked", () => {
+  it("give no rights that the actor does not have, keep an owner, and never revive a revoked key", () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
@@ -204,6 +204,6 @@ describe("users, roles and API keys under random commands", () => {
       }),
       { numRuns: 150 },
     );
-    expect(accepted, "commands that were carried out").greaterThan(600);
+    expect(accepted, "executed commands").greaterThan(600);
   });
 });

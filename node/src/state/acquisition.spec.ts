@@ -20,7 +20,7 @@ const ONE: Acquisition = {
 };
 
 describe("stored acquisitions", () => {
-  it("come back as written, and are told from answers", () => {
+  it("come back as written, and differ from answers", () => {
     fc.assert(
       fc.property(acquisition, (written) => {
         const encoded = encodeAcquisition(written);
@@ -31,7 +31,7 @@ describe("stored acquisitions", () => {
     expect(isAcquisition(encodeAnswer({ kind: "release-lock", revision: 1 }))).to.equal(false);
   });
 
-  // What is in the state of every member: a change here is a change of the storage format.
+  // These bytes are in the state of every member: a change here changes the storage format.
   it("have these bytes", () => {
     const golden =
       "17 000000026e73 01 000000016c 01 0000000000000007 0000000000000001 0000000000000002 0000000000000003";
@@ -50,7 +50,7 @@ describe("stored acquisitions", () => {
     expect(() => decodeAcquisition(status)).to.throw(InvariantViolation, "status");
   });
 
-  it("belong to one attempt: member, start and number", () => {
+  it("belong to one attempt: member, boot and number", () => {
     const { attempt } = ONE;
     expect(isSameAttempt(attempt, { ...attempt })).to.equal(true);
     for (const other of [{ memberId: 9 }, { boot: 9 }, { seq: 9 }]) {

@@ -1,7 +1,6 @@
 /**
- * How far a request for a lock has come: what is stored under its request id, so that a retry goes on where the request
- * is and never gets a second hold (S24). The row lives as long as the request waits or its hold is live, and a replay
- * window longer.
+ * The state of a request for a lock, stored under its request id. A retry continues where the request is and never gets
+ * a second hold (S24). The row lives while the request waits or its hold is live, and one replay window longer.
  */
 
 import { invariant, type Origin } from "../raft/index.ts";
@@ -10,15 +9,15 @@ import { RecordReader, RecordWriter } from "./record.ts";
 
 export interface Acquisition {
   readonly lock: LockName;
-  /** `cancelled`: whoever asked was gone; a retry begins anew. */
+  /** `cancelled`: the caller was gone; a retry starts again. */
   readonly status: "queued" | "granted" | "not-acquired" | "cancelled";
-  /** Position of the wait while it is queued, token of the hold once it was granted, else 0. */
+  /** Position of the wait while queued; token of the hold once granted; else 0. */
   readonly number: number;
-  /** The newest attempt: only that one may be answered or cancelled. */
+  /** The newest attempt: only this one may be answered or cancelled. */
   readonly attempt: Origin;
 }
 
-/** The first byte of a stored acquisition: no kind of answer has this number. */
+/** The first byte of a stored acquisition; no kind of answer has this number. */
 const KIND = 23;
 const STATUSES: readonly Acquisition["status"][] = ["queued", "granted", "not-acquired", "cancelled"];
 
@@ -30,7 +29,7 @@ export function encodeAcquisition({ lock, status, number, attempt }: Acquisition
   return writer.finish();
 }
 
-/** Whether what is stored is an acquisition, and no answer. */
+/** Whether the stored bytes are an acquisition and not an answer. */
 export function isAcquisition(bytes: Uint8Array): boolean {
   return bytes[0] === KIND;
 }

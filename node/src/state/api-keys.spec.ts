@@ -58,13 +58,13 @@ describe("API keys in the state", () => {
     expect(refusalOf(log.store, principal, null, log.wallMs + HOUR_MS)?.reason).equal("TOKEN_EXPIRED");
   });
 
-  it("can make further ones, which are their creator's", () => {
+  it("can create further keys, which belong to their creator", () => {
     log.ask(createApiKey("k1"), ada);
     log.ask(createApiKey("k2"), { subject: "ada", apiKeyId: "k1" });
     expect(readApiKey(log.store, "k2")?.userId).equal("ada");
   });
 
-  it("are not made for viewers, nor by a key that is revoked", () => {
+  it("cannot be created for viewers, nor by a revoked key", () => {
     expect(verdict(log.ask(createApiKey("k1"), user("eve", "viewer")))).equal("ACCESS_DENIED");
     log.ask(createApiKey("k2"), ada);
     revoke("k2");
@@ -72,7 +72,7 @@ describe("API keys in the state", () => {
     expect(readApiKey(log.store, "k1") ?? readApiKey(log.store, "k3")).equal(undefined);
   });
 
-  it("never take the place of another one", () => {
+  it("never replace another key", () => {
     log.ask(createApiKey("k1"), ada);
     const again = { ...createApiKey("k1"), name: "other" };
     expect(verdict(log.ask(again))).equal("OVERLOADED");
@@ -86,7 +86,7 @@ describe("API keys in the state", () => {
       log.ask(createApiKey("k1"), ada);
     });
 
-    it("counts from its entry, for ever, and answers the same again", () => {
+    it("takes effect with its entry, for ever, and gives the same answer again", () => {
       log.wallMs += 5;
       const first = revoke("k1");
       expect(first).include({ kind: "revoke-api-key", apiKeyId: "k1", revokedAtMs: log.wallMs });
@@ -127,18 +127,18 @@ describe("API keys in the state", () => {
         expect(verdict(unknown)).equal("API_KEY_NOT_FOUND");
         expect(readApiKey(log.store, "k1")?.revokedAtMs !== 0).equal(expected === "ok");
         if (expected !== "ok") {
-          expect(String(answer), "as if there were none").equal(String(unknown));
+          expect(String(answer), "as if the key did not exist").equal(String(unknown));
         }
       });
     }
 
-    it("of the owner's key is refused to an admin of a namespace, as of none", () => {
+    it("of the owner's key is refused to an admin of a namespace, as if the key did not exist", () => {
       const admin = user("admin", "admin");
       expect(verdict(revoke(FOUNDING.owner.apiKeyId, admin))).equal("API_KEY_NOT_FOUND");
       expect(readApiKey(log.store, FOUNDING.owner.apiKeyId)?.revokedAtMs).equal(0);
     });
 
-    it("of a viewer's own key needs no more than a token that is good", () => {
+    it("of a viewer's own key needs only a valid token", () => {
       const eve = user("eve", "member");
       log.ask(createApiKey("leaked"), eve);
       log.ask(updateUser("eve", { role: "viewer", namespaces: [] }));
@@ -168,7 +168,7 @@ describe("API keys in the state", () => {
       expect(second.lastRow).equal(null);
     });
 
-    it("leaves revoked ones out, unless they are wanted", () => {
+    it("leaves revoked keys out by default", () => {
       expect(ids(listApiKeysOf(log.store, "ada", null, 10, false))).deep.equal(["c", "a", "b"]);
       expect(ids(listApiKeys(log.store, null, 10, false, () => true))).deep.equal([
         "a",
@@ -185,7 +185,7 @@ describe("API keys in the state", () => {
       ]);
     });
 
-    it("leaves out keys of users who are not visible, and says nothing of rows behind the last visible one", () => {
+    it("leaves out keys of users who are not visible, and shows nothing of rows after the last visible one", () => {
       const page = listApiKeys(log.store, null, 3, false, (userId) => userId === "ada");
       expect(ids(page)).deep.equal(["a", "b", "c"]);
       expect(page.lastRow).equal(null);
@@ -196,13 +196,13 @@ describe("API keys in the state", () => {
       expect([ids(none), none.lastRow]).deep.equal([[], null]);
     });
 
-    it("shows nobody else's", () => {
+    it("shows no keys of other users", () => {
       expect(ids(listApiKeysOf(log.store, "ad", null, 10, true))).deep.equal([]);
       expect(ids(listApiKeysOf(log.store, OWNER.subject, null, 10, true))).deep.equal([FOUNDING.owner.apiKeyId]);
     });
   });
 
-  it("are at most a thousand of a user: the oldest that is over makes room, and no live one does", () => {
+  it("are at most a thousand of a user: the oldest ended one is deleted for a new one, and no live one is", () => {
     for (let count = 0; count < API_KEYS_PER_USER_MAX; count++) {
       expect(verdict(log.ask(createApiKey(`k${count}`, count === 7 ? HOUR_MS : 0), ada))).equal("ok");
     }
@@ -210,9 +210,9 @@ describe("API keys in the state", () => {
     revoke("k9");
     log.wallMs += HOUR_MS;
     expect(verdict(log.ask(createApiKey("more1"), ada))).equal("ok");
-    expect(readApiKey(log.store, "k7"), "the expired one went").equal(undefined);
+    expect(readApiKey(log.store, "k7"), "the expired key is gone").equal(undefined);
     expect(verdict(log.ask(createApiKey("more2"), ada))).equal("ok");
-    expect(readApiKey(log.store, "k9"), "the revoked one went").equal(undefined);
+    expect(readApiKey(log.store, "k9"), "the revoked key is gone").equal(undefined);
     expect(verdict(log.ask(createApiKey("more3"), ada))).equal("QUOTA");
   });
 });

@@ -1,6 +1,6 @@
 /**
- * API keys: how they come and how they end. Revoking is final, and counts from the entry that does it: every later one
- * is checked against it, on every member.
+ * API keys: creation and revocation. A revocation is final and takes effect with its entry: every member checks later
+ * entries against it.
  */
 
 import type { CreateApiKey, RevokeApiKey } from "./account-commands.ts";
@@ -35,10 +35,13 @@ export interface RevokeApiKeyResult {
   readonly revision: number;
 }
 
-/** The last use of a key is written at most that often, in milliseconds of wall clock. */
+/** The last use of a key is written at most this often, in milliseconds of wall clock. */
 const USE_NOTED_MS = 60_000;
 
-/** The key acts as whoever asks, with what they may do at any time. Raises QUOTA, and OVERLOADED if it is to be made anew. */
+/**
+ * The key acts for the calling user, with that user's current rights. Raises QUOTA, and OVERLOADED if the caller must
+ * try again with a new id.
+ */
 export function applyCreateApiKey(
   context: ApplyContext,
   { subject }: Principal,
@@ -66,7 +69,7 @@ export function applyCreateApiKey(
 }
 
 /**
- * A repeated revocation has the same answer. Raises API_KEY_NOT_FOUND, also for the key of a user whom the principal may
+ * A repeated revocation gets the same answer. Raises API_KEY_NOT_FOUND, also for a key of a user whom the principal may
  * not manage (S43).
  */
 export function applyRevokeApiKey(
@@ -86,7 +89,7 @@ export function applyRevokeApiKey(
   return { kind: "revoke-api-key", apiKeyId, revokedAtMs, revision: context.revision };
 }
 
-/** Notes that the API key was used, unless that was noted within the last minute. */
+/** Records that the API key was used, unless a use was recorded within the last minute. */
 export function noteApiKeyUse({ transaction, wallMs }: ApplyContext, apiKeyId: string): void {
   const apiKey = readApiKey(transaction, apiKeyId);
   if (apiKey !== undefined && wallMs - apiKey.lastUsedAtMs >= USE_NOTED_MS) {
@@ -95,8 +98,8 @@ export function noteApiKeyUse({ transaction, wallMs }: ApplyContext, apiKeyId: s
 }
 
 /**
- * Refuses with QUOTA if the user has as many live keys as a user may have. Those that are revoked or expired do not count;
- * of a user who has as many keys as can be stored, the oldest one of these goes.
+ * Raises QUOTA if the user has as many live keys as a user may have. Revoked and expired keys do not count. If the user
+ * has as many stored keys as possible, deletes the oldest key that does not count.
  */
 export function makeRoomForApiKey({ transaction, wallMs, limits }: ApplyContext, userId: string): void {
   const stored = countApiKeysOf(transaction, userId);

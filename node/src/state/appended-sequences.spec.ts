@@ -6,12 +6,12 @@ import { Payloads } from "./payloads.ts";
 import { SequenceRunsWriter } from "./sequence-runs.ts";
 import { allAtOnce } from "./steps.ts";
 
-/** Of each event, the sequence under which it is stored; null if it is not. */
+/** The stored sequence of each event; null if it is not stored. */
 const stored = fc.array(fc.option(fc.integer({ min: 1, max: 40 })), { minLength: 1, maxLength: 20 });
 const NEXT = 50;
 
 describe("the sequences of an append", () => {
-  it("are those of the events that are stored, and the next ones in order for the others", () => {
+  it("are the old ones for stored events, and the next ones in order for the others", () => {
     fc.assert(
       fc.property(stored, (events) => {
         const found = new SequenceRunsWriter();
@@ -23,7 +23,7 @@ describe("the sequences of an append", () => {
         let next = NEXT;
         const expected = events.map((sequence) => sequence ?? next++);
         const fresh = events.map((_, at) => at).filter((at) => events[at] === null);
-        // The payload at a position has as many bytes as its position says.
+        // The payload at a position has as many bytes as its position.
         const payloads = Payloads.of(events.map((_, at) => new Uint8Array(at)));
         const sequences = allAtOnce(appendedSequences(found.finish(), payloads, NEXT));
         expect([...sequencesOf(sequences.runs)]).to.deep.equal(expected);

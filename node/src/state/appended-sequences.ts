@@ -1,22 +1,22 @@
-/** Which sequences the events of an append get: those that are stored keep theirs, the other ones get the next. */
+/** Assigns sequences to the events of an append: stored events keep theirs, the others get the next ones. */
 
 import type { Payloads } from "./payloads.ts";
 import { SequenceRuns, SequenceRunsWriter } from "./sequence-runs.ts";
 import { STEP_ITEMS, type Steps } from "./steps.ts";
 
 export interface AppendedSequences {
-  /** The events that are not stored yet. */
+  /** The events that are not yet stored. */
   readonly fresh: SequenceRuns;
   /** All events. */
   readonly runs: SequenceRuns;
   /** The greatest sequence of all. */
   readonly lastSequence: number;
-  /** Events that are not stored yet, and bytes of their payloads. */
+  /** Events that are not yet stored, and bytes of their payloads. */
   readonly appendedEvents: number;
   readonly appendedBytes: number;
 }
 
-/** The sequences of these events. `found` has the events that are stored already. */
+/** The sequences of these events. `found` has the events that are already stored. */
 export function* appendedSequences(
   found: SequenceRuns,
   payloads: Payloads,
@@ -32,9 +32,9 @@ export function* appendedSequences(
 class SequenceDivider {
   readonly #found: SequenceRuns;
   readonly #payloads: Payloads;
-  /** Null as long as no event is fresh: then all runs are those that were found. */
+  /** Null while no event is fresh: then the result is `found` itself. */
   #added: { readonly fresh: SequenceRunsWriter; readonly runs: SequenceRunsWriter } | null = null;
-  /** Runs of those found that were passed, and positions of events. */
+  /** Runs of `found` already passed, and the position of the next event. */
   #passed = 0;
   #position = 0;
   #nextSequence: number;
@@ -48,7 +48,7 @@ class SequenceDivider {
     this.#nextSequence = nextSequence;
   }
 
-  /** Goes on by at most so many of the runs that were found; returns whether there may be more. */
+  /** Advances by at most this many runs of `found`; returns whether there may be more. */
   advance(runsMax: number): boolean {
     const found = this.#found;
     const to = Math.min(this.#passed + runsMax, found.length);
@@ -75,7 +75,7 @@ class SequenceDivider {
     };
   }
 
-  /** Gives the next sequences to the events before a position. None of them was found. */
+  /** Gives the next sequences to the events before a position. None of them is in `found`. */
   #appendUpTo(end: number): void {
     const position = this.#position;
     const count = end - position;
@@ -90,7 +90,7 @@ class SequenceDivider {
     }
   }
 
-  /** Room for the runs, with those that were passed. */
+  /** Writers with enough space for the runs, filled with those already passed. */
   #begin(): { readonly fresh: SequenceRunsWriter; readonly runs: SequenceRunsWriter } {
     const passed = this.#passed;
     const left = this.#found.length - passed;

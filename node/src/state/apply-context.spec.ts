@@ -51,7 +51,7 @@ function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BE
 }
 
 describe("the context of an entry", () => {
-  it("S20: has clocks that never run back, each on its own", () => {
+  it("S20: has clocks that never decrease, independently of each other", () => {
     const ahead = contextOf();
     expect([ahead.tickMs, ahead.wallMs]).to.deep.equal([600, 8_000]);
     const behind = contextOf({ tickMs: 400, wallMs: 6_000 });
@@ -95,7 +95,7 @@ describe("the context of an entry", () => {
     expect(BEFORE.totals.keys).to.equal(4);
   });
 
-  it("begins with what the entry before has left of counts and clocks, and nothing of what belongs to one entry", () => {
+  it("starts with the counts and clocks of the previous entry, and with none of its other fields", () => {
     const context = contextOf();
     const change = { about: "lock", kind: "released", namespace: "n", rw: false, name: "l" } as const;
     const changes = [{ ...change, owner: "", mode: "exclusive", token: 1, reason: "normal" } as const];
@@ -117,7 +117,7 @@ describe("the context of an entry", () => {
     expect(context.progress().totals.keys).to.equal(5);
   });
 
-  it("refuses growth beyond the limit, to the byte, and nothing that does not grow", async () => {
+  it("refuses growth beyond the limit, to the byte, and never refuses without growth", async () => {
     const context = contextOf();
     context.requireRoom(10);
     const error = await refused(() => context.requireRoom(11));

@@ -1,8 +1,8 @@
 /**
  * What applying one entry may read and change: rows, clocks, the revision and the counters.
  *
- * One context serves all entries of a state machine, one after the other: to make one for each entry would allocate more
- * than most entries need for everything else. What belongs to one entry begins with `begin`.
+ * One context serves all entries of a state machine, one after the other: a new context for each would allocate more
+ * than most entries need otherwise. `begin` resets the fields of one entry.
  */
 
 import {
@@ -27,13 +27,13 @@ import type { ReplayLedger } from "./replay-ledger.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UsageLevels } from "./usage.ts";
 
-/** What became of an acquisition that had to wait: the answer of whoever waits for this attempt. */
+/** The outcome of an acquisition that had to wait: the answer to this attempt. */
 export interface SettledWait {
   readonly attempt: Origin;
   readonly outcome: Outcome;
 }
 
-/** What is kept in memory, and written once for each batch of entries. */
+/** Tables in memory that are written once for each batch of entries. */
 export interface Ledgers {
   readonly accounts: NamespaceAccounts;
   readonly history: HistoryLedger;
@@ -47,13 +47,13 @@ const NOTHING_WATCHED: readonly WatchedChange[] = [];
 export class ApplyContext {
   readonly transaction: Transaction;
   readonly limits: StateLimits;
-  /** How much each namespace has of what its quotas limit. */
+  /** How much each namespace uses of its quotas. */
   readonly accounts: NamespaceAccounts;
-  /** Which part of the history of changes is kept. */
+  /** Which part of the history is kept. */
   readonly history: HistoryLedger;
   /** The stored answers of requests. */
   readonly replays: ReplayLedger;
-  /** The digest that the cluster has at a checkpoint, if this entry tells it. */
+  /** The digest of the cluster at a checkpoint, if this entry carries it. */
   told: Checkpoint | null = null;
   #row: Uint8Array = NO_ROW;
   #index: number;
@@ -62,7 +62,7 @@ export class ApplyContext {
   #wallMs: number;
   #settled: SettledWait[] | null = null;
   #watched: readonly WatchedChange[] = NOTHING_WATCHED;
-  /** The same as `#watched` if this context may add to it. */
+  /** Equals `#watched` if this context may append to it. */
   #ownWatched: WatchedChange[] | null = null;
   #revision: number;
   #dataBytes: number;
@@ -75,7 +75,7 @@ export class ApplyContext {
   #logErasures: number;
   readonly #totals: { -readonly [Total in keyof Totals]: number };
 
-  /** @param before how far the state has come */
+  /** @param before progress of the state */
   constructor(transaction: Transaction, limits: StateLimits, ledgers: Ledgers, before: Progress) {
     this.transaction = transaction;
     this.limits = limits;
@@ -98,7 +98,7 @@ export class ApplyContext {
     this.#totals = { ...before.totals };
   }
 
-  /** Goes on with the next entry, whose row this is. */
+  /** Starts the next entry, which is this row. */
   begin(row: Uint8Array): void {
     this.#row = row;
     this.#index = entryIndex(row);
@@ -120,27 +120,27 @@ export class ApplyContext {
     return this.#term;
   }
 
-  /** Greatest cluster tick of the log up to this entry; never runs back. */
+  /** The greatest cluster tick of the log up to this entry; never decreases. */
   get tickMs(): number {
     return this.#tickMs;
   }
 
-  /** The same of wall clocks. */
+  /** The greatest wall clock, likewise. */
   get wallMs(): number {
     return this.#wallMs;
   }
 
-  /** The attempt that the entry is. */
+  /** The attempt of this entry. */
   get origin(): Origin {
     return entryOrigin(this.#row);
   }
 
-  /** Waits that this entry ended, in their order. */
+  /** Waits that this entry ended, in order. */
   get settled(): readonly SettledWait[] {
     return this.#settled ?? NONE_SETTLED;
   }
 
-  /** The entry has ended a wait. */
+  /** Records that the entry ended a wait. */
   settle(wait: SettledWait): void {
     this.#settled ??= [];
     this.#settled.push(wait);
@@ -151,10 +151,10 @@ export class ApplyContext {
     return this.#watched;
   }
 
-  /** Adds changes for watchers, behind those of before. */
+  /** Appends changes for watchers. */
   watch(changes: readonly WatchedChange[]): void {
     if (this.#watched.length === 0) {
-      // Most entries make changes once: their list is that of the entry.
+      // Most entries make changes once, so use their list as it is.
       this.#watched = changes;
       return;
     }
@@ -169,18 +169,18 @@ export class ApplyContext {
     return this.#revision;
   }
 
-  /** Takes the next revision, for one visible change. */
+  /** Takes the next revision for one visible change. */
   nextRevision(): number {
     this.#revision = safeCount(this.#revision + 1, "revision");
     return this.#revision;
   }
 
-  /** Passes over so many revisions, which are never given to a change. */
+  /** Skips this many revisions; no change ever gets them. */
   skipRevisions(count: number): void {
     this.#revision = safeCount(this.#revision + count, "revision");
   }
 
-  /** Refuses with QUOTA if this many more bytes of data would exceed the limit. */
+  /** Raises QUOTA if this many more bytes of data would exceed the limit. */
   requireRoom(bytes: number): void {
     if (bytes > 0 && this.#dataBytes + bytes > this.limits.dataBytesMax) {
       throw new CoordinationError(
@@ -190,24 +190,24 @@ export class ApplyContext {
     }
   }
 
-  /** Refuses with QUOTA if this many more bytes of data would exceed the limit of the namespace or of the cluster. */
+  /** Raises QUOTA if this many more bytes of data would exceed the limit of the namespace or of the cluster. */
   requireRoomIn(namespace: string, bytes: number): void {
     this.requireRoom(bytes);
     this.accounts.of(namespace).requireRoom("bytes", bytes);
   }
 
-  /** Stored are keys, values and stored answers, and events and what is remembered of their keys. */
+  /** Stored bytes are keys, values, stored answers, events, and the remembered keys of events. */
   get usageLevels(): UsageLevels {
     return { bytesStored: this.#dataBytes + this.#eventBytes, memoryBytes: this.#totals.memoryBytes };
   }
 
-  /** Counts bytes of data that came (positive) or went (negative). */
+  /** Counts bytes of data: positive = added, negative = removed. */
   countData(bytes: number): void {
     this.#dataBytes += bytes;
     invariant(this.#dataBytes >= 0, "data bytes never fall below zero", () => String(this.#dataBytes));
   }
 
-  /** Counts bytes of data of a namespace that came (positive) or went (negative). */
+  /** Counts bytes of data of a namespace: positive = added, negative = removed. */
   countDataIn(namespace: string, bytes: number): void {
     this.countData(bytes);
     this.accounts.of(namespace).count("bytes", bytes);
@@ -228,7 +228,7 @@ export class ApplyContext {
     invariant(this.#lockTimers >= 0, "timers of locks never fall below zero");
   }
 
-  /** Refuses with QUOTA if there are as many event logs as there may be. */
+  /** Raises QUOTA if the cluster has as many event logs as allowed. */
   requireRoomForLog(): void {
     if (this.#logs >= this.limits.logsMax) {
       throw new CoordinationError("QUOTA", `the cluster has ${this.limits.logsMax} event logs; delete one first`);
@@ -240,7 +240,7 @@ export class ApplyContext {
     invariant(this.#logs >= 0, "event logs never fall below zero");
   }
 
-  /** Refuses with QUOTA if this many more bytes of events would exceed the limit. */
+  /** Raises QUOTA if this many more bytes of events would exceed the limit. */
   requireRoomForEvents(bytes: number): void {
     const { eventBytesMax } = this.limits;
     if (this.#eventBytes + bytes > eventBytesMax) {
@@ -251,13 +251,13 @@ export class ApplyContext {
     }
   }
 
-  /** Counts bytes of events, and of what is remembered of keys, that came (positive) or went (negative). */
+  /** Counts bytes of events and of their remembered keys: positive = added, negative = removed. */
   countEventBytes(bytes: number): void {
     this.#eventBytes += bytes;
     invariant(this.#eventBytes >= 0, "bytes of events never fall below zero", () => String(this.#eventBytes));
   }
 
-  /** The same of a namespace. */
+  /** The same for a namespace. */
   countEventBytesIn(namespace: string, bytes: number): void {
     this.countEventBytes(bytes);
     this.accounts.of(namespace).count("event_bytes", bytes);

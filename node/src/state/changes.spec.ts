@@ -23,7 +23,7 @@ function changeOf(bytes: Uint8Array, revision: number): WatchedChange {
   return change;
 }
 
-describe("changes that are told", () => {
+describe("changes for watchers", () => {
   it("are read as they were written, of either kind of lock and for any reason", () => {
     for (const kind of ["acquired", "released"] as const) {
       for (const mode of ["exclusive", "read", "write"] as const) {
@@ -38,7 +38,7 @@ describe("changes that are told", () => {
     expect(changeOf(bytesOf({ ...put, current: created }), 3)).to.deep.equal({ ...put, current: created });
   });
 
-  // What is in the state of every member: a change here is a change of the storage format.
+  // These bytes are in the state of every member: a change here changes the storage format.
   it("of locks have these bytes", () => {
     const name = `00000007${Buffer.from("default").toString("hex")}${"00000003"}6cc3a9`;
     const owner = "000000016f";
@@ -47,7 +47,7 @@ describe("changes that are told", () => {
     expect(bytesOf(ended).toHex()).to.equal(`04${name}${owner}00${"0000000000000007"}02`);
   });
 
-  it("are refused after every truncation, with a byte more, and with numbers that mean nothing", () => {
+  it("are refused after every truncation, with a byte more, and with unknown numbers", () => {
     const whole = bytesOf(LOCK);
     const damages = Array.from(whole, (_, length) => whole.subarray(0, length));
     damages.push(Uint8Array.of(...whole, 0), whole.with(0, 5), whole.with(-1, 5), whole.with(-10, 3));

@@ -1,8 +1,8 @@
 /**
- * What watchers are told of: changes of keys, and beginnings and ends of holds of locks; and how the history keeps them.
+ * Changes for watchers: of keys, and of the beginnings and ends of lock holds; and their form in the history.
  *
- * A change carries all that is ever told of it, so that it can be told long after, when what it is about has changed
- * again. What follows from its revision, or from what was before, is not written.
+ * A change carries everything that watchers ever get of it, so it can be sent long afterwards, when its object has
+ * changed again. Fields that follow from the revision or from the previous value are not written.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -15,16 +15,16 @@ export interface KeyChange {
   readonly about: "key";
   readonly kind: "put" | "delete" | "expire";
   readonly namespace: string;
-  /** The key as it is now; after its end with its last value, the revision of the end, and no deadline. */
+  /** The key after the change. If it was removed: its last value, the revision of the removal, and no deadline. */
   readonly current: StoredKey;
-  /** What it was before; null if it did not exist. */
+  /** The key before; null if it did not exist. */
   readonly previous: StoredKey | null;
 }
 
-/** Why a hold began or ended: at the wish of its holder, unless it says otherwise. */
+/** Why a hold began or ended; `normal` = its holder requested it. */
 export type HoldReason = "normal" | "expired" | "forced" | "downgraded" | "upgraded";
 
-/** A hold of a lock that began, also in another mode than before, or ended. */
+/** A hold that began (also in a new mode) or ended. */
 export interface LockChange extends LockName {
   readonly about: "lock";
   readonly kind: "acquired" | "released";
@@ -34,14 +34,14 @@ export interface LockChange extends LockName {
   readonly reason: HoldReason;
 }
 
-/** A change that watchers are told of. */
+/** A change that watchers get. */
 export type WatchedChange = KeyChange | LockChange;
 
-/** Their places are the numbers in rows. */
+/** The position of each is its number in rows. */
 const KINDS = ["put", "delete", "expire", "acquired", "released"] as const satisfies readonly WatchedChange["kind"][];
 const REASONS: readonly HoldReason[] = ["normal", "expired", "forced", "downgraded", "upgraded"];
 
-/** What is told of a key that ended at the revision. */
+/** What watchers get of a key that was removed at the revision. */
 export function endOf(stored: StoredKey, revision: number): StoredKey {
   return { ...stored, modRevision: revision, deadlineMs: 0 };
 }
@@ -66,7 +66,7 @@ export function readChange(reader: RecordReader, revision: number): WatchedChang
     : readKeyChange(reader, kind, namespace, revision);
 }
 
-/** One value of a removed key is enough. */
+/** Writes the value of a removed key only once. */
 function writeKeyChange(writer: RecordWriter, { kind, current, previous }: KeyChange): void {
   writer.bytes(current.key).boolean(previous !== null);
   if (previous !== null) {
@@ -101,7 +101,7 @@ function readPrevious(key: Uint8Array, reader: RecordReader): StoredKey {
   return { key, value: reader.bytes(), createRevision, modRevision, version, deadlineMs };
 }
 
-/** The mode tells the kind of lock as well. */
+/** The mode also shows the kind of lock. */
 function writeLockChange(writer: RecordWriter, { name, owner, mode, token, reason }: LockChange): void {
   writer.text(name).text(owner);
   writeLockMode(writer, mode);

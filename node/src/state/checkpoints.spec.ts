@@ -3,7 +3,7 @@ import { InvariantViolation } from "../raft/index.ts";
 import { Checkpoints } from "./checkpoints.ts";
 
 describe("Checkpoints", () => {
-  it("keep the digests of the indexes that their number of entries divides", () => {
+  it("keep the digests at the multiples of their interval", () => {
     const checkpoints = new Checkpoints(10);
     expect([checkpoints.newest, checkpoints.digestAt(0)]).to.deep.equal([null, undefined]);
     for (let index = 7; index <= 31; index++) {
@@ -16,7 +16,7 @@ describe("Checkpoints", () => {
     expect(checkpoints.newest).to.deep.equal({ index: 30, digest: 130 });
   });
 
-  it("keep the newest, so many as are told of within a second", () => {
+  it("keep the newest ones, enough for the reports of a second", () => {
     const checkpoints = new Checkpoints(1);
     for (let index = 1; index <= 1_000; index++) {
       checkpoints.onApplied(index, 0);

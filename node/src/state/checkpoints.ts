@@ -1,26 +1,27 @@
 /**
- * The digests of the state at certain indexes of the log, by which members find out whether they still have the same one.
+ * The digests of the state at certain log indexes. Members compare them to find out whether they still have the same
+ * state.
  *
- * The digest runs over all changes that were ever applied: states that once differ in what they write, differ in it for
- * ever. Kept in memory only: a member that starts again has none until it comes to the next such index.
+ * The digest covers all changes ever applied: states that once write something different have different digests for
+ * ever. It is kept in memory only, so a restarted member has none until it reaches the next checkpoint.
  */
 
 import { invariant } from "../raft/index.ts";
 
 export interface Checkpoint {
-  /** Log index of the entry after which the digest is that of the state. */
+  /** Index of the entry after which the state has the digest. */
   readonly index: number;
   readonly digest: number;
 }
 
-/** How many are kept: others are compared with by what they tell once a second, in which so many never pass. */
+/** How many are kept. Members report a digest once a second, and fewer checkpoints than this pass in that time. */
 const KEPT_MAX = 64;
 
 export class Checkpoints {
   readonly #entries: number;
   readonly #kept: Checkpoint[] = [];
 
-  /** @param entries between two checkpoints; they are at the indexes that it divides. */
+  /** @param entries between two checkpoints; a checkpoint is at each multiple of it */
   constructor(entries: number) {
     invariant(entries > 0, "there are entries between two checkpoints");
     this.#entries = entries;
@@ -31,7 +32,7 @@ export class Checkpoints {
     return this.#kept.at(-1) ?? null;
   }
 
-  /** The entry at the index was applied, and made the digest what it is. */
+  /** Notes the digest after the entry at the index. */
   onApplied(index: number, digest: number): void {
     if (index % this.#entries !== 0) {
       return;
@@ -42,7 +43,7 @@ export class Checkpoints {
     }
   }
 
-  /** The digest at the index; undefined if it is not kept, or not any more. */
+  /** The digest at the index; undefined if it is not kept. */
   digestAt(index: number): number | undefined {
     return this.#kept.find((checkpoint) => checkpoint.index === index)?.digest;
   }

@@ -3,7 +3,14 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
 import { InvariantViolation, NO_CONFIGURATION } from "../raft/index.ts";
-import { CLUSTER_VERSION, type Cluster, readCluster, writeCluster } from "./cluster.ts";
+import {
+  CLUSTER_VERSION,
+  CLUSTER_VERSIONS,
+  type Cluster,
+  readCluster,
+  UnknownVersion,
+  writeCluster,
+} from "./cluster.ts";
 import { encodeFounding } from "./founding.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import { Transaction } from "./transaction.ts";
@@ -88,7 +95,7 @@ describe("the cluster's record", () => {
     }
   });
 
-  it("holds incarnations of 16 bytes, and none of slots that nobody has claimed", () => {
+  it("contains incarnations of 16 bytes, and none for unclaimed slots", () => {
     const [founder] = SMALL.members;
     const withIncarnation = (length: number): Cluster => ({
       ...SMALL,
@@ -105,21 +112,21 @@ describe("the cluster's record", () => {
     };
     const versionIn = (log: AppliedLog): number | undefined => readCluster(log.store)?.version;
 
-    it("of the founding entry, whose first format means version 3", () => {
+    it("from the founding entry, whose first format implies version 3", () => {
       expect(versionIn(new AppliedLog())).to.equal(CLUSTER_VERSION);
       expect(versionIn(logOfVersion3())).to.equal(3);
       expect(encodeFounding({ ...FOUNDING, clusterVersion: 3 })[0]).to.equal(1);
       expect(encodeFounding({ ...FOUNDING, clusterVersion: 4 })[0]).to.equal(3);
     });
 
-    it("that goes up step by step, and changes nothing else of the record", () => {
+    it("that increases step by step, without another change of the record", () => {
       const log = logOfVersion3();
       const before = readCluster(log.store);
       raise(log, 4);
       expect(readCluster(log.store)).to.deep.equal({ ...before, version: 4 });
     });
 
-    it("that does not go down, does not skip a version, and is not raised twice", () => {
+    it("that never decreases, never skips a version, and is not raised twice", () => {
       const log = logOfVersion3();
       for (const version of [0, 2, 3, 5]) {
         raise(log, version);
@@ -130,10 +137,14 @@ describe("the cluster's record", () => {
       expect(versionIn(log)).to.equal(4);
     });
 
-    it("beyond which this release applies nothing", () => {
-      expect(() => raise(new AppliedLog(), CLUSTER_VERSION + 1)).to.throw(
-        InvariantViolation,
-        "a release applies cluster versions that it knows",
+    it("beyond which this release applies nothing, and says what to do", () => {
+      const log = new AppliedLog();
+      const { min, max } = CLUSTER_VERSIONS;
+      expect(() => raise(log, CLUSTER_VERSION + 1)).to.throw(
+        UnknownVersion,
+        new RegExp(
+          `to ${max + 1}, and this release knows the cluster versions ${min} to ${max}\\. .*use the release that`,
+        ),
       );
     });
   });

@@ -1,7 +1,7 @@
 /**
- * The cluster's own record: who its members are, which of them vote, and since which entry.
+ * The record of the cluster: its members, which of them vote, and since which entry.
  *
- * One row, written in the batch that applies the entry that changes it (P24). Nobody keeps another copy.
+ * It is one row, written in the batch that applies the changing entry (P24). There is no other copy.
  */
 
 import { type Configuration, invariant } from "../raft/index.ts";
@@ -18,12 +18,12 @@ export interface MemberAddress {
 }
 
 export interface ClusterMember {
-  /** Index of the entry that added the member; never used again. */
+  /** Index of the entry that added the member; never reused. */
   readonly id: number;
   /** Unique among the present members. */
   readonly name: string;
   readonly address: MemberAddress;
-  /** 16 bytes minted with the member's data directory; none while no process has claimed the slot. */
+  /** 16 bytes, made together with the member's data directory; empty while no process has claimed the slot. */
   readonly incarnation: Uint8Array;
 }
 
@@ -31,32 +31,48 @@ export interface Cluster {
   /** UUID in text form. */
   readonly clusterId: string;
   readonly name: string;
-  /** Entry kinds and apply results that are in force. */
+  /** The entry kinds and apply results in force. */
   readonly version: number;
   readonly configuration: Configuration;
   readonly members: readonly ClusterMember[];
 }
 
 /**
- * The newest cluster version that this release can run; it founds clusters with it. Version 1 had neither event logs nor
- * usage, and counted less. Version 2 had event logs without a namespace, neither quotas of namespaces nor versions of
- * passwords, and hashed the bytes of requests. Version 3 could not be raised by an entry.
+ * The newest cluster version that this release can run; new clusters start with it. Version 1 had neither event logs
+ * nor usage, and counted less. Version 2 had event logs without namespaces, no namespace quotas, no password versions,
+ * and hashed the raw bytes of requests. Version 3 could not be raised by an entry.
  */
 export const CLUSTER_VERSION = 4;
-/** Cluster versions whose entries and rows this release knows, and can run. */
+/** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
+
+/**
+ * Data, or an entry of the log, is of a cluster version that this release does not know. Another release can use it: nothing is
+ * wrong with the data, and nothing in it was changed.
+ */
+export class UnknownVersion extends Error {}
+
+/** The cluster versions that this release knows, for people. */
+export function describeKnownVersions(): string {
+  const { min, max }: { readonly min: number; readonly max: number } = CLUSTER_VERSIONS;
+  return min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
+}
+
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 
-/** The bytes of the record, by which a change of it is seen; undefined before the founding entry is applied. */
+/** The bytes of the record, to detect a change; undefined before the founding entry is applied. */
 export function clusterRow(reader: StateReader): Uint8Array | undefined {
   return reader.get(CONFIGURATION_ROW);
 }
 
-/** What is known of the version of a state whose record may be of a release that this one does not know. */
+/** The version of a state whose record may be from a release that this one does not know. */
 export type VersionFinding = { readonly kind: "version"; readonly version: number } | { readonly kind: "unknown-form" };
 
-/** The cluster version, read without relying on it; undefined before the founding entry is applied. */
+/**
+ * The cluster version, read without assuming that the rest of the record is known; undefined before the founding entry
+ * is applied.
+ */
 export function findClusterVersion(reader: StateReader): VersionFinding | undefined {
   const bytes = reader.get(CONFIGURATION_ROW);
   if (bytes === undefined) {
@@ -119,8 +135,8 @@ export function writeCluster(transaction: Transaction, cluster: Cluster): void {
 }
 
 /**
- * Raises the cluster version to the one behind it; another one changes nothing. Raises an error if this release cannot run
- * that version: it must not apply what follows.
+ * Raises the cluster version by one. Any other version changes nothing. Raises UnknownVersion if this release cannot run
+ * that version, because it must not apply what follows. This happens to a member that was downgraded too late.
  */
 export function applySetClusterVersion(transaction: Transaction, version: number): void {
   const cluster = readCluster(transaction);
@@ -128,7 +144,12 @@ export function applySetClusterVersion(transaction: Transaction, version: number
   if (version !== cluster.version + 1) {
     return;
   }
-  invariant(version <= CLUSTER_VERSION, "a release applies cluster versions that it knows", () => String(version));
+  if (version > CLUSTER_VERSION) {
+    throw new UnknownVersion(
+      `the cluster has raised its version to ${version}, and this release knows ${describeKnownVersions()}. Nothing was lost: use ` +
+        "the release that the other members run, or a later one of the same major version",
+    );
+  }
   writeCluster(transaction, { ...cluster, version });
 }
 

@@ -176,7 +176,7 @@ function byLeader(operation: ClusterOperation): Command {
   return { principal: null, request: null, operation };
 }
 
-/** What every client's command of these begins with, between its kind and its operation: who asks, and which request. */
+/** The bytes between the kind and the operation of every client command here: the caller and the request. */
 const ASKED = `0000000175 000000016b 00000001${"00".repeat(12)} 00000002${"00".repeat(28)}`;
 
 describe("commands", () => {
@@ -192,7 +192,7 @@ describe("commands", () => {
     expect(kinds.size).to.equal(22);
   });
 
-  // What is in the logs of every member: a change here is a change of the storage format.
+  // These bytes are in the logs of every member: a change here changes the storage format.
   for (const [name, written, golden] of [
     ["create-namespace", byClient({ kind: "create-namespace", namespace: "ns" }), `0101 ${ASKED} 000000026e73`],
     [
@@ -356,7 +356,7 @@ describe("commands", () => {
     });
   }
 
-  it("S14: tell an expectation that is empty, or 0, from none", () => {
+  it("S14: distinguish an empty expectation, or 0, from none", () => {
     for (const expectedValue of [undefined, new Uint8Array(0)]) {
       for (const expectedModRevision of [undefined, 0]) {
         const { operation } = decodeCommand(encodeCommand(byClient({ ...CAS, expectedValue, expectedModRevision })));
@@ -367,7 +367,7 @@ describe("commands", () => {
 
   itNoticesDamage(command);
 
-  it("that hold something where nothing is given are refused", () => {
+  it("are refused if an absent field has a value", () => {
     const absent = byClient({ ...CAS, expectedValue: undefined, expectedModRevision: undefined });
     const present = byClient({ ...CAS, expectedValue: Uint8Array.of(5), expectedModRevision: 6 });
     for (const [flag, rule] of [
@@ -408,7 +408,7 @@ describe("commands", () => {
     }
   });
 
-  it("S13: are of the same request by kind and fields alone, whoever asks and under whatever id", () => {
+  it("S13: are the same request by kind and fields alone, for any caller and any id", () => {
     const sha256 = (hashed: Uint8Array): Uint8Array => createHash("sha256").update(hashed).digest();
     const asked = fc.record({ subject: text, apiKeyId: text, id: fc.uint8Array({ minLength: 16, maxLength: 16 }) });
     const requestOf = ({ subject, apiKeyId, id }: { subject: string; apiKeyId: string; id: Uint8Array }) => {
@@ -423,7 +423,7 @@ describe("commands", () => {
         const again = encodeRequest({ ...requestOf(other), operation }, sha256).request.payloadHash;
         expect(again.toHex()).to.equal(request.payloadHash.toHex());
         const different = encodeRequest({ ...requestOf(one), operation: another }, sha256);
-        // As they are read, for what draws them makes objects with and without a prototype.
+        // Compare decoded forms, because the generator makes objects with and without a prototype.
         const [drawn, drawnToo] = [payload, different.payload].map((bytes) => decodeCommand(bytes).operation);
         const isSame = isDeepStrictEqual(drawn, drawnToo);
         expect(different.request.payloadHash.toHex() === request.payloadHash.toHex()).to.equal(isSame);
@@ -431,7 +431,7 @@ describe("commands", () => {
     );
   });
 
-  it("S13: have the kind among what is hashed, for fields of two kinds may be the same bytes", () => {
+  it("S13: include the kind in the hash, because two kinds may have the same bytes as fields", () => {
     const hashed: string[] = [];
     const sha256 = (canonical: Uint8Array): Uint8Array => {
       hashed.push(canonical.toHex());
@@ -446,7 +446,7 @@ describe("commands", () => {
     expect(COMMAND_BYTES_MAX + ENTRY_HEADER_BYTES).to.equal(ENTRY_BYTES_MAX);
   });
 
-  it("P45: are refused on a full disk if they may make the state larger; what gives room back is not", () => {
+  it("P45: are refused on a full disk if they may make the state larger, and not if they free space", () => {
     const growing = (operation: ClientOperation): boolean => isGrowing(byClient(operation));
     const change = { ...REGION, expectedVersion: undefined };
     expect(growing({ kind: "allocate-memory", namespace: "ns", sizeBytes: 1, label: "" })).to.equal(true);

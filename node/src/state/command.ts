@@ -1,9 +1,9 @@
 /**
- * Commands: what a mutation becomes before it is proposed. Nothing after this point looks at the API's message again.
+ * Commands: the form of a mutation that is proposed. No later step reads the API message.
  *
- * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of what it asks,
- * by which a retry is recognised. Those that come by HTTP have no request id: a retry is executed again, unless the
- * operation itself recognises it. Commands that the cluster proposes by itself carry neither.
+ * A client's command carries the caller (apply checks it again), the request id, and the hash of the request, which
+ * together identify a retry. Commands by HTTP have no request id: a retry runs again unless the operation itself
+ * recognises it. Commands that the cluster proposes itself carry neither.
  */
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation, invariant } from "../raft/index.ts";
@@ -51,21 +51,21 @@ import { readPrincipal, writePrincipal } from "./principal-codec.ts";
 import { RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 import type { Steps } from "./steps.ts";
 
-/** Who asks: the user by id, and the API key that the token came from, "" for a login. */
+/** The caller: the user's id, and the API key behind the token, "" for a login. */
 export interface Principal {
   readonly subject: string;
   readonly apiKeyId: string;
-  /** Of a login: how often the user's password had been changed before it. Absent = never, and for API keys. */
+  /** For a login: how often the user's password had changed before. Absent = never, and for API keys. */
   readonly passwordVersion?: number;
 }
 
-/** What makes a retry recognisable: the request id, and what the request under that id asks for. */
+/** Identifies a retry: the request id, and a hash of the request under that id. */
 export interface RequestIdentity {
   /** 16 bytes of the UUID. */
   readonly requestId: Uint8Array;
   /**
-   * 32 bytes: a SHA-256 of the decoded request in one canonical form, never of the bytes that came. Requests that mean
-   * the same have the same hash, however they were encoded.
+   * 32 bytes: the SHA-256 of the decoded request in one canonical form, never of the received bytes. Equivalent
+   * requests have the same hash, however they were encoded.
    */
   readonly payloadHash: Uint8Array;
 }
@@ -81,12 +81,12 @@ export interface PutKey {
   /** UTF-8 bytes of the key. */
   readonly key: Uint8Array;
   readonly value: Uint8Array;
-  /** Seconds until the key expires, 0 = never. */
+  /** Seconds until the key expires; 0 = never. */
   readonly ttlSeconds: number;
-  /** The mod revision that the key must have, 0 = it must not exist, undefined = any. */
+  /** The mod revision that the key must have; 0 = it must not exist, undefined = any. */
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
-  /** The hold under which it counts. */
+  /** The hold that must be live for the write. */
   readonly guard?: Guard;
 }
 
@@ -96,7 +96,7 @@ export interface DeleteKey {
   readonly key: Uint8Array;
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
-  /** The hold under which it counts. */
+  /** The hold that must be live for the write. */
   readonly guard?: Guard;
 }
 
@@ -104,7 +104,7 @@ export interface CompareAndSwap {
   readonly kind: "compare-and-swap";
   readonly namespace: string;
   readonly key: Uint8Array;
-  /** The value that the key must have; undefined = not compared. An empty value differs from none (S14). */
+  /** The value that the key must have; undefined = not compared. An empty value is not an absent one (S14). */
   readonly expectedValue: Uint8Array | undefined;
   readonly newValue: Uint8Array;
   readonly expectedModRevision: number | undefined;
@@ -112,44 +112,44 @@ export interface CompareAndSwap {
   readonly guard?: Guard;
 }
 
-/** Names keys whose time may be up; apply decides (S22). */
+/** Names keys that may have expired; apply decides (S22). */
 export interface ExpireKeys {
   readonly kind: "expire-keys";
   readonly keys: readonly { readonly namespace: string; readonly key: Uint8Array; readonly modRevision: number }[];
 }
 
-/** Carries only its envelope: lets windows end while nobody writes (S21). */
+/** Carries only its envelope, so that windows also end when there are no writes (S21). */
 export interface Tick {
   readonly kind: "tick";
 }
 
-/** Drops the generations of stored answers all of whose windows have ended. */
+/** Drops each generation of stored answers whose windows have all ended. */
 export interface DropReplays {
   readonly kind: "drop-replays";
 }
 
-/** Drops changes that are beyond the limits of the history, the oldest first, at most this many revisions. */
+/** Drops changes beyond the limits of the history, the oldest first, for at most this many revisions. */
 export interface TrimHistory {
   readonly kind: "trim-history";
   readonly countMax: number;
 }
 
-/** Drops all changes below a revision, at the wish of an administrator. */
+/** Drops all changes below a revision; an administrator requests it. */
 export interface CompactHistory {
   readonly kind: "compact-history";
   readonly revision: number;
-  /** Who asks, for the stored answer. */
+  /** The caller, under whom the answer is stored. */
   readonly subject: string;
-  /** Makes a retry recognisable; null for a call without a request id. */
+  /** Identifies retries; null for a call without a request id. */
   readonly request: RequestIdentity | null;
 }
 
-/** Tells the digest that the state has at a checkpoint: a member whose state has another one must not be used (P44). */
+/** Carries the digest of the cluster at a checkpoint. A member with another digest must stop serving (P44). */
 export interface CheckDigest extends Checkpoint {
   readonly kind: "check-digest";
 }
 
-/** Lets all entries of the next cluster version be proposed: every member can apply them. Another version changes nothing. */
+/** Allows all entries of the next cluster version: every member can apply them. Any other version changes nothing. */
 export interface SetClusterVersion {
   readonly kind: "set-cluster-version";
   readonly version: number;
@@ -162,10 +162,10 @@ export type ClientOperation =
   | CompareAndSwap
   | LockClientOperation
   | MemoryOperation;
-/** What comes by HTTP, which has no request ids. */
+/** Operations by HTTP, which have no request ids. */
 export type HttpOperation = LogOperation | AccountOperation;
 
-/** What the cluster proposes by itself: its leader, or a member about itself; and what an administrator asks of it. */
+/** Operations that the cluster proposes itself: its leader, a member about itself, or a member for an administrator. */
 export type ClusterOperation =
   | ExpireKeys
   | Tick
@@ -187,25 +187,25 @@ export interface ClientCommand {
   readonly operation: ClientOperation;
 }
 
-/** The same before its hash is known, which follows from the operation. */
+/** The same before its hash is known; the hash follows from the operation. */
 export interface ClientRequest extends Omit<ClientCommand, "request"> {
   readonly request: Pick<RequestIdentity, "requestId">;
 }
 
-/** A mutation of which no answer is stored. */
+/** A mutation whose answer is not stored. */
 export interface HttpCommand {
   readonly principal: Principal;
   readonly request: null;
   readonly operation: HttpOperation;
 }
 
-/** `principal` and `request` are null for what the cluster proposes by itself. */
+/** `principal` and `request` are null for commands that the cluster proposes itself. */
 export type Command =
   | ClientCommand
   | HttpCommand
   | { readonly principal: null; readonly request: null; readonly operation: ClusterOperation };
 
-/** Whether the command may make the state larger: such commands are refused while the disk has little room (P45). */
+/** Whether the command may make the state larger. Members refuse such commands while the disk is nearly full (P45). */
 export function isGrowing({ operation }: Command): boolean {
   switch (operation.kind) {
     case "create-namespace":
@@ -220,7 +220,7 @@ export function isGrowing({ operation }: Command): boolean {
     case "append-events":
       return true;
     case "acquire-lock":
-      // What is held already is kept, whatever the disk has room for.
+      // The renewal of a live hold is allowed, however full the disk is.
       return operation.fencingToken === 0;
     default:
       return false;
@@ -257,9 +257,9 @@ const KINDS = {
   "apply-retention": 55,
   "erase-logs": 56,
 } as const;
-/** Every kind of command there is. */
+/** Every kind of command. */
 export const COMMAND_KINDS = Object.keys(KINDS) as readonly Command["operation"]["kind"][];
-/** Kinds of commands that carry no principal: nobody asked for them, or whoever did has no record that counts. */
+/** Kinds of commands without a principal: they have no caller, or the caller has no user record that counts. */
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["expire-keys"],
   KINDS.tick,
@@ -280,13 +280,13 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
 ]);
 /** Kinds of commands that carry a principal and no request. */
 const HTTP_KINDS: ReadonlySet<number> = new Set([...Object.values(LOG_KINDS), ...Object.values(ACCOUNT_KINDS)]);
-/** Where the kind stands in a command: behind the format. */
+/** Where the kind stands in a command: after the format. */
 const KIND_OFFSET = 1;
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
 const NO_HASH = new Uint8Array(HASH_BYTES - 1);
 
-/** Bytes of the largest command that an entry can carry. */
+/** Size of the largest command that fits into an entry, in bytes. */
 export const COMMAND_BYTES_MAX = ENTRY_BYTES_MAX - ENTRY_HEADER_BYTES;
 
 /** The command as bytes, for the payload of an entry. */
@@ -303,9 +303,9 @@ export function encodeCommand(command: Command): Uint8Array {
 }
 
 /**
- * The request as the command that it becomes, and by what its retries are recognised. The hash covers the kind and the
- * fields of the operation as the command carries them: they have one encoding, which leaves out who asks, the request
- * id, and how the message was written. So the operation is encoded once, and hashed where it lies.
+ * Encodes the request as its command, with the hash that identifies its retries. The hash covers the kind and the
+ * fields of the operation in the encoding of the command. That encoding is unique and leaves out the caller, the
+ * request id, and the form of the message. So the operation is encoded once and hashed in place.
  *
  * @param sha256 returns the 32 bytes of the SHA-256 of its argument.
  */
@@ -318,7 +318,7 @@ export function encodeRequest(
   writePrincipal(writer, principal);
   writer.fixed(requestId, REQUEST_ID_BYTES);
   const hashOffset = writer.length;
-  // The place of the hash holds the kind while the hash is made.
+  // While the hash is computed, its place holds the kind.
   writer.fixed(NO_HASH, HASH_BYTES - 1).uint8(kind);
   encodeOperation(writer, operation);
   const payload = writer.finish();
@@ -329,7 +329,7 @@ export function encodeRequest(
 }
 
 /**
- * The command of an entry's payload, which begins at `from` in the bytes and ends with them. Raises an
+ * Decodes the command of an entry's payload, which runs from `from` to the end of the bytes. Raises an
  * InvariantViolation for bytes that `encodeCommand` never wrote.
  */
 export function decodeCommand(bytes: Uint8Array, from = 0): Command {
@@ -359,12 +359,12 @@ function requireFormat(format: number): void {
   }
 }
 
-/** Whether the command of an entry's payload appends events, without decoding it. */
+/** Whether the payload of an entry is an append of events; does not decode it. */
 export function isAppend(bytes: Uint8Array): boolean {
   return bytes[KIND_OFFSET] === LOG_KINDS["append-events"];
 }
 
-/** The same as `decodeCommand`, in steps, of a payload that `isAppend`. */
+/** The same as `decodeCommand`, in steps, for a payload that `isAppend`. */
 export function* decodeAppend(bytes: Uint8Array): Steps<{ principal: Principal; operation: AppendEvents }> {
   const reader = new RecordReader(bytes);
   requireFormat(reader.uint8());

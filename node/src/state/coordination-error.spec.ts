@@ -37,7 +37,7 @@ describe("refusals", () => {
     });
   }
 
-  it("say that nothing was executed, and carry no details, unless told otherwise", () => {
+  it("say by default that nothing was executed, and have no details by default", () => {
     const plain = new CoordinationError("NO_LEADER", "message");
     expect([plain.outcome, plain.details.size]).to.deep.equal(["not-executed", 0]);
     const details = new Map([["field", "key"]]);
@@ -45,7 +45,7 @@ describe("refusals", () => {
     expect([other.outcome, other.details]).to.deep.equal(["unknown", details]);
   });
 
-  it("have reasons, and names of Object's properties are none (S19)", () => {
+  it("have reasons, and names of Object's properties are not reasons (S19)", () => {
     expect(isReason("QUOTA")).to.equal(true);
     for (const text of ["", "quota", "NONSENSE", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
       expect(isReason(text), text).to.equal(false);

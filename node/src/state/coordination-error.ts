@@ -1,8 +1,9 @@
 /**
- * The one error type for whatever the service refuses: a canonical code, a reason, a message for people, details.
+ * The error type for everything that the service refuses: a canonical code, a reason, a message for people, details.
  *
- * Raised anywhere below the API and mapped once to gRPC and once to HTTP. Refusals decided in apply are data: they are
- * stored in replay rows and answered again unchanged. A bug is another type and ends the process.
+ * Code below the API raises it; the API maps it once to gRPC and once to HTTP. A refusal decided in apply is data: its
+ * replay row stores it, message included, and a retry gets it unchanged. So a new text for such a message needs a new
+ * cluster version. A bug is another type and ends the process.
  */
 
 /** The canonical gRPC status codes that the service answers with. */
@@ -138,7 +139,7 @@ const CODES: Record<Reason, Code> = {
   DEADLINE: "DEADLINE_EXCEEDED",
 };
 
-/** What is certain about the effect of a refused request: it never happened, or it may have. */
+/** What is certain about the effect of a refused request: it did not happen, or it may have. */
 export type ErrorOutcome = "not-executed" | "unknown";
 
 /** A refusal. `details` are extra facts for programs, by name. */
@@ -162,7 +163,7 @@ export class CoordinationError extends Error {
   }
 }
 
-/** Whether the text names a reason; guards what is read back from stored rows. */
+/** Whether the text is a reason; checks texts from stored rows. */
 export function isReason(text: string): text is Reason {
   return Object.hasOwn(CODES, text);
 }

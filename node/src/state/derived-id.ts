@@ -1,26 +1,26 @@
 /**
- * Ids that apply makes: UUIDs of the cluster's id and of a number that is given out once, so that no two things of a
- * kind ever have the same, on any member and after any failover. They are no secrets.
+ * Ids that apply makes: UUIDs from the cluster's id and a number that is used once. So no two objects of a kind ever
+ * have the same id, on any member and after any failover. The ids are not secret.
  */
 
 import { invariant, writeUint53 } from "../raft/index.ts";
 import { readCluster } from "./cluster.ts";
 import type { StateReader } from "./store.ts";
 
-/** What is named; ids of different kinds differ. */
+/** What the id names; ids of different kinds differ. */
 const KINDS = { region: 0, log: 1 } as const;
 
 const UUID_BYTES = 16;
 const UUID_DIGITS = 2 * UUID_BYTES;
-/** RFC 9562 §5.8: version 8, of whose bits the maker decides, and the variant of all its UUIDs. */
+/** RFC 9562 §5.8: version 8, whose other bits the implementation defines, and the variant of all its UUIDs. */
 const UUID_VERSION_OFFSET = 6;
 const UUID_VERSION = 0x80;
 const UUID_VARIANT_OFFSET = 8;
 const UUID_VARIANT = 0x80;
 
 /**
- * A UUID of version 8: the first bits of the cluster's id, so that a client of another cluster does not find a thing of
- * this one by chance, then the kind and the number. Ids of a kind order by their numbers.
+ * A UUID of version 8: the first bits of the cluster's id, then the kind and the number. The first bits prevent a
+ * client of another cluster from finding an object of this one by chance. Ids of a kind sort by their numbers.
  */
 export function derivedId(reader: StateReader, kind: keyof typeof KINDS, number: number): Uint8Array {
   const clusterId = readCluster(reader)?.clusterId.replaceAll("-", "") ?? "";

@@ -7,7 +7,7 @@ import { allAtOnce } from "./steps.ts";
 
 const WINDOW_MS = 100;
 const always = () => true;
-/** Which append stores each of the positions: the first, the second, or none. */
+/** The append that stores each position: the first, the second, or none. */
 const places = fc.array(fc.constantFrom("first", "second", "none"), { maxLength: 30 });
 
 function runsAt(all: readonly string[], which: string, firstSequence: number): SequenceRuns {
@@ -31,7 +31,7 @@ function merged(
 }
 
 describe("a row of remembered keys", () => {
-  it("tells the sequence of each position that is in it and still stored", () => {
+  it("has the sequence of each position in it that is still remembered", () => {
     fc.assert(
       fc.property(places, (all) => {
         const first = merged(undefined, always, runsAt(all, "first", 1), 5);
@@ -48,14 +48,14 @@ describe("a row of remembered keys", () => {
         }
         const earliestMs = all.includes("first") ? 5 : 9;
         expect(row?.dueMs).to.equal(all.some((which) => which !== "none") ? earliestMs + WINDOW_MS : undefined);
-        // Without what is over it is what it would be if only the rest had ever been stored.
+        // Without the ended runs, the row equals one that only ever had the rest.
         const rest = merged(row, (tickMs) => tickMs > 5, SequenceRuns.NONE, 0);
         expect(rest?.bytes).to.deep.equal(merged(undefined, always, runsAt(all, "second", 100), 9)?.bytes);
       }),
     );
   });
 
-  it("is none without any run", () => {
+  it("does not exist without any run", () => {
     const row = merged(undefined, always, SequenceRuns.one(0, 3, 1), 5);
     expect(allAtOnce(mergedRow(row, () => false, NOTHING_ADDED, WINDOW_MS))).to.equal(null);
   });

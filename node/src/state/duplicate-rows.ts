@@ -1,9 +1,9 @@
 /**
- * A row of remembered keys as bytes: when its timer is due, then its runs, in the order of positions, of which none is in
- * two of them.
+ * A row of remembered event keys as bytes: when its timer is due, then its runs in the order of positions. No position
+ * is in two runs.
  *
- * There may be hundreds of thousands of runs, so a row is read where it lies and written as one block, without an object
- * for each run. Layout, big-endian: due (8), number of runs (4), then for each run position (4), count (4), first sequence
+ * A row may have hundreds of thousands of runs, so it is read in place and written as one block, without an object for
+ * each run. Layout, big-endian: due (8), number of runs (4), then for each run position (4), count (4), first sequence
  * (8), tick (8).
  */
 
@@ -14,16 +14,16 @@ import { STEP_ITEMS, type Steps } from "./steps.ts";
 
 const COUNT_OFFSET = 8;
 const RUNS_OFFSET = 12;
-/** Where the fields of a run lie in it. */
+/** Offsets of the fields in a run. */
 const RUN_COUNT = 4;
 const RUN_SEQUENCE = 8;
 const RUN_TICK = 16;
 const RUN_BYTES = 24;
 
-/** Whether what was stored at this tick, in cluster milliseconds, is still remembered. */
+/** Whether an event stored at this tick, in cluster milliseconds, is still remembered. */
 export type IsStored = (tickMs: number) => boolean;
 
-/** A row as it is stored: runs of events, each with the cluster tick, in milliseconds, at which they were stored. */
+/** A stored row: runs of events, each with the cluster tick, in milliseconds, at which they were stored. */
 export class DuplicateRow {
   readonly bytes: Uint8Array;
   /** Number of runs. */
@@ -60,7 +60,7 @@ export class DuplicateRow {
     return readUint53(this.bytes, RUNS_OFFSET + run * RUN_BYTES + RUN_TICK);
   }
 
-  /** The sequence at a position that is stored. */
+  /** The sequence stored for a position; undefined if there is none. */
   sequenceAt(position: number, isStored: IsStored): number | undefined {
     let low = 0;
     let high = this.length;
@@ -80,10 +80,10 @@ export class DuplicateRow {
   }
 }
 
-/** Events to be remembered. */
+/** Events to remember. */
 export interface AddedRuns {
   readonly runs: SequenceRuns;
-  /** How far their positions are moved. */
+  /** How far to shift their positions. */
   readonly shift: number;
   /** Cluster tick, in milliseconds. */
   readonly tickMs: number;
@@ -92,8 +92,8 @@ export interface AddedRuns {
 export const NOTHING_ADDED: AddedRuns = { runs: SequenceRuns.NONE, shift: 0, tickMs: 0 };
 
 /**
- * The row with those of its runs that are still stored, and with the added ones, which is due when the first of them has
- * been remembered for `windowMs`; null without any run.
+ * The row with its runs that are still remembered and the added ones; null if there are none. It is due when the oldest
+ * run has been remembered for `windowMs`.
  */
 export function* mergedRow(
   before: DuplicateRow | undefined,
@@ -115,7 +115,7 @@ class RowMerge {
   readonly #bytes: Uint8Array;
   #end = RUNS_OFFSET;
   #earliestMs = Infinity;
-  /** Runs that were looked at, of the row and of those that are added. */
+  /** Runs already merged: of the old row, and of the added ones. */
   #kept = 0;
   #next = 0;
 
@@ -126,7 +126,7 @@ class RowMerge {
     this.#bytes = new Uint8Array(RUNS_OFFSET + ((before?.length ?? 0) + added.runs.length) * RUN_BYTES);
   }
 
-  /** Goes on by at most so many runs; returns whether there may be more. */
+  /** Advances by at most this many runs; returns whether there may be more. */
   advance(runsMax: number): boolean {
     const before = this.#before;
     const { runs, shift, tickMs } = this.#added;

@@ -1,13 +1,13 @@
 /**
- * What a log remembers of the keys of its events, so that an event that is sent again is not stored again.
+ * The idempotency keys that a log remembers, so that it stores a repeated event only once.
  *
- * A key is remembered by the entry that stores its event, and by no other (S2), in replicated state (S3), for a window of
- * cluster ticks from then on, which a duplicate does not prolong (S4). Whether it is over is judged by the window as it is
- * when the duplicate comes. A row holds runs: events that follow each other, with the first position and sequence.
- * There is a row for the keys of a batch together. A key of its own and a key of a batch that read the same are the same:
- * so keys of their own that read like keys of a batch share rows as well, by base and position, where a batch finds them
- * all without a look at each of its keys. Any other key has a row alone. A timer for each row says when it is looked
- * whether the row can go.
+ * Only the entry that stores an event remembers its key (S2), in replicated state (S03), for a window of cluster ticks
+ * from then on. A duplicate does not extend the window (S4). The current length of the window decides when a duplicate
+ * comes. A row holds runs: consecutive events with the first position and sequence.
+ *
+ * A batch has one row for all its keys. A single key that reads like a key of a batch counts as the same key. So such
+ * single keys share rows by base and position, where a batch finds them all without looking up each of its keys. Any
+ * other single key has its own row. Each row has a timer for when it may be dropped.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -31,7 +31,7 @@ import { settingOf } from "./settings.ts";
 import { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";
 import type { Row, StateReader } from "./store.ts";
 
-/** The keys of an append: one, or those of a batch. */
+/** The keys of an append: one single key, or those of a batch. */
 export interface AppendKeys {
   readonly idempotencyKey: string;
   readonly isBatch: boolean;
@@ -39,22 +39,22 @@ export interface AppendKeys {
 }
 
 const MS_PER_SECOND = 1_000;
-/** What ends the key of an event of a batch: as `derivedKey` writes it, and in no other form. */
+/** The end of a key of a batch, exactly as `derivedKey` writes it. */
 const POSITION = /^(.*):(0|[1-9][0-9]{0,5})$/s;
 const NO_KEY = new Uint8Array(0);
 /** Where the number of the log begins in the key of a row. */
 const ROW_LOG_OFFSET = 1;
-/** Positions of keys of their own that share a row: a row is written again with each of them. */
+/** Positions of single keys that share a row. Each new key rewrites the row. */
 const SHELF_POSITIONS = 32;
-/** Rows of keys of their own that are read between two pauses: less than a millisecond of work. */
+/** Rows of single keys read between two pauses: less than a millisecond of work. */
 const STEP_SHELVES = 256;
 
-/** Seconds for which the keys of the log are remembered; 0 = not at all. */
+/** Seconds for which the log remembers keys; 0 = not at all. */
 function duplicateWindowSecs(reader: StateReader, log: EventLog): number {
   return log.settings.duplicateWindowSecs ?? settingOf(reader, "queue.duplicate_window_secs");
 }
 
-/** The events that are stored already, in the order of their positions. */
+/** The events that are already stored, in the order of their positions. */
 export function* findDuplicates(context: ApplyContext, log: EventLog, keys: AppendKeys): Steps<SequenceRuns> {
   const { transaction } = context;
   const windowMs = windowMsOf(transaction, log);
@@ -70,7 +70,7 @@ export function* findDuplicates(context: ApplyContext, log: EventLog, keys: Appe
   return found;
 }
 
-/** Remembers the keys of these events, which were not remembered before. */
+/** Remembers the keys of these events, which are new. */
 export function* rememberKeys(
   context: ApplyContext,
   log: EventLog,
@@ -97,7 +97,7 @@ export function hasDueDuplicates(reader: StateReader, tickMs: number): boolean {
   return dueTimers(reader, tickMs, 1).length > 0;
 }
 
-/** Forgets the keys whose window has ended, of at most this many rows that are to be looked at, the earliest first. */
+/** Forgets the keys whose window has ended. Checks at most this many rows, the earliest first. */
 export function applyPruneDuplicates(context: ApplyContext, countMax: number): void {
   const { transaction, tickMs } = context;
   for (const { key: timer, value: logId } of dueTimers(transaction, tickMs, countMax)) {
@@ -106,14 +106,14 @@ export function applyPruneDuplicates(context: ApplyContext, countMax: number): v
     const row = readRow(transaction, key);
     invariant(row !== undefined, "every timer belongs to a row of keys");
     const windowMs = log === undefined ? 0 : windowMsOf(transaction, log);
-    // The window may be longer than it was: then there is something to look at later.
+    // The window may be longer than before: then the row gets a later timer.
     const isStored: IsStored = (storedMs) => windowMs > 0 && !isOver(storedMs, windowMs, tickMs);
     const kept = allAtOnce(mergedRow(row, isStored, NOTHING_ADDED, windowMs));
     replaceRow(context, { logId, namespace: namespaceOfRow(transaction, log, key) }, key, row, kept);
   }
 }
 
-/** Removes rows of keys of a log that is gone, at most so many; returns which there were. */
+/** Removes at most this many rows of keys of a deleted log; returns their keys. */
 export function eraseKeys(
   context: ApplyContext,
   logNumber: number,
@@ -130,7 +130,7 @@ export function eraseKeys(
   return keys;
 }
 
-/** The namespace of a row of keys, whose log may have been deleted: then its rows are still to be erased. */
+/** The namespace of a row of keys. If the log was deleted, its rows may still wait for erasure. */
 function namespaceOfRow(reader: StateReader, log: EventLog | undefined, key: Uint8Array): string {
   if (log !== undefined) {
     return log.namespace;
@@ -144,12 +144,12 @@ function windowMsOf(reader: StateReader, log: EventLog): number {
   return duplicateWindowSecs(reader, log) * MS_PER_SECOND;
 }
 
-/** Ticks are rounded down, so a window is over only when the tick is above its end: else it could end early. */
+/** Ticks are rounded down, so a window is over only when the tick is above its end; otherwise it could end early. */
 function isOver(storedMs: number, windowMs: number, tickMs: number): boolean {
   return tickMs > storedMs + windowMs;
 }
 
-/** Where a key of its own is remembered: the row, and the position in it. */
+/** Where a single key is remembered: the row, and the position in it. */
 function placeOf(log: EventLog, key: string): { readonly key: Uint8Array; readonly shelved: number } {
   const { base, position } = derivationOf(key);
   return base === null
@@ -157,7 +157,7 @@ function placeOf(log: EventLog, key: string): { readonly key: Uint8Array; readon
     : { key: duplicateShelfRow(log.number, base, Math.floor(position / SHELF_POSITIONS)), shelved: position };
 }
 
-/** The base of the batches that may have the key, and its position in them; null if none may. */
+/** The base of the batches that may contain the key, and its position in them; null if no batch can. */
 function derivationOf(key: string): { readonly base: string | null; readonly position: number } {
   const [, base, digits] = POSITION.exec(key) ?? [];
   const position = Number(digits);
@@ -193,7 +193,7 @@ function* findBatch(
   return yield* withLaterSequences(found, own);
 }
 
-/** What is stored under keys of their own that read like keys of the batch. */
+/** Events stored under single keys that read like keys of the batch. */
 function* findShelved(
   reader: StateReader,
   log: EventLog,
@@ -218,7 +218,7 @@ function* findShelved(
   return own.finish();
 }
 
-/** Adds the stored ones of these runs of a row, as far as their positions are below `count`. */
+/** Adds the remembered runs of a row whose positions are below `count`. */
 function joinRuns(
   all: SequenceRunsWriter,
   row: DuplicateRow,
@@ -234,12 +234,12 @@ function joinRuns(
   }
 }
 
-/** Of two events with the same key the one that was stored last. */
+/** Of two events with the same key, the one stored last. */
 function later(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
-/** Rows of timers that are due before the tick, the earliest first. */
+/** Rows of timers due before the tick, the earliest first. */
 function dueTimers(reader: StateReader, tickMs: number, countMax: number): Row[] {
   const timers: Row[] = [];
   const { from } = tableRange("duplicateTimer");
@@ -249,7 +249,7 @@ function dueTimers(reader: StateReader, tickMs: number, countMax: number): Row[]
   return timers;
 }
 
-/** Puts a row, or none, in the place of the one that may be there, and its timer. */
+/** Replaces a row and its timer. Either row may be absent. */
 function replaceRow(
   context: ApplyContext,
   { logId, namespace }: { readonly logId: Uint8Array | null; readonly namespace: string },
@@ -274,7 +274,7 @@ function replaceRow(
   context.countEventBytesIn(namespace, bytesOf(key, row));
 }
 
-/** Bytes that a row and its timer take. */
+/** Bytes of a row and its timer. */
 function bytesOf(key: Uint8Array, { bytes }: DuplicateRow): number {
   return key.length + bytes.length + duplicateTimerRow(0, key).length + LOG_ID_BYTES;
 }

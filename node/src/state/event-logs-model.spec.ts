@@ -17,27 +17,27 @@ import type { AppendEvents, LogSettings } from "./log-commands.ts";
 import { eventCountOf } from "./log-rows.ts";
 import { Payloads } from "./payloads.ts";
 
-/** Of a cluster that was set to nothing else. */
+/** The default of a cluster. */
 const WINDOW_SECS_DEFAULT = 3_600;
 const LIMITS = { ...DEFAULT_STATE_LIMITS, logsMax: 3 };
 const NAMES = ["a", "__proto__", "constructor", "b", "c"];
-/** One begins with the name of the other. */
+/** The name of one is a prefix of the other. */
 const NAMESPACES = ["default", "default.a"];
-/** Keys of their own that read like those of batches, and bases that do. */
+/** Single keys that read like keys of batches, and bases that do. */
 const KEYS = ["k", "b", "b:0", "b:1", "b:3", "b:01", "b:2:0", "__proto__", "__proto__:0"];
 const BASES = ["b", "__proto__", "b:2", "k"];
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 const MANY = 1_000_000;
 
 const short = fc.constantFrom("", "x", "yy", "zzzz");
-/** Now and then one that fills a row, or more. */
+/** Sometimes one that fills a row, or more. */
 const payload = fc.oneof(
   { weight: 24, arbitrary: short },
   { weight: 1, arbitrary: fc.constantFrom("v".repeat(40_000), "w".repeat(70_000)) },
 );
-/** What an expectation means depends on the log when its append comes. */
+/** The meaning of an expectation depends on the log when its append comes. */
 const expected = fc.constantFrom("any" as const, "any" as const, "right" as const, "wrong" as const, "huge" as const);
-/** Which of the logs there ever were, counted from the newest; beyond, one that never was. */
+/** An index into all logs so far, from the newest; beyond the end: a log that never existed. */
 const log = fc.integer({ min: 0, max: 3 });
 const guarded = fc.integer({ min: 0, max: 9 }).map((number) => number === 0);
 const settings = {
@@ -105,7 +105,7 @@ interface ModelEvent extends Stored {
   readonly key: string | null;
 }
 
-/** An event log as anybody would write it down. */
+/** An event log in the simplest form. */
 interface ModelLog {
   readonly logId: Uint8Array;
   readonly namespace: string;
@@ -115,8 +115,8 @@ interface ModelLog {
   lastSequence: number;
   events: ModelEvent[];
   /**
-   * When and where the event of a key was stored last, for keys that are remembered together: one of its own, those of a
-   * batch, or those of their own that read like keys of a batch with neighbouring positions. `dueMs` is when it is looked whether they can go.
+   * When and where the event of a key was last stored, for keys that share a row: one single key, the keys of a batch,
+   * or single keys that read like neighbouring keys of a batch. `dueMs` is when the row is checked.
    */
   readonly remembered: Map<string, { dueMs: number; readonly keys: Map<string, Stored> }>;
 }
@@ -217,7 +217,7 @@ function sizeOf(events: readonly ModelEvent[]): number {
   return events.reduce((sum, { payload: { length } }) => sum + length, 0);
 }
 
-/** What is remembered together has the same name. */
+/** Keys that share a row have the same name. */
 function togetherOf(key: string | null, isBatch: boolean): string {
   const [, base, position] = /^(.*):(0|[1-9][0-9]*)$/s.exec(key ?? "") ?? [];
   return isBatch || base === undefined ? `${isBatch} ${key}` : `shelf ${Math.floor(Number(position) / 32)} of ${base}`;
@@ -226,7 +226,7 @@ function togetherOf(key: string | null, isBatch: boolean): string {
 class Comparison {
   readonly log = new AppliedLog(LIMITS);
   readonly model = new Model();
-  /** Each kind of answer that occurred. */
+  /** All kinds of answers that occurred. */
   readonly #seen: Set<string>;
 
   constructor(seen: Set<string>) {
@@ -244,12 +244,12 @@ class Comparison {
       this.#compareLog(found);
     }
     expectExactUsage(this.log.store);
-    expect(this.log.revision, "nothing of this takes a revision").to.equal(revision);
+    expect(this.log.revision, "no operation here takes a revision").to.equal(revision);
   }
 
   /**
-   * Applies the log anew: until the prefix's end, and the rest to another store that was given these rows, as a member is
-   * that gets them as a snapshot and starts from there, in slices.
+   * Applies the log again: the prefix to one store, and the rest, in slices, to another store that was given the rows
+   * of the first. A member that starts from a snapshot does the same.
    */
   requireSameFromRestart(prefix: number, sliceEntries: number): void {
     const { rows } = this.log;
@@ -267,7 +267,7 @@ class Comparison {
     expect(dumpOf(store).join("\n") === this.log.dump().join("\n"), "the same rows").to.equal(true);
   }
 
-  /** What is left when all logs are deleted and erased, and what is counted then. */
+  /** The rows and counts that are left after all logs are deleted and erased. */
   leftAfterAll(): unknown {
     for (const { logId } of this.model.live) {
       this.log.httpResult({ kind: "delete-log", logId });
@@ -301,7 +301,7 @@ class Comparison {
         this.model.prune();
         return;
       case "retain":
-        // What has become too large at this very tick is removed later.
+        // A log that becomes too large at this very tick is trimmed later.
         this.model.tickMs = ++this.log.tickMs;
         this.log.lead({ kind: "apply-retention", rowsMax: MANY });
         this.model.retain();
@@ -315,7 +315,7 @@ class Comparison {
     }
   }
 
-  /** The state machine's answer must be the model's. */
+  /** The state machine's answer must equal the model's. */
   #compare<Answer>(asked: HttpOperation, answerOfModel: () => Answer): Answer | null {
     let wanted: Answer | CoordinationError;
     try {
@@ -453,7 +453,7 @@ describe("event logs beside a model of plain maps", () => {
       }),
       { numRuns: 20 },
     );
-    // Otherwise agreement would mean little.
+    // Without these cases, agreement would mean little.
     expect([...seen].sort()).to.deep.equal(
       [
         ...["FENCED", "LOG_NOT_FOUND", "SEQUENCE_CONFLICT", "done"].map((answer) => `append-events: ${answer}`),

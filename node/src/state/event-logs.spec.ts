@@ -33,7 +33,7 @@ function viewer(log: AppliedLog, subject: string, changes: object) {
 }
 
 describe("creating an event log", () => {
-  it("makes an empty one, which takes no revision", () => {
+  it("makes an empty log, and takes no revision", () => {
     const log = new AppliedLog();
     const { revision } = log;
     const settings = { ...NO_SETTINGS, duplicateWindowSecs: 5 };
@@ -48,7 +48,7 @@ describe("creating an event log", () => {
     expect(eventCountOf(result.log)).to.equal(0);
   });
 
-  it("names it by a UUID of the cluster and of its entry, which comes never again", () => {
+  it("identifies it by a UUID of the cluster and of its entry, which is never reused", () => {
     const log = new AppliedLog();
     const ids = new Set<string>();
     for (let count = 0; count < 20; count++) {
@@ -63,7 +63,7 @@ describe("creating an event log", () => {
     expect(ids.size).to.equal(20);
   });
 
-  it("refuses the name of a live log, and takes that of a deleted one", () => {
+  it("refuses the name of a live log, and allows that of a deleted one", () => {
     const events = new AppliedEventLog({}, { name: "taken" });
     expect(events.log.httpRefusal(create("taken", { namespace: "default" })).reason).to.equal("LOG_EXISTS");
     events.log.httpResult({ kind: "delete-log", logId: events.logId });
@@ -73,7 +73,7 @@ describe("creating an event log", () => {
     expect(readLogId(events.log.store, "default", "other")).to.equal(undefined);
   });
 
-  it("S43: takes a name that a log of another namespace has: the refusal would show that the other log exists", () => {
+  it("S43: allows the name of a log of another namespace: a refusal would show that the other log exists", () => {
     const events = new AppliedEventLog({}, { name: "taken" });
     const { log } = events;
     log.result({ kind: "create-namespace", namespace: "default.a" });
@@ -90,7 +90,7 @@ describe("creating an event log", () => {
     ]);
   });
 
-  it("S19: takes __proto__ and constructor as ordinary names, and as keys of events", () => {
+  it("S19: allows __proto__ and constructor as ordinary names, and as keys of events", () => {
     const log = new AppliedLog();
     for (const name of ["__proto__", "constructor", "toString"]) {
       expect(readLogId(log.store, "default", name), name).to.equal(undefined);
@@ -101,7 +101,7 @@ describe("creating an event log", () => {
     }
   });
 
-  it("needs the namespace to exist, and QUOTA bounds how many there are", () => {
+  it("needs the namespace to exist, and QUOTA bounds the number of logs", () => {
     const log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, logsMax: 2 });
     expect(log.httpRefusal(create("a", { namespace: "nowhere" })).reason).to.equal("NAMESPACE_NOT_FOUND");
     const { logId } = log.httpResult<"create-log">(create("a")).log;
@@ -120,7 +120,7 @@ describe("access to event logs", () => {
     { role: "admin", creates: "create-log", appends: "1", changes: "update-log-settings" },
   ] as const;
   for (const { role, creates, appends, changes } of needs) {
-    it(`lets a ${role} do what the role gives, decided in apply`, () => {
+    it(`gives a ${role} the rights of the role, decided in apply`, () => {
       const events = new AppliedEventLog();
       const principal = viewer(events.log, `user-${role}`, { role, namespaces: ["default"] });
       const change = { kind: "update-log-settings", logId: events.logId, changes: {} } as const;
@@ -133,7 +133,7 @@ describe("access to event logs", () => {
     });
   }
 
-  it("lets the creator change and delete the log, as long as they may write", () => {
+  it("lets the creator change and delete the log while they have write access", () => {
     const log = new AppliedLog();
     const creator = viewer(log, "user-creator", { role: "member", namespaces: ["default"] });
     const other = viewer(log, "user-other", { role: "member", namespaces: ["*"] });
@@ -154,7 +154,7 @@ describe("access to event logs", () => {
     expect(appended(log.executeHttp(remove, creator))).to.equal("delete-log");
   });
 
-  it("says of a log in a namespace that the user may not touch that there is none, whatever is asked", () => {
+  it("answers as if the log did not exist, if the user has no access to its namespace", () => {
     const events = new AppliedEventLog({}, { namespace: "default" });
     const stranger = viewer(events.log, "user-stranger", { role: "admin", namespaces: ["defaults", "Default"] });
     const { logId } = events;
@@ -171,7 +171,7 @@ describe("access to event logs", () => {
     expect(events.append("a")).to.equal("1");
   });
 
-  it("S43: refuses a guard in a namespace that the user may not touch before anything of the log is said", () => {
+  it("S43: refuses a guard in a namespace without access before it shows anything of the log", () => {
     const events = new AppliedEventLog();
     const stranger = viewer(events.log, "user-stranger", { role: "member", namespaces: ["other"] });
     const guard = { namespace: "default", lockName: "l", fencingToken: 1, rw: false };
@@ -179,7 +179,7 @@ describe("access to event logs", () => {
     expect(events.append("a", { guard, logId: NOWHERE }, stranger)).to.equal("NAMESPACE_DENIED");
   });
 
-  it("refuses whoever was disabled, also a retry of what was accepted", () => {
+  it("refuses a disabled user, also a retry of a successful append", () => {
     const events = new AppliedEventLog();
     const principal = viewer(events.log, "user-gone", { role: "member" });
     expect(events.append("a", { idempotencyKey: "k" }, principal)).to.equal("1");
@@ -189,7 +189,7 @@ describe("access to event logs", () => {
 });
 
 describe("appending events", () => {
-  it("gives dense sequences from 1, and reads back what was written, empty payloads included", () => {
+  it("gives sequences from 1 without gaps, and reads back all events, empty payloads included", () => {
     const events = new AppliedEventLog();
     expect(events.append("a")).to.equal("1");
     events.log.wallMs += 5;
@@ -206,7 +206,7 @@ describe("appending events", () => {
     expect(events.stored).to.include({ firstSequence: 1, lastSequence: 5, sizeBytes: 3 });
   });
 
-  it("takes no revision, and tells how much was appended", () => {
+  it("takes no revision, and returns how much was appended", () => {
     const events = new AppliedEventLog();
     const { revision } = events.log;
     const result = events.log.httpResult(events.operation(["aa", "b"], { isBatch: true, idempotencyKey: "b" }));
@@ -240,7 +240,7 @@ describe("appending events", () => {
     expect(events.appendBatch("b", ["c", "d"], { expectedSequence: 2n })).to.equal("again 3 4");
   });
 
-  it("S1: nor does it ask again for the hold that it was made under", () => {
+  it("S1: nor does it need the hold of its first execution again", () => {
     const { events, lock, token } = guarded();
     const guard = { namespace: "default", lockName: "l", fencingToken: token, rw: false };
     expect(events.append("a", { idempotencyKey: "k", guard })).to.equal("1");
@@ -267,18 +267,18 @@ describe("appending events", () => {
     for (const [afterMs, is] of [
       [6_000, "again 1"],
       [4_000, "again 1"],
-      // Ticks are rounded down: the window has passed for certain only above its end.
+      // Ticks are rounded down: the window has certainly passed only above its end.
       [1, "2"],
       [10_000, "again 2"],
     ] as const) {
       events.log.tickMs += afterMs;
-      // The wall clock may go anywhere.
+      // The wall clock may jump.
       events.log.wallMs += HOUR_MS * 24;
       expect(events.append("a", { idempotencyKey: "k" }), `after ${afterMs} ms`).to.equal(is);
     }
   });
 
-  it("S4: of a log that sets none it is an hour, and 0 turns it off", () => {
+  it("S4: without a setting it is an hour, and 0 turns it off", () => {
     const events = new AppliedEventLog();
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("1");
     events.log.tickMs += HOUR_MS;
@@ -292,14 +292,14 @@ describe("appending events", () => {
     expect(events.append("a", { idempotencyKey: "k" }), "nothing was remembered while it was off").to.equal("again 2");
   });
 
-  it("S4: the window that counts is the one that is set when the duplicate comes", () => {
+  it("S4: the window setting counts as it is when the duplicate comes", () => {
     const events = new AppliedEventLog({ duplicateWindowSecs: 10 });
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("1");
     events.log.tickMs += 15_000;
     events.change({ duplicateWindowSecs: 20 });
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("again 1");
     events.pass(0);
-    expect(events.append("a", { idempotencyKey: "k" }), "pruning goes by it too").to.equal("again 1");
+    expect(events.append("a", { idempotencyKey: "k" }), "pruning uses it too").to.equal("again 1");
     events.change({ duplicateWindowSecs: 14 });
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("2");
   });
@@ -314,7 +314,7 @@ describe("appending events", () => {
     expect(events.texts).to.deep.equal(["1 from 1"]);
   });
 
-  it("S6: a batch with some duplicates has their old sequences in place, and new ones for the rest", () => {
+  it("S6: a batch with some duplicates returns their old sequences in place, and new ones for the rest", () => {
     const events = new AppliedEventLog();
     expect(events.append("x", { idempotencyKey: "b:3" })).to.equal("1");
     expect(events.append("y", { idempotencyKey: "b:1" })).to.equal("2");
@@ -325,7 +325,7 @@ describe("appending events", () => {
     expect(result).to.include({ lastSequence: 4, appendedEvents: 2, appendedBytes: 2 });
     expect(events.texts).to.deep.equal(["1 x", "2 y", "3 p", "4 r"]);
     expect(events.appendBatch("b", ["p", "q", "r", "s"])).to.equal("again 3 2 4 1");
-    // A longer one: what came after is new.
+    // A longer one: the events after it are new.
     expect(events.appendBatch("b", ["p", "q", "r", "s", "t"])).to.equal("3 2 4 1 5");
     expect(events.events.map(({ idempotencyKey }) => idempotencyKey)).to.deep.equal([
       "b:3",
@@ -345,14 +345,14 @@ describe("appending events", () => {
     expect(result).to.include({ lastSequence: 2, appendedEvents: 0 });
   });
 
-  it("S6: derived keys and keys of their own share one scope, whichever came first", () => {
+  it("S6: derived keys and single keys share one scope, whichever came first", () => {
     const events = new AppliedEventLog();
     expect(events.appendBatch("b", ["p", "q"])).to.equal("1 2");
     expect(events.append("x", { idempotencyKey: "b:1" })).to.equal("again 2");
     for (const key of ["b", "b:2", "b:01", "b:+1", "b: 1", "b:1.0", "b:", ":1", "b:1:", "b:10000", "B:1"]) {
       expect(events.append("x", { idempotencyKey: key }), key).to.match(/^\d+$/);
     }
-    expect(events.appendBatch("b:1", ["x"]), "of another base").to.match(/^\d+$/);
+    expect(events.appendBatch("b:1", ["x"]), "with another base").to.match(/^\d+$/);
     expect(events.append("x", { idempotencyKey: "b:1:0" })).to.match(/^again \d+$/);
   });
 
@@ -387,7 +387,7 @@ describe("appending events", () => {
     expect(events.append("a", { expectedSequence: 1n })).to.equal("2");
   });
 
-  it("takes 0 for `nothing was ever appended`, also when nothing is kept any more", () => {
+  it("treats 0 as `nothing was ever appended`, also when no event is kept", () => {
     const events = new AppliedEventLog({ retentionMaxAgeSecs: 1 });
     events.append("a");
     events.pass(1_001);
@@ -398,7 +398,7 @@ describe("appending events", () => {
 
   it("is all or nothing: a refused batch stores none of its events", () => {
     const events = new AppliedEventLog({}, { log: new AppliedLog({ ...DEFAULT_STATE_LIMITS, eventBytesMax: 1_000 }) });
-    // Requests count, whatever comes of them: in the progress and in the usage.
+    // Requests count, whatever their outcome: in the progress and in the usage.
     const others = () => events.log.dump().filter((row) => !/^[aU]/.test(row));
     const before = others();
     expect(events.appendBatch("b", ["a".repeat(600), "b".repeat(600)])).to.equal("QUOTA");
@@ -407,7 +407,7 @@ describe("appending events", () => {
     expect(events.appendBatch("b", ["a", "b"])).to.equal("1 2");
   });
 
-  it("refuses in this order: the log, duplicates apart its guard, its sequence, room", () => {
+  it("checks in this order: the log, and for new events the guard, the sequence, the space", () => {
     const { events, token } = guarded({ ...DEFAULT_STATE_LIMITS, eventBytesMax: 10 });
     const stale = { namespace: "default", lockName: "l", fencingToken: token + 1, rw: false };
     const wrong = { guard: stale, expectedSequence: 5n };
@@ -419,7 +419,7 @@ describe("appending events", () => {
     expect(events.append(large)).to.equal("QUOTA");
   });
 
-  it("P53: counts under a live hold only, of either kind of lock, and not in a namespace without it", () => {
+  it("P53: takes effect only under a live hold, of either kind of lock, and not in a namespace without it", () => {
     const { events, lock, token } = guarded();
     const guard = { namespace: "default", lockName: "l", fencingToken: token, rw: false };
     expect(events.append("a", { guard })).to.equal("1");
@@ -429,7 +429,7 @@ describe("appending events", () => {
     expect(events.append("a", { guard })).to.equal("FENCED");
   });
 
-  it("S6: knows every key of the largest batch, and in it those that were stored alone", () => {
+  it("S6: knows every key of the largest batch, also keys that were stored as single keys", () => {
     const events = new AppliedEventLog();
     const last = BATCH_EVENTS_MAX - 1;
     const alone = [0, 7, last - 1];
@@ -475,7 +475,7 @@ describe("appending events", () => {
 });
 
 describe("QUOTA of events", () => {
-  it("bounds their bytes, apart from keys; deleting and retention go on, and make room", () => {
+  it("bounds their bytes, separately from keys; deleting and retention still work, and free space", () => {
     const log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, eventBytesMax: 2_000, dataBytesMax: 1_000_000 });
     const events = new AppliedEventLog({ retentionMaxBytes: 1_000 }, { log });
     expect(events.append("a".repeat(1_500))).to.equal("1");
@@ -493,7 +493,7 @@ describe("QUOTA of events", () => {
 });
 
 describe("reading events", () => {
-  it("begins at the sequence asked for or the oldest kept, and ends at the bounds, but gives one at least", () => {
+  it("begins at the requested or the oldest kept sequence, and ends at the limits, but returns at least one event", () => {
     const events = new AppliedEventLog();
     events.appendBatch("b", ["aa", "bb", "cc"]);
     events.append("dddd");
@@ -545,7 +545,7 @@ describe("listing event logs", () => {
     return log;
   }
 
-  it("goes by namespaces, then by names in UTF-8 bytes, page by page", () => {
+  it("sorts by namespaces, then by names in UTF-8 bytes, page by page", () => {
     const log = spread();
     const all = [
       ["a b", "a z"],
@@ -561,7 +561,7 @@ describe("listing event logs", () => {
     expect(pages(log, { namespaces: [], name: null })).to.deep.equal([[]]);
   });
 
-  it("finds a name in every namespace of the selection, page by page", () => {
+  it("finds a name in each namespace of the selection, page by page", () => {
     const log = spread();
     for (const namespaces of [null, ["default.a", "default", "nowhere", "a"]]) {
       expect(pages(log, { namespaces, name: "b" })).to.deep.equal([["a b", "default b"], ["default.a b"]]);
@@ -570,14 +570,14 @@ describe("listing event logs", () => {
     expect(pages(log, { namespaces: ["default"], name: "z" })).to.deep.equal([[]]);
   });
 
-  it("S43: has no next page when only logs follow that are not visible", () => {
+  it("S43: has no next page if only invisible logs follow", () => {
     const log = spread();
     const isVisible = ({ namespace }: { readonly namespace: string }) => namespace === "a";
     expect(pages(log, { namespaces: null, name: null }, isVisible)).to.deep.equal([["a b", "a z"]]);
     expect(pages(log, { namespaces: null, name: "b" }, isVisible)).to.deep.equal([["a b"]]);
   });
 
-  it("S44: looks at a bounded number of logs for one page, and goes on in the next", () => {
+  it("S44: reads a bounded number of logs for one page, and continues in the next", () => {
     const log = new AppliedLog();
     for (let count = 0; count < 2_001; count++) {
       log.httpResult(create(`log-${String(count).padStart(4, "0")}`));
@@ -592,7 +592,7 @@ describe("listing event logs", () => {
 });
 
 describe("an event log that does not exist", () => {
-  it("is refused by its id in the text form", () => {
+  it("is refused with its id in text form", () => {
     const log = new AppliedLog();
     expect(() => describeLog(log.store, NOWHERE))
       .to.throw(CoordinationError, "00000000-0000-0000-0000-000000000000")

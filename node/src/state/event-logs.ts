@@ -1,13 +1,13 @@
 /**
  * Event logs: create, change, delete, append, describe, list and read.
  *
- * A log is ACTIVE until it is DELETED. Sequences begin at 1, have no gaps, and are never given out twice, whatever is
- * removed (see log-retention). An append stores all of its events or none. First it is looked for what is stored already:
- * a retry of what was accepted is answered with its sequences, whatever has changed since (S1); only what is new needs
- * its guard, the expected sequence and room.
+ * A log is ACTIVE until it is DELETED. Sequences begin at 1, have no gaps, and are never reused, whatever is removed
+ * (see log-retention). An append stores all of its events or none. It first looks for events that are already stored: a
+ * retry of a successful append gets its sequences, whatever has changed since (S1). Only new events need the guard, the
+ * expected sequence and free space.
  *
- * A log belongs to a namespace, within which its name is unique. Users see the logs of their namespaces; every other log
- * looks as if there were none. Changing settings and deleting needs the access level admin, or to be the log's creator.
+ * A log belongs to a namespace and has a unique name there. Users see the logs of their namespaces; any other log looks
+ * absent to them. Changing settings and deleting need the access level admin, or to be the log's creator.
  */
 
 import { compareBytes } from "../bytes/index.ts";
@@ -71,11 +71,11 @@ export interface DeleteLogResult {
 export interface AppendEventsResult {
   readonly kind: "append-events";
   readonly logId: Uint8Array;
-  /** Of all events in their order, those that were stored before included; see `sequencesOf`. */
+  /** Of all events in order, including those stored before; see `sequencesOf`. */
   readonly runs: SequenceRuns;
-  /** The greatest of them. */
+  /** The greatest sequence. */
   readonly lastSequence: number;
-  /** Events that were stored now, and bytes of their payloads. */
+  /** Events newly stored, and bytes of their payloads. */
   readonly appendedEvents: number;
   readonly appendedBytes: number;
   readonly revision: number;
@@ -83,21 +83,21 @@ export interface AppendEventsResult {
 
 export type LogResult = CreateLogResult | UpdateLogSettingsResult | DeleteLogResult | AppendEventsResult;
 
-/** Which logs are listed. */
+/** Which logs to list. */
 export interface LogSelection {
-  /** Only logs of these namespaces, each named once; null = of all. */
+  /** Only logs of these namespaces, each named once; null = all. */
   readonly namespaces: readonly string[] | null;
-  /** Only logs of this name; null = of any. */
+  /** Only logs with this name; null = any. */
   readonly name: string | null;
 }
 
 export interface LogPage {
   readonly logs: readonly EventLog[];
-  /** The place after which the next page begins; null if this is the last one. */
+  /** The place after which the next page begins; null if this is the last page. */
   readonly next: Uint8Array | null;
 }
 
-/** Rows and namespaces that one page looks at, whether or not it shows them: one turn of the event loop (S44). */
+/** Rows and namespaces that one page reads, shown or not: one turn of the event loop (S44). */
 const LISTED_MAX = 2_000;
 
 export function applyCreateLog(context: ApplyContext, principal: Principal, command: CreateLog): CreateLogResult {
@@ -134,7 +134,7 @@ export function applyUpdateLogSettings(
   return { kind: "update-log-settings", log: changed, revision: context.revision };
 }
 
-/** Its events are gone at once for everybody; their rows are erased later, step by step. */
+/** All readers lose its events at once; later steps erase their rows. */
 export function applyDeleteLog(context: ApplyContext, principal: Principal, { logId }: DeleteLog): DeleteLogResult {
   const { transaction } = context;
   const log = requireManagedLog(transaction, principal, logId);
@@ -149,7 +149,7 @@ export function applyDeleteLog(context: ApplyContext, principal: Principal, { lo
   return { kind: "delete-log", logId, revision: context.revision };
 }
 
-/** Appends events. It may pause, for a batch takes longer than a turn of the event loop should. */
+/** Appends events. It may pause, because a batch takes longer than one turn of the event loop should. */
 export function* applyAppendEvents(
   context: ApplyContext,
   principal: Principal,
@@ -168,7 +168,7 @@ export function* applyAppendEvents(
   return { kind: "append-events", logId, runs, ...added, revision: context.revision };
 }
 
-/** The sequence of each event of an append, in their order. */
+/** The sequence of each event of an append, in order. */
 export function* sequencesOf(runs: SequenceRuns): Generator<number> {
   for (let run = 0; run < runs.length; run++) {
     for (let at = 0; at < runs.countOf(run); at++) {
@@ -177,7 +177,7 @@ export function* sequencesOf(runs: SequenceRuns): Generator<number> {
   }
 }
 
-/** The log; raises LOG_NOT_FOUND. Who may see it is for the caller to decide. */
+/** The log; raises LOG_NOT_FOUND. The caller checks who may see it. */
 export function describeLog(reader: StateReader, logId: Uint8Array): EventLog {
   const log = readLog(reader, logId);
   if (log === undefined) {
@@ -191,9 +191,9 @@ export function logNotFound(logId: Uint8Array): CoordinationError {
 }
 
 /**
- * Logs of the selection that are visible, in the order of namespaces and names, after the place `after`, at most
- * `entriesMax` of them. A page may have fewer or none and still be followed by another one: it looks at LISTED_MAX rows
- * at most. It never looks at rows of other namespaces, so nothing of them shows in how the pages are divided.
+ * The visible logs of the selection, ordered by namespace and name, after the place `after`, at most `entriesMax` of
+ * them. A page may be short or empty although another one follows: it reads at most LISTED_MAX rows. It never reads
+ * rows of other namespaces, so the division into pages shows nothing about them.
  */
 export function listLogs(
   reader: StateReader,
@@ -207,7 +207,7 @@ export function listLogs(
   let looked = 0;
   let last: Uint8Array | null = null;
   let isMore = false;
-  /** Takes what a row leads to; false = the page is full, and another one follows. */
+  /** Visits the log of a row; false = the page is full, and another one follows. */
   const visit = (key: Uint8Array, logId: Uint8Array | undefined): boolean => {
     const log = logId === undefined ? undefined : readLog(reader, logId);
     const isListed = log !== undefined && isVisible(log);
@@ -258,7 +258,7 @@ function visitRanges(
   }
 }
 
-/** Visits the row that a log of the name has, or would have, in each of the namespaces, after a place. */
+/** Visits the row of this log name in each namespace, after a place, whether or not the row exists. */
 function visitNamed(
   reader: StateReader,
   namespaces: readonly string[] | null,
@@ -278,8 +278,8 @@ function visitNamed(
 }
 
 /**
- * Events of the log from the sequence on, or from the oldest one that is kept: at most so many, and so many bytes of
- * payloads and keys, but at least one if there is any.
+ * Events of the log from the sequence on, or from the oldest kept one. The bounds limit the events and the bytes of
+ * payloads and keys, but at least one event is returned if there is any.
  */
 export function readEvents(
   reader: StateReader,
@@ -316,7 +316,7 @@ export function readEvents(
   return events;
 }
 
-/** The log, if the principal's user may access its namespace: else it is as if there were none. */
+/** The log, if the principal's user may access its namespace; else raises LOG_NOT_FOUND. */
 function requireVisibleLog(reader: StateReader, { subject }: Principal, logId: Uint8Array): EventLog {
   const log = describeLog(reader, logId);
   const namespaces = readUser(reader, subject)?.namespaces ?? [];
@@ -326,7 +326,7 @@ function requireVisibleLog(reader: StateReader, { subject }: Principal, logId: U
   return log;
 }
 
-/** The log, if the principal sees it and may change its settings or delete it. Raises LOG_NOT_FOUND and ACCESS_DENIED. */
+/** The log, if the principal may change its settings or delete it. Raises LOG_NOT_FOUND and ACCESS_DENIED. */
 function requireManagedLog(reader: StateReader, principal: Principal, logId: Uint8Array): EventLog {
   const log = requireVisibleLog(reader, principal, logId);
   const role = readUser(reader, principal.subject)?.role ?? "viewer";
@@ -339,12 +339,12 @@ function requireManagedLog(reader: StateReader, principal: Principal, logId: Uin
   return log;
 }
 
-/** The access level that changing the log's settings or deleting it needs of the principal. */
+/** The access level that the principal needs to change the log's settings or to delete it. */
 export function managingAccess(log: EventLog, { subject }: Principal): Access {
   return log.createdBy === subject ? "write" : "admin";
 }
 
-/** The events that are stored already, with their sequences (S5, S6, S7). */
+/** The events that are already stored, with their sequences (S5, S6, S7). */
 function* findStored(
   context: ApplyContext,
   log: EventLog,
@@ -355,7 +355,7 @@ function* findStored(
     : yield* findDuplicates(context, log, { idempotencyKey, isBatch, count });
 }
 
-/** Compared as whole numbers of any size: no two of them are taken for the same (S9). */
+/** Compares whole numbers of any size, so two different numbers are never equal (S9). */
 function requireExpectedSequence(log: EventLog, { expectedSequence }: AppendEvents): void {
   if (expectedSequence !== undefined && expectedSequence !== BigInt(log.lastSequence)) {
     throw new CoordinationError(
@@ -375,7 +375,7 @@ function requireRoom(context: ApplyContext, log: EventLog, bytes: number, count:
   }
 }
 
-/** Stores the new events, and remembers their keys in the same apply (S2). */
+/** Stores the new events, and remembers their keys in the same entry (S2). */
 function* storeEvents(
   context: ApplyContext,
   log: EventLog,
@@ -404,7 +404,7 @@ function rangeOf(prefix: Uint8Array): { readonly from: Uint8Array; readonly to: 
   return { from: prefix, to };
 }
 
-/** Names of namespaces are ASCII: their order is that of their bytes. */
+/** Names of namespaces are ASCII, so their order is that of their bytes. */
 function byBytes(one: string, other: string): number {
   return one < other ? -1 : 1;
 }

@@ -1,5 +1,5 @@
 /**
- * The clusters whose state this one has taken over: by the recovery of a lost quorum, or by a restore from a backup.
+ * The clusters whose state this cluster took over: by recovery from a lost quorum, or by a restore from a backup.
  *
  * A member of a former cluster that comes back has another cluster id, so every member refuses it for ever. These rows
  * let the refusal say why.

@@ -44,7 +44,7 @@ describe("the founding entry", () => {
     expect(() => decodeFounding(Uint8Array.of(2, ...encoded.subarray(1)))).to.throw(InvariantViolation, "known format");
   });
 
-  it("is not made with ids, hashes and keys of another length, which could never be applied", () => {
+  it("refuses ids, hashes and keys of a wrong length, which could never be applied", () => {
     const short = new Uint8Array(15);
     for (const broken of [
       { ...FOUNDING, incarnation: short },
@@ -57,7 +57,7 @@ describe("the founding entry", () => {
     }
   });
 
-  it("brings an owner who may do everything, verified, with an API key that never expires", () => {
+  it("creates an owner with all rights, verified, with an API key that never expires", () => {
     const { store, wallMs } = new AppliedLog();
     const user = readUserByEmail(store, "owner@QUOIN.local");
     expect(user).to.deep.equal({
@@ -86,7 +86,7 @@ describe("the founding entry", () => {
     expect(refusalOf(store, principal, need, wallMs)).to.equal(null);
   });
 
-  it("brings the namespace that every cluster starts with, at the first revision", () => {
+  it("creates the namespace that every cluster starts with, at the first revision", () => {
     const log = new AppliedLog();
     expect(DEFAULT_NAMESPACE).to.equal("default");
     expect(readNamespace(log.store, "default")).to.deep.equal({ createdAtMs: log.wallMs, createRevision: 1 });

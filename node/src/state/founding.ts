@@ -1,8 +1,8 @@
 /**
- * The founding entry: the first of every log. It names the cluster and its first member, and brings the owner, their
- * API key, the first signing key and the namespace `default` with it, so that there is no cluster without an owner.
+ * The founding entry, the first of every log. It names the cluster and its first member, and creates the owner, their
+ * API key, the first signing key and the namespace `default`. So there is no cluster without an owner.
  *
- * Everything random or secret in it was made by the founder before the entry was written; apply only stores it.
+ * The founder makes all random and secret values before it writes the entry; apply only stores them.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -14,7 +14,7 @@ import { writeApiKey, writeUser } from "./principals.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { writePageTokenKey, writeSigningKey } from "./signing-keys.ts";
 
-/** The user that the cluster starts with: already verified, role owner, all namespaces. */
+/** The first user of the cluster: verified, role owner, all namespaces. */
 export interface FoundingOwner {
   readonly userId: string;
   readonly email: string;
@@ -26,7 +26,7 @@ export interface FoundingOwner {
 }
 
 export interface Founding {
-  /** The cluster version that the cluster begins with. */
+  /** The first cluster version of the cluster. */
   readonly clusterVersion: number;
   readonly clusterId: string;
   readonly clusterName: string;
@@ -45,9 +45,9 @@ export interface Founding {
 /** The namespace that every cluster starts with. */
 export const DEFAULT_NAMESPACE = "default";
 const OWNER_API_KEY_NAME = "owner";
-/** The first format does not name the cluster version: it is the one that its releases knew. */
+/** The first format has no cluster version: it implies the only version of its releases. */
 const FORMAT_WITHOUT_VERSION = 1;
-/** Format 2 is that of a succession, which is in entries of the same type. */
+/** Format 2 is a succession, which uses entries of the same type. */
 const FORMAT_WITH_VERSION = 3;
 const VERSION_OF_FIRST_FORMAT = 3;
 const KEY_BYTES = 32;
@@ -110,7 +110,7 @@ export function decodeFounding(bytes: Uint8Array): Founding {
   return founding;
 }
 
-/** Writes all that the founding entry brings. The founder's member id is the index of this entry. */
+/** Writes everything that the founding entry creates. The founder's member id is the index of this entry. */
 export function applyFounding(context: ApplyContext, founding: Founding, reconfigure: Reconfigure): void {
   const configuration = reconfigure(context.index, { type: "bootstrap" }, 0);
   invariant(typeof configuration !== "string", "a cluster is founded once", () => String(configuration));

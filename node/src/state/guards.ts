@@ -1,6 +1,7 @@
 /**
- * Guards: a write that counts only while a lock is held. The token of the hold goes with the write, and apply refuses it
- * unless that very hold is live, so whoever has lost a lock can write nothing more under it, however late it arrives.
+ * Guards: a write that takes effect only while a lock is held. The write carries the token of the hold, and apply
+ * refuses the write unless that very hold is live. So a caller that has lost a lock can write nothing under it, however
+ * late the write arrives.
  */
 
 import { CoordinationError } from "./coordination-error.ts";
@@ -9,16 +10,16 @@ import type { RecordReader, RecordWriter } from "./record.ts";
 import type { StateReader } from "./store.ts";
 
 export interface Guard {
-  /** Name of a lock in the namespace of what is written. */
+  /** Name of a lock in the namespace of the write. */
   readonly lockName: string;
-  /** Token of a hold of it, by whomever; on a read-write lock that of a writer. */
+  /** Token of a live hold, of any holder; for a read-write lock, of a writing hold. */
   readonly fencingToken: number;
   readonly rw: boolean;
 }
 
 /**
- * Raises FENCED unless the hold is live in the state that the reader shows, also if there is no such lock. Whether the
- * namespace exists is checked before. Without a guard nothing is refused.
+ * Raises FENCED unless the hold is live in the state of the reader, also if the lock does not exist. The caller has
+ * checked the namespace. Without a guard this refuses nothing.
  */
 export function checkGuard(reader: StateReader, namespace: string, guard: Guard | undefined): void {
   if (guard === undefined) {
@@ -50,7 +51,7 @@ export function readGuard(reader: RecordReader): Guard | undefined {
   return { lockName: reader.text(), fencingToken: reader.uint53(), rw: reader.boolean() };
 }
 
-/** The operation with the guard as a field of its own, or the operation itself: it has no such field without a guard. */
+/** Adds the guard as a field. Without a guard, returns the operation itself, which has no such field. */
 export function guarded<Operation extends object>(
   operation: Operation,
   guard: Guard | undefined,

@@ -56,7 +56,7 @@ function logWith(history: Partial<HistoryLimits>): AppliedLog {
 }
 
 describe("the history of changes", () => {
-  it("tells each change with what was before, and nothing of what changed nothing", () => {
+  it("has each change with the previous value, and nothing for commands without an effect", () => {
     const log = new AppliedLog();
     const cas = {
       kind: "compare-and-swap",
@@ -88,7 +88,7 @@ describe("the history of changes", () => {
     ]);
   });
 
-  it("is not written again when a request is replayed", () => {
+  it("is not written again for a replayed request", () => {
     const log = new AppliedLog();
     const request = { requestId: new Uint8Array(16).fill(1), payloadHash: new Uint8Array(32) };
     log.execute(put("k", "1"), { request });
@@ -96,7 +96,7 @@ describe("the history of changes", () => {
     expect(historyOf(log)).to.have.length(1);
   });
 
-  it("is read within the revisions asked for, as far as it is wanted", () => {
+  it("is read within the requested revisions, until the reader stops", () => {
     const log = new AppliedLog();
     for (const value of ["1", "2", "3", "4"]) {
       log.execute(put("k", value));
@@ -108,7 +108,7 @@ describe("the history of changes", () => {
     expect(seen).to.deep.equal([3, 4, 4]);
   });
 
-  // What is in the state of every member: a change here is a change of the storage format.
+  // These bytes are in the state of every member: a change here changes the storage format.
   it("has these bytes", () => {
     const log = new AppliedLog();
     log.execute(put("k", "ab", 5));
@@ -158,7 +158,7 @@ describe("the history of changes", () => {
     const isDue = (log: AppliedLog, history: Partial<HistoryLimits>, slack = NO_SLACK): boolean =>
       isHistoryDue(log.store, log.revision, log.tickMs, { ...DEFAULT_STATE_LIMITS.history, ...history }, slack);
 
-    /** The rows and what is told of them agree. */
+    /** The rows and the bounds agree. */
     function expectBounds(log: AppliedLog, compactRevision: number): void {
       const history = historyOf(log);
       expect(readHistoryBounds(log.store)).to.deep.equal({
@@ -169,7 +169,7 @@ describe("the history of changes", () => {
       });
     }
 
-    it("by number, the oldest first and so many at a time", () => {
+    it("by number, the oldest first and a bounded number at a time", () => {
       const log = logWith({ revisionsMax: 3 });
       for (let at = 0; at < 10; at++) {
         log.execute(put(`k${at}`, "v"));
@@ -189,11 +189,11 @@ describe("the history of changes", () => {
       trim(log);
       expect(
         log.dump().filter((row) => !before.includes(row)),
-        "only how far it is applied",
+        "only the progress",
       ).to.have.length(1);
     });
 
-    it("by age, and wholly if all of it is old", () => {
+    it("by age, and completely if all of it is old", () => {
       const log = logWith({ ageMsMax: 1_000 });
       log.execute(put("a", "v"));
       log.tickMs += 500;
@@ -217,7 +217,7 @@ describe("the history of changes", () => {
       expectBounds(log, 4);
     });
 
-    it("by size, and then a share more than would be needed", () => {
+    it("by size, and then a share more than necessary", () => {
       const bytesMax = 16_000;
       const log = logWith({ bytesMax });
       while (readHistoryBounds(log.store).bytes <= bytesMax) {
@@ -231,7 +231,7 @@ describe("the history of changes", () => {
       expectBounds(log, compactRevision);
     });
 
-    it("by apply alone: what the leader saw does not count", () => {
+    it("by the decision of apply alone, whatever the leader saw", () => {
       const log = logWith({ revisionsMax: 3 });
       log.execute(put("a", "v"));
       trim(log);
@@ -239,7 +239,7 @@ describe("the history of changes", () => {
       expectBounds(log, 0);
     });
 
-    it("in bounded steps: a command reads some MiB and not all that is large", () => {
+    it("in bounded steps: a command reads some MiB and not all of a large history", () => {
       const log = logWith({ revisionsMax: 0 });
       for (let at = 0; at < 12; at++) {
         log.execute(put(`k${at}`, "v".repeat(1024 * 1024)));
@@ -253,7 +253,7 @@ describe("the history of changes", () => {
       log.lead({ kind: "compact-history", revision, subject: "admin", request });
     const compactRevisionOf = (log: AppliedLog) => readHistoryBounds(log.store).compactRevision;
 
-    it("below a revision at the wish of an administrator, at once for who asks and step by step on disk", () => {
+    it("below a revision on request of an administrator, at once for readers and step by step on disk", () => {
       const log = new AppliedLog();
       for (let at = 0; at < 10; at++) {
         log.execute(put(`k${at}`, "v"));
@@ -274,7 +274,7 @@ describe("the history of changes", () => {
       expect(log.revision, "no visible change").to.equal(11);
     });
 
-    it("never above what is applied, and what is given up does not come back", () => {
+    it("never above the applied revision, and compacted revisions do not come back", () => {
       const log = new AppliedLog();
       for (let at = 0; at < 3; at++) {
         log.execute(put(`k${at}`, "v"));
@@ -286,10 +286,10 @@ describe("the history of changes", () => {
       const before = log.dump();
       expect(compact(log, 4)?.answer).to.include({ compactRevision: 4 });
       const changed = log.dump().filter((row) => !before.includes(row));
-      expect(changed, "only how far it is applied").to.have.length(1);
+      expect(changed, "only the progress").to.have.length(1);
     });
 
-    it("so that the digest tells from which revision on", () => {
+    it("so that the digest covers the compact revision", () => {
       const digests = [undefined, 2, 3].map((revision) => {
         const log = new AppliedLog();
         log.execute(put("k", "1"));
@@ -314,7 +314,7 @@ describe("the history of changes", () => {
       expect(compact(log, 3, requestOf(1, 2))?.answer).to.include({ reason: "REQUEST_ID_REUSED" });
     });
 
-    it("as far as limits and administrators say, whichever says more", () => {
+    it("by limits and by administrators, whichever drops more", () => {
       const log = logWith({ revisionsMax: 3 });
       for (let at = 0; at < 10; at++) {
         log.execute(put(`k${at}`, "v"));

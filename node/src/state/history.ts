@@ -1,14 +1,14 @@
 /**
- * The history of changes: what watchers are told, and can be told again from any revision that is still kept.
+ * The history of changes, from which watchers read any revision that is still kept.
  *
- * One row holds all changes of one revision, so a revision is never split (S37). It is written in the batch that makes
- * the change (P42), on every member alike, and travels in snapshots, so each member can go on where another ended. The
- * oldest revisions are dropped by commands of the leader, which apply decides again: the compact revision tells from
- * where on nothing is missing. An administrator may raise it, and so give up what is below: nobody can begin there any
- * more, and the rows go step by step.
+ * One row holds all changes of one revision, so a revision is never split (S37). The batch that makes the change also
+ * writes it (P42), equally on every member, and snapshots contain it. So any member can continue a watch of another.
+ * The leader proposes to drop the oldest revisions, and apply decides again: from the compact revision on, nothing is
+ * missing. An administrator may raise the compact revision. Watches can then no longer start below it, and later steps
+ * drop the rows.
  *
- * Which part is kept changes with every revision. While entries are applied it is in memory, and its row is written once
- * for each batch of them: the digest of the state goes over the changes from which it follows.
+ * The kept part changes with every revision. While entries are applied, its bounds are in memory, and their row is
+ * written once for each batch. The digest covers the changes that determine them.
  */
 
 import { invariant, readUint53, writeUint53 } from "../raft/index.ts";
@@ -29,19 +29,19 @@ export interface RevisionChanges {
   /** Cluster tick of the changes, in milliseconds. */
   readonly tickMs: number;
   readonly changes: readonly WatchedChange[];
-  /** Bytes that they take in the history. */
+  /** Their bytes in the history. */
   readonly bytes: number;
 }
 
 /** Which part of the history is kept. */
 export interface HistoryBounds {
-  /** The first revision that can be asked for: of it and all later ones nothing is missing. */
+  /** The first revision that a watch can start at: nothing is missing from there on. */
   readonly compactRevision: number;
   /** Bytes of all changes that have a row. */
   readonly bytes: number;
   /**
-   * The oldest revision that has a row, and its cluster tick in milliseconds; 0 and 0 if there is none. Below the compact
-   * revision its row goes soon.
+   * The oldest revision with a row, and its cluster tick in milliseconds; 0 and 0 if there is none. If it is below the
+   * compact revision, its row is dropped soon.
    */
   readonly oldestRevision: number;
   readonly oldestTickMs: number;
@@ -50,17 +50,19 @@ export interface HistoryBounds {
 const WHOLE_HISTORY: HistoryBounds = { compactRevision: 0, bytes: 0, oldestRevision: 0, oldestTickMs: 0 };
 const NUMBER_BYTES = 8;
 const ROW_KEY_BYTES = 1 + NUMBER_BYTES;
-/** What one command drops at most: it reads that much, in one turn of the event loop (S44). */
+/** How many bytes one command drops at most. It reads them in one turn of the event loop (S44). */
 const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
-/** When the history has become too large, this share of its limit is freed at once, and not a little with each write. */
+/**
+ * If the history is too large, one command frees this share of its limit, so that not every write must free a little.
+ */
 const FREED_SHARE = 16;
 
-/** Which part of the history is kept, while entries are applied. */
+/** Which part of the history is kept while entries are applied. */
 export class HistoryLedger {
   readonly #transaction: Transaction;
-  /** Null until it is asked for. */
+  /** Null until the first read. */
   #bounds: HistoryBounds | null = null;
-  /** Bytes of changes that came since the bounds were made. */
+  /** Bytes of changes added since the bounds were set. */
   #added = 0;
   #isChanged = false;
 
@@ -79,13 +81,13 @@ export class HistoryLedger {
     return bounds;
   }
 
-  /** A revision was taken, whose changes have a row of so many bytes. */
+  /** Counts a new revision whose changes have a row of this many bytes. */
   add(revision: number, tickMs: number, bytes: number): void {
     this.#bounds ??= readHistoryBounds(this.#transaction);
     if (this.#bounds.oldestRevision === 0) {
       this.change({ ...this.bounds, oldestRevision: revision, oldestTickMs: tickMs });
     }
-    // Most entries do only this: bounds of their own would be garbage with the next one.
+    // Most entries do only this; new bounds for each would be garbage at the next one.
     this.#added += bytes;
     this.#isChanged = true;
   }
@@ -96,7 +98,7 @@ export class HistoryLedger {
     this.#isChanged = true;
   }
 
-  /** To be called once before a batch is written. */
+  /** The caller must call this once before a batch is written. */
   flush(): void {
     if (this.#isChanged) {
       this.#isChanged = false;
@@ -105,7 +107,7 @@ export class HistoryLedger {
   }
 }
 
-/** Adds the changes of a revision that was just taken. */
+/** Adds the changes of a new revision. */
 export function recordChanges(context: ApplyContext, revision: number, changes: readonly WatchedChange[]): void {
   invariant(changes.length > 0, "a revision in the history has changes");
   const { transaction, history, tickMs } = context;
@@ -115,7 +117,7 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
   history.add(revision, tickMs, row.length);
 }
 
-/** Which part of the history is kept, as of the last batch that was written. */
+/** Which part of the history is kept, as of the last written batch. */
 export function readHistoryBounds(reader: StateReader): HistoryBounds {
   const bytes = reader.get(HISTORY_BOUNDS_ROW);
   if (bytes === undefined) {
@@ -133,8 +135,8 @@ export function readHistoryBounds(reader: StateReader): HistoryBounds {
 }
 
 /**
- * The first revision from which on all changes have their rows: that of what was given up and has not gone yet, else the
- * compact revision. Who watches already can go on from there.
+ * The first revision from which on all changes have their rows. Compacted rows that are not yet dropped count; without
+ * them it is the compact revision. An open watch can continue from there.
  */
 export function completeFrom({ compactRevision, oldestRevision }: HistoryBounds): number {
   return oldestRevision === 0 ? compactRevision : Math.min(compactRevision, oldestRevision);
@@ -151,8 +153,8 @@ export function scanHistory(
 }
 
 /**
- * Whether so much of the history is given up, too old, or too large, that a command to drop it is worth its entry; by
- * the limits that were set, else by these.
+ * Whether so much of the history is compacted, too old or too large that dropping it is worth an entry. Uses the limits
+ * from the settings, else `unset`.
  */
 export function isHistoryDue(
   reader: StateReader,
@@ -171,7 +173,7 @@ export function isHistoryDue(
   return isFar || isOld || bytes > limits.bytesMax || oldestRevision < compactRevision;
 }
 
-/** Drops the oldest revisions as far as they are beyond a limit or given up, at most so many as the command says. */
+/** Drops the oldest revisions that are beyond a limit or compacted, at most as many as the command allows. */
 export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
   const { transaction, history, tickMs, revision, limits } = context;
   const { revisionsMax, ageMsMax, bytesMax } = historyLimitsOf(transaction, limits.history);
@@ -205,8 +207,8 @@ export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistor
 }
 
 /**
- * Gives up all changes below the revision: from now on they cannot be asked for. What is not applied yet is not given up,
- * and what was given up before does not come back.
+ * Compacts all changes below the revision: watches can no longer start there. It never compacts beyond the applied
+ * revision, and never lowers the compact revision.
  */
 export function applyCompactHistory(
   context: ApplyContext,
@@ -217,7 +219,7 @@ export function applyCompactHistory(
   const compactRevision = Math.max(bounds.compactRevision, Math.min(revision, context.revision));
   if (compactRevision > bounds.compactRevision) {
     history.change({ ...bounds, compactRevision });
-    // No row says so: those below go later.
+    // No row shows this change yet, so add it to the digest; later commands drop the rows below.
     const noted = new Uint8Array(NUMBER_BYTES);
     writeUint53(noted, 0, compactRevision);
     transaction.note(noted);

@@ -9,10 +9,12 @@ export {
   type Cluster,
   type ClusterMember,
   clusterRow,
+  describeKnownVersions,
   findClusterVersion,
   INCARNATION_BYTES,
   type MemberAddress,
   readCluster,
+  UnknownVersion,
   type VersionFinding,
 } from "./cluster.ts";
 export {

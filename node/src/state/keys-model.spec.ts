@@ -7,12 +7,12 @@ import { CoordinationError } from "./coordination-error.ts";
 import { expiredKeys, listKeys, readKey, type StoredKey } from "./keys.ts";
 
 const NAMESPACES = ["default", "__proto__", "constructor"];
-/** Few, so that operations meet, and in the order of their bytes. */
+/** Few, so that operations conflict, and in the order of their bytes. */
 const KEYS = ["\0", "__proto__", "a", "a\0", "a\0b", "é", "\uFFFF", "😀"].map((key) => new TextEncoder().encode(key));
 const VALUES = [new Uint8Array(0), Uint8Array.of(1), Uint8Array.of(2), new Uint8Array(20).fill(3)];
 const NO_BYTES = new Uint8Array(0);
 
-/** What an expectation means depends on what is there when its operation comes. */
+/** The meaning of an expectation depends on the state when its operation comes. */
 type Expected = "any" | "absent" | "right" | "wrong";
 
 const expected = fc.constantFrom<Expected[]>("any", "any", "absent", "right", "wrong");
@@ -70,7 +70,7 @@ const operation = fc.oneof(
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never;
 type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;
 
-/** Namespaces and keys as anybody would write them down, with Maps and without bytes of rows. */
+/** Namespaces and keys in the simplest form: with Maps and without row bytes. */
 class Model {
   readonly namespaces = new Map<string, Map<string, StoredKey>>([["default", new Map()]]);
   revision = 1;
@@ -88,7 +88,7 @@ class Model {
     return this.namespaces.get(namespace)?.get(key.toHex());
   }
 
-  /** The revision that an expectation stands for, given what is there. */
+  /** The revision that an expectation stands for in this state. */
   revisionOf(meaning: Expected, namespace: string, key: Uint8Array): number | undefined {
     const right = this.find(namespace, key)?.modRevision ?? 0;
     return { any: undefined, absent: 0, right, wrong: right + 1 }[meaning];
@@ -125,7 +125,7 @@ class Model {
 class Comparison {
   readonly log = new AppliedLog();
   readonly model = new Model();
-  /** Each kind of answer that occurred. */
+  /** All kinds of answers that occurred. */
   readonly #seen: Set<string>;
 
   constructor(seen: Set<string>) {
@@ -146,7 +146,7 @@ class Comparison {
     const { expiringKeys, dataBytes, totals } = this.log.progress;
     expect(totals.keys).to.equal(all.length);
     expect(expiringKeys).to.equal(all.filter(({ stored }) => stored.deadlineMs !== 0).length);
-    // When no answer is stored any more, what remains counted are keys, values, and names of namespaces.
+    // Without stored answers, the count includes only keys, values, and names of namespaces.
     expectExactUsage(this.log.store);
     this.log.tickMs += 10_000_000;
     this.log.lead({ kind: "drop-replays" });
@@ -278,7 +278,7 @@ class Comparison {
     }
   }
 
-  /** As a leader does it: names what is due, and proposes that. */
+  /** As a leader does: finds the due keys, and proposes their expiry. */
   #expire(countMax: number): void {
     const due = this.model
       .all()
@@ -327,7 +327,7 @@ class Comparison {
       expect(page.keys.length).to.be.at.most(bounds.entriesMax);
       expect(bytes <= bounds.bytesMax || page.keys.length === 1).to.equal(true);
       listed.push(...page.keys);
-      expect(listed.length, "comes to an end").to.be.at.most(wanted.length);
+      expect(listed.length, "ends").to.be.at.most(wanted.length);
       more = page.more;
     }
     expect(listed).to.deep.equal(wanted);
@@ -344,7 +344,7 @@ describe("keys beside a model in Maps", () => {
       }),
       { numRuns: 20 },
     );
-    // Otherwise agreement would mean little.
+    // Without these cases, agreement would mean little.
     expect([...seen].sort()).to.deep.equal([
       "compare-and-swap: NAMESPACE_NOT_FOUND",
       "compare-and-swap: success false",

@@ -78,7 +78,7 @@ describe("putting a key", () => {
     expect(value).to.deep.equal(bytesOf("w"));
   });
 
-  it("after its deletion creates it anew", () => {
+  it("after its deletion creates a new one", () => {
     const log = new AppliedLog();
     log.result(put());
     log.result(put());
@@ -88,7 +88,7 @@ describe("putting a key", () => {
     expect(getKey(log.store, NAMESPACE, KEY)).to.include({ createRevision: modRevision, modRevision, version: 1 });
   });
 
-  it("is a visible change also if nothing changes", () => {
+  it("is a visible change, even with an equal value", () => {
     const log = new AppliedLog();
     expect(log.result(put()).revision + 1).to.equal(log.result(put()).revision);
   });
@@ -100,7 +100,7 @@ describe("putting a key", () => {
     expect(log.result(put()).created).to.equal(false);
   });
 
-  it("S15: happens only at the expected mod revision, where 0 says that it must not exist", () => {
+  it("S15: happens only at the expected mod revision, where 0 means that the key must not exist", () => {
     const log = new AppliedLog();
     const absent = log.refusal(put({ expectedModRevision: 7 }));
     expect([absent.code, absent.reason]).to.deep.equal(["FAILED_PRECONDITION", "REVISION_MISMATCH"]);
@@ -117,7 +117,7 @@ describe("putting a key", () => {
     log.result(put({ expectedModRevision: modRevision }));
   });
 
-  it("S15: sees that the same value came back", () => {
+  it("S15: detects that the same value came back", () => {
     const log = new AppliedLog();
     const { modRevision } = log.result(put());
     log.result(put({ value: bytesOf("other") }));
@@ -136,7 +136,7 @@ describe("putting a key", () => {
 });
 
 describe("deleting a key", () => {
-  it("takes a revision, and gives what was there if asked", () => {
+  it("takes a revision, and returns the previous value on request", () => {
     const log = new AppliedLog();
     const { modRevision } = log.result(put());
     const deleted = log.result(remove({ returnPrevious: true }));
@@ -147,7 +147,7 @@ describe("deleting a key", () => {
     expect(log.result(remove()).previous).to.equal(null);
   });
 
-  it("that does not exist is refused, whatever is expected of it", async () => {
+  it("that does not exist is refused, whatever the expectation", async () => {
     const log = new AppliedLog();
     const { revision } = log;
     for (const expectedModRevision of [undefined, 0, 3]) {
@@ -180,7 +180,7 @@ describe("comparing and swapping", () => {
   for (const current of ["absent", "empty", "a"]) {
     for (const [expectedName, expectedValue] of values) {
       for (const expectedRevision of ["any", "absent", "right", "wrong"] as const) {
-        // By definition: no expectation means that the key must not exist, and of several each must hold.
+        // By definition: no expectation means that the key must not exist, and several expectations must all hold.
         const isNone = expectedName === "absent" && expectedRevision === "any";
         const valueHolds = expectedName === "absent" || expectedName === current;
         const revisionHolds =
@@ -277,7 +277,7 @@ describe("the time to live of a key", () => {
     expect(log.dump().filter((row) => row.startsWith("x"))).to.deep.equal([]);
   });
 
-  it("begins anew with each put that has one", () => {
+  it("starts again with each put that has one", () => {
     const log = new AppliedLog();
     log.result(put({ ttlSeconds: 2 }));
     log.tickMs += 1_500;
@@ -288,7 +288,7 @@ describe("the time to live of a key", () => {
     expect(log.progress.expiringKeys).to.equal(1);
   });
 
-  it("S22: ends the key that was named, not one that came in its place", () => {
+  it("S22: ends the named key, not one that has replaced it", () => {
     const log = new AppliedLog();
     const { modRevision } = log.result(put({ ttlSeconds: 1 }));
     const stale = { kind: "expire-keys", keys: [{ namespace: NAMESPACE, key: KEY, modRevision }] } as const;
@@ -303,7 +303,7 @@ describe("the time to live of a key", () => {
     expect(log.revision, "deleted").to.equal(revision);
   });
 
-  it("S22: names that nothing has, and names twice, do no harm", () => {
+  it("S22: unknown names, and repeated names, do no harm", () => {
     const log = new AppliedLog();
     const { modRevision } = log.result(put({ ttlSeconds: 1 }));
     log.tickMs += 10_000;
@@ -324,7 +324,7 @@ describe("the time to live of a key", () => {
     expect(expiredKeys(log.store, log.tickMs, 100)).to.deep.equal([]);
   });
 
-  it("tells what is due, the earliest deadline first, at most as many as asked for", () => {
+  it("lists the due keys, the earliest deadline first, at most the requested number", () => {
     const log = new AppliedLog();
     log.result({ kind: "create-namespace", namespace: "a" });
     const due = [
@@ -343,7 +343,7 @@ describe("the time to live of a key", () => {
     expect(expiredKeys(log.store, 50_000, 0)).to.deep.equal([]);
   });
 
-  it("S44: is found without a look at the values", () => {
+  it("S44: finds due keys without reading their values", () => {
     const log = new AppliedLog();
     log.result(put({ ttlSeconds: 1 }));
     const reader: StateReader = {
@@ -368,7 +368,7 @@ describe("listing keys", () => {
     expect(list(withKeys([...ordered].reverse()))).to.deep.equal({ keys: ordered, more: false });
   });
 
-  it("gives those with the prefix, which may end within a character's bytes", () => {
+  it("returns the keys with the prefix, which may end within a character's bytes", () => {
     const log = withKeys(["a", "a/1", "a/2", "a0", "b", "é", "ê"]);
     expect(list(log, "a/").keys).to.deep.equal(["a/1", "a/2"]);
     expect(list(log, "a").keys).to.deep.equal(["a", "a/1", "a/2", "a0"]);
@@ -383,7 +383,7 @@ describe("listing keys", () => {
     expect(listKeys(log.store, NAMESPACE, Uint8Array.of(0xff, 0xff), undefined, ALL).keys).to.deep.equal([]);
   });
 
-  it("S19: keeps namespaces apart, whatever they are called", () => {
+  it("S19: keeps namespaces apart, whatever their names", () => {
     const log = new AppliedLog();
     for (const namespace of ["__proto__", "constructor", "defaul", "default2"]) {
       log.result({ kind: "create-namespace", namespace });
@@ -405,7 +405,7 @@ describe("listing keys", () => {
     expect(error.reason).to.equal("NAMESPACE_NOT_FOUND");
   });
 
-  it("goes on behind a key, page by page, to the end", () => {
+  it("continues after a key, page by page, to the end", () => {
     const all = ["a", "a\0", "a\0\0", "ab", "b", "c"];
     const log = withKeys(all);
     for (let entriesMax = 1; entriesMax <= 7; entriesMax++) {
@@ -415,7 +415,7 @@ describe("listing keys", () => {
         const page = listKeys(log.store, NAMESPACE, new Uint8Array(0), after, { ...ALL, entriesMax });
         expect(page.keys.length).to.be.within(1, entriesMax);
         keys.push(...page.keys.map(({ key }) => textOf(key)));
-        expect(keys.length, "comes to an end").to.be.at.most(all.length);
+        expect(keys.length, "ends").to.be.at.most(all.length);
         after = page.keys.at(-1)?.key;
         more = page.more;
       }
@@ -423,26 +423,26 @@ describe("listing keys", () => {
     }
   });
 
-  it("goes on behind a key that is gone", () => {
+  it("continues after a deleted key", () => {
     const log = withKeys(["a", "c"]);
     expect(list(log, "", ALL, bytesOf("b")).keys).to.deep.equal(["c"]);
     expect(list(log, "", ALL, bytesOf("c")).keys).to.deep.equal([]);
   });
 
-  it("says that more follow only if they do", () => {
+  it("reports that more follow only if they do", () => {
     const log = withKeys(["a/1", "a/2", "b"]);
     expect(list(log, "a/", { ...ALL, entriesMax: 2 })).to.deep.equal({ keys: ["a/1", "a/2"], more: false });
     expect(list(log, "a/", { ...ALL, entriesMax: 1 })).to.deep.equal({ keys: ["a/1"], more: true });
   });
 
-  it("keeps pages within their bytes, of keys and values, but gives one entry always", () => {
+  it("keeps pages within their bytes of keys and values, but always returns one entry", () => {
     const log = withKeys(["a", "b", "c"], "123456789");
     expect(list(log, "", { ...ALL, bytesMax: 20 }).keys).to.deep.equal(["a", "b"]);
     expect(list(log, "", { ...ALL, bytesMax: 19 }).keys).to.deep.equal(["a"]);
     expect(list(log, "", { ...ALL, bytesMax: 0 })).to.deep.equal({ keys: ["a"], more: true });
   });
 
-  it("of keys alone leaves values out, and out of the bytes", () => {
+  it("of keys alone leaves out values and their bytes", () => {
     const log = withKeys(["a", "b", "c"], "123456789");
     const page = listKeys(log.store, NAMESPACE, new Uint8Array(0), undefined, { ...ALL, bytesMax: 2, keysOnly: true });
     expect(page.keys.map(({ key, value, version }) => [textOf(key), value.length, version])).to.deep.equal([
@@ -452,7 +452,7 @@ describe("listing keys", () => {
     expect(page.more).to.equal(true);
   });
 
-  it("S44: of keys alone does not read on and on where values are large", () => {
+  it("S44: of keys alone reads a bounded amount where values are large", () => {
     const log = new AppliedLog();
     const value = new Uint8Array(1024 * 1024);
     for (let at = 0; at < 20; at++) {
@@ -475,7 +475,7 @@ describe("listing keys", () => {
       const page = listKeys(reader, NAMESPACE, new Uint8Array(0), after, { ...ALL, keysOnly: true });
       expect(read).to.be.below(10 * value.length);
       keys.push(...page.keys.map(({ key }) => textOf(key)));
-      expect(keys.length, "comes to an end").to.be.at.most(20);
+      expect(keys.length, "ends").to.be.at.most(20);
       after = page.keys.at(-1)?.key;
       more = page.more;
     }
@@ -485,13 +485,13 @@ describe("listing keys", () => {
 });
 
 describe("the quota", () => {
-  /** A cluster that has room for this many bytes more; the answer of the first command that fits fills the rest. */
+  /** A cluster with this many free bytes; the answer of the first command that fits uses the rest. */
   function withRoom(bytes: number): AppliedLog {
     const { dataBytes } = new AppliedLog().progress;
     return new AppliedLog({ ...DEFAULT_STATE_LIMITS, dataBytesMax: dataBytes + bytes });
   }
 
-  it("refuses what would grow beyond it, to the byte, and changes nothing then", () => {
+  it("refuses growth beyond it, to the byte, and changes nothing then", () => {
     const log = withRoom(10);
     const error = log.refusal(put({ value: new Uint8Array(10) }));
     expect([error.code, error.reason]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);

@@ -48,7 +48,7 @@ export interface DeleteKeyResult {
 export interface CompareAndSwapResult {
   readonly kind: "compare-and-swap";
   readonly success: boolean;
-  /** What is there now: the new value on success, else what did not match. */
+  /** The current key: the new value on success, else the value that did not match. */
   readonly currentExists: boolean;
   readonly currentValue: Uint8Array;
   readonly modRevision: number;
@@ -57,7 +57,7 @@ export interface CompareAndSwapResult {
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
-/** Bytes of rows that one page looks at: some milliseconds of reading, all in one turn of the event loop (S44). */
+/** Bytes of rows that one page reads: some milliseconds, all in one turn of the event loop (S44). */
 const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
 
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
@@ -88,7 +88,9 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
   return { kind: "delete-key", previous: command.returnPrevious ? current : null, revision };
 }
 
-/** A mismatch, also with an absent key, is an answer and no refusal. Without expectation the key must not exist. */
+/**
+ * A mismatch, also with an absent key, is an answer and not a refusal. Without an expectation the key must not exist.
+ */
 export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
@@ -116,8 +118,8 @@ export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSw
 }
 
 /**
- * Removes those of the named keys that are still what was named and whose deadline has passed (S22). Ticks are rounded
- * down to milliseconds, so a deadline has passed only when the tick is above it: else a key could go early (S21).
+ * Removes the named keys that are unchanged and whose deadline has passed (S22). Ticks are rounded down to
+ * milliseconds, so a deadline has passed only when the tick is above it; otherwise a key could go early (S21).
  */
 export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
   for (const { namespace, key, modRevision } of command.keys) {
@@ -152,12 +154,14 @@ export function getKey(reader: StateReader, namespace: string, key: Uint8Array):
   return found;
 }
 
-/** What a page of a listing holds at most. */
+/** The limits of one page of a listing. */
 export interface PageBounds {
   readonly entriesMax: number;
-  /** Bytes of keys and values; one entry is always given. */
+  /** Bytes of keys and values; a page always has at least one entry, if there is one. */
   readonly bytesMax: number;
-  /** Leaves values out, of the page and of its bytes, but they are read: a page ends when SCANNED_BYTES_MAX are. */
+  /**
+   * Leaves values out of the page and of its bytes. They are still read, so a page also ends after SCANNED_BYTES_MAX.
+   */
   readonly keysOnly: boolean;
 }
 
@@ -201,7 +205,7 @@ export function listKeys(
   return { keys, more };
 }
 
-/** Keys whose deadline is before the tick, earliest first, at most this many. Reads none of their values (S44). */
+/** Keys whose deadline is before the tick, the earliest first, at most this many. Does not read their values (S44). */
 export function expiredKeys(reader: StateReader, tickMs: number, countMax: number): ExpireKeys["keys"] {
   const keys: { namespace: string; key: Uint8Array; modRevision: number }[] = [];
   const { from } = tableRange("expiry");
@@ -215,7 +219,7 @@ export function expiredKeys(reader: StateReader, tickMs: number, countMax: numbe
   return keys;
 }
 
-/** @param row of the key that the command names; `current` is what is there. */
+/** @param row of the key in the command; `current` is its present content. */
 function putKey(
   context: ApplyContext,
   row: NamedKey,
@@ -259,7 +263,7 @@ function putKey(
   return stored;
 }
 
-/** Removes the key and returns the revision of its end. */
+/** Removes the key and returns the revision of the removal. */
 function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countDataIn(namespace, -stored.key.length - stored.value.length);
@@ -314,7 +318,7 @@ function splitExpiryRow(row: Uint8Array): { readonly namespace: string; readonly
   return { namespace: decodeText(row.subarray(EXPIRY_ROW_NAMESPACE_OFFSET, end)), key: row.subarray(end + 1) };
 }
 
-/** Where the fields of a key's row stand: its counters, then the length of the value, then the value to the end. */
+/** Offsets of the fields in a key's row: its counters, then the length of the value, then the value. */
 const CREATE_REVISION_OFFSET = 0;
 const MOD_REVISION_OFFSET = 8;
 const VERSION_OFFSET = 16;
@@ -322,7 +326,7 @@ const DEADLINE_OFFSET = 24;
 const LENGTH_OFFSET = 32;
 const VALUE_OFFSET = 36;
 
-/** The row of a key: its counters, then the value to the end. */
+/** The row of a key: its counters, then the value. */
 function encodeStoredKey(stored: StoredKey): Uint8Array {
   return new RecordWriter()
     .uint53(stored.createRevision)

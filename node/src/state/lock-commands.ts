@@ -1,12 +1,12 @@
 /**
- * Commands about locks, and their encoding. One set of commands serves both kinds: an exclusive lock is a lock whose only
- * mode is `exclusive`, a read-write lock has the modes `read` and `write`, and their names never meet.
+ * Commands about locks, and their encoding. Both kinds use the same commands: an exclusive lock has the only mode
+ * `exclusive`, a read-write lock has the modes `read` and `write`. The names of the two kinds are separate.
  */
 
 import { invariant, type Origin } from "../raft/index.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
-/** How a lock is held. `exclusive` on exclusive locks only, the others on read-write locks only. */
+/** The mode of a hold. `exclusive` is for exclusive locks only, the others for read-write locks only. */
 export type LockMode = "exclusive" | "read" | "write";
 
 /** Which lock. */
@@ -19,9 +19,9 @@ export interface LockName {
 
 export interface CreateLock extends LockName {
   readonly kind: "create-lock";
-  /** Life of a hold that asks for none of its own, in seconds. */
+  /** Life of a hold that does not request its own, in seconds. */
   readonly ttlSeconds: number;
-  /** Seconds after an expired or forced hold in which nobody gets the lock exclusively. */
+  /** Seconds after an expired or forced hold in which no caller gets the lock exclusively. */
   readonly lockDelaySeconds: number;
 }
 
@@ -29,21 +29,21 @@ export interface AcquireLock {
   readonly kind: "acquire-lock";
   readonly namespace: string;
   readonly name: string;
-  /** Tells the kind of lock as well. */
+  /** Also shows the kind of lock. */
   readonly mode: LockMode;
-  /** Life of the hold in seconds, counted from its grant; 0 = the lock's own. */
+  /** Life of the hold in seconds from its grant; 0 = the default of the lock. */
   readonly ttlSeconds: number;
-  /** Label of the holder; "" = the subject, or with a token: whatever the hold has. */
+  /** Label of the holder; "" = the subject, or with a token: the label of the hold. */
   readonly owner: string;
   /** Cluster ticks that it may wait, in milliseconds; 0 = it does not wait. */
   readonly waitMs: number;
-  /** Token of the hold that is to be renewed, downgraded or upgraded; 0 = a new hold. */
+  /** Token of the hold to renew, downgrade or upgrade; 0 = a new hold. */
   readonly fencingToken: number;
 }
 
 export interface ReleaseLock extends LockName {
   readonly kind: "release-lock";
-  /** Mode of the hold; null = whichever it has. */
+  /** Mode of the hold; null = any. */
   readonly mode: LockMode | null;
   readonly owner: string;
   /** Token of the hold; 0 = the one of this subject, owner and mode. */
@@ -54,24 +54,24 @@ export interface ForceReleaseLock extends LockName {
   readonly kind: "force-release-lock";
   /** Token of the hold; 0 = all holds. */
   readonly fencingToken: number;
-  /** Why: it is in the log, for whoever looks there, and has no effect. */
+  /** Why; the log entry records it, without any effect. */
   readonly reason: string;
 }
 
-/** What runs out: a hold, by its token; a wait, by its position; the delay of a lock, which has no number. */
+/** What can run out: a hold, by its token; a wait, by its position; the delay of a lock, which has no number. */
 export interface LockTimer {
   readonly about: "hold" | "wait" | "delay";
   readonly lock: LockName;
   readonly number: number;
 }
 
-/** Names what may have run out; apply decides (S22). */
+/** Names timers that may have run out; apply decides (S22). */
 export interface ExpireLocks {
   readonly kind: "expire-locks";
   readonly timers: readonly LockTimer[];
 }
 
-/** Whoever asked for a lock by this attempt is not there any more: undoes it if no newer attempt has come (S25). */
+/** The caller of this attempt is gone: undoes the acquisition unless a newer attempt has come (S25). */
 export interface CancelAcquisition {
   readonly kind: "cancel-acquisition";
   readonly subject: string;
@@ -87,12 +87,12 @@ export const REQUEST_ID_BYTES = 16;
 const MODES: readonly LockMode[] = ["exclusive", "read", "write"];
 const ABOUTS: readonly LockTimer["about"][] = ["hold", "wait", "delay"];
 
-/** The code of what a timer is about, in commands and in the keys of rows. */
+/** The code of a timer's kind, in commands and in the keys of rows. */
 export function codeOfTimer(about: LockTimer["about"]): number {
   return ABOUTS.indexOf(about);
 }
 
-/** What a timer with the code is about. */
+/** The kind of timer with this code. */
 export function timerOfCode(code: number): LockTimer["about"] {
   const about = ABOUTS[code];
   invariant(about !== undefined, "timers are about something known", () => String(code));

@@ -3,7 +3,7 @@ import { ANNA, AppliedLock, BEN, OWNER, requestOf } from "../../test/index.ts";
 import type { LockChange } from "./changes.ts";
 import { scanHistory } from "./history.ts";
 
-/** What the history says of holds, one line for each revision. */
+/** The holds in the history, one line for each revision. */
 function eventsOf({ log }: AppliedLock): string[] {
   const lines: string[] = [];
   scanHistory(log.store, 1, log.revision, ({ revision, changes }) => {
@@ -15,13 +15,13 @@ function eventsOf({ log }: AppliedLock): string[] {
   return lines;
 }
 
-describe("what is told of holds", () => {
-  it("is each beginning and each end, at the revision that it takes, and nothing of what changed none", () => {
+describe("changes of holds", () => {
+  it("are each beginning and each end, at their revisions, and nothing else", () => {
     const locks = new AppliedLock();
     const request = requestOf(1);
     const token = locks.result({ owner: "o" }, { request }).hold?.token ?? 0;
     const first = token;
-    // A retry, a refusal, a renewal and a wait begin no hold. The renewal has a revision, of which nothing is told.
+    // A retry, a refusal, a renewal and a wait begin no hold. The renewal has a revision, but no change for watchers.
     locks.ask({ owner: "o" }, { request });
     locks.ask({ owner: "p" });
     locks.ask({ owner: "o", fencingToken: token });
@@ -35,7 +35,7 @@ describe("what is told of holds", () => {
     ]);
   });
 
-  it("says that a hold expired, and that nobody has the lock while its delay runs", () => {
+  it("show that a hold expired, and that no caller has the lock while its delay runs", () => {
     const locks = new AppliedLock({ ttlSeconds: 5, lockDelaySeconds: 2 });
     const token = locks.result({ owner: "o" }).hold?.token ?? 0;
     locks.ask({ owner: "w", waitMs: 60_000 });
@@ -45,12 +45,12 @@ describe("what is told of holds", () => {
     expect(eventsOf(locks).slice(2)).to.deep.equal([`${token + 2}: acquired ${token + 2} exclusive w normal`]);
   });
 
-  it("says of all readers that a force took away at once, at one revision and in the order of their grants", () => {
+  it("show all readers that one force ended, at one revision and in the order of their grants", () => {
     const locks = new AppliedLock({ rw: true });
     const tokens = ["a", "b", "c"].map((owner) => locks.result({ owner, mode: "read" }).hold?.token ?? 0);
     expect(locks.force(tokens[1])).to.equal(true);
     expect(locks.force()).to.equal(true);
-    expect(locks.force(), "nothing is there to end").to.equal(false);
+    expect(locks.force(), "there is no hold to end").to.equal(false);
     const [a = 0, b = 0, c = 0] = tokens;
     expect(eventsOf(locks).slice(3)).to.deep.equal([
       `${c + 1}: released ${b} read b forced`,
@@ -58,7 +58,7 @@ describe("what is told of holds", () => {
     ]);
   });
 
-  it("is one beginning as a reader, with the same token, when a writer steps down, and then the readers' turn", () => {
+  it("are one beginning as a reader, with the same token, for a downgrade, and then the waiting readers", () => {
     const locks = new AppliedLock({ rw: true });
     const token = locks.result({ owner: "o" }).hold?.token ?? 0;
     locks.ask({ owner: "r", mode: "read", waitMs: 60_000 }, { principal: BEN });
@@ -69,7 +69,7 @@ describe("what is told of holds", () => {
     ]);
   });
 
-  it("is an end and a beginning, in this order and at one revision, when a reader becomes a writer", () => {
+  it("are an end and a beginning, in this order and at one revision, for an upgrade", () => {
     const locks = new AppliedLock({ rw: true });
     const token = locks.result({ owner: "o", mode: "read" }).hold?.token ?? 0;
     locks.ask({ owner: "o", mode: "write", fencingToken: token });
@@ -78,7 +78,7 @@ describe("what is told of holds", () => {
     ]);
   });
 
-  it("S25: includes a grant whose caller was gone, and its end", () => {
+  it("S25: include a grant whose caller was gone, and its end", () => {
     const locks = new AppliedLock();
     const token = locks.result({ owner: "o" }).hold?.token ?? 0;
     locks.ask({ owner: "w", waitMs: 60_000 }, { request: requestOf(7) });
@@ -92,7 +92,7 @@ describe("what is told of holds", () => {
     ]);
   });
 
-  it("names the subject as the owner of a hold that has no other", () => {
+  it("name the subject as the owner of a hold without another owner", () => {
     const locks = new AppliedLock();
     const token = locks.result().hold?.token ?? 0;
     expect(eventsOf(locks)).to.deep.equal([`${token}: acquired ${token} exclusive ${OWNER.subject} normal`]);

@@ -1,12 +1,13 @@
 /**
- * Grants of locks and the ends of holds: the rules by which a lock goes from one to the next.
+ * Grants of locks and the ends of holds: the rules by which a lock passes from one holder to the next.
  *
- * Waiting is first come, first served: nobody overtakes, also no reader a waiting writer (S29). A run of readers at the
- * head is granted together. After a hold has expired or was forced, nobody gets the lock exclusively until its delay has
- * ended, and a reader only beside live readers: whoever has lost the hold may not have noticed yet. Whoever waits is
- * looked at again when its turn comes, and gets nothing if its rights are gone by then.
+ * Waiting is first come, first served: no waiter overtakes another, and no reader overtakes a waiting writer (S29).
+ * Consecutive readers at the head are granted together. After an expired or forced hold, the lock's delay starts,
+ * because the old holder may not have noticed the end. During the delay no caller gets the lock exclusively, and a
+ * reader gets it only beside live readers. When the turn of a waiter comes, its rights are checked again; a waiter
+ * without rights gets nothing.
  *
- * Every beginning and end of a hold is in the history, at the revision that it takes.
+ * The history records every beginning and end of a hold, at its own revision.
  */
 
 import type { Acquisition } from "./acquisition.ts";
@@ -22,10 +23,10 @@ import { changeAcquisition } from "./replays.ts";
 
 const MS_PER_SECOND = 1000;
 
-/** What a grant needs to know of the request. */
+/** The part of a request that a grant needs. */
 export type Asked = Pick<Hold, "owner" | "subject" | "requestId" | "mode" | "ttlSeconds">;
 
-/** Whether a hold in this mode may be granted now to whoever is first. */
+/** Whether the first caller in line can get a hold in this mode now. */
 export function isGrantable(context: ApplyContext, lock: Lock, mode: LockMode): boolean {
   const isDelayed = lock.delayUntilMs !== 0;
   if (lock.exclusiveToken !== 0) {
@@ -37,7 +38,7 @@ export function isGrantable(context: ApplyContext, lock: Lock, mode: LockMode): 
   return !isDelayed && lock.readers === 0;
 }
 
-/** Cluster tick at which a life of so many seconds ends that begins now, in milliseconds. */
+/** The cluster tick in milliseconds at which a life of this many seconds ends if it begins now. */
 export function deadlineAfter(context: ApplyContext, seconds: number): number {
   return context.tickMs + seconds * MS_PER_SECOND;
 }
@@ -49,7 +50,7 @@ export function grant(context: ApplyContext, lock: Lock, asked: Asked): Hold {
   return hold;
 }
 
-/** A reading hold ends and a writing one begins in its place, both at the next revision. */
+/** Ends a reading hold and begins a writing one in its place, both at the next revision. */
 export function exchange(context: ApplyContext, lock: Lock, before: Hold, asked: Asked): Hold {
   const released = changeOf(lock, before, "released", "upgraded");
   removeEnded(context, lock, before, "granted");
@@ -58,7 +59,7 @@ export function exchange(context: ApplyContext, lock: Lock, before: Hold, asked:
   return hold;
 }
 
-/** A writing hold, which is in its new mode already, reads from the next revision on. */
+/** Records that a writing hold, already in its new mode, is a reading hold from the next revision on. */
 export function onDowngraded(context: ApplyContext, lock: Lock, hold: Hold): void {
   lock.exclusiveToken = 0;
   lock.readers = 1;
@@ -66,8 +67,8 @@ export function onDowngraded(context: ApplyContext, lock: Lock, hold: Hold): voi
 }
 
 /**
- * Ends the holds, at least one, for this reason and at the next revision, which is returned; what is stored of their
- * requests becomes this, for the length of its window.
+ * Ends at least one hold for this reason at the next revision, and returns the revision. The stored state of their
+ * requests becomes `status`, for one replay window.
  */
 export function endHolds(
   context: ApplyContext,
@@ -100,7 +101,7 @@ function beginHold(context: ApplyContext, lock: Lock, asked: Asked): Hold {
   return hold;
 }
 
-/** Removes a hold; what is stored of its request becomes this, for the length of its window. Tells no watcher. */
+/** Removes a hold. The stored state of its request becomes `status`, for one replay window. Watchers get no change. */
 export function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, status: Acquisition["status"]): void {
   removeHold(context, lock, hold);
   if (hold.mode === "read") {
@@ -120,14 +121,14 @@ function changeOf(
   return { about: "lock", kind, namespace, rw, name, owner, mode, token, reason };
 }
 
-/** The holder may not know that the hold has ended: from now the lock's delay runs, if it has one. */
+/** Starts the lock's delay, if it has one: the holder may not know that the hold has ended. */
 export function startDelay(context: ApplyContext, lock: Lock): void {
   if (lock.lockDelaySeconds > 0) {
     setDelay(context, lock, deadlineAfter(context, lock.lockDelaySeconds));
   }
 }
 
-/** Grants the lock to those who wait for it and whose turn has come, and answers them. */
+/** Grants the lock to the waiters whose turn has come, and answers them. */
 export function grantWaiting(context: ApplyContext, lock: Lock): void {
   const granted: { readonly wait: Wait; readonly hold: Hold }[] = [];
   const refused: { readonly wait: Wait; readonly refusal: CoordinationError }[] = [];
@@ -156,14 +157,14 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
   }
 }
 
-/** The wait is over without a hold, because its time is up: answers it. The lock's row and queue are in order already. */
+/** Answers a wait whose time is up. The caller has already updated the lock's row and queue. */
 export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): void {
   const attempt = endWait(context, wait, "not-acquired");
   const answer = answerTo(context, viewOf(context.transaction, lock), wait, null);
   context.settle({ attempt, outcome: { answer, replayed: "no" } });
 }
 
-/** What is stored of a wait that is over becomes this; returns the attempt that waited. */
+/** Sets the stored state of an ended wait; returns the attempt that waited. */
 export function endWait(
   context: ApplyContext,
   wait: Wait,
@@ -178,14 +179,14 @@ function answerTo(context: ApplyContext, view: LockView, wait: Wait, hold: Hold 
   return acquireResult(view, hold, { waitedMs: tickMs - wait.askedMs, tickMs, revision });
 }
 
-/** The waits at the head that end now: by a grant, or with a refusal because their rights are gone. */
+/** The waits at the head that end now: by a grant, or by a refusal because they lost their rights. */
 function turnsCome(
   context: ApplyContext,
   lock: Lock,
 ): readonly { readonly wait: Wait; readonly refusal: CoordinationError | null }[] {
   const turns: { wait: Wait; refusal: CoordinationError | null }[] = [];
   const need = { access: "write", namespace: lock.namespace } as const;
-  // The lock as it will be: what is visited must not change meanwhile.
+  // The lock as it will be. The scan must not see changes, so the lock itself changes later.
   const planned = { ...lock };
   visitWaits(context.transaction, lock, (wait) => {
     if (!isGrantable(context, planned, wait.mode)) {

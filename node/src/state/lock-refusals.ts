@@ -1,4 +1,4 @@
-/** Refusals of requests for locks that are raised in several places. */
+/** Refusals of lock requests that several places raise. */
 
 import { CoordinationError } from "./coordination-error.ts";
 import type { LockName } from "./lock-commands.ts";
@@ -9,7 +9,7 @@ export function lockLost(lock: LockName, token: number): CoordinationError {
   return new CoordinationError("LOCK_LOST", `hold ${token} of ${kindOf(lock)} ${quote(lock)} is not live any more`);
 }
 
-/** What becomes of an attempt to acquire a lock when the request is sent again. */
+/** The answer to an attempt to acquire a lock when a newer attempt of the same request arrives. */
 export function superseded(): CoordinationError {
   const message = "another attempt of the same request has taken the place of this one";
   return new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" });

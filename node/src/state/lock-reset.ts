@@ -1,10 +1,10 @@
 /**
- * Ends everything that a former cluster had going on about locks: holds, waits and delays. The locks themselves stay.
+ * Ends all lock activity of a former cluster: holds, waits and delays. The locks themselves stay.
  *
- * Watchers are not told: a new cluster begins with a compacted history, so every watcher lists the locks again.
+ * Watchers get no changes: a new cluster begins with a compacted history, so every watcher lists the locks again.
  *
- * Every hold, wait and delay has a timer, and the timers are found by one scan before anything is changed. Everything
- * else is single reads, because a scan takes as long as there are changes that are not written yet.
+ * Every hold, wait and delay has a timer, and one scan finds all timers before anything changes. Everything else is
+ * single reads, because a scan takes time for each change that is not yet written.
  */
 
 import { latin1Of } from "../bytes/index.ts";
@@ -24,9 +24,7 @@ import {
 } from "./lock-rows.ts";
 import { lockRow } from "./rows.ts";
 
-/**
- * A retry of a request whose hold has ended is answered LOCK_LOST; a retry of one that waited begins again.
- */
+/** A retry of a request whose hold has ended gets LOCK_LOST; a retry of a request that waited starts again. */
 export function resetLocks(context: ApplyContext): void {
   const timers = dueLockTimers(context.transaction, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   const locks = new Map<string, Lock>();

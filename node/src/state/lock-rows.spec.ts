@@ -16,7 +16,7 @@ function number(value: number): string {
   return value.toString(16).padStart(16, "0");
 }
 
-/** A log whose lock has a delay, a reader, and a writer who waits. */
+/** A log whose lock has a delay, a reader, and a waiting writer. */
 function lockInUse(): AppliedLog {
   const log = new AppliedLog();
   log.execute({ kind: "create-lock", ...LOCK, ttlSeconds: 30, lockDelaySeconds: 5 });
@@ -29,7 +29,7 @@ function lockInUse(): AppliedLog {
 }
 
 describe("rows of locks", () => {
-  // What is in the state of every member: a change here is a change of the storage format.
+  // These bytes are in the state of every member: a change here changes the storage format.
   it("have these bytes", () => {
     const log = lockInUse();
     const { tickMs, wallMs, store } = log;
@@ -83,7 +83,7 @@ describe("rows of locks", () => {
     expect(() => readHolds(store, { ...lock, exclusiveToken: 9 })).to.throw(InvariantViolation, "is there");
   });
 
-  it("of different locks are kept apart, and waits stand in the order in which they came", () => {
+  it("of different locks are kept apart, and waits are in order of arrival", () => {
     const log = new AppliedLog();
     const waiting = new Map<string, number[]>();
     for (const name of ["a", "b"]) {
@@ -106,7 +106,7 @@ describe("rows of locks", () => {
     }
   });
 
-  it("that are due are told the earliest first, before their tick only, as many as asked for", () => {
+  it("of due timers are listed the earliest first, only before their tick, at most the requested number", () => {
     const log = lockInUse();
     const { tickMs, store } = log;
     const wait = { about: "wait", lock: LOCK, number: 5 };

@@ -1,9 +1,9 @@
 /**
- * Rows of locks: the lock itself, its live holds, and the waits for it in the order in which they came.
+ * Rows of locks: the lock itself, its live holds, and its waits in order of arrival.
  *
- * A lock is never deleted, so the revision of its creation is its id, by which holds and waits belong to it. Each hold
- * and each wait has a row, so that a change costs the same however many of them there are. What runs out has a timer row,
- * for whoever looks for what is due; the deadline that counts is the one in the row of the thing itself.
+ * A lock is never deleted, so the revision of its creation is its id, which holds and waits refer to. Each hold and
+ * each wait has its own row, so a change costs the same however many there are. Everything with a deadline has a timer
+ * row, to find what is due; the deadline that counts is in the row of the object itself.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -25,14 +25,14 @@ import { RecordReader, RecordWriter } from "./record.ts";
 import { lockHoldRow, lockRow, lockTimerRow, lockWaitRow, splitLockRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
-/** A lock, as its row says and as one entry changes it; `writeLock` keeps the changes. */
+/** A lock as one entry reads and changes it; `writeLock` stores the changes. */
 export interface Lock extends LockName {
   /** Revision of its creation. */
   readonly id: number;
   readonly createdAtMs: number;
   readonly ttlSeconds: number;
   readonly lockDelaySeconds: number;
-  /** Token of the latest hold; 0 = it was never held. */
+  /** Token of the latest hold; 0 = the lock was never held. */
   lastToken: number;
   /** Token of the live exclusive or writing hold; 0 = none. */
   exclusiveToken: number;
@@ -41,7 +41,7 @@ export interface Lock extends LockName {
   waitingReaders: number;
   /** Waits for an exclusive or a writing hold. */
   waitingWriters: number;
-  /** Cluster tick in milliseconds until which nobody gets it exclusively; 0 = no delay runs. It ends by an entry. */
+  /** Cluster tick in milliseconds until which no caller gets it exclusively; 0 = no delay runs. An entry ends it. */
   delayUntilMs: number;
 }
 
@@ -50,7 +50,7 @@ export interface Hold {
   readonly token: number;
   readonly owner: string;
   readonly subject: string;
-  /** Id of the request that it was granted to, whose stored answer lives as long as the hold. */
+  /** Id of the request that got the hold; its stored answer lives as long as the hold. */
   readonly requestId: Uint8Array;
   readonly mode: LockMode;
   readonly ttlSeconds: number;
@@ -62,7 +62,7 @@ export interface Hold {
 
 /** A request that waits for a lock. */
 export interface Wait {
-  /** Log index of the entry by which it came. */
+  /** Log index of the entry that added it. */
   readonly position: number;
   readonly principal: Principal;
   readonly requestId: Uint8Array;
@@ -100,7 +100,7 @@ export function readLock(reader: StateReader, { namespace, rw, name }: LockName)
   return lock;
 }
 
-/** The lock; raises LOCK_NOT_FOUND. Whether the namespace exists is checked before. */
+/** The lock; raises LOCK_NOT_FOUND. The caller has checked the namespace. */
 export function requireLock(reader: StateReader, lockName: LockName): Lock {
   const lock = readLock(reader, lockName);
   if (lock === undefined) {
@@ -109,7 +109,7 @@ export function requireLock(reader: StateReader, lockName: LockName): Lock {
   return lock;
 }
 
-/** Writes the lock as it is now, and returns how many bytes its row has, which never change. */
+/** Writes the lock and returns the bytes of its row, which never change. */
 export function writeLock(context: ApplyContext, lock: Lock): number {
   const key = lockRow(lock.namespace, lock.rw, lock.name);
   const value = new RecordWriter()
@@ -128,7 +128,7 @@ export function writeLock(context: ApplyContext, lock: Lock): number {
   return key.length + value.length;
 }
 
-/** What people call a lock of this kind. */
+/** The name of this kind of lock in messages. */
 export function kindOf({ rw }: LockName): string {
   return rw ? "read-write lock" : "lock";
 }
@@ -170,7 +170,7 @@ export function addHold(context: ApplyContext, lock: Lock, hold: Hold): void {
   addTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 
-/** Changes a hold in its mode and the times of its life. */
+/** Changes the mode of a hold and its times. */
 export function replaceHold(context: ApplyContext, lock: Lock, before: Hold, after: Hold): void {
   putHold(context, lock, after);
   removeTimer(context, lock, { about: "hold", number: before.token, deadlineMs: before.deadlineMs });
@@ -205,7 +205,7 @@ function decodeHold(token: number, bytes: Uint8Array): Hold {
   return hold;
 }
 
-/** Everything about a hold but its token. */
+/** All fields of a hold except its token. */
 export function writeHoldFields(writer: RecordWriter, hold: Hold): void {
   writer.text(hold.owner).text(hold.subject).fixed(hold.requestId, REQUEST_ID_BYTES);
   writeLockMode(writer, hold.mode);
@@ -239,7 +239,7 @@ export function visitWaits(reader: StateReader, lock: Lock, visit: (wait: Wait) 
   }
 }
 
-/** Adds a wait; raises QUOTA if there is no room for it. */
+/** Adds a wait; raises QUOTA if there is no space for it. */
 export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   const key = lockWaitRow(lock.id, wait.position);
   const value = encodeWait(wait);
@@ -251,7 +251,7 @@ export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   countWait(lock, wait.mode, 1);
 }
 
-/** The wait goes on for another attempt, in its place. */
+/** Another attempt takes over the wait, at the same position. */
 export function replaceWait(context: ApplyContext, lock: Lock, before: Wait, after: Wait): void {
   const value = encodeWait(after);
   context.transaction.put(lockWaitRow(lock.id, after.position), value);
@@ -309,7 +309,7 @@ interface Timer {
   readonly deadlineMs: number;
 }
 
-/** No exclusive grant before this tick; replaces the delay that runs. */
+/** Replaces the delay of the lock: no exclusive grant before this tick; 0 = none. */
 export function setDelay(context: ApplyContext, lock: Lock, untilMs: number): void {
   if (lock.delayUntilMs !== 0) {
     removeTimer(context, lock, { about: "delay", number: 0, deadlineMs: lock.delayUntilMs });
@@ -320,7 +320,7 @@ export function setDelay(context: ApplyContext, lock: Lock, untilMs: number): vo
   lock.delayUntilMs = untilMs;
 }
 
-/** What has a deadline before the tick, earliest first, at most this many. */
+/** Timers with a deadline before the tick, the earliest first, at most this many. */
 export function dueLockTimers(reader: StateReader, tickMs: number, countMax: number): readonly LockTimer[] {
   const timers: LockTimer[] = [];
   reader.scan(tableRange("lockTimer").from, lockTimerRow(tickMs, 0, 0, 0), ({ key, value }) => {
@@ -351,7 +351,7 @@ function timerKey(lock: Lock, { about, number, deadlineMs }: Timer): Uint8Array 
 const TIMER_ROW_ABOUT_OFFSET = 1 + 8;
 const NUMBER_BYTES = 8;
 
-/** The number that the key of a hold, a wait or a timer ends with. */
+/** The number at the end of the key of a hold, a wait or a timer. */
 function numberAtEnd(key: Uint8Array): number {
   return new RecordReader(key.subarray(key.length - NUMBER_BYTES)).uint53();
 }

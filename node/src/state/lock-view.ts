@@ -1,11 +1,11 @@
-/** What a lock looks like from outside: for those who describe it, and for the answers of those who acquire it. */
+/** The public view of a lock: for descriptions, and for answers to acquisitions. */
 
 import type { LockName } from "./lock-commands.ts";
 import { type Hold, type Lock, readHolds, requireLock } from "./lock-rows.ts";
 import { requireNamespace } from "./namespaces.ts";
 import type { StateReader } from "./store.ts";
 
-/** `cooldown`: nobody holds it, and its delay after an expired or forced hold has not ended. */
+/** `cooldown`: no caller holds it, and its delay after an expired or forced hold has not ended. */
 export type LockState = "free" | "held" | "read-held" | "write-held" | "cooldown";
 
 export interface LockView {
@@ -15,18 +15,18 @@ export interface LockView {
   readonly holds: readonly Hold[];
 }
 
-/** The answer of an acquisition, in numbers of the entry that it is the answer of (S23). */
+/** The answer to an acquisition, as of the entry that it answers (S23). */
 export interface AcquireLockResult {
   readonly kind: "acquire-lock";
-  /** The hold that was asked for; null = it was not to be had. */
+  /** The requested hold; null = the caller did not get it. */
   readonly hold: Hold | null;
-  /** All live holds, that one included. */
+  /** All live holds, including that one. */
   readonly holds: readonly Hold[];
   readonly state: LockState;
   readonly queueLength: number;
   /** Cluster ticks from the entry of the newest attempt to the grant, in milliseconds. */
   readonly waitedMs: number;
-  /** Cluster tick that what is left of holds counts from. */
+  /** The cluster tick from which the remaining times of holds count. */
   readonly tickMs: number;
   readonly revision: number;
 }
@@ -41,7 +41,7 @@ export function viewOf(reader: StateReader, lock: Lock): LockView {
   return { lock, state: stateOf(lock), holds: readHolds(reader, lock) };
 }
 
-/** The answer to whoever wanted a hold of the lock. */
+/** The answer to a request for a hold. */
 export function acquireResult(
   { lock, state, holds }: LockView,
   hold: Hold | null,

@@ -29,7 +29,7 @@ import type { Outcome } from "./outcome.ts";
 import { readUser, writeUser } from "./principals.ts";
 import { Transaction } from "./transaction.ts";
 
-/** Few, so that operations meet. */
+/** Few, so that operations conflict. */
 const LOCKS: readonly LockName[] = [
   { namespace: "default", rw: false, name: "l" },
   { namespace: "default", rw: true, name: "l" },
@@ -83,13 +83,13 @@ type OperationOf<Kind> = Extract<Operation, { readonly kind: Kind }>;
 
 const ALIKE = { lock: LOCKS[1] as LockName, subject: OWNER.subject, owner: "o" };
 const READ: Operation = { kind: "acquire", ...ALIKE, isRead: true, ttlSeconds: 1, waitMs: 0 };
-/** What random operations seldom come to: a release that could mean either of two holds. */
+/** A case that random operations seldom reach: a release that matches two holds. */
 const AMBIGUOUS: readonly Operation[] = [
   ...[READ, READ],
   { kind: "release", ...ALIKE, pick: 0, byToken: false, mode: null },
 ];
 
-/** What the state machine answered, in the words of the model. */
+/** The state machine's answer, in the words of the model. */
 function wordsOf({ answer }: Outcome): string {
   if (answer instanceof CoordinationError) {
     return answer.reason;
@@ -162,7 +162,7 @@ class Comparison {
     expect([lockTimers, totals.lockHolds, totals.lockWaits]).to.deep.equal([timers, held, waiting]);
   }
 
-  /** What watchers are told is what happened to holds, in its order and at its revisions. */
+  /** Watchers get exactly the beginnings and ends of holds, in order and at their revisions. */
   #compareEvents(): void {
     const told: ModelEvent[] = [];
     scanHistory(this.log.store, 1, this.log.revision, ({ revision, changes }) => {
@@ -179,14 +179,14 @@ class Comparison {
     }
   }
 
-  /** A member that starts again after any prefix of the log comes to the same state. */
+  /** A member that restarts after any prefix of the log reaches the same state. */
   #compareRestarts(): void {
-    // Users were changed beside the log, so only a log without disabled ones can be applied again.
+    // Users were changed beside the log, so only a log without disabled users can be applied again.
     const { rows } = this.log;
     if (this.#wasDisabled) {
       return;
     }
-    // Another one in each run.
+    // A different one in each run.
     const prefix = 1 + (this.log.progress.digest % rows.length);
     const store = new MemoryStateStore();
     applyRows(machineOver(store, LIMITS), rows.slice(0, 1));
@@ -280,7 +280,7 @@ class Comparison {
       ...{ kind: "acquire-lock", namespace: name.namespace, name: name.name, mode: modeOf(name, reads) },
       ...{ ttlSeconds: rest.ttlSeconds, owner: whose, waitMs: 0, fencingToken: hold?.token ?? 1 },
     };
-    // Mostly by the holder, now and then by anybody.
+    // Mostly by the holder, sometimes by any user.
     this.#send("change", this.#newRequest(rest.pick % 4 === 0 ? who : (hold?.subject ?? who), asked));
   }
 
@@ -316,7 +316,7 @@ class Comparison {
 
   #release({ lock: name, subject: who, owner: anyOwner, mode, byToken, pick: at }: OperationOf<"release">): void {
     const hold = this.#someHold(name, at);
-    // Mostly the holder names its hold as it is.
+    // Mostly the holder names its hold correctly.
     const whose = at % 2 === 0 ? (hold?.owner ?? anyOwner) : anyOwner;
     const subjectOf = at % 4 === 0 ? who : (hold?.subject ?? who);
     const token = byToken ? (hold?.token ?? 1) : 0;
@@ -370,7 +370,7 @@ class Comparison {
     this.model.cancel(request, seq);
   }
 
-  /** Lets time pass, and names what is due as a leader does. */
+  /** Lets time pass, and proposes the due timers as a leader does. */
   #pass(ms: number): void {
     this.log.tickMs += ms;
     this.model.tickMs += ms;
@@ -431,7 +431,7 @@ function modeOf({ rw }: LockName, reads: boolean): LockMode {
   return reads ? "read" : "write";
 }
 
-/** Users are written beside the log. */
+/** Users are written outside the log. */
 function copyUsers(from: MemoryStateStore, to: MemoryStateStore): void {
   for (const who of SUBJECTS) {
     const user = readUser(from, who);
@@ -455,7 +455,7 @@ describe("locks beside a model in arrays", () => {
       }),
       { numRuns: 20 },
     );
-    // Otherwise agreement would mean little.
+    // Without these cases, agreement would mean little.
     expect([...seen]).to.include.members([
       ...["acquired", "not acquired", "queued-lock", "QUOTA", "TOKEN_REVOKED"].map((words) => `acquire: ${words}`),
       ...["acquired", "LOCK_LOST", "NOT_LOCK_HOLDER", "UPGRADE_WOULD_DEADLOCK"].map((words) => `change: ${words}`),

@@ -21,7 +21,7 @@ import { replayGenerationMs } from "./replay-ledger.ts";
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 
 describe("a lock", () => {
-  it("is created once, free, at a revision of its own; both kinds have names of their own", () => {
+  it("is created once, free, at its own revision; the names of both kinds are separate", () => {
     const log = new AppliedLog();
     const revision = log.revision + 1;
     expect(log.result<"create-lock">(createLock())).to.deep.equal({
@@ -45,7 +45,7 @@ describe("a lock", () => {
     expect(log.refusal(createLock({ namespace: "none" })).reason).to.equal("NAMESPACE_NOT_FOUND");
   });
 
-  it("S19: may have any name, and is not the one whose name begins with it", () => {
+  it("S19: may have any name, and differs from a lock whose name it is a prefix of", () => {
     const log = new AppliedLog();
     const names = ["__proto__", "constructor", "a", "a\0", "a\0b", "\0", "é"];
     for (const name of names) {
@@ -57,7 +57,7 @@ describe("a lock", () => {
     }
   });
 
-  it("is held by one, whose token is the revision of the grant", () => {
+  it("has one holder, whose token is the revision of the grant", () => {
     const locks = new AppliedLock();
     const revision = locks.log.revision + 1;
     const { log } = locks;
@@ -81,7 +81,7 @@ describe("a lock", () => {
     expect(locks.result({}, { principal: ANNA }).holds).to.deep.equal([hold]);
   });
 
-  it("S28: gives tokens that only grow, over all of its holds", () => {
+  it("S28: gives tokens that only grow, for all of its holds", () => {
     const locks = new AppliedLock();
     let last = 0;
     for (let round = 0; round < 5; round++) {
@@ -161,10 +161,10 @@ describe("a lock", () => {
     locks.pass(2_001);
     expect([locks.tokens, locks.view.state, locks.log.revision]).to.deep.equal([[], "free", revision + 1]);
     locks.log.lead({ kind: "expire-locks", timers });
-    expect(locks.log.revision, "nothing is left to expire").to.equal(revision + 1);
+    expect(locks.log.revision, "no hold is left to expire").to.equal(revision + 1);
   });
 
-  it("S21, S22: is not over at the very tick of a deadline, whoever names it, and no more is a wait", () => {
+  it("S21, S22: does not end at the very tick of a deadline, whichever member names it, and neither does a wait", () => {
     const locks = new AppliedLock({ ttlSeconds: 2 });
     const { token = 0 } = locks.result().hold ?? {};
     locks.ask({ waitMs: 2_000 });
@@ -194,9 +194,9 @@ describe("a lock", () => {
     expect(locks.tokens).to.deep.equal([next]);
   });
 
-  it("is forced by whoever may, whoever holds it, and with a token only that hold", () => {
+  it("can be forced by any caller with the right, for any holder, and with a token only for that hold", () => {
     const locks = new AppliedLock();
-    expect(locks.force(), "it is free").to.equal(false);
+    expect(locks.force(), "the lock is free").to.equal(false);
     const { token = 0 } = locks.result({}, { principal: ANNA }).hold ?? {};
     const { revision } = locks.log;
     expect([locks.force(token - 1), locks.force(token + 1), locks.log.revision]).to.deep.equal([
@@ -208,7 +208,7 @@ describe("a lock", () => {
     expect(locks.ask({ fencingToken: token }, { principal: ANNA })).to.equal("LOCK_LOST");
   });
 
-  it("needs the access admin to be forced, and write for all else", () => {
+  it("needs admin access to be forced, and write access for everything else", () => {
     const locks = new AppliedLock();
     addUser(locks.log, ANNA, { role: "member" });
     const force = { kind: "force-release-lock", ...NAMED, rw: false, fencingToken: 0, reason: "" } as const;
@@ -220,7 +220,7 @@ describe("a lock", () => {
 });
 
 describe("the delay of a lock", () => {
-  it("passes after an expired hold before the next grant, for whoever waits or comes", () => {
+  it("passes after an expired hold before the next grant, for waiting and for new callers", () => {
     const locks = new AppliedLock({ ttlSeconds: 2, lockDelaySeconds: 5 });
     locks.ask();
     expect(locks.ask({ waitMs: 60_000 }, { principal: ANNA })).to.equal("queued-lock");
@@ -233,7 +233,7 @@ describe("the delay of a lock", () => {
     expect([locks.view.state, locks.settled()]).to.deep.equal(["held", [`2: token ${locks.tokens[0]}`]]);
   });
 
-  it("passes after a forced hold, and ends if nobody waits", () => {
+  it("passes after a forced hold, and ends also without waiters", () => {
     const locks = new AppliedLock({ lockDelaySeconds: 5 });
     locks.ask();
     locks.force();
@@ -258,7 +258,9 @@ describe("waiting for a lock", () => {
     expect(locks.ask({ waitMs: 9_000 }, { principal: ANNA })).to.equal("queued-lock");
     locks.log.tickMs += 700;
     expect(locks.ask({ waitMs: 9_000, ttlSeconds: 7, owner: "o" }, { principal: BEN })).to.equal("queued-lock");
-    expect(locks.ask({}, { principal: BEN }), "whoever does not wait gets nothing").to.equal("not acquired, held");
+    expect(locks.ask({}, { principal: BEN }), "a caller that does not wait gets nothing").to.equal(
+      "not acquired, held",
+    );
     locks.log.tickMs += 300;
     const { revision } = locks.log.result<"release-lock">(releaseLock());
     const [first] = locks.log.settled;
@@ -301,7 +303,7 @@ describe("waiting for a lock", () => {
     expect(locks.view.state).to.equal("free");
   });
 
-  it("S25: a cancel that the grant has overtaken gives the lock back, without a delay", () => {
+  it("S25: a cancel after the grant releases the lock, without a delay", () => {
     const locks = new AppliedLock({ lockDelaySeconds: 5 });
     locks.ask();
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA, seq: 10 });
@@ -315,14 +317,14 @@ describe("waiting for a lock", () => {
     expect(locks.log.revision, "once").to.equal(revision + 2);
   });
 
-  it("S25: what was granted at once is given back as well", () => {
+  it("S25: releases a lock that was granted at once as well", () => {
     const locks = new AppliedLock();
     locks.ask({}, { request: requestOf(1), seq: 10 });
     locks.cancel(1, 10);
     expect(locks.view.state).to.equal("free");
   });
 
-  it("drops whoever may not have the lock any more, with that refusal, and goes to the next", () => {
+  it("drops a waiter that has lost its rights, with that refusal, and continues with the next", () => {
     const locks = new AppliedLock();
     locks.ask();
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA });
@@ -342,7 +344,7 @@ describe("waiting for a lock", () => {
     expect([1, 2, 3].map(() => locks.ask({ waitMs: 9_000 }))).to.deep.equal(["queued-lock", "queued-lock", "QUOTA"]);
   });
 
-  it("refused for want of room, leaves everything as it was; releases need none", () => {
+  it("refused for lack of space, leaves everything as it was; releases need no space", () => {
     const before = new AppliedLock();
     const { dataBytes } = before.log.progress;
     const locks = new AppliedLock({}, { ...DEFAULT_STATE_LIMITS, dataBytesMax: dataBytes + 1_100 });
@@ -368,14 +370,14 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.settled(), "the older one").to.deep.equal(["10: LEADER_CHANGED"]);
     expect(locks.view.lock.waitingWriters).to.equal(2);
     locks.pass(4_500);
-    expect(locks.settled(), "Ben's time is up, Anna's began anew").to.deep.equal(["3: not acquired, held"]);
+    expect(locks.settled(), "Ben's time is up, Anna's started again").to.deep.equal(["3: not acquired, held"]);
     locks.giveBack();
     const [{ outcome } = { outcome: undefined }] = locks.log.settled;
     expect(outcome?.answer).to.include({ waitedMs: 4_500 });
     expect(locks.settled()).to.deep.equal([`11: token ${locks.tokens[0]}`]);
   });
 
-  it("while its hold is live gets the same token, with what is left then; never a second hold", () => {
+  it("while its hold is live gets the same token, with the remaining time; never a second hold", () => {
     const locks = new AppliedLock();
     const first = locks.result({}, { request: requestOf(1) });
     locks.log.tickMs += 10_000;
@@ -386,7 +388,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.tokens).to.have.length(1);
   });
 
-  it("after its hold was lost says LOCK_LOST, however it was lost, and takes no other", () => {
+  it("after its hold ended gets LOCK_LOST, however it ended, and takes no other", () => {
     const losses: readonly ((locks: AppliedLock) => void)[] = [
       (locks) => locks.giveBack(),
       (locks) => locks.force(),
@@ -404,7 +406,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     }
   });
 
-  it("after it was cancelled is queued anew at the tail, or granted", () => {
+  it("after it was cancelled is queued again at the tail, or granted", () => {
     const locks = new AppliedLock();
     locks.ask();
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA, seq: 10 });
@@ -418,7 +420,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA })).to.match(/^token/);
   });
 
-  it("after it was answered that the lock was not to be had gets that answer, also if the lock is free by now", () => {
+  it("after it was answered without a hold gets that answer again, also if the lock is free by now", () => {
     const locks = new AppliedLock();
     locks.ask();
     expect(locks.ask({}, { request: requestOf(1) })).to.equal("not acquired, held");
@@ -434,7 +436,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     }
   });
 
-  it("with another payload is refused, whatever has become of it", () => {
+  it("with another payload is refused, whatever its state", () => {
     const locks = new AppliedLock();
     const reused = () => said(locks.log.execute(acquireLock(), { request: requestOf(1, 100) }));
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), seq: 10 });
@@ -444,7 +446,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.giveBack({}, { request: requestOf(1, 100) }), "of another kind").to.equal("REQUEST_ID_REUSED");
   });
 
-  it("stores refusals, and a renewal that is sent again tells what is left now, or that the hold is lost", () => {
+  it("stores refusals, and a repeated renewal returns the remaining time, or that the hold is lost", () => {
     const locks = new AppliedLock();
     expect(locks.ask({ fencingToken: 9 }, { request: requestOf(1) })).to.equal("LOCK_LOST");
     const { token = 0 } = locks.result().hold ?? {};
@@ -458,7 +460,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(said(renew())).to.equal("LOCK_LOST");
   });
 
-  it("is known as long as it waits or its hold lives, and a window longer", () => {
+  it("is known while it waits or its hold lives, and one window longer", () => {
     const locks = new AppliedLock({ ttlSeconds: 86_400 });
     const prune = () => locks.log.lead({ kind: "drop-replays" });
     locks.ask({}, { request: requestOf(1) });
@@ -478,7 +480,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.ask({}, { request: requestOf(1) })).to.match(/^token/);
   });
 
-  it("leaves nothing behind when all is over and its window has ended", () => {
+  it("leaves nothing behind after its end and its window", () => {
     const locks = new AppliedLock({ rw: true, lockDelaySeconds: 1 });
     const { dataBytes } = locks.log.progress;
     locks.log.tickMs += WINDOW_MS + replayGenerationMs(WINDOW_MS);

@@ -1,8 +1,8 @@
 /**
  * Locks: create, acquire, renew, downgrade, upgrade, release, force, expire, cancel.
  *
- * The token of a hold is the revision of its grant, so tokens grow for ever. Time has its effects by entries only: a hold
- * whose deadline has passed is live until the entry that expires it, and that entry is judged again (S21, S22).
+ * The token of a hold is the revision of its grant, so tokens always grow. Time takes effect only through entries: a
+ * hold whose deadline has passed is live until the entry that expires it, and apply checks that entry again (S21, S22).
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -64,7 +64,7 @@ import type {
 import type { AnswerPlace } from "./replay-ledger.ts";
 import { answerPlace, changeAcquisition, foundAt, readAcquisition, storeAcquisition, storeAnswer } from "./replays.ts";
 
-/** Room that a lock must find: its row, and some for a hold, so that a lock that was created can be used. */
+/** Free bytes that a new lock needs: for its row, and for one hold, so that the lock can be used. */
 const LOCK_BYTES_ABOUT = 1024;
 
 export function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLockResult {
@@ -89,7 +89,7 @@ export function applyCreateLock(context: ApplyContext, command: CreateLock): Cre
 
 type Acquiring = ClientCommand & { readonly operation: AcquireLock };
 
-/** Acquires a lock, or goes on where an earlier attempt of the same request is (S24). */
+/** Acquires a lock, or continues an earlier attempt of the same request (S24). */
 export function applyAcquireLock(context: ApplyContext, command: Acquiring): Outcome {
   const { principal, request } = command;
   const place = answerPlace(context, principal.subject, request);
@@ -140,7 +140,7 @@ function begin(context: ApplyContext, command: Acquiring, place: AnswerPlace): O
   return queued(context);
 }
 
-/** The request was begun by an earlier attempt; this one takes its place. */
+/** An earlier attempt began the request; this one takes its place. */
 function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisition): Outcome {
   const { principal, request } = command;
   const lock = requireLock(context.transaction, acquisition.lock);
@@ -189,16 +189,16 @@ function changeHold(
     ? upgrade(context, lock, before, request, ttlSeconds)
     : renew(context, lock, before, mode, ttlSeconds);
   const stored = { lock: nameOf(operation), status: "granted", number: hold.token } as const;
-  // What is stored of a renewal has a window from now; that of the acquisition itself lives with the hold.
+  // The stored state of a renewal has a window from now on; that of the acquisition lives with the hold.
   storeAcquisition(context, place, request, { ...stored, attempt: context.origin }, isUpgrade);
   const isDowngrade = before.mode === "write" && mode === "read";
   if (isDowngrade) {
     onDowngraded(context, lock, hold);
   } else if (!isUpgrade) {
-    // What remains of a hold can be seen, so this is a change like others, though watchers are told of none.
+    // The remaining time of a hold is visible, so this is a revision like others, although watchers get no change.
     context.nextRevision();
   }
-  // True at the revision of the change itself: whom a downgrade lets in comes at later ones.
+  // The answer is as of the change itself: waiters that a downgrade lets in get later revisions.
   const outcome = answered(context, lock, hold);
   if (isDowngrade) {
     grantWaiting(context, lock);
@@ -213,7 +213,7 @@ function renew(context: ApplyContext, lock: Lock, before: Hold, mode: LockMode, 
   return hold;
 }
 
-/** Refused unless it can be done at once: two readers that waited for each other would wait for ever (S29). */
+/** Refused unless possible at once: two readers that wait for each other would wait for ever (S29). */
 function upgrade(
   context: ApplyContext,
   lock: Lock,
@@ -235,7 +235,7 @@ function upgrade(
 
 // ---- Releasing ----
 
-/** Gives a hold back; raises NOT_LOCK_HOLDER or AMBIGUOUS_HOLD, and then nothing changes (S26). */
+/** Releases a hold; raises NOT_LOCK_HOLDER or AMBIGUOUS_HOLD, and then changes nothing (S26). */
 export function applyReleaseLock(context: ApplyContext, principal: Principal, command: ReleaseLock): ReleaseLockResult {
   requireNamespace(context.transaction, command.namespace);
   const lock = requireLock(context.transaction, command);
@@ -272,7 +272,7 @@ function holdToRelease(context: ApplyContext, lock: Lock, principal: Principal, 
   return hold;
 }
 
-/** Takes the lock away from all holders, or from the one with the token. */
+/** Takes the lock from all holders, or from the holder with the token. */
 export function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock): ForceReleaseLockResult {
   requireNamespace(context.transaction, command.namespace);
   const lock = requireLock(context.transaction, command);
@@ -292,7 +292,7 @@ export function applyForceReleaseLock(context: ApplyContext, command: ForceRelea
 
 // ---- What the cluster does by itself ----
 
-/** Ends those of the named things that are still there and whose time is up (S22). */
+/** Ends the named timers that still exist and whose time is up (S22). */
 export function applyExpireLocks(context: ApplyContext, { timers }: ExpireLocks): void {
   for (const timer of timers) {
     const lock = readLock(context.transaction, timer.lock);
@@ -303,7 +303,10 @@ export function applyExpireLocks(context: ApplyContext, { timers }: ExpireLocks)
   }
 }
 
-/** Whether anything changed. Ticks are rounded down, so a deadline has passed only when the tick is above it (S21). */
+/**
+ * Returns whether anything changed. Ticks are rounded down, so a deadline has passed only when the tick is above it
+ * (S21).
+ */
 function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer): boolean {
   const { transaction, tickMs } = context;
   switch (about) {
@@ -335,8 +338,8 @@ function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer)
 }
 
 /**
- * Undoes an acquisition whose caller is gone, if the attempt is its newest: takes it out of the queue, or gives back what
- * it was granted meanwhile and nobody was told of, without a delay (S25).
+ * Undoes an acquisition whose caller is gone, if this attempt is its newest. It leaves the queue, or releases the
+ * granted hold, which no caller has heard of, without a delay (S25).
  */
 export function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisition): void {
   const { subject, requestId, attempt } = command;
@@ -405,7 +408,7 @@ function requireWaitRoom(context: ApplyContext, lock: Lock): void {
   }
 }
 
-/** A token counts only with the subject that it was given to, and with its owner if one is named (S26). */
+/** A token counts only for the subject that got it, and for its owner if the request names one (S26). */
 function requireHolder(lock: Lock, hold: Hold, { subject }: Principal, owner: string): void {
   if (hold.subject !== subject || (owner !== "" && hold.owner !== owner)) {
     throw notHolder(lock);

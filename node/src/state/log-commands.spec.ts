@@ -134,7 +134,7 @@ describe("commands about event logs", () => {
     });
   }
 
-  it("S9: carry every expected sequence as it is", () => {
+  it("S9: keep every expected sequence exactly", () => {
     for (const expectedSequence of [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n]) {
       const written = asked({ ...APPEND, expectedSequence });
       expect(decodeCommand(encodeCommand(written))).to.deep.equal(written);
@@ -143,7 +143,7 @@ describe("commands about event logs", () => {
 
   itNoticesDamage(command);
 
-  it("have one event, or those of a batch with a key, or are refused", () => {
+  it("have one event, or a batch of events with a key, or are refused", () => {
     const events = (count: number) => new Payloads(new Uint8Array(0), new Uint32Array(count + 1));
     const batch = { ...APPEND, isBatch: true, idempotencyKey: "b" };
     for (const wrong of [
@@ -159,7 +159,7 @@ describe("commands about event logs", () => {
     expect(decodeCommand(encodeCommand(most))).to.deep.equal(most);
   });
 
-  it("hold the largest batch there may be: 10 MiB with its delimiters, and the longest key", () => {
+  it("contain the largest possible batch: 10 MiB with its delimiters, and the longest key", () => {
     const payloadBytes = 10 * 1024 * 1024;
     const bytes = Math.floor(payloadBytes / BATCH_EVENTS_MAX);
     const offsets = Uint32Array.from({ length: BATCH_EVENTS_MAX + 1 }, (_, at) => at * bytes);
@@ -169,7 +169,7 @@ describe("commands about event logs", () => {
     expect(encodeCommand(asked(batch)).length).to.be.lessThan(COMMAND_BYTES_MAX);
   });
 
-  it("P45: are refused on a full disk if they make the state larger; deleting and limiting is not", () => {
+  it("P45: are refused on a full disk if they make the state larger; deleting and limiting are not", () => {
     const limits = { duplicateWindowSecs: null, retentionMaxAgeSecs: 1, retentionMaxBytes: 1 };
     expect(isGrowing(asked(APPEND))).to.equal(true);
     expect(isGrowing(asked({ kind: "create-log", name: "l", namespace: "default", settings: limits }))).to.equal(true);

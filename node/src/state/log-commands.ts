@@ -1,4 +1,4 @@
-/** What clients ask for about event logs, as parts of commands, and the steps by which the cluster keeps them small. */
+/** Commands about event logs: client operations, and the steps by which the cluster keeps logs small. */
 
 import { invariant, readUint32, writeUint32 } from "../raft/index.ts";
 import { type Guard, readGuard, writeGuard } from "./guards.ts";
@@ -6,15 +6,17 @@ import { Payloads } from "./payloads.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 import { allAtOnce, type Steps } from "./steps.ts";
 
-/** Bytes of the id of a log, which is a UUID. */
+/** Bytes of a log id, which is a UUID. */
 export const LOG_ID_BYTES = 16;
 /** Events of one batch, which apply takes in steps (S44). With the length of each, 10 MiB of them fit into an entry. */
 export const BATCH_EVENTS_MAX = 1_000_000;
 
 export interface LogSettings {
-  /** Seconds for which the key of an event is remembered, 0 = not at all, null = as long as the cluster says. */
+  /** Seconds for which the key of an event is remembered; 0 = not at all, null = the default of the cluster. */
   readonly duplicateWindowSecs: number | null;
-  /** Events older than this many seconds, and the oldest beyond so many bytes, are removed; null = none are. */
+  /**
+   * Limits: events older than this many seconds, and the oldest beyond this many bytes, are removed; null = no limit.
+   */
   readonly retentionMaxAgeSecs: number | null;
   readonly retentionMaxBytes: number | null;
 }
@@ -22,7 +24,7 @@ export interface LogSettings {
 export interface CreateLog {
   readonly kind: "create-log";
   readonly name: string;
-  /** Who may access it, sees the log; the name of the log is unique within it. */
+  /** Callers with access to it see the log; the log's name is unique within it. */
   readonly namespace: string;
   readonly settings: LogSettings;
 }
@@ -30,7 +32,7 @@ export interface CreateLog {
 export interface UpdateLogSettings {
   readonly kind: "update-log-settings";
   readonly logId: Uint8Array;
-  /** What is absent stays as it is. */
+  /** Absent fields stay as they are. */
   readonly changes: Partial<LogSettings>;
 }
 
@@ -39,7 +41,7 @@ export interface DeleteLog {
   readonly logId: Uint8Array;
 }
 
-/** The hold under which an append counts, and the namespace of its lock. */
+/** The hold that must be live for the append, and the namespace of its lock. */
 export interface LogGuard extends Guard {
   readonly namespace: string;
 }
@@ -47,14 +49,14 @@ export interface LogGuard extends Guard {
 export interface AppendEvents {
   readonly kind: "append-events";
   readonly logId: Uint8Array;
-  /** At least one; more than one, or a batch of one, has the keys `{idempotencyKey}:{position}`. */
+  /** At least one. The events of a batch, also of a batch of one, have the keys `{idempotencyKey}:{position}`. */
   readonly payloads: Payloads;
   readonly isBatch: boolean;
-  /** At most 1,024 bytes of UTF-8, with its position; null = these events are no duplicates of any. A batch has one. */
+  /** At most 1,024 bytes of UTF-8, including the position; null = no deduplication. A batch always has one. */
   readonly idempotencyKey: string | null;
   /**
-   * The last sequence that the log must have, 0 = nothing was ever appended, undefined = any. Up to 2^63 − 1, exactly: no
-   * log has a sequence above 2^53 − 1, so what is above matches none (S9).
+   * The last sequence that the log must have; 0 = the log never had an event, undefined = any. Up to 2^63 − 1, exactly.
+   * No log has a sequence above 2^53 − 1, so a greater number matches none (S9).
    */
   readonly expectedSequence: bigint | undefined;
   readonly guard?: LogGuard;
@@ -62,19 +64,19 @@ export interface AppendEvents {
 
 export type LogOperation = CreateLog | UpdateLogSettings | DeleteLog | AppendEvents;
 
-/** Forgets keys of events whose window has ended: looks at so many rows at most. */
+/** Forgets keys of events whose window has ended; checks at most this many rows. */
 export interface PruneDuplicates {
   readonly kind: "prune-duplicates";
   readonly countMax: number;
 }
 
-/** Removes events that are too old, or too many for their log: at most so many rows. */
+/** Removes events that are too old or too many for their log: at most this many rows. */
 export interface ApplyRetention {
   readonly kind: "apply-retention";
   readonly rowsMax: number;
 }
 
-/** Erases what deleted logs have left: at most so many rows. */
+/** Erases the rows that deleted logs have left: at most this many. */
 export interface EraseLogs {
   readonly kind: "erase-logs";
   readonly rowsMax: number;
@@ -117,7 +119,7 @@ export function writeLogOperation(writer: RecordWriter, operation: LogOperation)
   }
 }
 
-/** The operation of this kind, or null for a kind that is none of logs. */
+/** The operation of this kind; null if the kind is not about logs. */
 export function readLogOperation(kind: number, reader: RecordReader): LogOperation | null {
   switch (kind) {
     case LOG_KINDS["create-log"]:
@@ -172,7 +174,7 @@ function writeAppendEvents(writer: RecordWriter, operation: AppendEvents): void 
   payloads.write(writer);
 }
 
-/** An append, behind its kind. A batch takes longer than a turn of the event loop should. */
+/** Reads an append after its kind, in steps: a batch takes longer than one turn of the event loop should. */
 export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
   const logId = reader.fixed(LOG_ID_BYTES);
   const isBatch = reader.boolean();

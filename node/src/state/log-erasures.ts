@@ -1,6 +1,6 @@
 /**
- * Logs that were deleted and have left rows behind: where these begin, and whose namespace they count into until they
- * are erased.
+ * Deleted logs that have left rows: where these rows begin, and the namespace that they count toward until they are
+ * erased.
  */
 
 import type { ApplyContext } from "./apply-context.ts";
@@ -10,8 +10,8 @@ import { duplicateRange, eventRow, logErasureRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 /**
- * The keys before which nothing is left of a deleted log. A step that began with the first row that the log ever had
- * would go over everything that was deleted since: a store on disk keeps a mark of each for a while.
+ * The keys before which a deleted log has no rows left. A step that started at the first row that the log ever had
+ * would pass every row deleted since: a store on disk keeps a tombstone of each for a while.
  */
 export interface LogErasure {
   readonly events: Uint8Array;
@@ -19,7 +19,7 @@ export interface LogErasure {
   readonly namespace: string;
 }
 
-/** A log that had events is deleted: its rows are to be erased. */
+/** Starts the erasure of a deleted log that had events. */
 export function beginErasure(context: ApplyContext, log: EventLog): void {
   const { number, firstSequence } = log;
   writeErasure(context, logErasureRow(number), {
@@ -30,7 +30,7 @@ export function beginErasure(context: ApplyContext, log: EventLog): void {
   context.countLogErasures(1);
 }
 
-/** The erasure of the deleted log with this number; undefined if nothing is left of it. */
+/** The erasure of the deleted log with this number; undefined if none of its rows is left. */
 export function readErasure(reader: StateReader, logNumber: number): LogErasure | undefined {
   const bytes = reader.get(logErasureRow(logNumber));
   return bytes === undefined ? undefined : decodeErasure(bytes);

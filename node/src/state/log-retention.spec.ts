@@ -38,7 +38,7 @@ describe("retention by age", () => {
     expect(bounds(events)).to.deep.equal([4, 4, 1, 1]);
   });
 
-  it("is decided in apply: what is proposed too early removes nothing", () => {
+  it("is decided in apply: a proposal that comes too early removes nothing", () => {
     const events = new AppliedEventLog({ retentionMaxAgeSecs: 10 });
     events.append("a");
     events.log.tickMs += 10_000;
@@ -46,7 +46,7 @@ describe("retention by age", () => {
     expect(events.texts).to.deep.equal(["1 a"]);
   });
 
-  it("S21: is not early either where something else is removed at that very tick", () => {
+  it("S21: is not early either if something else is removed at that very tick", () => {
     const events = new AppliedEventLog({ retentionMaxAgeSecs: 10, retentionMaxBytes: 3 });
     events.append("a");
     events.append("b");
@@ -75,7 +75,7 @@ describe("retention by age", () => {
 });
 
 describe("retention by size", () => {
-  it("removes the oldest events until the rest is within the limit, also within a batch, and no more", () => {
+  it("removes the oldest events until the rest is within the limit, also within a batch, and nothing more", () => {
     const events = new AppliedEventLog({ retentionMaxBytes: 10 });
     events.appendBatch("b", ["aaaa", "bbbb", "", "cc"]);
     events.pass(1_000);
@@ -87,11 +87,11 @@ describe("retention by size", () => {
     expect(events.events.map(({ idempotencyKey }) => idempotencyKey)).to.deep.equal(["b:1", "b:2", "b:3", null]);
     events.append("e".repeat(11));
     events.pass(1);
-    expect(bounds(events), "one that is too large alone goes as well").to.deep.equal([7, 6, 0, 0]);
+    expect(bounds(events), "an event that is too large alone is removed as well").to.deep.equal([7, 6, 0, 0]);
     expect(events.append("f")).to.equal("7");
   });
 
-  it("keeps a timer that is due while the log goes on growing", () => {
+  it("keeps a due timer while the log grows on", () => {
     const events = new AppliedEventLog({ retentionMaxBytes: 1 });
     events.append("aa");
     const { retentionDueMs } = events.stored;
@@ -100,7 +100,7 @@ describe("retention by size", () => {
     expect(events.stored.retentionDueMs).to.equal(retentionDueMs);
   });
 
-  it("S44: goes step by step, and says the truth after each", () => {
+  it("S44: goes step by step, and is correct after each", () => {
     const events = new AppliedEventLog({ retentionMaxBytes: 2 });
     for (const payload of ["aa", "bb", "cc", "dd"]) {
       events.append(payload);
@@ -120,7 +120,7 @@ describe("retention by size", () => {
     expect(events.log.progress.logTimers).to.equal(0);
   });
 
-  it("S44: counts what it reads, also of logs of which the event after the removed ones is large and stays", () => {
+  it("S44: counts the bytes that it reads, also if the first event that stays is large", () => {
     const log = new AppliedLog();
     const logs = Array.from({ length: 12 }, (_, at) => {
       const events = new AppliedEventLog({ retentionMaxBytes: 1024 * 1024 }, { log, name: `log-${at}` });
@@ -136,7 +136,7 @@ describe("retention by size", () => {
     expect(trimmed()).to.equal(12);
   });
 
-  it("takes the log that is due first, and others too", () => {
+  it("takes the log that is due first, and then others", () => {
     const log = new AppliedLog();
     const logs = ["a", "b", "c"].map((name) => new AppliedEventLog({ retentionMaxBytes: 1 }, { log, name }));
     for (const events of logs.toReversed()) {
@@ -161,7 +161,7 @@ describe("keys of events", () => {
     expect(events.log.progress.logTimers).to.equal(0);
   });
 
-  it("of one batch that came at different times are forgotten each in its time", () => {
+  it("of one batch that came at different times are forgotten each at its time", () => {
     const events = new AppliedEventLog({ duplicateWindowSecs: 10 });
     events.appendBatch("b", ["a"]);
     events.pass(6_000);
@@ -172,7 +172,7 @@ describe("keys of events", () => {
     expect(events.appendBatch("b", ["a", "b"])).to.equal("again 3 2");
   });
 
-  it("are kept as long as a window that was made longer, and counted alike in every restart", () => {
+  it("are kept for a window that was made longer, and counted equally after every restart", () => {
     const events = new AppliedEventLog({ duplicateWindowSecs: 10 });
     events.append("a", { idempotencyKey: "k" });
     events.change({ duplicateWindowSecs: 100 });
@@ -182,12 +182,12 @@ describe("keys of events", () => {
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("2");
   });
 
-  it("S3: are in the state, so whoever starts from it, or leads it, knows them", () => {
+  it("S03: are in the state, so a member that starts from it, or leads, knows them", () => {
     const events = new AppliedEventLog();
     events.append("a", { idempotencyKey: "k" });
     events.appendBatch("b", ["b", "c"]);
     const { rows } = events.log;
-    // A member that has got the state as a snapshot, and applies what comes then.
+    // A member that has installed a snapshot, and applies the entries after it.
     const store = new MemoryStateStore();
     applyRows(machineOver(store), rows);
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("again 1");
@@ -200,7 +200,7 @@ describe("keys of events", () => {
 });
 
 describe("a deleted event log", () => {
-  it("is gone at once, and its rows step by step, with every byte that was counted", () => {
+  it("is gone at once, and its rows step by step, with every counted byte", () => {
     const log = new AppliedLog();
     const kept = new AppliedEventLog({}, { log, name: "kept" });
     kept.append("x", { idempotencyKey: "k" });
@@ -219,14 +219,14 @@ describe("a deleted event log", () => {
       log.lead({ kind: "erase-logs", rowsMax: 4 });
       left.push(rows - rowsOf(log).length);
     }
-    // A key goes with its timer; the last step removes what names the log.
+    // A key goes with its timer; the last step removes the row that names the log.
     expect(left).to.deep.equal([4, 1 + 3 * 2, 2 * 2 + 1]);
     expect(rowsOf(log)).to.deep.equal(before);
     expect(log.progress).to.include({ eventBytes, logTimers });
     expect(kept.texts).to.deep.equal(["1 x"]);
   });
 
-  it("S44: is erased from where the last step has ended, not over all that was deleted before", () => {
+  it("S44: is erased from the end of the last step, without passing the rows deleted before", () => {
     const events = new AppliedEventLog({ retentionMaxBytes: 20 });
     for (let count = 0; count < 40; count++) {
       events.append("a", { idempotencyKey: `k${count}` });

@@ -1,9 +1,9 @@
 /**
- * What logs lose: events that are too old or too many, and, of logs that were deleted, everything.
+ * Retention: removes the events of logs that are too old or too many, and everything of deleted logs.
  *
- * A log with a limit has a timer for when its oldest event is to go. The leader proposes it when that is due, a bounded
- * number of rows at a time (S44); apply decides by the tick of that entry, so an event is never removed early. What a log
- * says of itself, its first sequence, its events and its bytes, is true after each step.
+ * A log with a limit has a timer for its oldest event. When it is due, the leader proposes the removal of a bounded
+ * number of rows (S44). Apply decides by the tick of that entry, so it never removes an event early. The log's first
+ * sequence, event count and bytes are correct after each step.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -16,12 +16,12 @@ import { eventRow, retentionRow, tableRange, withNul } from "./rows.ts";
 import type { Row, StateReader } from "./store.ts";
 
 const MS_PER_SECOND = 1_000;
-/** Where the number begins in the key of an erasure: behind the letter. */
+/** Where the number begins in the key of an erasure: after the table letter. */
 const NUMBER_OFFSET = 1;
-/** Bytes of rows that one step reads, the last row apart (S44). */
+/** Bytes of rows that one step reads, not counting the last row (S44). */
 const READ_BYTES_MAX = 8 * 1024 * 1024;
 
-/** The log with the timer that it is to have now, which is set in the place of the one that it had. */
+/** The log with the timer that it needs now, in place of its old one. */
 export function withRetentionTimer(context: ApplyContext, log: EventLog): EventLog {
   const dueMs = dueMsOf(log, context.tickMs);
   if (dueMs === log.retentionDueMs) {
@@ -45,12 +45,12 @@ export function withoutRetentionTimer(context: ApplyContext, log: EventLog): Eve
   return { ...log, retentionDueMs: 0 };
 }
 
-/** Whether events are to be removed from any log before the tick. */
+/** Whether any log has events to remove before the tick. */
 export function hasDueRetention(reader: StateReader, tickMs: number): boolean {
   return dueLogs(reader, tickMs, 1).length > 0;
 }
 
-/** Removes events of the logs whose timers are due, the earliest first: at most so many rows of events. */
+/** Removes events of the logs whose timers are due, the earliest first: at most this many rows. */
 export function applyApplyRetention(context: ApplyContext, rowsMax: number): void {
   const left = { rows: rowsMax, bytes: READ_BYTES_MAX };
   for (const { value: logId } of dueLogs(context.transaction, context.tickMs, rowsMax)) {
@@ -63,7 +63,7 @@ export function applyApplyRetention(context: ApplyContext, rowsMax: number): voi
   }
 }
 
-/** Erases rows of logs that were deleted: at most so many. */
+/** Erases at most this many rows of deleted logs. */
 export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
   const { transaction } = context;
   const { from, to } = tableRange("logErasure");
@@ -79,7 +79,7 @@ export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
     const keys = eraseKeys(context, logNumber, erasure, left.rows);
     left.rows -= keys.length;
     if (left.rows <= 0 || left.bytes <= 0) {
-      // There may be more: the row stays until a step finds none.
+      // There may be more, so the row stays until a step finds none.
       writeErasure(context, key, {
         ...erasure,
         events: nextAfter(events, erasure.events),
@@ -102,7 +102,7 @@ interface Left {
   bytes: number;
 }
 
-/** When the oldest event is to go, in cluster milliseconds: at once if the log is too large; 0 if it may stay for ever. */
+/** When the oldest event must go, in cluster milliseconds: at once if the log is too large; 0 = never. */
 function dueMsOf(log: EventLog, tickMs: number): number {
   const { retentionMaxAgeSecs, retentionMaxBytes } = log.settings;
   if (eventCountOf(log) === 0) {
@@ -110,13 +110,13 @@ function dueMsOf(log: EventLog, tickMs: number): number {
   }
   const byAge = retentionMaxAgeSecs === null ? Infinity : log.oldestTickMs + retentionMaxAgeSecs * MS_PER_SECOND;
   const isTooLarge = retentionMaxBytes !== null && log.sizeBytes > retentionMaxBytes;
-  // A timer that is set already stays: else a log that always grows would never be due.
+  // An existing timer stays; otherwise a log that always grows would never be due.
   const bySize = isTooLarge ? Math.min(Math.max(tickMs, 1), log.retentionDueMs || Infinity) : Infinity;
   const dueMs = Math.min(byAge, bySize);
   return dueMs === Infinity ? 0 : dueMs;
 }
 
-/** The log without the events that are to go, of which so many rows at most are removed. */
+/** The log without the events that must go. Removes at most as many rows as `left` allows. */
 function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
   const { transaction, tickMs } = context;
   const { retentionMaxAgeSecs, retentionMaxBytes } = log.settings;
@@ -168,7 +168,7 @@ function withoutFirst(chunk: EventChunk, count: number): EventChunk {
   };
 }
 
-/** Removes rows of events of a deleted log, and returns their keys. */
+/** Removes event rows of a deleted log and returns their keys. */
 function eraseEvents(
   context: ApplyContext,
   logNumber: number,
@@ -190,7 +190,7 @@ function eraseEvents(
   return gone;
 }
 
-/** Timers that are due before the tick, the earliest first. */
+/** Timers due before the tick, the earliest first. */
 function dueLogs(reader: StateReader, tickMs: number, countMax: number): Row[] {
   const timers: Row[] = [];
   if (countMax > 0) {

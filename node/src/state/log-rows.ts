@@ -1,9 +1,9 @@
 /**
- * The rows of event logs: one for each log, and those of its events.
+ * The rows of event logs: one for each log, and the rows of its events.
  *
- * Events of one append stand together in rows of some 64 KiB, or of one event that is larger: a batch
- * of a million is a thousand rows. A row is found by the
- * sequence of its last event, so a scan from any sequence on begins with the row that holds it.
+ * Events of one append share rows of about 64 KiB; a larger event has its own row. A batch of a million events is a
+ * thousand rows. The key of a row is the sequence of its last event, so a scan from any sequence begins with the row
+ * that holds it.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -21,7 +21,7 @@ import type { StateReader } from "./store.ts";
 export interface EventLog {
   /** 16 bytes of a UUID. */
   readonly logId: Uint8Array;
-  /** Index of the entry that created it: its rows stand under this number, which no other log ever has. */
+  /** Index of the entry that created it. The keys of its rows contain this number, which no other log ever has. */
   readonly number: number;
   readonly name: string;
   readonly namespace: string;
@@ -29,15 +29,15 @@ export interface EventLog {
   /** Unix time in milliseconds, and the id of the user. */
   readonly createdAtMs: number;
   readonly createdBy: string;
-  /** Sequence of the last event that was ever appended, 0 = none was. */
+  /** Sequence of the last event ever appended; 0 = none. */
   readonly lastSequence: number;
-  /** Sequence of the oldest event that is kept; the next one if none is. */
+  /** Sequence of the oldest kept event; the next sequence if the log is empty. */
   readonly firstSequence: number;
-  /** Bytes of the payloads that are kept. */
+  /** Bytes of the kept payloads. */
   readonly sizeBytes: number;
-  /** Cluster tick at which the oldest event that is kept was appended, in milliseconds; 0 if none is. */
+  /** Cluster tick in milliseconds at which the oldest kept event was appended; 0 if there is none. */
   readonly oldestTickMs: number;
-  /** Cluster tick, in milliseconds, after which events are to be removed; 0 = never, as things are. */
+  /** Cluster tick in milliseconds after which events must be removed; 0 = never. */
   readonly retentionDueMs: number;
 }
 
@@ -57,20 +57,20 @@ export interface EventChunk {
   readonly wallMs: number;
   /** The key of the only event, or the base of the keys of a batch. */
   readonly idempotencyKey: string | null;
-  /** Positions of the events in their batch, as many as there are events; null if they are of none. */
+  /** Positions of the events in their batch, one for each event; null without a batch. */
   readonly positions: PositionRuns | null;
   /** At least one. */
   readonly payloads: Payloads;
 }
 
-/** Events of one append that are to be stored. */
+/** Events of one append to store. */
 export interface NewEvents extends Omit<EventChunk, "positions" | "firstSequence"> {
   readonly isBatch: boolean;
-  /** Which of the payloads are stored, and under which sequences, each the next one. */
+  /** Which payloads to store, and their sequences, which are consecutive. */
   readonly stored: SequenceRuns;
 }
 
-/** A row of events is closed when its payloads have so many bytes, or when it has so many events. */
+/** A row of events is complete at this many bytes of payloads, or at this many events. */
 const CHUNK_BYTES = 64 * 1024;
 const CHUNK_EVENTS = 1_024;
 const NO_POSITIONS = new PositionRuns(new Uint32Array(0));
@@ -89,7 +89,7 @@ export function writeLog({ transaction }: ApplyContext, log: EventLog): void {
   transaction.put(logRow(log.logId), encodeLog(log));
 }
 
-/** Events that the log keeps. */
+/** How many events the log keeps. */
 export function eventCountOf({ firstSequence, lastSequence }: EventLog): number {
   return lastSequence - firstSequence + 1;
 }
@@ -99,7 +99,7 @@ export function derivedKey(base: string, position: number): string {
   return `${base}:${position}`;
 }
 
-/** Stores events with the next sequences, in rows of some bytes each. */
+/** Stores events under the next sequences, in rows of limited size. */
 export function* writeEvents(context: ApplyContext, log: EventLog, events: NewEvents): Steps<void> {
   const { tickMs, wallMs, idempotencyKey, isBatch, payloads } = events;
   const rows = new RowDivider(events);
@@ -111,12 +111,12 @@ export function* writeEvents(context: ApplyContext, log: EventLog, events: NewEv
   }
 }
 
-/** Divides new events into rows, from the first one on. */
+/** Divides new events into rows. */
 class RowDivider {
   readonly #payloads: Payloads;
   readonly #stored: SequenceRuns;
   #run = 0;
-  /** Events of the run that are in rows. */
+  /** Events of the run that already have rows. */
   #taken = 0;
 
   constructor({ payloads, stored }: NewEvents) {
@@ -124,7 +124,7 @@ class RowDivider {
     this.#stored = stored;
   }
 
-  /** The positions of the next row, and the sequence of the first of them; null without any. */
+  /** The positions of the next row, and the sequence of the first of them; null if there is none. */
   next(): { readonly firstSequence: number; readonly positions: PositionRuns } | null {
     const stored = this.#stored;
     if (this.#run === stored.length) {
@@ -152,7 +152,7 @@ class RowDivider {
     return { firstSequence, positions: new PositionRuns(new Uint32Array(numbers)) };
   }
 
-  /** How many events from a position on, of at most so many, fit into a row that has so many bytes. */
+  /** How many events from a position on fit into the row, at most `countMax`. */
   #fitting(position: number, countMax: number, row: { readonly isFirst: boolean; readonly bytes: number }): number {
     let fitting = row.isFirst ? 1 : 0;
     const room = CHUNK_BYTES - row.bytes;
@@ -166,7 +166,7 @@ class RowDivider {
   }
 }
 
-/** Stores one row of events; one with the same last sequence must not be there. */
+/** Stores one row of events. No row with the same last sequence may exist. */
 export function writeChunk(context: ApplyContext, log: EventLog, chunk: EventChunk): void {
   const key = eventRow(log.number, chunk.firstSequence + chunk.payloads.count - 1);
   const row = encodeChunk(chunk);

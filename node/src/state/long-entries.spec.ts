@@ -9,13 +9,13 @@ import { allAtOnce } from "./steps.ts";
 /** As many events as make an entry long, even if they are empty. */
 const MANY = 70_000;
 const LONG_ENTRY_BYTES = 64 * 1024;
-/** Keys of their own within the batch, each in a row of its own: more rows than one step looks at. */
+/** Single keys within the batch, each in its own row: more rows than one step reads. */
 const SINGLES = 600;
 const SPACING = 100;
 
 const empty = (count: number): string[] => new Array<string>(count).fill("");
 
-/** A log of a batch over keys that are stored already, by themselves and by a shorter batch, and of its retry. */
+/** A log with a batch whose keys are already stored, as single keys and by a shorter batch, and with its retry. */
 function overlapping(): AppliedEventLog {
   const events = new AppliedEventLog({ duplicateWindowSecs: 60 });
   events.appendBatch("k", empty(5));
@@ -28,7 +28,7 @@ function overlapping(): AppliedEventLog {
 }
 
 describe("an entry that is applied in steps", () => {
-  it("S44: comes to the outcome and the state that it comes to in one go, and shows nothing of it before", () => {
+  it("S44: has the same outcome and state as in one go, and shows nothing before its end", () => {
     const { log } = overlapping();
     const { rows } = log;
     const longs = rows.filter((row) => isLongEntry(row, LONG_ENTRY_BYTES));
@@ -49,7 +49,7 @@ describe("an entry that is applied in steps", () => {
         outcome = steps.next().value ?? null;
         expect(machine.progress).to.equal(before);
       }
-      // The offsets, the rows of keys, the sequences, the rows of events that are new, and what is remembered.
+      // The offsets, the rows of keys, the sequences, the rows of new events, and the remembered keys.
       expect(count, "steps").to.be.above(at === 0 ? 80 : 10);
       expect(outcome).to.deep.equal(outcomes[at]);
       machine.commit();
@@ -93,7 +93,7 @@ describe("an entry that is applied in steps", () => {
     expect(machine.progress).to.deep.equal(log.progress);
   });
 
-  it("is an append of very many bytes, and nothing else", () => {
+  it("is an append of very many bytes, and no other entry", () => {
     const events = new AppliedEventLog();
     const { log } = events;
     events.append("x".repeat(64 * 1024));

@@ -36,7 +36,7 @@ function rowOf(index: number, term: number, type: number, payload: Uint8Array = 
 
 const reconfigure = soleVoter;
 
-/** An outcome as data that can be compared: errors also hold where they were made. */
+/** An outcome as data that can be compared: errors also contain where they were made. */
 function contentOf(outcome: Outcome | null): unknown {
   if (outcome?.answer instanceof CoordinationError) {
     const { reason, message, details } = outcome.answer;
@@ -56,7 +56,7 @@ const step = fc.oneof(
       bytes: fc.constantFrom(0, 1, 30, 5_000),
       ttlSeconds: fc.constantFrom(0, 1, 400),
       expected: fc.constantFrom(undefined, 0, 5),
-      // Few ids, so that requests are sent again, now and then with another payload.
+      // Few ids, so that requests repeat, sometimes with another payload.
       request: fc.nat({ max: 40 }),
       payload: fc.nat({ max: 1 }),
     }),
@@ -153,7 +153,7 @@ describe("the state machine under random logs", () => {
   const steps = fc.array(step, { minLength: 60, maxLength: 90 });
   const ends = fc.array(fc.integer({ min: 1, max: 90 }), { maxLength: 30 }).map((list) => new Set(list));
 
-  it("G2, P44: has the same rows, digests and outcomes wherever the same entries are applied, in whatever slices", () => {
+  it("G2, P44: has the same rows, digests and outcomes on every member for the same entries, in any slices", () => {
     fc.assert(
       fc.property(steps, ends, (script, sliceEnds) => {
         const log = logOf(script);
@@ -171,7 +171,7 @@ describe("the state machine under random logs", () => {
     );
   });
 
-  it("P42: goes on after a restart from any point as if there had been none", () => {
+  it("P42: continues after a restart at any point as if there had been none", () => {
     fc.assert(
       fc.property(steps, ends, (script, sliceEnds) => {
         const log = logOf(script);
@@ -189,7 +189,7 @@ describe("the state machine under random logs", () => {
     );
   });
 
-  it("P42: loses what was not committed, and only that, when the process ends", () => {
+  it("P42: loses uncommitted entries, and only those, when the process ends", () => {
     fc.assert(
       fc.property(steps, fc.nat(), (script, at) => {
         const log = logOf(script);
@@ -218,7 +218,7 @@ describe("the state machine under random logs", () => {
     expect(digests.size).to.equal(4);
   });
 
-  it("has this digest for this log: a change of what an entry does is a change of the cluster version", () => {
+  it("has this digest for this log: a change of an entry's effect needs a new cluster version", () => {
     const log = new AppliedLog(undefined, { ...FOUNDING, clusterVersion: 3 });
     log.result({ kind: "create-namespace", namespace: "a" }, { request: requestOf(1) });
     log.result({ ...put("value"), ttlSeconds: 1 }, { request: requestOf(2) });
@@ -240,7 +240,7 @@ describe("the state machine under random logs", () => {
 });
 
 describe("applying an entry", () => {
-  it("tells what the last entry has changed of keys, whatever reads the history", () => {
+  it("shows the changes of the last entry to keys, for any reader of the history", () => {
     const log = new AppliedLog();
     log.result({ ...put("value"), ttlSeconds: 1 });
     log.refusal({ ...put("value"), expectedModRevision: 1 });
@@ -277,7 +277,7 @@ describe("applying an entry", () => {
     expect(new Set(keys).size).to.equal(keys.length);
     expect(machine.progress.appliedIndex).to.equal(2);
     machine.commit();
-    expect(batches.length, "nothing is left to write").to.equal(1);
+    expect(batches.length, "there is nothing more to write").to.equal(1);
   });
 
   it("happens in the order of the log, once", () => {
@@ -296,7 +296,7 @@ describe("applying an entry", () => {
     );
   });
 
-  it("without content moves on, and changes nothing else", () => {
+  it("without content advances the index, and changes nothing else", () => {
     const log = new AppliedLog();
     const before = log.progress;
     const rows = log.dump().filter((row) => !row.startsWith("a"));
@@ -308,7 +308,7 @@ describe("applying an entry", () => {
     expect(log.dump().filter((row) => !row.startsWith("a"))).to.deep.equal(rows);
   });
 
-  it("moves the clocks, and never back", () => {
+  it("advances the clocks, and never moves them back", () => {
     const log = new AppliedLog();
     log.tickMs = 9_000;
     log.wallMs += 1_000;
@@ -320,11 +320,11 @@ describe("applying an entry", () => {
     expect([log.progress.tickMs, log.progress.wallMs]).to.deep.equal([9_000, wallMs]);
   });
 
-  describe("that tells the digest at a checkpoint", () => {
+  describe("that carries the digest at a checkpoint", () => {
     const check = (index: number, digest: number): Uint8Array =>
       encodeCommand({ principal: null, request: null, operation: { kind: "check-digest", index, digest } });
 
-    /** A machine with a checkpoint at every second index, which has applied five entries and then this one. */
+    /** A machine with a checkpoint at every second index, after five entries and this one. */
     function afterCheck(index: number, change: number) {
       const log = new AppliedLog();
       for (const value of ["1", "2", "3", "4"]) {
@@ -341,18 +341,18 @@ describe("applying an entry", () => {
       expect(machine.apply(rowOf(6, 1, EntryType.Command, check(index, digest)), reconfigure)).to.equal(null);
       const digestBefore = digests[4];
       machine.commit();
-      expect(machine.progress.digest, "it changes nothing").to.equal(digestBefore);
+      expect(machine.progress.digest, "the entry changes nothing").to.equal(digestBefore);
       return { divergence: machine.divergence, digests };
     }
 
-    it("P44: shows whether the state is that of the cluster", () => {
+    it("P44: shows whether the state equals that of the cluster", () => {
       expect(afterCheck(4, 0).divergence).to.equal(null);
       const { divergence, digests } = afterCheck(4, 1);
       const digest = digests[3] as number;
       expect(divergence).to.deep.equal({ index: 4, digest, toldDigest: (digest ^ 1) >>> 0 });
     });
 
-    it("shows nothing where there is no checkpoint, or none yet", () => {
+    it("shows nothing without a checkpoint at the index, or without one yet", () => {
       expect(afterCheck(3, 1).divergence).to.equal(null);
       expect(afterCheck(8, 1).divergence).to.equal(null);
     });
@@ -386,7 +386,7 @@ describe("applying an entry", () => {
     expect(() => log.execute(put())).to.throw(InvariantViolation, "records are as long as their fields");
   });
 
-  it("founds with the configuration that the consensus core makes of it", () => {
+  it("founds with the configuration of the consensus core", () => {
     const machine = machineOver(new MemoryStateStore());
     const asked: number[] = [];
     const outcome = machine.apply(new AppliedLog().rows[0] as Uint8Array, (index, change, expectIndex) => {
@@ -397,10 +397,10 @@ describe("applying an entry", () => {
   });
 });
 
-describe("who asks, in apply", () => {
+describe("the caller, in apply", () => {
   const WITH_KEY = { subject: OWNER.subject, apiKeyId: FOUNDING.owner.apiKeyId };
 
-  /** Changes the owner and their API key behind the state machine's back, as another command would. */
+  /** Changes the owner and their API key outside the state machine, as another command would. */
   function change(log: AppliedLog, user: object, apiKey: object = {}): void {
     const ownerBefore = readUser(log.store, OWNER.subject);
     const keyBefore = readApiKey(log.store, FOUNDING.owner.apiKeyId);
@@ -413,7 +413,7 @@ describe("who asks, in apply", () => {
     log.store.write(transaction.take());
   }
 
-  it("is checked before the stored answer is looked up: a revoked caller learns nothing", () => {
+  it("is checked before the look-up of the stored answer: a revoked caller gets no information", () => {
     const log = new AppliedLog();
     log.result(put(), { request: requestOf(1), principal: WITH_KEY });
     change(log, {}, { revokedAtMs: 1 });
@@ -423,12 +423,12 @@ describe("who asks, in apply", () => {
       expect([error.code, error.reason]).to.deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
     }
     expect(log.revision).to.equal(revision);
-    expect(log.execute(put(), { request: requestOf(1) }).replayed, "the login still may").to.equal("yes");
+    expect(log.execute(put(), { request: requestOf(1) }).replayed, "the login still has access").to.equal("yes");
     change(log, { status: "disabled" });
     expect(log.refusal(put(), { request: requestOf(1) }).reason).to.equal("TOKEN_REVOKED");
   });
 
-  it("is judged by the log's wall clock: an API key expires in the middle of the log", () => {
+  it("is checked by the log's wall clock: an API key expires in the middle of the log", () => {
     const log = new AppliedLog();
     change(log, {}, { expiresAtMs: log.wallMs + 1_000 });
     log.wallMs += 999;
@@ -441,7 +441,7 @@ describe("who asks, in apply", () => {
     );
   });
 
-  it("S43: is told nothing of what exists where they may not be", () => {
+  it("S43: learns nothing about namespaces without access", () => {
     const log = new AppliedLog();
     change(log, { namespaces: ["prod-eu"] });
     const there = log.refusal({ ...put(), namespace: "default" });
@@ -451,7 +451,7 @@ describe("who asks, in apply", () => {
     expect(readKey(log.store, "default", KEY)).to.equal(undefined);
   });
 
-  it("needs admin to create namespaces, which may be in their list before they exist, and write for keys", () => {
+  it("needs admin access to create namespaces, which may be in its list before they exist, and write access for keys", () => {
     const log = new AppliedLog();
     change(log, { role: "member", namespaces: ["default", "new"] });
     log.result(put());

@@ -1,9 +1,9 @@
 /**
- * The replicated state machine: entries in, outcomes and one batch of changes out.
+ * The replicated state machine: it turns entries into outcomes and one batch of changes.
  *
- * Applying is deterministic: it reads no clock, randomness or setting of this member, only the rows of the state and
- * the entry. Entries are applied one by one into a transaction; `commit` writes it together with the progress row, so
- * what was done and how far it went never part (P42). Reads elsewhere see only committed batches.
+ * Applying is deterministic: it reads only the rows of the state and the entry, never a clock, a random number or a
+ * setting of this member. Entries are applied one by one into a transaction. `commit` writes the transaction together
+ * with the progress row, so changes and progress are never separate (P42). Other readers see only committed batches.
  */
 
 import {
@@ -84,23 +84,23 @@ import { type Digest, Transaction } from "./transaction.ts";
 import { applyPruneUsage, NO_USAGE, UsageLedger, usageOf } from "./usage.ts";
 import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser, isOwnPassword } from "./users.ts";
 
-/** Brings the configuration of the entry at the index into force in the consensus core, or says why it is void. */
+/** Puts the configuration of the entry at the index into force in the consensus core, or returns why it is void. */
 export type Reconfigure = (
   index: number,
   change: ConfigurationChange,
   expectIndex: number,
 ) => Configuration | ChangeRefusal;
 
-/** The state is not what it is in the cluster. */
+/** This member's state differs from that of the cluster. */
 export interface Divergence extends Checkpoint {
-  /** The digest that the cluster has. */
+  /** The digest of the cluster. */
   readonly toldDigest: number;
 }
 
 const NO_SEED: FilterSeed = [0, 0];
 
 export class StateMachine {
-  /** The digests of this state, to be compared with those of others. */
+  /** The digests of this state, to compare with those of other members. */
   readonly checkpoints: Checkpoints;
   readonly #store: StateStore;
   readonly #transaction: Transaction;
@@ -109,17 +109,17 @@ export class StateMachine {
   readonly #history: HistoryLedger;
   readonly #replays: ReplayLedger;
   readonly #context: ApplyContext;
-  /** Index and term of the last entry that was applied. */
+  /** Index and term of the last applied entry. */
   #appliedIndex: number;
   #appliedTerm: number;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
   #watched: readonly WatchedChange[] = [];
   #divergence: Divergence | null = null;
-  /** Whether an entry is applied in steps and not complete. */
+  /** Whether an entry is being applied in steps. */
   #isWithinEntry = false;
 
-  /** @param seed random numbers of this process: which rows are read depends on them, and nothing else */
+  /** @param seed random numbers of this process; only the choice of rows to read depends on them */
   constructor(store: StateStore, digest: Digest, limits: StateLimits, seed: FilterSeed = NO_SEED) {
     this.checkpoints = new Checkpoints(limits.checkpointEntries);
     this.#store = store;
@@ -141,14 +141,14 @@ export class StateMachine {
     this.#context = new ApplyContext(this.#transaction, limits, ledgers, this.#committed);
   }
 
-  /** How far the state has come, as of the last commit. */
+  /** Progress of the state as of the last commit. */
   get progress(): Progress {
     return this.#committed;
   }
 
   /**
-   * Applies the next entry and returns the outcome of a client's command, null for any other entry. Nothing of it can
-   * be read before `commit`. Raises an InvariantViolation if the entry is not the next one or cannot be decoded.
+   * Applies the next entry and returns the outcome of a client's command; null for any other entry. Readers see nothing
+   * of it before `commit`. Raises an InvariantViolation if the entry is not the next one or cannot be decoded.
    */
   apply(row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
     this.#begin(row);
@@ -158,8 +158,9 @@ export class StateMachine {
   }
 
   /**
-   * The same as `apply` in steps, for an entry that `isLongEntry`: it takes longer than one turn of the event loop should.
-   * Until the last step nothing else may be applied, and nothing be committed. What was committed before can be read.
+   * The same as `apply`, in steps, for an entry that `isLongEntry`: it takes longer than one turn of the event loop
+   * should. Before the last step the caller must not apply another entry or commit. Readers still see what was
+   * committed before.
    */
   *applyInSteps(row: Uint8Array): Steps<Outcome> {
     this.#begin(row);
@@ -195,17 +196,17 @@ export class StateMachine {
     }
   }
 
-  /** What an entry has shown about this state; null as long as none has shown that it is not that of the cluster. */
+  /** The difference that an entry has shown between this state and the cluster's; null while there is none. */
   get divergence(): Divergence | null {
     return this.#divergence;
   }
 
-  /** The waits for locks that the last entry has ended, in their order. */
+  /** The waits for locks that the last entry ended, in order. */
   get settled(): readonly SettledWait[] {
     return this.#settled;
   }
 
-  /** What the last entry has changed of keys and locks, in the order of the revisions. */
+  /** The changes of keys and locks by the last entry, in the order of revisions. */
   get watched(): readonly WatchedChange[] {
     return this.#watched;
   }
@@ -228,8 +229,8 @@ export class StateMachine {
   }
 
   /**
-   * Reads up to so many rows, from before this machine was made, that make lookups of stored answers cheap. Returns
-   * whether there are more to read. Not to be called between an entry and its commit.
+   * Reads up to this many older rows, which make look-ups of stored answers cheap. Returns whether more rows are left.
+   * The caller must not call it between an entry and its commit.
    */
   readForReplayFilters(rowsMax: number): boolean {
     invariant(this.#appliedIndex === this.#committed.appliedIndex, "filters are made of what was committed");
@@ -244,7 +245,7 @@ export class StateMachine {
   }
 }
 
-/** Whether the entry is to be applied in steps: an append of at least so many bytes may be a batch of very many events. */
+/** Whether to apply the entry in steps: an append of at least this many bytes may be a batch of very many events. */
 export function isLongEntry(row: Uint8Array, bytesMin: number): boolean {
   return row.length >= bytesMin && entryType(row) === EntryType.Command && isAppend(entryPayload(row));
 }
@@ -287,7 +288,7 @@ function applyEntry(
   }
 }
 
-/** The first entry of a cluster: it begins with nothing, or with the state of a former cluster. */
+/** The first entry of a cluster: it starts empty, or with the state of a former cluster. */
 function applyBootstrap(context: ApplyContext, payload: Uint8Array, reconfigure: Reconfigure): void {
   if (isSuccession(payload)) {
     applySuccession(context, decodeSuccession(payload), reconfigure);
@@ -296,7 +297,7 @@ function applyBootstrap(context: ApplyContext, payload: Uint8Array, reconfigure:
   }
 }
 
-/** Counts what was done, for whoever may do it, and not again when a retry of it is answered. */
+/** Counts a command, unless its caller lacks the rights or it is a retry that gets its stored answer. */
 function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand, usage: UsageLedger): Outcome {
   const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
   countUse(context, command, outcome, usage);
@@ -328,7 +329,7 @@ function countUse(
 /** Codes of refusals for lack of rights. */
 const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"]);
 
-/** Counts what a member has answered without an entry, and notes which API keys were used. */
+/** Counts the calls that a member answered without an entry, and records which API keys were used. */
 function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
   for (const { principal, ...counts } of uses) {
     if (counts.requests > 0) {
@@ -338,7 +339,7 @@ function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usa
   }
 }
 
-/** Authorisation first, then the stored answer, then the operation: a revoked caller learns nothing (S13). */
+/** Authorisation first, then the stored answer, then the operation: a revoked caller gets no information (S13). */
 function applyClientCommand(context: ApplyContext, command: ClientCommand): Outcome {
   const { principal, request, operation } = command;
   const refusal = refusalOf(context.transaction, principal, needOf(operation), context.wallMs);
@@ -346,7 +347,7 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
     return { answer: refusal, replayed: "no" };
   }
   if (operation.kind === "acquire-lock") {
-    // A retry of it finds no answer but goes on where the request is.
+    // A retry of it has no stored answer but continues where the request is.
     return applyAcquireLock(context, { principal, request, operation });
   }
   const place = answerPlace(context, principal.subject, request);
@@ -372,13 +373,13 @@ function answerTo(
   }
 }
 
-/** Authorisation first, here as well. Nothing is stored under a request id. */
+/** Authorisation first here as well. No answer is stored under a request id. */
 function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
   const refusal = httpRefusalOf(context, principal, operation);
   return httpOutcome(refusal ?? refusable(() => applyHttpOperation(context, principal, operation)));
 }
 
-/** Why the principal may not ask for the operation; null if they may. */
+/** Why the principal may not run the operation; null if they may. */
 function httpRefusalOf(
   context: ApplyContext,
   principal: Principal,
@@ -394,12 +395,12 @@ function httpRefusalOf(
 }
 
 function httpOutcome(answer: HttpResult | CoordinationError): Outcome {
-  // An append that stored nothing was sent before.
+  // An append that stored nothing is a retry.
   const isReplay = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
   return { answer, replayed: isReplay ? "yes" : "no" };
 }
 
-/** What the operation needs: an access level and the namespaces that it names; null = a principal that is valid. */
+/** What the operation needs: an access level and the namespaces that it names; null = only a valid principal. */
 function needsOf(principal: Principal, operation: HttpOperation): readonly (Need | null)[] {
   switch (operation.kind) {
     case "create-log":
@@ -449,7 +450,7 @@ function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, rec
   return answerOnce(context, entry.subject, entry.request, () => applyMembership(context, entry, reconfigure));
 }
 
-/** Administrators have no record that could be revoked; a retry is answered from its row all the same. */
+/** Administrators have no record that could be revoked, but their retries still get the stored answer. */
 function answerOnce(
   context: ApplyContext,
   subject: string,
@@ -509,7 +510,7 @@ function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
   }
 }
 
-/** The same for what may pause. */
+/** The same for an operation that may pause. */
 function* refusableInSteps<Applied>(steps: Steps<Applied>): Steps<Applied | CoordinationError> {
   try {
     return yield* steps;
@@ -518,7 +519,7 @@ function* refusableInSteps<Applied>(steps: Steps<Applied>): Steps<Applied | Coor
   }
 }
 
-/** The refusal that was raised. Raises the error again if it is something else. */
+/** Returns a refusal. Raises any other error again. */
 function refusalIn(error: unknown): CoordinationError {
   if (error instanceof CoordinationError) {
     return error;

@@ -63,7 +63,7 @@ describe("a membership entry", () => {
     );
   });
 
-  it("is a violation where it is cut off, goes on, or has an unknown format or kind", () => {
+  it("is a violation if it is too short, too long, or of an unknown format or kind", () => {
     const bytes = encodeMembershipEntry(entryOf(addSlot("q-1")));
     for (let length = 0; length < bytes.length; length++) {
       expect(() => decodeMembershipEntry(bytes.slice(0, length))).to.throw(InvariantViolation);
@@ -77,7 +77,7 @@ describe("a membership entry", () => {
     expect(() => decodeMembershipEntry(kind)).to.throw(InvariantViolation, "known kind");
   });
 
-  it("asks the consensus core for its change", () => {
+  it("proposes its change to the consensus core", () => {
     expect(changeOf(addSlot("q-1"))).to.deep.equal({ type: "add-slot" });
     expect(changeOf(reconfigure({ promote: [2] }))).to.deep.include({ type: "reconfigure", promote: [2] });
   });
@@ -128,7 +128,7 @@ describe("the membership", () => {
     return log.lead({ kind: "claim-slot", name, incarnation, address })?.answer;
   }
 
-  it("gains a slot that nobody has claimed, under the index of its entry as its id", () => {
+  it("gains an unclaimed slot, with the index of its entry as its id", () => {
     const id = addedSlot("q-1");
     expect(cluster().configuration.learners).to.deep.equal([id]);
     expect(cluster().members.map((member) => [member.id, member.name, member.incarnation.length])).to.deep.equal([
@@ -155,7 +155,7 @@ describe("the membership", () => {
     expect(cluster().configuration.index).to.equal(readProgress(store).appliedIndex);
   });
 
-  it("refuses a name that is taken, and more slots than there may be", () => {
+  it("refuses a used name, and more slots than allowed", () => {
     const taken = change(addSlot(FOUNDING.memberName), {})?.answer;
     expect(taken).to.be.instanceOf(CoordinationError).with.property("reason", "MEMBER_EXISTS");
     for (let slot = 1; slot < SLOTS_MAX; slot++) {
@@ -177,14 +177,14 @@ describe("the membership", () => {
     expect(cluster(), "a claim is final").to.deep.equal(claimed);
   });
 
-  it("P46: does not take a voter back whose directory asks to join: it has lost what it acknowledged", () => {
+  it("P46: does not readmit a voter whose directory claims a slot: it has lost acknowledged entries", () => {
     const id = addedSlot("q-1");
     claim("q-1");
     change(reconfigure({ promote: [id] }), { voters: [1, id] });
     expect(claim("q-1")).to.deep.include({ verdict: "slot-taken", memberId: id });
   });
 
-  it("forgets who is removed, so that the name is free for a new slot under another id", () => {
+  it("forgets a removed member, so that the name is free for a new slot under another id", () => {
     const id = addedSlot("q-1");
     claim("q-1");
     change(reconfigure({ remove: [id] }), {});
@@ -193,7 +193,7 @@ describe("the membership", () => {
     expect(claim("q-1", OTHER_INCARNATION)).to.deep.include({ verdict: "accepted" });
   });
 
-  it("refuses to remove who is no member, before the configuration changes", () => {
+  it("refuses to remove an unknown member, before the configuration changes", () => {
     const id = addedSlot("q-1");
     const before = cluster();
     const asked: number[] = [];
@@ -207,7 +207,7 @@ describe("the membership", () => {
     expect(cluster()).to.deep.equal(before);
   });
 
-  it("records a new address of the same directory alone", () => {
+  it("records a new address only for the same directory", () => {
     const id = addedSlot("q-1");
     claim("q-1");
     log.lead({ kind: "update-member", id, incarnation: OTHER_INCARNATION, address: OTHER_ADDRESS });
@@ -218,7 +218,7 @@ describe("the membership", () => {
     expect(cluster().members).to.have.lengthOf(2);
   });
 
-  it("answers what the consensus core refuses in apply, and changes nothing", () => {
+  it("returns the refusals of the consensus core in apply, and changes nothing", () => {
     const before = cluster();
     const type = EntryType.Reconfigure;
     const bytes = encodeMembershipEntry(entryOf(reconfigure({ remove: [1] }), { expectIndex: 99 }));
@@ -240,7 +240,7 @@ describe("the membership", () => {
     expect(cluster().members).to.have.lengthOf(2);
   });
 
-  it("keeps a voter that a joint change removes until that is over: its vote is needed to end it", () => {
+  it("keeps an outgoing voter until the joint configuration ends: its vote is needed to end it", () => {
     const second = addedSlot("q-1");
     change(reconfigure({ promote: [second] }));
     const third = addedSlot("q-2");
@@ -262,7 +262,7 @@ describe("the membership", () => {
     expect(cluster().configuration).to.deep.include({ outgoing: [], autoLeave: false });
   });
 
-  it("has a reason of the contract for everything that the consensus core refuses", () => {
+  it("has a reason of the contract for every refusal of the consensus core", () => {
     const reasons = new Map([
       ["config-changed", "CONFIG_CHANGED"],
       ["change-in-progress", "CONFIG_CHANGE_IN_PROGRESS"],

@@ -1,10 +1,10 @@
 /**
- * Who is a member: slots, claims, promotions and removals, as entries of the log.
+ * Membership: slots, claims, promotions and removals, as entries of the log.
  *
- * An administrator adds a slot by name; the member's id is the index of that entry, so no id is ever used twice. The
- * new process claims the slot with the incarnation of its data directory. A claim is final: whoever comes later with
- * another directory is told so (P46, P61). Votes change by reconfigurations, checked when proposed and again here, in
- * the order of the log. Administrators are checked when they ask; what they may do rests on no replicated record.
+ * An administrator adds a slot by name. The member's id is the index of that entry, so no id is ever reused. The new
+ * process claims the slot with the incarnation of its data directory. A claim is final: a later process with another
+ * directory is refused (P46, P61). Voters change by reconfigurations, which are checked when proposed and again here,
+ * in log order. The API checks administrators; their rights do not depend on any replicated record.
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -29,13 +29,13 @@ import { CoordinationError } from "./coordination-error.ts";
 import type { Reconfigure } from "./machine.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
-/** An entry that changes the configuration because an administrator asked for it. */
+/** An entry that changes the configuration at the request of an administrator. */
 export interface MembershipEntry {
-  /** Who asks, for the stored answer. */
+  /** The caller, under whom the answer is stored. */
   readonly subject: string;
-  /** Makes a retry recognisable; null for a call without a request id. */
+  /** Identifies retries; null for a call without a request id. */
   readonly request: RequestIdentity | null;
-  /** Index of the last applied configuration entry as the caller knows it; 0 = whatever it is. */
+  /** Index of the last applied configuration entry that the caller knows; 0 = any. */
   readonly expectIndex: number;
   readonly operation: MembershipOperation;
 }
@@ -49,7 +49,7 @@ export type MembershipOperation =
       readonly remove: readonly number[];
     };
 
-/** A process asks for the slot of its name. */
+/** A process claims the slot of its name. */
 export interface ClaimSlot {
   readonly kind: "claim-slot";
   readonly name: string;
@@ -58,7 +58,7 @@ export interface ClaimSlot {
   readonly address: MemberAddress;
 }
 
-/** A member has another address now. */
+/** A member has a new address. */
 export interface UpdateMember {
   readonly kind: "update-member";
   readonly id: number;
@@ -66,17 +66,17 @@ export interface UpdateMember {
   readonly address: MemberAddress;
 }
 
-/** What a membership entry came to. */
+/** The result of a membership entry. */
 export interface MembershipResult {
   readonly kind: "membership";
   readonly revision: number;
   /** Index of the configuration that is in force with this entry. */
   readonly configIndex: number;
-  /** Id of the slot that was added, else 0. */
+  /** Id of the added slot; else 0. */
   readonly memberId: number;
 }
 
-/** What a claim came to: no-slot and slot-taken are answers, not refusals, for the claimant asks again. */
+/** The result of a claim: no-slot and slot-taken are answers, not refusals, because the process claims again. */
 export interface ClaimSlotResult {
   readonly kind: "claim-slot";
   readonly revision: number;
@@ -85,7 +85,7 @@ export interface ClaimSlotResult {
   readonly memberId: number;
 }
 
-/** Slots that a cluster may have, voters and learners together. */
+/** The most slots of a cluster, voters and learners together. */
 export const SLOTS_MAX = 16;
 
 const FORMAT = 1;
@@ -131,12 +131,12 @@ export function decodeMembershipEntry(bytes: Uint8Array): MembershipEntry {
   return { subject, request, expectIndex, operation };
 }
 
-/** The change of the configuration that an operation asks of the consensus core. */
+/** The change of the configuration that the operation proposes to the consensus core. */
 export function changeOf(operation: MembershipOperation): ProposedChange {
   return operation.kind === "add-slot" ? { type: "add-slot" } : { ...operation, type: "reconfigure" };
 }
 
-/** Carries the entry out, if what it rests on still holds. Raises the refusal. */
+/** Applies the entry if its preconditions still hold. Raises the refusal otherwise. */
 export function applyMembership(
   context: ApplyContext,
   entry: MembershipEntry,
@@ -178,13 +178,13 @@ export function applyLeave(context: ApplyContext, reconfigure: Reconfigure): voi
   writeCluster(context.transaction, { ...cluster, configuration, members: present(cluster.members, configuration) });
 }
 
-/** Those who have a part in the configuration: whoever votes until a joint one ends is a member until then. */
+/** The members of the configuration: in a joint one, an outgoing voter is a member until the joint one ends. */
 function present(members: readonly ClusterMember[], configuration: Configuration): ClusterMember[] {
   const ids = membersOf(configuration);
   return members.filter(({ id }) => ids.includes(id));
 }
 
-/** Gives the slot of this name to the first data directory that asks for it, and to that one again. */
+/** Gives the slot of this name to the first data directory that claims it, and to the same one again. */
 export function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSlotResult {
   const { revision } = context;
   const cluster = requireCluster(context);
@@ -198,13 +198,13 @@ export function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSl
     replaceMember(context, cluster, claimed);
     return { kind: "claim-slot", revision, verdict: "accepted", memberId };
   }
-  // A voter has acknowledged entries, so a directory that still asks to join cannot be the one that did.
+  // A voter has acknowledged entries, so a directory that still claims a slot cannot be the voter's.
   const isOwn = equalBytes(slot.incarnation, claim.incarnation);
   const isLearner = cluster.configuration.learners.includes(memberId);
   return { kind: "claim-slot", revision, verdict: isOwn && isLearner ? "accepted" : "slot-taken", memberId };
 }
 
-/** Records the address of a member that is still the same one. */
+/** Records the address of a member, if its incarnation is unchanged. */
 export function applyUpdateMember(context: ApplyContext, update: UpdateMember): void {
   const cluster = requireCluster(context);
   const member = cluster.members.find(({ id }) => id === update.id);
@@ -213,7 +213,7 @@ export function applyUpdateMember(context: ApplyContext, update: UpdateMember): 
   }
 }
 
-/** A refusal of the consensus core, in the words of the contract. */
+/** A refusal of the consensus core as an error of the API. */
 export function refusalOfChange(
   refusal: ChangeRefusal | "is-leader" | "learner-not-ready" | "quorum-unsafe",
   cluster: Cluster,
@@ -258,7 +258,10 @@ function requireFreeName(cluster: Cluster, name: string): void {
   }
 }
 
-/** The consensus core takes the removal of somebody who is no member for done; who asked for it may have mistyped. */
+/**
+ * The consensus core ignores the removal of an unknown member; here it is refused, because the caller may have mistyped
+ * the id.
+ */
 function requireMembers(cluster: Cluster, ids: readonly number[]): void {
   if (!ids.every((id) => cluster.members.some((member) => member.id === id))) {
     throw refusalOfChange("unknown-member", cluster);

@@ -1,4 +1,4 @@
-/** What clients ask for about memory regions, as parts of commands, and the step by which the cluster erases pages. */
+/** Commands about memory regions: client operations, and the step by which the cluster erases pages. */
 
 import { invariant } from "../raft/index.ts";
 import { type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
@@ -16,12 +16,12 @@ export interface AllocateMemory {
   readonly label: string;
 }
 
-/** What every mutation of a region says of it. */
+/** Fields of every mutation of a region. */
 export interface RegionMutation {
   readonly namespace: string;
   /** 16 bytes. */
   readonly regionId: Uint8Array;
-  /** The version that the region must have, undefined = any. */
+  /** The version that the region must have; undefined = any. */
   readonly expectedVersion: number | undefined;
   /** The hold that must be live, if any. */
   readonly guard?: Guard;
@@ -46,7 +46,7 @@ export interface WriteMemory extends RegionMutation {
 
 export type MemoryOperation = AllocateMemory | ResizeMemory | FreeMemory | WriteMemory;
 
-/** Erases pages of freed and shrunk regions: removes at most so many rows. */
+/** Erases pages of freed and shrunk regions: at most this many rows. */
 export interface EraseMemory {
   readonly kind: "erase-memory";
   readonly rowsMax: number;
@@ -79,7 +79,7 @@ export function encodeMemoryOperation(writer: RecordWriter, operation: MemoryOpe
   }
 }
 
-/** The operation of this kind; raises an InvariantViolation for a kind that is none of memory. */
+/** The operation of this kind; raises an InvariantViolation for a kind that is not about memory. */
 export function decodeMemoryOperation(kind: number, reader: RecordReader): MemoryOperation {
   const namespace = reader.name();
   switch (kind) {

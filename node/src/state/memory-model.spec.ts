@@ -28,11 +28,11 @@ const PLACES = [
 const DATA = [0, 1, 5, 4_096, 5_000, 13_000].flatMap((length) => [
   new Uint8Array(length),
   Uint8Array.from({ length }, (_, at) => (at % 251) + 1),
-  // Zeros in front, behind and between.
+  // Zeros before, after and between.
   Uint8Array.from({ length }, (_, at) => (at % 4_500 === 4_400 ? 7 : 0)),
 ]);
 
-/** What an expectation means depends on what is there when its operation comes. */
+/** The meaning of an expectation depends on the state when its operation comes. */
 type Expected = "any" | "right" | "wrong";
 
 const namespace = fc.constantFrom(...NAMESPACES, "default");
@@ -40,9 +40,9 @@ const expected = fc.constantFrom<Expected[]>("any", "any", "right", "wrong");
 const place = fc.oneof(fc.constantFrom(...PLACES), fc.constant(Number.MAX_SAFE_INTEGER));
 const sizeBytes = fc.constantFrom(...PLACES.filter((size) => size > 0));
 const target = {
-  /** Which of the regions there ever were, counted from the newest; beyond, one that never was. */
+  /** An index into all regions so far, from the newest; beyond the end: a region that never existed. */
   region: fc.integer({ min: 0, max: 3 }),
-  /** Where it is looked for: mostly where it is, so that regions come to have a history. */
+  /** The namespace of the call: mostly the right one, so that regions get a history. */
   elsewhere: fc.option(namespace, { freq: 12, nil: undefined }).map((other) => other ?? null),
   expected,
 };
@@ -83,7 +83,7 @@ const NEVER: ModelRegion = {
   bytes: new Uint8Array(0),
 };
 
-/** Regions as anybody would write them down: arrays of bytes. */
+/** Regions in the simplest form: arrays of bytes. */
 class Model {
   readonly namespaces = new Set(["default"]);
   readonly regions: ModelRegion[] = [];
@@ -132,7 +132,7 @@ class Model {
   }
 }
 
-/** What an answer is compared by: a refusal by its reason. */
+/** The part of an answer that is compared: the reason of a refusal. */
 function contentOf(answer: unknown): unknown {
   return answer instanceof CoordinationError ? answer.reason : answer;
 }
@@ -140,7 +140,7 @@ function contentOf(answer: unknown): unknown {
 class Comparison {
   readonly log = new AppliedLog(LIMITS);
   readonly model = new Model();
-  /** Each kind of answer that occurred. */
+  /** All kinds of answers that occurred. */
   readonly #seen: Set<string>;
   #last: (() => void) | null = null;
   #requests = 0;
@@ -164,7 +164,7 @@ class Comparison {
     expect(memoryBytes).to.equal(present.reduce((sum, { bytes }) => sum + bytes.length, 0));
   }
 
-  /** Applies the log anew: until the prefix's end, then, as a process that starts there, the rest in slices. */
+  /** Applies the log again: the prefix, and then the rest in slices, as a process that starts there. */
   requireSameFromRestart(prefix: number, sliceEntries: number): void {
     const { rows } = this.log;
     const store = new MemoryStateStore();
@@ -177,7 +177,7 @@ class Comparison {
     expect(dumpOf(store).join("\n") === this.log.dump().join("\n"), "the same rows").to.equal(true);
   }
 
-  /** What is left when everything is freed and erased, beside the progress, answers, and what there was before. */
+  /** The rows left after everything is freed and erased, except progress, answers, and earlier rows. */
   rowsLeftAfterAll(): string[] {
     for (const { namespace: space, regionId } of this.model.regions.filter(({ isFreed }) => !isFreed)) {
       this.log.result({ kind: "free-memory", namespace: space, regionId, expectedVersion: undefined });
@@ -378,7 +378,7 @@ describe("memory beside a model of plain arrays", () => {
       }),
       { numRuns: 20 },
     );
-    // Otherwise agreement would mean little.
+    // Without these cases, agreement would mean little.
     const refusals = ["NAMESPACE_NOT_FOUND", "REGION_NOT_FOUND", "VERSION_MISMATCH"];
     expect([...seen].sort()).to.deep.equal(
       [

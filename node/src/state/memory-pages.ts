@@ -1,14 +1,14 @@
 /**
- * The bytes of memory regions: pages, by segments.
+ * The bytes of memory regions: pages, grouped in segments.
  *
- * A region is divided into segments of 1 MiB, and those into pages of 4 KiB. A page is a row that ends with its last
- * byte that is not zero; one of zeros alone is no row. So what a write costs depends on what it writes and never on the
- * size of the region, and what a region takes is what was written into it.
+ * A region has segments of 1 MiB, and a segment has pages of 4 KiB. A page is a row that ends with its last non-zero
+ * byte; an all-zero page has no row. So the cost of a write depends on its bytes and never on the size of the region,
+ * and a region only takes the space of its written bytes.
  *
- * The pages of a segment stand under the revision of the write that stored the first of them, which the segment's row
- * names. What is freed or cut off loses that row and is invisible at once, however much it is; its pages are noted for
- * erasure, which the leader proposes step by step (S44). What is written there later stands under another revision: no
- * late step can touch it, and what was cut off never shows again (S32).
+ * The keys of a segment's pages contain the revision of the write that stored the first of them, and the segment's row
+ * names that revision. A freed or cut segment loses its row and is invisible at once, whatever its size. Its pages are
+ * marked for erasure, which the leader proposes step by step (S44). Later writes use another revision: no late erasure
+ * can touch them, and cut bytes never reappear (S32).
  */
 
 import type { ApplyContext } from "./apply-context.ts";
@@ -18,19 +18,22 @@ import type { Row, StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Bytes of a page. Measured with RocksDB and a full region of 64 MiB: 4 KiB at an aligned offset are written in 13 µs,
- * with pages of 8, 16 and 64 KiB in 28, 66 and 91 µs, as each write stores whole pages; with 1 KiB the largest write
+ * Bytes of a page. Measured with RocksDB and a full region of 64 MiB: an aligned write of 4 KiB takes 13 µs. With pages
+ * of 8, 16 and 64 KiB it takes 28, 66 and 91 µs, because each write stores whole pages. With 1 KiB the largest write
  * takes three times as long. In a snapshot the keys of the rows are 0.4 % of the bytes.
  */
 const PAGE_BYTES = 4 * 1024;
-/** Pages of a segment: no more than so many are erased in the entry of a resize, and the rest of them later. */
+/** Pages of a segment: the entry of a resize erases at most this many; later steps erase the rest. */
 const SEGMENT_PAGES = 256;
 const SEGMENT_BYTES = SEGMENT_PAGES * PAGE_BYTES;
 const NO_BYTES = new Uint8Array(0);
-/** Where the second number begins in the keys of segments, pages and erasures: behind the letter and the first one. */
+/**
+ * Where the second number begins in the keys of segments, pages and erasures: after the table letter and the first
+ * number.
+ */
 const SECOND_NUMBER_OFFSET = 1 + 8;
 
-/** Overwrites bytes, which lie within the region, as the change of this revision. */
+/** Overwrites bytes, which lie within the region, as a change at this revision. */
 export function writePages(
   transaction: Transaction,
   createRevision: number,
@@ -47,7 +50,7 @@ export function writePages(
   }
 }
 
-/** The bytes, which lie within the region, in an array of their own. */
+/** A new array with the bytes, which lie within the region. */
 export function readPages(reader: StateReader, createRevision: number, offset: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   const end = offset + length;
@@ -60,7 +63,7 @@ export function readPages(reader: StateReader, createRevision: number, offset: n
   return bytes;
 }
 
-/** Makes the bytes from `sizeBytes` on zeros, up to the present size of the region; with 0 all of them. */
+/** Sets the bytes from `sizeBytes` to the present size of the region to zero; 0 = all of them. */
 export function cutPages(
   transaction: Transaction,
   createRevision: number,
@@ -79,13 +82,13 @@ export function cutPages(
   }
 }
 
-/** Whether pages are left to be erased. */
+/** Whether there are pages to erase. */
 export function hasErasures(reader: StateReader): boolean {
   const { from, to } = tableRange("memoryErasure");
   return rowsOf(reader, from, to, 1).length > 0;
 }
 
-/** Erases pages that nothing shows any more: removes at most so many rows. */
+/** Erases at most this many rows of invisible pages. */
 export function applyEraseMemory({ transaction }: ApplyContext, rowsMax: number): void {
   const { from, to } = tableRange("memoryErasure");
   let left = rowsMax;
@@ -100,7 +103,7 @@ export function applyEraseMemory({ transaction }: ApplyContext, rowsMax: number)
     }
     left -= pages.length;
     if (left === 0) {
-      // There may be more pages: the row stays until a step finds none.
+      // There may be more pages, so the row stays until a step finds none.
       return;
     }
     transaction.delete(key);
@@ -137,7 +140,7 @@ function writeSegment(
   }
 }
 
-/** Copies the bytes from the offset on into `bytes`, which are zeros. */
+/** Copies the bytes from the offset on into `bytes`, which is all zeros. */
 function readSegment(
   reader: StateReader,
   createRevision: number,
@@ -162,7 +165,7 @@ function readSegment(
   });
 }
 
-/** Removes what a segment holds from this byte of the region on. */
+/** Removes the content of a segment from this byte of the region on. */
 function cutSegment(transaction: Transaction, createRevision: number, segment: number, sizeBytes: number): void {
   const stored = storeRevisionOf(transaction, createRevision, segment);
   if (stored === undefined) {
@@ -180,13 +183,13 @@ function cutSegment(transaction: Transaction, createRevision: number, segment: n
   }
 }
 
-/** The revision under which the pages of the segment stand, or undefined if it has none. */
+/** The revision in the keys of the segment's pages; undefined if it has no pages. */
 function storeRevisionOf(reader: StateReader, createRevision: number, segment: number): number | undefined {
   const bytes = reader.get(memorySegmentRow(createRevision, segment));
   return bytes === undefined ? undefined : new RecordReader(bytes).uint53();
 }
 
-/** What a page holds when the part was written over it at `start`. */
+/** The content of a page after writing the part at `start`. */
 function overwritten(before: Uint8Array = NO_BYTES, start: number, part: Uint8Array): Uint8Array {
   if (start === 0 && part.length >= before.length) {
     return withoutTrailingZeros(part);

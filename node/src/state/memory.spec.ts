@@ -8,7 +8,7 @@ const NAMESPACE = "default";
 const KIB = 1024;
 const MIB = KIB * KIB;
 
-/** A region and what can be asked about it. */
+/** A region with its operations. */
 class Region {
   readonly log: AppliedLog;
   readonly regionId: Uint8Array;
@@ -76,7 +76,7 @@ describe("allocating memory", () => {
     expect(rowsIn(log, PAGES)).to.equal(0);
   });
 
-  it("names it by a UUID of the cluster and the revision, which comes never again", () => {
+  it("identifies it by a UUID of the cluster and the revision, which is never reused", () => {
     const log = new AppliedLog();
     const ids = new Set<string>();
     for (let count = 0; count < 20; count++) {
@@ -185,7 +185,7 @@ describe("writing memory", () => {
     expect(log.dump().length - rows).to.equal(3 + 1 + 2);
   });
 
-  it("stores no zeros behind the last other byte of a page, and no pages of zeros", () => {
+  it("stores no zeros after the last other byte of a page, and no pages of zeros", () => {
     const log = new AppliedLog();
     const region = new Region(log, 2 * MIB);
     log.result(region.write(0, new Uint8Array(2 * MIB)));
@@ -197,7 +197,7 @@ describe("writing memory", () => {
     expect(rowsIn(log, PAGES)).to.equal(0);
   });
 
-  it("within the guard of a hold that is not live is refused, before it matters whether there is a region", () => {
+  it("under a guard whose hold is not live is refused, before the region is looked up", () => {
     const log = new AppliedLog();
     const region = new Region(log, 10);
     const guard = { lockName: "l", fencingToken: 1, rw: false };
@@ -215,7 +215,7 @@ describe("writing memory", () => {
     expect(region.stored.version).to.equal(1);
   });
 
-  it("within the guard of a live hold is done, and once the hold has ended not any more", () => {
+  it("under a guard with a live hold succeeds, and no longer once the hold has ended", () => {
     const lock = new AppliedLock();
     const { log } = lock;
     const region = new Region(log, 10);
@@ -239,7 +239,7 @@ describe("writing memory", () => {
 });
 
 describe("reading memory", () => {
-  it("S31: gives as many bytes as asked for, or none", async () => {
+  it("S31: returns exactly the requested bytes, or none", async () => {
     const log = new AppliedLog();
     const region = new Region(log, 10_000);
     for (const [offset, length] of [
@@ -252,7 +252,7 @@ describe("reading memory", () => {
     expect(region.read(9_999, 1)).to.have.length(1);
   });
 
-  it("knows no region by an id of another namespace", async () => {
+  it("finds no region by an id of another namespace", async () => {
     const log = new AppliedLog();
     log.result({ kind: "create-namespace", namespace: "other" });
     const { regionId } = new Region(log, 10);
@@ -266,7 +266,7 @@ describe("reading memory", () => {
 });
 
 describe("resizing memory", () => {
-  it("S32: shows zeros where a larger region was cut off, at any byte of a page or a segment", () => {
+  it("S32: reads zeros where a larger region was cut, at any byte of a page or a segment", () => {
     for (const kept of [1, 4_095, 4_096, 4_097, MIB - 1, MIB, MIB + 1, 2 * MIB + 5]) {
       const log = new AppliedLog();
       const region = new Region(log, 3 * MIB);
@@ -281,7 +281,7 @@ describe("resizing memory", () => {
     }
   });
 
-  it("S32: shows zeros, and what was written since, while the pages that were cut off are being erased", () => {
+  it("S32: reads zeros, and later writes, while the cut pages are being erased", () => {
     const log = new AppliedLog();
     const region = new Region(log, 3 * MIB);
     log.result(region.write(0, ones(3 * MIB)));
@@ -293,14 +293,14 @@ describe("resizing memory", () => {
     wanted[2 * MIB + 7] = 9;
     for (let steps = 0; rowsIn(log, ERASURES) > 0; steps++) {
       expect(Buffer.compare(region.read(0, 3 * MIB), wanted)).to.equal(0);
-      expect(steps, "comes to an end").to.be.lessThan(20);
+      expect(steps, "ends").to.be.lessThan(20);
       log.lead({ kind: "erase-memory", rowsMax: 100 });
     }
     expect(Buffer.compare(region.read(0, 3 * MIB), wanted)).to.equal(0);
     expect(rowsIn(log, PAGES)).to.equal(2);
   });
 
-  it("to the same size is a version", () => {
+  it("to the same size makes a version", () => {
     const log = new AppliedLog();
     const region = new Region(log, 10);
     expect(log.result(region.resize(10))).to.include({ previousSizeBytes: 10, version: 2 });
@@ -331,7 +331,7 @@ describe("freeing memory", () => {
       log.lead({ kind: "erase-memory", rowsMax });
       expect([rowsIn(log, PAGES), rowsIn(log, ERASURES)]).to.deep.equal([pages, erasures]);
     }
-    expect(log.revision, "erasing is no change that anybody sees").to.equal(revision);
+    expect(log.revision, "erasing is not a visible change").to.equal(revision);
   });
 
   it("leaves nothing behind", () => {
@@ -343,7 +343,7 @@ describe("freeing memory", () => {
     log.lead({ kind: "erase-memory", rowsMax: 100 });
     log.tickMs += 400_000;
     log.lead({ kind: "drop-replays" });
-    // But how far the log is applied, and what was counted of it.
+    // Except the progress, and the counts.
     const rest = (rows: readonly string[]): string[] => rows.filter((row) => !row.startsWith("a") && row[0] !== "U");
     expect(rest(log.dump())).to.deep.equal(rest(empty));
     expect(log.progress.dataBytes).to.equal(0);
@@ -351,7 +351,7 @@ describe("freeing memory", () => {
 });
 
 describe("listing memory", () => {
-  it("gives the regions of a namespace in the order of their ids, page by page", () => {
+  it("returns the regions of a namespace in the order of their ids, page by page", () => {
     const log = new AppliedLog();
     log.result({ kind: "create-namespace", namespace: "other" });
     const regions = Array.from({ length: 5 }, (_, at) => new Region(log, at + 1, `label ${at}`));
@@ -373,7 +373,7 @@ describe("quotas of memory", () => {
   const allocate = (sizeBytes: number, namespace = NAMESPACE) =>
     ({ kind: "allocate-memory", namespace, sizeBytes, label: "" }) as const;
 
-  it("bound a region: beyond, it is QUOTA", () => {
+  it("bound a region: above the limit, the answer is QUOTA", () => {
     const log = new AppliedLog(LIMITS);
     const refusal = log.refusal(allocate(1_001));
     expect([refusal.code, refusal.reason]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
@@ -383,7 +383,7 @@ describe("quotas of memory", () => {
     expect(log.refusal(allocate(Number.MAX_SAFE_INTEGER)).reason).to.equal("QUOTA");
   });
 
-  it("bound a namespace, each for itself; what is freed or cut off is there again at once", () => {
+  it("bound each namespace separately; freed and cut bytes are available again at once", () => {
     const log = new AppliedLog(LIMITS);
     log.result({ kind: "create-namespace", namespace: "other" });
     const regions = [new Region(log, 1_000), new Region(log, 1_000), new Region(log, 500)] as const;
@@ -398,7 +398,7 @@ describe("quotas of memory", () => {
     expect(rowsIn(log, USAGES)).to.equal(2);
   });
 
-  it("let a region shrink that is above them", () => {
+  it("let a region above them shrink", () => {
     const log = new AppliedLog();
     const region = new Region(log, 64 * MIB);
     expect(log.refusal(region.resize(64 * MIB + 1)).reason).to.equal("QUOTA");

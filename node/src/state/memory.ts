@@ -1,9 +1,10 @@
 /**
  * Memory regions: allocate, resize, free, write, read and list.
  *
- * A region is ABSENT or PRESENT with a version that starts at 1 and counts every write and resize. It is full of zeros
- * where nothing was written. A call lies within its bounds as a whole or is refused as a whole (S31), and sees or makes
- * one version (S33). Its id is made of the cluster's and of the revision of its allocation: no other ever has it.
+ * A region is ABSENT or PRESENT with a version that starts at 1 and counts every write and resize. Bytes that were
+ * never written are zero. A call lies completely within the bounds or is refused completely (S31), and reads or makes
+ * one version (S33). Its id is made from the cluster's id and the revision of its allocation; no other region ever has
+ * it.
  */
 
 import type { ApplyContext } from "./apply-context.ts";
@@ -24,13 +25,13 @@ import { RecordReader, RecordWriter } from "./record.ts";
 import { memoryRegionRow, prefixEnd } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
-/** A region as it is stored, without its bytes. */
+/** A stored region without its bytes. */
 export interface MemoryRegion {
   /** 16 bytes of a UUID. */
   readonly regionId: Uint8Array;
   readonly sizeBytes: number;
   readonly version: number;
-  /** Revision of the allocation, by which its segments are found. */
+  /** Revision of the allocation; it identifies the region's segments. */
   readonly createRevision: number;
   /** Unix time in milliseconds. */
   readonly createdAtMs: number;
@@ -75,7 +76,7 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
   requireQuota(context, namespace, 0, sizeBytes);
   const account = context.accounts.of(namespace);
   account.requireRoom("memory_regions", 1);
-  // The same row is counted whatever becomes of the region: its length changes with nothing but the label.
+  // The row counts the same for the whole life of the region: its length depends only on the label.
   const countedBytes = bytesOfRow(namespace, label);
   context.requireRoomIn(namespace, countedBytes);
   context.countDataIn(namespace, countedBytes);
@@ -96,7 +97,7 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
   return { kind: "allocate-memory", regionId: region.regionId, sizeBytes, version: 1, revision };
 }
 
-/** Also a size that is the present one makes a version. What is cut off never shows again (S32). */
+/** A resize to the present size also makes a version. Cut bytes never reappear (S32). */
 export function applyResizeMemory(context: ApplyContext, command: ResizeMemory): ResizeMemoryResult {
   const { transaction } = context;
   const { namespace, sizeBytes } = command;
@@ -124,7 +125,7 @@ export function applyFreeMemory(context: ApplyContext, command: FreeMemory): Fre
   return { kind: "free-memory", revision: context.nextRevision() };
 }
 
-/** Also a write of no bytes makes a version (S34). */
+/** A write of no bytes also makes a version (S34). */
 export function applyWriteMemory(context: ApplyContext, command: WriteMemory): WriteMemoryResult {
   const { transaction } = context;
   const { namespace, offset, data } = command;
@@ -142,7 +143,7 @@ export function describeMemory(reader: StateReader, namespace: string, regionId:
   return requireRegion(reader, namespace, regionId);
 }
 
-/** The region and exactly these of its bytes. Raises further MEMORY_BOUNDS. */
+/** The region and exactly these bytes. Also raises MEMORY_BOUNDS. */
 export function readMemory(
   reader: StateReader,
   namespace: string,
@@ -178,7 +179,7 @@ export function listMemory(
   return { regions, more };
 }
 
-/** Namespace, guard, region, version: the first that fails refuses. */
+/** Checks namespace, guard, region and version, in this order; the first failure refuses. */
 function requireVersion(context: ApplyContext, command: RegionMutation): MemoryRegion {
   const { namespace, regionId, expectedVersion, guard } = command;
   requireNamespace(context.transaction, namespace);
@@ -203,7 +204,7 @@ function requireRegion(reader: StateReader, namespace: string, regionId: Uint8Ar
   return decodeRegion(regionId, bytes);
 }
 
-/** `offset + length` may be above 2^53 − 1, so they are not added (S31). */
+/** Does not add `offset + length`, because the sum may exceed 2^53 − 1 (S31). */
 function requireBounds(region: MemoryRegion, offset: number, length: number): void {
   if (offset > region.sizeBytes || length > region.sizeBytes - offset) {
     throw new CoordinationError(
@@ -214,7 +215,7 @@ function requireBounds(region: MemoryRegion, offset: number, length: number): vo
   }
 }
 
-/** Refuses growth beyond the limits of a region and of a namespace; a region may shrink whatever they are. */
+/** Refuses growth beyond the limits of a region and of a namespace; a region may always shrink. */
 function requireQuota(context: ApplyContext, namespace: string, presentBytes: number, sizeBytes: number): void {
   const { memoryRegionBytesMax } = context.limits;
   if (sizeBytes <= presentBytes) {
@@ -244,7 +245,7 @@ function quote(namespace: string, regionId: Uint8Array): string {
   return JSON.stringify(`${namespace}/${derivedIdText(regionId)}`);
 }
 
-/** Bytes that the row of a region takes, for the quota of the cluster: memory of its own is counted by namespace. */
+/** Bytes of a region's row, for the data quota: the memory itself counts per namespace. */
 function bytesOfRow(namespace: string, label: string): number {
   const region = { sizeBytes: 0, version: 0, createRevision: 0, createdAtMs: 0, updatedAtMs: 0, label };
   const regionId = new Uint8Array(REGION_ID_BYTES);

@@ -1,4 +1,4 @@
-/** Scans of rows in a store together with changes that it does not have yet. */
+/** Scans of a store together with changes that are not written yet. */
 
 import { compareBytes, isWithin } from "../bytes/index.ts";
 import type { Change, Row, StateReader } from "./store.ts";
@@ -15,8 +15,8 @@ export function rowsPut(changes: Iterable<Change>, from: Uint8Array, to: Uint8Ar
 }
 
 /**
- * Calls `visit` for the rows of the store and the rows of `put`, which lie in the range, in ascending order until it
- * returns false. Rows of the store that `isChanged` says true of are left out: they are in `put`, or deleted.
+ * Calls `visit` for the rows of the store and of `put`, which lie in the range, in ascending order until it returns
+ * false. Skips rows of the store for which `isChanged` returns true: they are in `put`, or deleted.
  */
 export function scanMerged(
   store: StateReader,

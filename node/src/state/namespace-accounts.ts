@@ -1,9 +1,9 @@
 /**
- * How much each namespace has of what its quotas limit: one account for each, exact after every entry.
+ * How much each namespace uses of its quotas: one account for each, exact after every entry.
  *
- * Whatever adds or takes away something of a namespace says so to its account, in the same entry. Accounts are kept in
- * memory, and the rows of those that have changed are written once for each batch of entries: the digest of the state
- * goes over the changes from which they follow. So a write costs no further read, and no row of its own within a batch.
+ * An entry that adds or removes something of a namespace also updates its account. Accounts are in memory, and the rows
+ * of changed accounts are written once for each batch of entries. The digest covers the changes that determine them. So
+ * a write needs no further read, and no row of its own within a batch.
  */
 
 import { invariant, writeUint53 } from "../raft/index.ts";
@@ -13,16 +13,16 @@ import { namespaceUsageRow, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What is kept in the state: watches are counted where they are served. */
+/** The quotas whose usage is in the state; watches are counted at the member that serves them. */
 export const KEPT_QUOTAS = NAMESPACE_QUOTAS.filter((quota) => quota !== "watches") as readonly KeptQuota[];
 
 export type KeptQuota = Exclude<NamespaceQuota, "watches">;
-/** How much a namespace has of each. */
+/** How much a namespace uses of each quota. */
 export type NamespaceUsage = Readonly<Record<KeptQuota, number>>;
 
 type Counting = { -readonly [Quota in KeptQuota]: number };
 
-/** Accounts that stay in memory from one batch to the next: some MiB. */
+/** Accounts that stay in memory between batches: some MiB. */
 const ACCOUNTS_KEPT_MAX = 10_000;
 const NUMBER_BYTES = 8;
 const NOTHING: NamespaceUsage = {
@@ -35,12 +35,12 @@ const NOTHING: NamespaceUsage = {
   event_logs: 0,
 };
 
-/** The account of one namespace. Good for the entry that is applied, and not longer. */
+/** The account of one namespace. Valid only for the current entry. */
 class NamespaceAccount {
   readonly #namespace: string;
   readonly #accounts: Accounts;
   readonly #counts: Counting;
-  /** Null until they are asked for, and again when settings have changed. */
+  /** Null until first used, and after a change of the settings. */
   #limits: NamespaceLimits | null = null;
 
   constructor(namespace: string, accounts: Accounts, usage: NamespaceUsage) {
@@ -57,7 +57,7 @@ class NamespaceAccount {
     return this.#counts;
   }
 
-  /** Refuses with QUOTA if so much more would exceed the limit; what does not grow is never refused. */
+  /** Raises QUOTA if this much more would exceed the limit; never refuses without growth. */
   requireRoom(quota: KeptQuota, added: number): void {
     if (added <= 0) {
       return;
@@ -70,7 +70,7 @@ class NamespaceAccount {
     }
   }
 
-  /** Counts what came (positive) or went (negative). */
+  /** Counts a change: positive = added, negative = removed. */
   count(quota: KeptQuota, change: number): void {
     const used = this.#counts[quota] + change;
     invariant(
@@ -82,15 +82,15 @@ class NamespaceAccount {
     this.#accounts.changed.add(this);
   }
 
-  /** The settings have changed. */
+  /** The caller calls this when the settings have changed. */
   forgetLimits(): void {
     this.#limits = null;
   }
 }
 
-/** What an account needs of all of them. */
+/** What the account of one namespace shares with all others. */
 interface Accounts {
-  /** Those whose rows are to be written. */
+  /** Accounts whose rows must be written. */
   readonly changed: Set<NamespaceAccount>;
   limitsOf(namespace: string): NamespaceLimits;
 }
@@ -101,7 +101,7 @@ export class NamespaceAccounts {
   readonly #accounts: Accounts;
   readonly #open = new Map<string, NamespaceAccount>();
 
-  /** @param limitsOf the limits of a namespace, by the settings as they are in the transaction */
+  /** @param limitsOf the limits of a namespace, by the settings in the transaction */
   constructor(transaction: Transaction, limitsOf: (namespace: string) => NamespaceLimits) {
     this.#transaction = transaction;
     this.#accounts = { changed: new Set(), limitsOf };
@@ -117,14 +117,14 @@ export class NamespaceAccounts {
     return account;
   }
 
-  /** Every limit may be another one. */
+  /** Any limit may have changed. */
   onSettingsChanged(): void {
     for (const account of this.#open.values()) {
       account.forgetLimits();
     }
   }
 
-  /** Puts the rows of all accounts that have changed since the last time into the transaction. */
+  /** Writes the rows of all accounts that have changed since the last flush into the transaction. */
   flush(): void {
     for (const { namespace, usage } of this.#accounts.changed) {
       const isEmpty = KEPT_QUOTAS.every((quota) => usage[quota] === 0);
@@ -137,15 +137,15 @@ export class NamespaceAccounts {
   }
 }
 
-/** How much the namespace has, as of the last batch. */
+/** How much the namespace uses, as of the last batch. */
 export function readNamespaceUsage(reader: StateReader, namespace: string): NamespaceUsage {
   const bytes = reader.get(namespaceUsageRow(namespace));
   return bytes === undefined ? NOTHING : decodeUsage(bytes);
 }
 
 /**
- * Visits the namespaces that have anything, in the order of their names: at most `rowsMax` of them, behind `after`
- * of an earlier call. Returns the last one visited if there may be more, else null.
+ * Visits the namespaces with any usage, in the order of their names: at most `rowsMax` of them, after the namespace
+ * `after`, which an earlier call returned. Returns the last one visited if there may be more, else null.
  */
 export function scanNamespaceUsage(
   reader: StateReader,

@@ -29,7 +29,7 @@ describe("namespaces", () => {
     expect(readNamespace(log.store, "prod-eu-1")).to.equal(undefined);
   });
 
-  it("S19: are there if they were created, whatever their names mean elsewhere", async () => {
+  it("S19: exist if they were created, whatever their names mean elsewhere", async () => {
     const log = new AppliedLog();
     for (const namespace of ["__proto__", "constructor", "toString"]) {
       expect(readNamespace(log.store, namespace)).to.equal(undefined);
@@ -59,7 +59,7 @@ describe("namespaces", () => {
     expect(store.get(namespaceRow("ns"))).to.deep.equal(Uint8Array.fromHex("00000001000000020000000000000003"));
   });
 
-  it("hold no NUL byte, which would make two keys one", () => {
+  it("contain no NUL byte, which would make two keys equal", () => {
     const transaction = new Transaction(new MemoryStateStore(), (previous) => previous, 0);
     for (const name of ["\0", "a\0b"]) {
       expect(() => writeNamespace(transaction, name, { createdAtMs: 1, createRevision: 1 })).to.throw(

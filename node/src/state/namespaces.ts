@@ -1,4 +1,4 @@
-/** Namespaces: created once, never removed; everything else that users name lives in one. */
+/** Namespaces: created once, never removed; every other named object belongs to one. */
 
 import { invariant } from "../raft/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
@@ -7,7 +7,7 @@ import { namespaceKey, namespaceRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What the name of a namespace looks like. */
+/** The form of a namespace's name. */
 export const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
 
 export interface Namespace {
@@ -42,7 +42,7 @@ export function scanNamespaces(reader: StateReader, from: string, visit: (namesp
 }
 
 export function writeNamespace(transaction: Transaction, name: string, namespace: Namespace): void {
-  // A NUL byte ends the namespace in the keys of rows: with another one in it, two keys could share a row.
+  // A NUL byte ends the namespace in row keys. If a name contained NUL, two keys could share a row.
   invariant(!name.includes("\0"), "namespaces contain no NUL byte");
   const writer = new RecordWriter().uint53(namespace.createdAtMs).uint53(namespace.createRevision);
   transaction.put(namespaceRow(name), writer.finish());

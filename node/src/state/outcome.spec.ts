@@ -84,7 +84,7 @@ const refusal = fc
   })
   .map(({ reason, message, details }) => new CoordinationError(reason, message, { details: new Map(details) }));
 
-/** A refusal's content, to be compared: errors also hold where they were made. */
+/** The comparable content of a refusal: errors also contain where they were made. */
 function contentOf(answer: StoredResult | CoordinationError): unknown {
   if (answer instanceof CoordinationError) {
     const { code, reason, message, details, outcome } = answer;
@@ -103,7 +103,7 @@ const KEY: StoredKey = {
 };
 
 describe("answers", () => {
-  it("come back as written, and are no acquisition: results of every kind, and refusals with their details", () => {
+  it("come back as written, and are not acquisitions: results of every kind, and refusals with their details", () => {
     fc.assert(
       fc.property(fc.oneof(result, refusal), (answer) => {
         const bytes = encodeAnswer(answer);
@@ -116,7 +116,7 @@ describe("answers", () => {
     );
   });
 
-  // What is in the state of every member: a change here is a change of the storage format.
+  // These bytes are in the state of every member: a change here changes the storage format.
   for (const [name, answer, golden] of [
     [
       "compact-history",
@@ -253,7 +253,7 @@ describe("answers without their values", () => {
     expect(withoutValues(swap)).to.deep.equal({ ...swap, currentValue: new Uint8Array(0) });
   });
 
-  it("are the answers themselves where there are none", () => {
+  it("are the answers themselves if they have none", () => {
     const created = { kind: "create-namespace", createdAtMs: 1, revision: 2 } as const;
     const error = new CoordinationError("QUOTA", "full");
     expect(withoutValues(created)).to.equal(created);

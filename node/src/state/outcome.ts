@@ -1,8 +1,8 @@
 /**
- * What a client's command came to, and its encoding for replay rows.
+ * The outcome of a client's command, and its encoding for replay rows.
  *
- * An outcome is data: the same on every member that applies the entry, and the same again when a retry is answered
- * from its row. Deadlines are stored as cluster ticks and turned into remaining times when an answer is made.
+ * An outcome is data: the same on every member that applies the entry, and the same when a retry gets it from its row.
+ * Deadlines are stored as cluster ticks and become remaining times when an answer is made.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -40,25 +40,25 @@ export interface ReleaseLockResult {
 
 export interface ForceReleaseLockResult {
   readonly kind: "force-release-lock";
-  /** The hold that ended, of several readers the one granted first; null = none did. */
+  /** The hold that ended; of several readers, the one granted first; null = none ended. */
   readonly previous: Hold | null;
   readonly revision: number;
 }
 
 export interface CompactHistoryResult {
   readonly kind: "compact-history";
-  /** The first revision that can be asked for from now on. */
+  /** The first revision that a watch can start at from now on. */
   readonly compactRevision: number;
   readonly revision: number;
 }
 
-/** The acquisition waits in the state: it has no answer yet, and gets one by another entry. */
+/** The acquisition waits in the state: it has no answer yet, and a later entry gives one. */
 export interface QueuedLockResult {
   readonly kind: "queued-lock";
   readonly revision: number;
 }
 
-/** Results that are stored as they are; of acquisitions is stored how far they have come. */
+/** Results that are stored unchanged; for acquisitions, the stored row is their state instead. */
 export type StoredResult =
   | CreateNamespaceResult
   | PutKeyResult
@@ -78,14 +78,14 @@ export type StoredResult =
   | RotateSigningKeyResult
   | ResetOwnerResult;
 
-/** Results of what comes by HTTP, which are not stored. */
+/** Results of operations by HTTP; they are not stored. */
 export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
 
 export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
 
 /**
- * Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values: then
- * `previous` and the current value of a key are empty, whatever they were.
+ * Whether the answer was computed now, taken from its row, or taken from a row that was too small for its values. In
+ * the last case `previous` and the current value of a key are empty, whatever they were.
  */
 export type Replayed = "no" | "yes" | "no-values";
 
@@ -107,7 +107,7 @@ const KINDS = {
   "create-lock": 20,
   "release-lock": 21,
   "force-release-lock": 22,
-  // 23: no answer, but how far the acquisition of a lock has come; see acquisition.ts.
+  // 23 is not an answer but the state of an acquisition; see acquisition.ts.
   "allocate-memory": 30,
   "resize-memory": 31,
   "free-memory": 32,
@@ -119,7 +119,7 @@ const KINDS = {
 } as const;
 const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
-/** The answer without the values it carries; the answer itself if it cannot carry any. */
+/** The answer without the values in it; the answer itself if its kind has no values. */
 export function withoutValues(answer: StoredResult | CoordinationError): StoredResult | CoordinationError {
   if (answer instanceof CoordinationError) {
     return answer;
@@ -135,7 +135,7 @@ export function withoutValues(answer: StoredResult | CoordinationError): StoredR
   }
 }
 
-/** Writes what `decodeAnswer` reads. */
+/** Writes the form that `decodeAnswer` reads. */
 export function writeAnswer(writer: RecordWriter, answer: StoredResult | CoordinationError): void {
   if (answer instanceof CoordinationError) {
     writer.uint8(KINDS.error).text(answer.reason).text(answer.message).uint32(answer.details.size);

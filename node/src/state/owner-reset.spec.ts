@@ -37,7 +37,7 @@ describe("a reset of the owner", () => {
     ).to.equal(null);
   });
 
-  it("ends the logins of the user, and not the tokens of API keys", () => {
+  it("ends the logins of the user, but not the tokens of API keys", () => {
     const { owner } = FOUNDING;
     const refusalAs = (apiKeyId: string) =>
       refusalOf(log.store, { subject: owner.userId, apiKeyId }, EVERYTHING, log.wallMs)?.reason;
@@ -46,14 +46,14 @@ describe("a reset of the owner", () => {
     expect([refusalAs(""), refusalAs(owner.apiKeyId)]).to.deep.equal(["TOKEN_REVOKED", undefined]);
   });
 
-  it("makes an owner who may do everything, if there is no user with the address", () => {
+  it("makes an owner with all rights, if there is no user with the address", () => {
     const answer = log.lead(resetOf({ email: "second@quoin.local" }))?.answer;
     expect(answer).to.deep.include({ userId: "user-new", created: true });
     expect(readUser(log.store, "user-new")).to.deep.include({ role: "owner", namespaces: ["*"], status: "active" });
     expect(refusalOf(log.store, { subject: "user-new", apiKeyId: "" }, EVERYTHING, log.wallMs)).to.equal(null);
   });
 
-  it("lifts up a user who was a viewer, disabled, or never verified", () => {
+  it("restores a user who was a viewer, disabled, or never verified", () => {
     for (const isDisabled of [false, true]) {
       const userId = `user-${isDisabled}`;
       const email = `${userId}@quoin.local`;
@@ -64,11 +64,11 @@ describe("a reset of the owner", () => {
       }
       log.lead(resetOf({ email }));
       expect(readUser(log.store, userId)).to.deep.include({ role: "owner", namespaces: ["*"], status: "active" });
-      expect(readVerification(log.store, userId), "nothing is left to verify").to.equal(undefined);
+      expect(readVerification(log.store, userId), "there is no open verification").to.equal(undefined);
     }
   });
 
-  it("does nothing more when it comes again, by its content or by its request", () => {
+  it("does nothing more when it is repeated, by its content or by its request", () => {
     log.lead(resetOf({ apiKey: NEW_KEY }));
     const keys = apiKeysOf(log.store, FOUNDING.owner.userId);
     log.lead(resetOf({ apiKey: { ...NEW_KEY, apiKeyId: "key-3" } }));
@@ -80,7 +80,7 @@ describe("a reset of the owner", () => {
     expect(readUserByEmail(log.store, FOUNDING.owner.email)?.passwordHash).to.equal("second");
   });
 
-  it("refuses an API key that was revoked or is another's, and changes nothing then", () => {
+  it("refuses an API key that was revoked or belongs to another user, and changes nothing then", () => {
     const { owner } = FOUNDING;
     const before = readUserByEmail(log.store, owner.email);
     const foreign = { apiKeyId: "key-2", prefix: owner.apiKeyPrefix, sha256: new Uint8Array(32) };

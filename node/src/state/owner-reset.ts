@@ -1,8 +1,10 @@
 /**
- * The way back into a cluster whose owner cannot log in any more: an administrator of its machines names the owner again.
+ * Restores access to a cluster whose owner can no longer log in: an administrator of its machines names the owner
+ * again.
  *
- * The user with the address becomes an active owner with the new password, whatever it was before, and is made if there is
- * none. Its logins end. What belongs to the user stays, API keys included. Doing it twice leaves the same owner.
+ * The user with the address becomes an active owner with the new password, whatever it was before. If there is no such
+ * user, it is created. Its logins end. Everything else of the user stays, API keys included. A repetition leaves the
+ * same owner.
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -34,7 +36,7 @@ export function applyResetOwner(context: ApplyContext, command: ResetOwner): Res
     namespaces: ["*"],
     status: "active",
     passwordHash: command.passwordHash,
-    // As with every new password, the user's logins end.
+    // The user's logins end, as with every new password.
     passwordVersion: before === undefined ? 0 : before.passwordVersion + 1,
     createdAtMs: before?.createdAtMs ?? wallMs,
   };
@@ -47,7 +49,7 @@ export function applyResetOwner(context: ApplyContext, command: ResetOwner): Res
   return { kind: "reset-owner", userId: user.userId, created: before === undefined, revision: context.revision };
 }
 
-/** @returns null if none is asked for, or if the user has it already */
+/** @returns null if none is requested, or if the user already has it */
 function newApiKey(context: ApplyContext, { userId }: User, { apiKey }: ResetOwner): ApiKey | null {
   if (apiKey === null) {
     return null;

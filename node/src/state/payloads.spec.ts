@@ -23,7 +23,7 @@ function listed(packed: Payloads): string[] {
 }
 
 describe("packed payloads", () => {
-  it("are those that were packed, each with its length", () => {
+  it("are unchanged by packing, each with its length", () => {
     fc.assert(
       fc.property(payloads, (several) => {
         const packed = Payloads.of(several);
@@ -61,7 +61,7 @@ describe("packed payloads", () => {
           }
         }
         const runs = new PositionRuns(Uint32Array.from(numbers));
-        // Also from a block that begins with something else.
+        // Also from a block with other bytes before them.
         const packed = Payloads.of([Uint8Array.of(9, 9), ...several]).slice(1);
         const picked = packed.pick(runs);
         expect(listed(picked)).to.deep.equal(wanted.map((at) => several[at]?.toHex()));
@@ -70,7 +70,7 @@ describe("packed payloads", () => {
     );
   });
 
-  it("take one byte for each short payload beside its bytes", () => {
+  it("take one byte for each short payload in addition to its bytes", () => {
     const block = new Payloads(
       new Uint8Array(9_000),
       Uint32Array.from({ length: 1_001 }, (_, at) => at * 9),

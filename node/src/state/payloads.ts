@@ -1,9 +1,9 @@
 /**
- * The payloads of an append, packed: their bytes in one block, one after the other, and where each of them begins.
+ * The payloads of an append, packed: all bytes in one block, and the offset of each payload.
  *
- * A batch may have a million events of a few bytes. An object for each of them would cost more than all the rest of an
- * append, so commands, rows and requests hold them like this, and a view of one is made only where one is read. Several
- * Payloads may share a block: no code changes the bytes.
+ * A batch may have a million events of a few bytes. An object for each would cost more than the rest of the append. So
+ * commands, rows and requests use this form, and make a view of a payload only to read it. Several Payloads may share a
+ * block: no code changes the bytes.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -11,19 +11,19 @@ import type { PositionRuns } from "./position-runs.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 import { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";
 
-/** Below this many bytes a loop copies faster than a call. */
+/** Up to this many bytes, a loop copies faster than a call. */
 const SHORT_BYTES = 64;
-/** A varint of a length has at most so many bytes. */
+/** The most bytes of a length as a varint. */
 const LENGTH_BYTES_MAX = 5;
 const VARINT_BITS = 7;
 const VARINT_MORE = 0x80;
 
 export class Payloads {
   readonly bytes: Uint8Array;
-  /** Where each payload begins in the bytes, and where the last one ends: one number more than there are payloads. */
+  /** The offset of each payload in the bytes, then the end of the last one: one number more than payloads. */
   readonly offsets: Uint32Array;
 
-  /** Takes both as they are, without a copy: offsets never fall, and end within the bytes. */
+  /** Uses both without a copy. Offsets never decrease, and end within the bytes. */
   constructor(bytes: Uint8Array, offsets: Uint32Array) {
     this.bytes = bytes;
     this.offsets = offsets;
@@ -54,7 +54,7 @@ export class Payloads {
     return this.#offset(position + 1) - this.#offset(position);
   }
 
-  /** Bytes of the payloads from a position to another one, which is not included. */
+  /** Bytes of the payloads from one position up to, not including, another. */
   bytesOf(from: number, to: number): number {
     return this.#offset(to) - this.#offset(from);
   }
@@ -70,12 +70,12 @@ export class Payloads {
     }
   }
 
-  /** The payloads from a position to another one, which is not included: views, not copies. */
+  /** The payloads from one position up to, not including, another: views, not copies. */
   slice(from: number, to: number = this.count): Payloads {
     return new Payloads(this.bytes, this.offsets.subarray(from, to + 1));
   }
 
-  /** The payloads of these runs, in this order: a view of what is one run, else a copy. */
+  /** The payloads of these runs, in this order: a view for one run, else a copy. */
   pick(runs: PositionRuns): Payloads {
     if (runs.length === 1) {
       return this.slice(runs.positionOf(0), runs.positionOf(0) + runs.countOf(0));
@@ -102,7 +102,7 @@ export class Payloads {
     return new Payloads(bytes, offsets);
   }
 
-  /** Writes them behind their count, their lengths as varints: one byte for what is shorter than 128 bytes. */
+  /** Writes the count, the lengths as varints (one byte for a length below 128), and the bytes. */
   write(writer: RecordWriter): void {
     const { count, offsets } = this;
     const lengths = new Uint8Array(count * LENGTH_BYTES_MAX);
@@ -122,7 +122,7 @@ export class Payloads {
     writer.bytes(this.bytes.subarray(this.#offset(0), this.#offset(count)));
   }
 
-  /** What `write` has written: views, not copies. */
+  /** Reads the form of `write`: views, not copies. */
   static read(reader: RecordReader): Payloads {
     return allAtOnce(Payloads.readInSteps(reader));
   }
@@ -142,7 +142,7 @@ export class Payloads {
   }
 }
 
-/** Makes offsets of lengths as they are written. */
+/** Turns lengths into offsets. */
 class OffsetReading {
   readonly #lengths: Uint8Array;
   readonly #offsets: Uint32Array;
@@ -151,13 +151,13 @@ class OffsetReading {
   #end = 0;
 
   constructor(count: number, lengths: Uint8Array) {
-    // Before room is made for them: a count that is damaged may be anything.
+    // Check before allocating: a damaged count can be any number.
     invariant(count <= lengths.length, "payloads have lengths", () => `${count} in ${lengths.length} bytes`);
     this.#lengths = lengths;
     this.#offsets = new Uint32Array(count + 1);
   }
 
-  /** Goes on by at most so many lengths; returns whether there are more. */
+  /** Reads at most this many more lengths; returns whether there are more. */
   advance(countMax: number): boolean {
     const lengths = this.#lengths;
     const offsets = this.#offsets;
@@ -185,7 +185,7 @@ class OffsetReading {
   }
 }
 
-/** Copies bytes from one block to a place in another one. */
+/** Copies bytes from one block to a position in another. */
 export function copyBytes(source: Uint8Array, from: number, to: number, target: Uint8Array, place: number): void {
   if (to - from > SHORT_BYTES) {
     target.set(source.subarray(from, to), place);

@@ -26,14 +26,14 @@ function listed(runs: PositionRuns): number[] {
 }
 
 describe("runs of positions", () => {
-  it("are gone over one by one, and lose their first positions", () => {
+  it("are iterated one by one, and can drop their first positions", () => {
     expect(listed(new PositionRuns(Uint32Array.of(3, 2, 9, 1)))).to.deep.equal([3, 4, 9]);
     fc.assert(
       fc.property(gaps, fc.nat(30), (parts, count) => {
         const runs = runsOf(parts);
         const rest = runs.without(count);
         expect(listed(rest)).to.deep.equal(listed(runs).slice(count));
-        expect(listed(runs), "the former ones stay").to.deep.equal(listed(runsOf(parts)));
+        expect(listed(runs), "the original runs are unchanged").to.deep.equal(listed(runsOf(parts)));
       }),
     );
   });

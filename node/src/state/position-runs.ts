@@ -1,6 +1,6 @@
 /**
- * Positions of events in their batch, as runs of those that follow each other. A row of events may be a thousand runs, so
- * they are numbers in one block, and no objects.
+ * Positions of events in their batch, as runs of consecutive positions. A row of events may have a thousand runs, so
+ * they are numbers in one block instead of objects.
  */
 
 import type { RecordReader, RecordWriter } from "./record.ts";
@@ -11,7 +11,7 @@ export class PositionRuns {
   /** First position and count of each run, one run after the other. */
   readonly numbers: Uint32Array;
 
-  /** Takes the numbers as they are, without a copy. */
+  /** Uses the numbers without a copy. */
   constructor(numbers: Uint32Array) {
     this.numbers = numbers;
   }
@@ -29,7 +29,7 @@ export class PositionRuns {
     return this.numbers[run * NUMBERS_PER_RUN + 1] as number;
   }
 
-  /** All but the first so many positions. */
+  /** All but the first `count` positions. */
   without(count: number): PositionRuns {
     let run = 0;
     let left = count;
@@ -44,7 +44,7 @@ export class PositionRuns {
     return new PositionRuns(numbers);
   }
 
-  /** Writes them behind their number. */
+  /** Writes the number of runs, and the runs. */
   write(writer: RecordWriter): void {
     writer.uint32(this.length);
     for (const number of this.numbers) {
@@ -52,9 +52,9 @@ export class PositionRuns {
     }
   }
 
-  /** What `write` has written. */
+  /** Reads the form of `write`. */
   static read(reader: RecordReader): PositionRuns {
-    // Not yet a typed array: a number of runs that is damaged may be anything.
+    // Not a typed array yet: a damaged number of runs can be any number.
     const numbers: number[] = [];
     for (let left = reader.uint32(); left > 0; left--) {
       numbers.push(reader.uint32(), reader.uint32());
@@ -63,18 +63,18 @@ export class PositionRuns {
   }
 }
 
-/** Goes over the positions, from the first one on. */
+/** Iterates over the positions, from the first one on. */
 export class PositionCursor {
   readonly #runs: PositionRuns;
   #run = 0;
-  /** Positions of the run that were passed. */
+  /** Positions of the current run that were passed. */
   #passed = 0;
 
   constructor(runs: PositionRuns) {
     this.#runs = runs;
   }
 
-  /** Passes the next position, and returns it; undefined behind the last one. */
+  /** Passes the next position and returns it; undefined after the last one. */
   next(): number | undefined {
     if (this.#run >= this.#runs.length) {
       return undefined;

@@ -1,9 +1,9 @@
-/** Principals in the bytes of commands and rows. */
+/** The encoding of principals in commands and rows. */
 
 import type { Principal } from "./command.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
-/** Writes who asks: only logins have the version of a password. */
+/** Writes the principal; only logins have a password version. */
 export function writePrincipal(writer: RecordWriter, { subject, apiKeyId, passwordVersion = 0 }: Principal): void {
   writer.text(subject).text(apiKeyId);
   if (apiKeyId === "") {
@@ -11,7 +11,7 @@ export function writePrincipal(writer: RecordWriter, { subject, apiKeyId, passwo
   }
 }
 
-/** Reads what `writePrincipal` has written. */
+/** Reads the form of `writePrincipal`. */
 export function readPrincipal(reader: RecordReader): Principal {
   const principal = { subject: reader.name(), apiKeyId: reader.name() };
   const passwordVersion = principal.apiKeyId === "" ? reader.uint53() : 0;

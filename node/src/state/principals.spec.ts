@@ -63,7 +63,7 @@ function storeWith(users: readonly User[], apiKeys: readonly ApiKey[] = []): Mem
   return store;
 }
 
-/** The reason for which the owner of the token is refused, or null. */
+/** The reason of the refusal for the owner of the token; null = allowed. */
 function reasonOf(
   { user = {}, apiKey, wallMs = NOW_MS }: { user?: Partial<User>; apiKey?: Partial<ApiKey>; wallMs?: number },
   need: { access: Access; namespace: string | null } | null,
@@ -74,7 +74,7 @@ function reasonOf(
   return refusalOf(store, principal, need, wallMs)?.reason ?? null;
 }
 
-/** With each letter of ASCII in its other case. */
+/** With each ASCII letter in the other case. */
 function inOtherCase(text: string): string {
   return text.replaceAll(/[A-Za-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) ^ 0x20));
 }
@@ -129,7 +129,7 @@ describe("lists of namespaces", () => {
   }
 });
 
-describe("what a principal may do", () => {
+describe("the rights of a principal", () => {
   for (const role of ROLES) {
     for (const access of ACCESS) {
       const may = roleAccess(role).includes(access);
@@ -141,7 +141,7 @@ describe("what a principal may do", () => {
     }
   }
 
-  it("ends with its namespaces, for owners too", () => {
+  it("end with its namespaces, for owners too", () => {
     for (const role of ROLES) {
       const need = { access: "read", namespace: "prod" } as const;
       expect(reasonOf({ user: { role } }, need), "S40: prod-eu is not prod").to.equal("NAMESPACE_DENIED");
@@ -150,49 +150,49 @@ describe("what a principal may do", () => {
     }
   });
 
-  it("is refused for the namespace before the access level", () => {
+  it("are refused for the namespace before the access level", () => {
     expect(reasonOf({ user: { role: "viewer" } }, { access: "admin", namespace: "other" })).to.equal(
       "NAMESPACE_DENIED",
     );
   });
 
-  it("needs nothing but a live token where nothing is needed", () => {
+  it("need nothing but a live token for an operation without a need", () => {
     expect(reasonOf({ user: { role: "viewer", namespaces: [] } }, null)).to.equal(null);
   });
 
   for (const status of ["unverified", "disabled"] as const) {
-    it(`is nothing while the user is ${status}`, () => {
+    it(`are none while the user is ${status}`, () => {
       expect(reasonOf({ user: { status, role: "owner", namespaces: ["*"] } }, null)).to.equal("TOKEN_REVOKED");
     });
   }
 
-  it("is nothing for a user who does not exist", () => {
+  it("are none for a user who does not exist", () => {
     for (const subject of ["", "u2", "U1", "__proto__", "constructor"]) {
       const error = refusalOf(storeWith([USER]), { subject, apiKeyId: "" }, null, NOW_MS);
       expect([error?.code, error?.reason], subject).to.deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
     }
   });
 
-  it("is that of the user also with an API key", () => {
+  it("are those of the user also with an API key", () => {
     expect(reasonOf({ apiKey: {} }, { access: "write", namespace: "test" })).to.equal(null);
     expect(reasonOf({ apiKey: {} }, { access: "admin", namespace: "test" })).to.equal("ACCESS_DENIED");
     expect(reasonOf({ apiKey: {}, user: { status: "disabled" } }, null)).to.equal("TOKEN_REVOKED");
   });
 
-  it("ends with the revocation of the API key, whatever the clock says", () => {
+  it("end with the revocation of the API key, whatever the clock says", () => {
     for (const revokedAtMs of [1, NOW_MS, NOW_MS + 1_000_000]) {
       expect(reasonOf({ apiKey: { revokedAtMs } }, null)).to.equal("TOKEN_REVOKED");
     }
   });
 
-  it("ends when the API key expires, at that millisecond", () => {
+  it("end when the API key expires, at that millisecond", () => {
     expect(reasonOf({ apiKey: { expiresAtMs: NOW_MS + 1 } }, null)).to.equal(null);
     expect(reasonOf({ apiKey: { expiresAtMs: NOW_MS } }, null)).to.equal("TOKEN_EXPIRED");
     expect(reasonOf({ apiKey: { expiresAtMs: NOW_MS - 1 } }, null)).to.equal("TOKEN_EXPIRED");
     expect(reasonOf({ apiKey: { expiresAtMs: NOW_MS, revokedAtMs: 1 } }, null)).to.equal("TOKEN_REVOKED");
   });
 
-  it("is nothing with an API key that does not exist or is somebody else's", () => {
+  it("are none with an API key that does not exist or belongs to another user", () => {
     const principal = { subject: "u1", apiKeyId: "k1" };
     expect(refusalOf(storeWith([USER]), principal, null, NOW_MS)?.reason).to.equal("TOKEN_REVOKED");
     expect(reasonOf({ apiKey: { userId: "u2" } }, null)).to.equal("TOKEN_REVOKED");

@@ -1,9 +1,9 @@
 /**
- * Users, API keys and what they may do: records, and the one check that decides it.
+ * Users, API keys and their rights: the records, and the one check that decides.
  *
- * The check runs against whatever reader it is given: against the transaction in apply, where it is ordered with the
- * revocation that it must respect, and against the applied state for reads. Whatever a token claims is only an upper
- * bound; the user's record as it is now is intersected with it.
+ * The check runs against the given reader: in apply against the transaction, where it is ordered with the revocations
+ * that it must respect; for reads against the applied state. The claims of a token are only an upper bound, which is
+ * intersected with the current record of the user.
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -37,15 +37,15 @@ export type UserStatus = "unverified" | "active" | "disabled";
 
 export interface User {
   readonly userId: string;
-  /** As given at creation; found in any case of its letters of ASCII. */
+  /** As given at creation; look-ups ignore the case of ASCII letters. */
   readonly email: string;
   readonly role: Role;
-  /** Namespaces that the user may touch; "*" = all, also ones that do not exist yet. */
+  /** Namespaces that the user may access; "*" = all, also ones that do not exist yet. */
   readonly namespaces: readonly string[];
   readonly status: UserStatus;
-  /** With algorithm and parameters; "" = no password is set. */
+  /** With algorithm and parameters; "" = no password. */
   readonly passwordHash: string;
-  /** How often the password was changed: tokens of earlier logins are revoked. */
+  /** How often the password has changed; a change revokes the tokens of earlier logins. */
   readonly passwordVersion: number;
   readonly createdAtMs: number;
 }
@@ -54,7 +54,7 @@ export interface ApiKey {
   readonly apiKeyId: string;
   readonly userId: string;
   readonly name: string;
-  /** The public part, by which the key is found: `qk_` and eight characters. */
+  /** The public part, which identifies the key: `qk_` and eight characters. */
   readonly prefix: string;
   /** SHA-256 of the whole plaintext key. */
   readonly sha256: Uint8Array;
@@ -63,11 +63,11 @@ export interface ApiKey {
   readonly expiresAtMs: number;
   /** Wall clock in milliseconds; 0 = not revoked. */
   readonly revokedAtMs: number;
-  /** Wall clock in milliseconds, up to about a minute before the last use; 0 = never used. */
+  /** Wall clock in milliseconds, at most about a minute before the last use; 0 = never used. */
   readonly lastUsedAtMs: number;
 }
 
-/** A part of a listing, and after which row it goes on: null if nothing is left. */
+/** A page of a listing, and the row after which the next page starts; null = this is the last page. */
 export interface AccountPage<Item> {
   readonly items: readonly Item[];
   readonly lastRow: Uint8Array | null;
@@ -81,9 +81,9 @@ const READ = LEVELS.slice(0, 1);
 const READ_AND_WRITE = LEVELS.slice(0, 2);
 const ALL_NAMESPACES = "*";
 export const SHA256_BYTES = 32;
-/** API keys of a user that are stored, revoked and expired ones included: what is done to all is done by one entry. */
+/** Stored API keys of a user, revoked and expired ones included. The limit lets one entry process all of them. */
 export const API_KEYS_PER_USER_MAX = 1_000;
-/** Rows that one page of a listing looks at. */
+/** Rows that one page of a listing reads. */
 const VISITED_MAX = 2_000;
 const NOTHING = new Uint8Array(0);
 
@@ -100,12 +100,12 @@ export function roleAccess(role: Role): readonly Access[] {
   }
 }
 
-/** Whether the one role includes the other. */
+/** Whether the first role includes the second. */
 export function includesRole(held: Role, role: Role): boolean {
   return ROLES.indexOf(held) >= ROLES.indexOf(role);
 }
 
-/** Whether one of the granted levels is the needed one or above it. */
+/** Whether one of the granted levels includes the needed one. */
 export function includesAccess(granted: readonly string[], needed: Access): boolean {
   for (let level = LEVELS.indexOf(needed); level < LEVELS.length; level++) {
     if (granted.includes(LEVELS[level] as Access)) {
@@ -115,14 +115,14 @@ export function includesAccess(granted: readonly string[], needed: Access): bool
   return false;
 }
 
-/** Whether the list holds the namespace itself or the wildcard. Never a match by part of a name (S40). */
+/** Whether the list contains the namespace or the wildcard. It never matches a part of a name (S40). */
 export function includesNamespace(namespaces: readonly string[], namespace: string): boolean {
   return namespaces.includes(namespace) || namespaces.includes(ALL_NAMESPACES);
 }
 
 /**
- * Whether the actor may see and change the record, the API keys and the usage of the other user. Users may act on
- * themselves. Administrators may act on users whose role and namespaces they hold themselves.
+ * Whether the actor may see and change the record, the API keys and the usage of the other user. Users may manage
+ * themselves. Administrators may manage users whose role and namespaces they have themselves.
  */
 export function mayManage(actor: User, other: User): boolean {
   if (actor.userId === other.userId) {
@@ -136,9 +136,8 @@ export function mayManage(actor: User, other: User): boolean {
 }
 
 /**
- * Decides `mayManage` by user id, for the user with the id `actorId`, and remembers each answer: one for each listing.
- * Only an owner may see what a deleted user has left behind: the role and the namespaces of that user are not known any
- * more.
+ * Decides `mayManage` by user id, for the actor with the id `actorId`, and caches each answer for one listing. Only an
+ * owner may see the data of a deleted user, because that user's role and namespaces are no longer known.
  */
 export function managedUsers(reader: StateReader, actorId: string): (userId: string) => boolean {
   const actor = readUser(reader, actorId);
@@ -154,15 +153,15 @@ export function managedUsers(reader: StateReader, actorId: string): (userId: str
   };
 }
 
-/** What a request needs: an access level, in a namespace or, with null, in none in particular. */
+/** What a request needs: an access level, in a namespace or, with null, in no particular one. */
 export interface Need {
   readonly access: Access;
   readonly namespace: string | null;
 }
 
 /**
- * Whether the principal may do this now, by the records that the reader shows. `wallMs` decides about expired keys.
- * Returns the refusal (TOKEN_REVOKED, TOKEN_EXPIRED, NAMESPACE_DENIED, ACCESS_DENIED), or null if it may.
+ * Decides whether the principal may do this now, by the records of the reader. `wallMs` decides about expired keys.
+ * Returns the refusal (TOKEN_REVOKED, TOKEN_EXPIRED, NAMESPACE_DENIED, ACCESS_DENIED), or null = allowed.
  */
 export function refusalOf(
   reader: StateReader,
@@ -205,8 +204,8 @@ export function readUser(reader: StateReader, userId: string): User | undefined 
 }
 
 /**
- * The form that is the same for e-mail addresses that differ in case only. Letters beyond ASCII stay as they are: which of
- * them are capitals of which differs between versions of Unicode, so between members while they are upgraded (P44).
+ * The form that is equal for e-mail addresses that differ only in case. Letters beyond ASCII do not change: their case
+ * rules differ between Unicode versions, and so between members during an upgrade (P44).
  */
 export function addressInAnyCase(email: string): string {
   return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -228,7 +227,7 @@ export function readApiKey(reader: StateReader, apiKeyId: string): ApiKey | unde
   return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, decodeApiKey);
 }
 
-/** Nearly every request reads these rows, and a store gives the same bytes for a row as long as it stays the same. */
+/** Nearly every request reads these rows, and a store returns the same byte array while a row does not change. */
 const decodedUsers = new WeakMap<Uint8Array, User>();
 const decodedApiKeys = new WeakMap<Uint8Array, ApiKey>();
 
@@ -257,7 +256,7 @@ export function countUsers(reader: StateReader): number {
   return bytes === undefined ? 0 : new RecordReader(bytes).uint53();
 }
 
-/** Whether an active user of the role owner is left beside this one. */
+/** Whether there is another active user of the role owner. */
 export function hasOtherActiveOwner(reader: StateReader, userId: string): boolean {
   const own = activeOwnerRow(userId);
   let found = false;
@@ -268,7 +267,7 @@ export function hasOtherActiveOwner(reader: StateReader, userId: string): boolea
   return found;
 }
 
-/** Users that are visible, in the order of their ids, after this row of an earlier page, at most `limit` of them. */
+/** Visible users in the order of their ids, after this row of an earlier page, at most `limit` of them. */
 export function listUsers(
   reader: StateReader,
   after: Uint8Array | null,
@@ -281,7 +280,7 @@ export function listUsers(
   });
 }
 
-/** API keys of visible users in the order of their ids, after this row of an earlier page; revoked ones only if wanted. */
+/** API keys of visible users in the order of their ids, after this row of an earlier page; revoked ones on request. */
 export function listApiKeys(
   reader: StateReader,
   after: Uint8Array | null,
@@ -295,7 +294,9 @@ export function listApiKeys(
   });
 }
 
-/** The API keys of a user in the order of their creation, after this row of an earlier page; revoked ones only if wanted. */
+/**
+ * The API keys of a user in the order of their creation, after this row of an earlier page; revoked ones on request.
+ */
 export function listApiKeysOf(
   reader: StateReader,
   userId: string,
@@ -321,12 +322,12 @@ export function countApiKeysOf(reader: StateReader, userId: string): number {
   return count;
 }
 
-/** Every API key of a user, in the order of their creation. */
+/** All API keys of a user, in the order of their creation. */
 export function apiKeysOf(reader: StateReader, userId: string): readonly ApiKey[] {
   return listApiKeysOf(reader, userId, null, API_KEYS_PER_USER_MAX, true).items;
 }
 
-/** Writes the user and the rows by which the address finds it, and by which owners are counted. */
+/** Writes the user, and the rows that find it by its address and that list active owners. */
 export function writeUser(transaction: Transaction, user: User): void {
   const writer = new RecordWriter().text(user.userId).text(user.email).uint8(ROLES.indexOf(user.role));
   writer.uint32(user.namespaces.length);
@@ -348,7 +349,7 @@ export function writeUser(transaction: Transaction, user: User): void {
   }
 }
 
-/** Takes away every row of the user, but those of the API keys. */
+/** Deletes all rows of the user except the API keys. */
 export function removeUser(transaction: Transaction, user: User): void {
   transaction.delete(userRow(user.userId));
   transaction.delete(emailRow(addressInAnyCase(user.email)));
@@ -357,7 +358,7 @@ export function removeUser(transaction: Transaction, user: User): void {
   countUser(transaction, -1);
 }
 
-/** Writes the API key and the rows by which its public part and its user find it. */
+/** Writes the API key, and the rows that find it by its public part and by its user. */
 export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   const { apiKeyId, userId, createdAtMs } = apiKey;
   const writer = new RecordWriter().text(apiKeyId).text(userId).text(apiKey.name).text(apiKey.prefix);
@@ -372,7 +373,7 @@ export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   }
 }
 
-/** Takes away every row of the API key. */
+/** Deletes all rows of the API key. */
 export function removeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   transaction.delete(apiKeyRow(apiKey.apiKeyId));
   transaction.delete(apiKeyPrefixRow(apiKey.prefix));
@@ -395,8 +396,8 @@ function listed(apiKey: ApiKey, includeRevoked: boolean): ApiKey | null {
 }
 
 /**
- * Leaves out rows that make no item. A page ends before it is full when it has looked at VISITED_MAX rows (S44). A full
- * page has a next one only if another item follows: rows that are left out show in nothing.
+ * Skips rows without an item. A page ends early after VISITED_MAX rows (S44). A full page has a next one only if
+ * another item follows, so skipped rows are never visible.
  */
 function pageOf<Item>(
   reader: StateReader,
@@ -409,7 +410,7 @@ function pageOf<Item>(
   let lastRow: Uint8Array | null = null;
   let isMore = false;
   let visited = 0;
-  // The first key after another one: the same with a byte more.
+  // The next possible key: the same with one more byte.
   const start = after === null ? from : Uint8Array.of(...after, 0);
   reader.scan(start, to, (row) => {
     if (visited === VISITED_MAX) {

@@ -62,7 +62,7 @@ describe("progress", () => {
     expect(encodeProgress(SMALL).toHex()).to.equal(`01${numbers}deadbeef${counts}`);
   });
 
-  it("is nothing where nothing was applied", () => {
+  it("is zero before the first entry", () => {
     const { totals, ...none } = readProgress(new MemoryStateStore());
     expect([...Object.values(none), ...Object.values(totals)].every((value) => value === 0)).to.equal(true);
   });

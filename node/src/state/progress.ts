@@ -1,5 +1,5 @@
 /**
- * How far the state has come: the row that is part of every batch, so that effects and applied index never part (P42).
+ * Progress of the state: the row that every batch contains, so that effects and applied index are never separate (P42).
  */
 
 import { invariant } from "../raft/index.ts";
@@ -8,31 +8,31 @@ import { PROGRESS_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 export interface Progress {
-  /** Index and term of the last entry applied. */
+  /** Index and term of the last applied entry. */
   readonly appliedIndex: number;
   readonly appliedTerm: number;
-  /** Greatest cluster tick and wall clock of the entries applied, in milliseconds. */
+  /** Greatest cluster tick and wall clock of the applied entries, in milliseconds. */
   readonly tickMs: number;
   readonly wallMs: number;
-  /** Counts visible changes. */
+  /** The number of visible changes. */
   readonly revision: number;
   /** Running digest of all changes. */
   readonly digest: number;
   /** Bytes of keys, values and stored answers, for the quota. */
   readonly dataBytes: number;
-  /** Keys with a deadline, and stored answers: while there are any, time must go on, as for the timers of locks. */
+  /** Keys with a deadline, and stored answers. While there are any, or timers of locks, the clock must advance. */
   readonly expiringKeys: number;
   readonly replays: number;
-  /** Holds, waits and delays of locks that run out. */
+  /** Holds, waits and delays of locks with a deadline. */
   readonly lockTimers: number;
-  /** Event logs, and bytes of their events and of what is remembered of keys, for their quotas. */
+  /** Event logs, and bytes of their events and remembered keys, for their quotas. */
   readonly logs: number;
   readonly eventBytes: number;
-  /** What runs out about logs: keys that are forgotten, and events that are too old or too many. */
+  /** Timers of logs: for remembered keys, and for events that are too old or too many. */
   readonly logTimers: number;
   /** Deleted logs that have left rows behind. */
   readonly logErasures: number;
-  /** How much there is of what operators ask for; nothing depends on it. */
+  /** Totals for operators; nothing depends on them. */
   readonly totals: Totals;
 }
 
@@ -41,7 +41,7 @@ export interface Totals {
   readonly lockHolds: number;
   readonly lockWaits: number;
   readonly memoryRegions: number;
-  /** Sizes of all regions, whatever was written into them. */
+  /** Sizes of all regions, written or not. */
   readonly memoryBytes: number;
 }
 
@@ -91,7 +91,7 @@ export function encodeProgress(progress: Progress): Uint8Array {
     .finish();
 }
 
-/** How far the state of this store has come. */
+/** Progress of the state in this store. */
 export function readProgress(reader: StateReader): Progress {
   const bytes = reader.get(PROGRESS_ROW);
   return bytes === undefined ? NO_PROGRESS : decodeProgress(bytes);

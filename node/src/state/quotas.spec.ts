@@ -55,6 +55,7 @@ function free(regionId: Uint8Array) {
   return { kind: "free-memory", namespace: NAMESPACE, regionId, expectedVersion: undefined } as const;
 }
 
+/** Exact after every entry, and not in the way of a retry (S49). */
 describe("quotas", () => {
   let log: AppliedLog;
 
@@ -75,7 +76,7 @@ describe("quotas", () => {
     expect(set({ [`quota.namespace.${NAMESPACE}.${quota}`]: String(value) })).include({ kind: "put-settings" });
   }
 
-  /** The operation is refused for this quota; the refusal names it, whose it is, its limit and the use. */
+  /** The operation is refused for this quota; the refusal names the quota, its namespace, its limit and the usage. */
   function expectFull(operation: ClientOperation, quota: string, max: number, used: number): void {
     const { code, reason, details, message } = log.refusal(operation);
     expect([code, reason]).deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
@@ -90,7 +91,7 @@ describe("quotas", () => {
   }
 
   describe("of keys", () => {
-    it("refuse one more, and not a change of one that is there; what is deleted makes room", () => {
+    it("refuse one more, but not a change of an existing one; a deletion frees space", () => {
       limit("keys", 2);
       log.result(put("a"));
       log.result(put("b"));
@@ -101,7 +102,7 @@ describe("quotas", () => {
       expectFull(put("a"), "keys", 2, 2);
     });
 
-    it("refuse a compare-and-swap that would make one", () => {
+    it("refuse a compare-and-swap that would create one", () => {
       limit("keys", 0);
       const swap = {
         ...{ kind: "compare-and-swap" as const, namespace: NAMESPACE, key: Buffer.from("k"), expectedValue: undefined },
@@ -110,7 +111,7 @@ describe("quotas", () => {
       expectFull(swap, "keys", 0, 0);
     });
 
-    it("have room again when a key has expired", () => {
+    it("have space again when a key has expired", () => {
       limit("keys", 1);
       log.result(put("a", "", 1));
       log.tickMs += 1_001;
@@ -119,7 +120,7 @@ describe("quotas", () => {
       log.result(put("b"));
     });
 
-    it("count for each namespace by itself", () => {
+    it("count for each namespace separately", () => {
       limit("keys", 1);
       log.result(put("a"));
       log.result({ kind: "create-namespace", namespace: "team" });
@@ -130,7 +131,7 @@ describe("quotas", () => {
   });
 
   describe("of bytes", () => {
-    it("refuse growth beyond them, to the byte, and never what shrinks or ends", () => {
+    it("refuse growth beyond them, to the byte, and never a change that shrinks or ends something", () => {
       limit("bytes", 10);
       log.result(put("k", "123456789"));
       expectFull(put("k", "1234567890"), "bytes", 10, 10);
@@ -142,7 +143,7 @@ describe("quotas", () => {
       log.result(put("k", "1234"));
     });
 
-    it("count locks, holds and those who wait, and the descriptions of regions", () => {
+    it("count locks, holds and waits, and the descriptions of regions", () => {
       const of = () => readNamespaceUsage(log.store, NAMESPACE).bytes;
       log.result(createLock("l"));
       const lock = of();
@@ -158,7 +159,7 @@ describe("quotas", () => {
       limit("bytes", 0);
       const release = { kind: "release-lock", namespace: NAMESPACE, rw: false, name: "l", mode: null } as const;
       log.result({ ...release, owner: "a", fencingToken: 0 });
-      expect(of(), "who waited holds now").equal(held);
+      expect(of(), "the waiter has the hold now").equal(held);
       log.result({ ...release, owner: "b", fencingToken: 0 });
       expect(of()).equal(lock);
       limit("bytes", lock + 30);
@@ -176,7 +177,7 @@ describe("quotas", () => {
     log.result(createLock("m"));
   });
 
-  it("of memory regions have room again when one is freed, though its pages are not erased yet", () => {
+  it("of memory regions have space again when one is freed, though its pages are not erased yet", () => {
     limit("memory_regions", 1);
     const { regionId } = log.result(allocate());
     expectFull(allocate(), "memory_regions", 1, 1);
@@ -184,7 +185,7 @@ describe("quotas", () => {
     log.result(allocate());
   });
 
-  it("of bytes of memory are by default what the limit of memory always was, and may be another", () => {
+  it("of bytes of memory have the old limit of memory as their default, and can be changed", () => {
     expect(UNSET.memory_bytes).equal(DEFAULT_STATE_LIMITS.memoryNamespaceBytesMax);
     limit("memory_bytes", 10);
     const { regionId } = log.result(allocate(6));
@@ -196,7 +197,7 @@ describe("quotas", () => {
     log.result(allocate(10));
   });
 
-  it("of event logs have room again when one is deleted, and leave the other namespaces alone", () => {
+  it("of event logs have space again when one is deleted, and leave the other namespaces alone", () => {
     limit("event_logs", 1);
     const create = (name: string, namespace = NAMESPACE) => {
       return { kind: "create-log", name, namespace, settings: NO_SETTINGS } as const;
@@ -218,7 +219,7 @@ describe("quotas", () => {
     const used = () => readNamespaceUsage(log.store, NAMESPACE).event_bytes;
     const settings = { retentionMaxAgeSecs: 10, duplicateWindowSecs: 20 };
 
-    it("refuse what would exceed them, and not a retry of what is stored; time makes room", () => {
+    it("refuse appends that would exceed them, but not a retry of a stored append; time frees space", () => {
       const events = new AppliedEventLog(settings, { log, namespace: NAMESPACE });
       events.append("0123456789", { idempotencyKey: "a" });
       const first = used();
@@ -240,7 +241,7 @@ describe("quotas", () => {
       expect(used()).equal(0);
     });
 
-    it("have room again as a deleted log is erased, step by step, whatever runs out meanwhile", () => {
+    it("have space again as a deleted log is erased, step by step, whatever expires meanwhile", () => {
       const events = new AppliedEventLog(settings, { log, namespace: NAMESPACE });
       for (const key of ["a", "b", "c", "d"]) {
         events.append("0123456789", { idempotencyKey: key });
@@ -295,7 +296,7 @@ describe("quotas", () => {
       return answer instanceof CoordinationError ? answer.details.get("field") : "none";
     };
 
-    it("hold for all namespaces, and otherwise for the one that is named", () => {
+    it("apply to all namespaces, or to the named one", () => {
       expect(limitsOf(NAMESPACE)).deep.equal(UNSET);
       set({ "quota.namespace.keys": "7", "quota.namespace.team.a.locks": "3" });
       expect(limitsOf(NAMESPACE)).deep.equal({ ...UNSET, keys: 7, locks: 3 });
@@ -304,12 +305,12 @@ describe("quotas", () => {
       expect(limitsOf(NAMESPACE)).deep.equal({ ...UNSET, keys: 9 });
     });
 
-    it("tell a quota of all namespaces from one of a namespace that is called like it", () => {
+    it("distinguish a quota of all namespaces from one of a namespace with the same name", () => {
       set({ "quota.namespace.keys": "1", "quota.namespace.keys.keys": "2", "quota.namespace.keys.locks.keys": "3" });
       expect(["a", "keys", "keys.locks"].map((namespace) => limitsOf(namespace).keys)).deep.equal([1, 2, 3]);
     });
 
-    it("count as changes, and leave no row of a namespace when they are the defaults again", () => {
+    it("count as changes, and leave no row of a namespace after a return to the defaults", () => {
       const rows = () => log.dump().filter((row) => row.startsWith("Q"));
       set({ "quota.namespace.a.keys": "1", "quota.namespace.a.locks": "1" });
       expect([readSettings(log.store).revision, rows().length]).deep.equal([1, 2]);
@@ -320,7 +321,7 @@ describe("quotas", () => {
       expect(rows()).deep.equal([`Q = ${"0".repeat(16)}`]);
     });
 
-    it("are refused by their names, and then nothing is changed", () => {
+    it("are refused by their names, and then nothing changes", () => {
       for (const name of [
         "quota.namespace",
         "quota.namespace.cows",
@@ -356,7 +357,7 @@ describe("quotas", () => {
     });
   });
 
-  it("P44: are judged alike in whatever slices, after a restart, and from a snapshot", () => {
+  it("P44: decide equally in any slices, after a restart, and from a snapshot", () => {
     limit("keys", 3);
     limit("bytes", 40);
     for (let at = 0; at < 60; at++) {
@@ -365,7 +366,7 @@ describe("quotas", () => {
       if (at % 10 === 9) {
         log.tickMs += 1_500;
         log.lead({ kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 2) });
-        // Within a slice, the next entry goes by the new limit.
+        // Within a slice, the next entry uses the new limit.
         limit("keys", 1 + (at % 3));
         log.execute(put("k9"));
       }
@@ -397,7 +398,7 @@ describe("quotas", () => {
     }
   });
 
-  it("answer a retry of what was refused with the refusal, though there is room by now (S13)", () => {
+  it("answer a retry of a refused request with the refusal, although there is space by now (S13)", () => {
     limit("keys", 0);
     const request = requestOf(77);
     expect(log.refusal(put("a"), { request }).reason).equal("QUOTA");
@@ -406,7 +407,7 @@ describe("quotas", () => {
     log.result(put("a"));
   });
 
-  it("show what namespaces have, page by page, and none that has nothing", () => {
+  it("show the usage of namespaces, page by page, and no namespace without usage", () => {
     for (const namespace of ["a", "b", "c"]) {
       log.result({ kind: "create-namespace", namespace });
       log.result(put("key", "value", 0, namespace));

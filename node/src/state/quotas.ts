@@ -1,9 +1,9 @@
 /**
- * Quotas: how much one namespace may have of what the cluster keeps, and how many API keys one user may have.
+ * Quotas: limits on what one namespace may use, and on the API keys of one user.
  *
- * A quota of namespaces is a setting for all of them, and may be another one for a single namespace. The limits of single
- * namespaces have a row for each namespace, apart from the other settings: there may be thousands, and every request
- * reads the others.
+ * A namespace quota is a setting for all namespaces, and a single namespace may have its own. The limits of a single
+ * namespace have their own row, apart from the other settings: there may be thousands, and every request reads the
+ * other settings.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -14,7 +14,7 @@ import { QUOTA_COUNT_ROW, quotaRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** How the quotas of namespaces are called in settings, in answers and in metrics. */
+/** Names of the namespace quotas in settings, answers and metrics. */
 export const NAMESPACE_QUOTAS = [
   "bytes",
   "keys",
@@ -27,17 +27,17 @@ export const NAMESPACE_QUOTAS = [
 ] as const;
 
 export type NamespaceQuota = (typeof NAMESPACE_QUOTAS)[number];
-/** For each quota its limit. */
+/** The limit of each quota. */
 export type NamespaceLimits = Readonly<Record<NamespaceQuota, number>>;
-/** The limits that are set for one namespace. */
+/** The limits set for one namespace. */
 export type NamespaceOverrides = ReadonlyMap<NamespaceQuota, number>;
 
-/** The greatest limit that can be set. */
+/** The greatest limit that a setting allows. */
 export const QUOTA_MAX = 1_000_000_000_000_000;
-/** Limits of single namespaces that a cluster keeps. */
+/** The most limits of single namespaces in a cluster. */
 const OVERRIDES_MAX = 10_000;
 
-/** How people call what a quota limits, and what makes room for more. */
+/** For messages: what a quota limits, and how to get below the limit. */
 const WORDS: Readonly<Record<NamespaceQuota, readonly [things: string, remedy: string]>> = {
   bytes: [
     "bytes of keys, values, locks and descriptions of memory regions",
@@ -52,7 +52,7 @@ const WORDS: Readonly<Record<NamespaceQuota, readonly [things: string, remedy: s
   watches: ["watches and followers of event logs at this member", "end some"],
 };
 
-/** The limits of namespaces that have no setting at all. */
+/** The limits of namespaces without any setting. */
 export function unsetLimits(limits: StateLimits): NamespaceLimits {
   return {
     bytes: limits.dataBytesMax,
@@ -66,7 +66,7 @@ export function unsetLimits(limits: StateLimits): NamespaceLimits {
   };
 }
 
-/** The refusal of what would bring a namespace above a limit. */
+/** The refusal of a change that would exceed a limit of a namespace. */
 export function namespaceFull(
   namespace: string,
   quota: NamespaceQuota,
@@ -105,7 +105,7 @@ export function userFull(userId: string, limit: number, used: number): Coordinat
   );
 }
 
-/** The limits that are set for this namespace; none if it has no row. */
+/** The limits set for this namespace; empty if it has no row. */
 export function readOverrides(reader: StateReader, namespace: string): NamespaceOverrides {
   const bytes = reader.get(quotaRow(namespace));
   const overrides = new Map<NamespaceQuota, number>();
@@ -122,7 +122,7 @@ export function readOverrides(reader: StateReader, namespace: string): Namespace
   return overrides;
 }
 
-/** Puts these limits of the namespace in the place of those that it has. */
+/** Replaces the limits of the namespace. */
 export function writeOverrides(transaction: Transaction, namespace: string, overrides: NamespaceOverrides): void {
   const before = readOverrides(transaction, namespace).size;
   const count = countOverrides(transaction) + overrides.size - before;
@@ -138,7 +138,7 @@ export function writeOverrides(transaction: Transaction, namespace: string, over
   transaction.put(QUOTA_COUNT_ROW, new RecordWriter().uint53(count).finish());
 }
 
-/** Refuses with QUOTA if so many more limits of single namespaces would be too many. */
+/** Raises QUOTA if this many more limits of single namespaces would be too many. */
 export function requireRoomForOverrides(reader: StateReader, added: number): void {
   const count = countOverrides(reader);
   if (added > 0 && count + added > OVERRIDES_MAX) {

@@ -10,7 +10,7 @@ describe("a read-write lock", () => {
   const READ = { mode: "read" } as const;
   const WAITING = { waitMs: 60_000 } as const;
 
-  it("is held by many readers, each with a token of its own, or by one writer", () => {
+  it("is held by many readers, each with its own token, or by one writer", () => {
     const locks = rw();
     const tokens = [1, 2, 3].map(() => locks.result(READ).hold?.token);
     expect([locks.tokens, locks.view.state]).to.deep.equal([tokens, "read-held"]);
@@ -24,7 +24,7 @@ describe("a read-write lock", () => {
     expect(locks.isGuarding(token)).to.equal(true);
   });
 
-  it("is no guard in the hands of a reader", () => {
+  it("is not a guard for the token of a reader", () => {
     const locks = rw();
     expect(locks.isGuarding(locks.result(READ).hold?.token ?? 0)).to.equal(false);
     expect(locks.isGuarding(0)).to.equal(false);
@@ -73,7 +73,7 @@ describe("a read-write lock", () => {
     expect(locks.settled()).to.have.length(1);
   });
 
-  it("is downgraded at once: the token stays, and the readers at the head come in", () => {
+  it("is downgraded at once: the token stays, and the readers at the head are granted", () => {
     const locks = rw();
     const { token = 0 } = locks.result().hold ?? {};
     locks.ask({ ...READ, ...WAITING }, { principal: ANNA });
@@ -89,7 +89,7 @@ describe("a read-write lock", () => {
     expect(locks.isGuarding(token)).to.equal(false);
   });
 
-  it("is upgraded by its only reader while nobody waits, with a new token; else its hold stays as it is", () => {
+  it("is upgraded by its only reader if there is no waiter, with a new token; else its hold stays as it is", () => {
     const locks = rw();
     const { token = 0 } = locks.result(READ, { request: requestOf(1) }).hold ?? {};
     const other = locks.result(READ, { principal: ANNA }).hold?.token ?? 0;
@@ -99,7 +99,7 @@ describe("a read-write lock", () => {
     expect(locks.view).to.deep.equal(before);
     locks.giveBack({}, { principal: ANNA });
     locks.ask({ waitMs: 500 }, { principal: ANNA });
-    expect(locks.ask({ fencingToken: token }), "somebody waits").to.equal("UPGRADE_WOULD_DEADLOCK");
+    expect(locks.ask({ fencingToken: token }), "there is a waiter").to.equal("UPGRADE_WOULD_DEADLOCK");
     locks.pass(501);
     const { revision } = locks.log;
     const upgrade = () =>
@@ -112,7 +112,7 @@ describe("a read-write lock", () => {
     expect(locks.ask(READ, { request: requestOf(1) }), "the reading hold is gone").to.equal("LOCK_LOST");
   });
 
-  it("has READ and no WRITE beside live readers during its delay, and nobody without them", () => {
+  it("grants only reads beside live readers during its delay, and nothing without live readers", () => {
     const locks = rw({ lockDelaySeconds: 5 });
     const { token = 0 } = locks.result({ ...READ, ttlSeconds: 80 }).hold ?? {};
     locks.ask({ ...READ, ttlSeconds: 2 });
@@ -144,7 +144,7 @@ describe("a read-write lock", () => {
     expect(locks.giveBack({ owner: "p" })).to.equal("release-lock");
   });
 
-  it("is forced from all its readers, and tells of the one that was granted first; or from the one with the token", () => {
+  it("is forced from all its readers, and returns the one that was granted first; or from the one with the token", () => {
     const locks = rw();
     const [first = 0, second = 0, third = 0] = [1, 2, 3].map(() => locks.result(READ).hold?.token);
     expect([locks.force(second), locks.tokens]).to.deep.equal([true, [first, third]]);

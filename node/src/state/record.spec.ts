@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { InvariantViolation } from "../raft/index.ts";
 import { decodeText, encodeText, RecordReader, RecordWriter } from "./record.ts";
 
-/** Text without lone surrogates, with characters of one to four bytes and NUL among them. */
+/** Text without lone surrogates, including characters of one to four bytes and NUL. */
 const text = fc.string({ unit: "grapheme", maxLength: 20 }).filter((value) => value.isWellFormed());
 
 const field = fc.oneof(
@@ -12,7 +12,7 @@ const field = fc.oneof(
   fc.record({ type: fc.constant("uint32" as const), value: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
   fc.record({ type: fc.constant("uint53" as const), value: fc.maxSafeNat() }),
   fc.record({ type: fc.constant("fixed" as const), value: fc.uint8Array({ maxLength: 40 }) }),
-  // Long ones now and then, so that the buffer grows at all kinds of places.
+  // Sometimes long ones, so that the buffer grows at many different places.
   fc.record({ type: fc.constant("bytes" as const), value: fc.uint8Array({ maxLength: 700 }) }),
   fc.record({ type: fc.constant("text" as const), value: text }),
 );
@@ -100,7 +100,7 @@ describe("records", () => {
     new RecordReader(record).end();
   });
 
-  it("are their own when finished: the writer cannot go on", () => {
+  it("are independent when finished: the writer cannot continue", () => {
     const writer = new RecordWriter().uint8(1);
     const first = writer.finish();
     expect(() => writer.uint8(2)).to.throw(InvariantViolation, "finished");
@@ -108,7 +108,7 @@ describe("records", () => {
     expect(first.toHex()).to.equal("01");
   });
 
-  it("may be written within each other", () => {
+  it("can be nested", () => {
     const outer = new RecordWriter().uint8(1);
     const inner = new RecordWriter().text("inner").finish();
     expect(outer.bytes(inner).finish().toHex()).to.equal(`01${"00000009"}00000005${"696e6e6572"}`);
@@ -133,13 +133,13 @@ describe("records", () => {
     expect(reader.bytes().buffer).to.equal(record.buffer);
   });
 
-  it("take fields of a fixed length at that length only", () => {
+  it("accept fields of a fixed length only at that length", () => {
     for (const length of [0, 15, 17]) {
       expect(() => new RecordWriter().fixed(new Uint8Array(length), 16)).to.throw(InvariantViolation, "fixed length");
     }
   });
 
-  it("take numbers within their range only", () => {
+  it("accept numbers only within their range", () => {
     for (const value of [-1, 256, 0.5]) {
       expect(() => new RecordWriter().uint8(value)).to.throw(InvariantViolation);
     }
@@ -151,20 +151,20 @@ describe("records", () => {
     }
   });
 
-  it("know two booleans", () => {
+  it("accept two booleans", () => {
     for (const byte of [2, 255]) {
       expect(() => new RecordReader(Uint8Array.of(byte)).boolean()).to.throw(InvariantViolation);
     }
   });
 
   for (const [name, hex] of [
-    ["a byte that begins nothing", "ff"],
+    ["an invalid first byte", "ff"],
     ["a character cut off", "c3"],
     ["an overlong form", "c080"],
     ["a surrogate", "eda080"],
     ["a character above U+10FFFF", "f4908080"],
   ] as const) {
-    it(`refuse text with ${name}, and read the next text all the same`, () => {
+    it(`refuse text with ${name}, and still read the next text`, () => {
       const bytes = new RecordWriter().bytes(Uint8Array.fromHex(hex)).text("é").finish();
       const reader = new RecordReader(bytes);
       expect(() => reader.text()).to.throw(InvariantViolation, "UTF-8");
@@ -179,7 +179,7 @@ describe("records", () => {
 });
 
 describe("texts", () => {
-  it("keep every character, a byte order mark and NUL among them", () => {
+  it("keep every character, including a byte order mark and NUL", () => {
     for (const value of ["", "\0", "\uFEFFa", "\uFFFF", "😀", "__proto__"]) {
       expect(decodeText(encodeText(value))).to.equal(value);
       expect(new RecordReader(new RecordWriter().text(value).finish()).text()).to.equal(value);
@@ -188,7 +188,7 @@ describe("texts", () => {
 });
 
 describe("a byte string that is written in place", () => {
-  it("is the same as one that was there before, at the end of a slab too", () => {
+  it("equals one that was made before, also at the end of a slab", () => {
     for (const length of [0, 1, 500, 4_000, 5_000, 20_000, 40_000]) {
       const bytes = new Uint8Array(length).fill(7);
       const expected = new RecordWriter().uint8(1).bytes(bytes).uint8(2).finish();

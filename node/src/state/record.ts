@@ -1,10 +1,10 @@
 /**
  * Sequences of fields as bytes: the encoding of commands, rows and stored answers.
  *
- * Fields have no names or tags; each record begins with its kind or format, which decides what follows. Numbers are
- * big-endian; texts are UTF-8; byte strings carry their length in four bytes. A reader that meets too few or too many
- * bytes, or bad UTF-8, raises an InvariantViolation: records are only ever written by this code and are protected by
- * checksums on disk and on the wire.
+ * Fields have no names or tags; each record begins with its kind or format, which determines the fields. Numbers are
+ * big-endian; texts are UTF-8; byte strings have a length of four bytes. A reader that finds too few or too many bytes,
+ * or bad UTF-8, raises an InvariantViolation: only this code writes records, and checksums protect them on disk and on
+ * the wire.
  */
 
 import { asciiOf, KnownTexts, type Slab, SlabPool } from "../bytes/index.ts";
@@ -14,14 +14,14 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const slabs = new SlabPool();
 const names = new KnownTexts();
-/** In place of the memory of a writer that is finished. */
+/** Replaces the memory of a finished writer. */
 const NO_MEMORY = new Uint8Array(0);
-/** Texts up to this length are mostly names and ids, and those ASCII. */
+/** Texts up to this length are mostly names and ids, and mostly ASCII. */
 const SHORT_TEXT_BYTES_MAX = 64;
 /** UTF-8 needs at most three bytes for each UTF-16 code unit. */
 const UTF8_BYTES_PER_UNIT = 3;
 
-/** The UTF-8 bytes of a text, which must not hold lone surrogates. */
+/** The UTF-8 bytes of a text, which must not contain lone surrogates. */
 export function encodeText(text: string): Uint8Array {
   return encoder.encode(text);
 }
@@ -31,14 +31,14 @@ export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** Writes one record. Until it is finished it holds memory that no other writer uses. */
+/** Writes one record. Until it is finished, no other writer uses its memory. */
 export class RecordWriter {
   #slab: Slab = slabs.take();
   #bytes: Uint8Array = this.#slab.bytes;
   #begin = this.#slab.end;
   #end = this.#begin;
 
-  /** Bytes that were written so far. */
+  /** Bytes written so far. */
   get length(): number {
     return this.#end - this.#begin;
   }
@@ -70,7 +70,7 @@ export class RecordWriter {
     return this;
   }
 
-  /** Bytes of a length that the reader knows, and that they must have. */
+  /** Bytes of a fixed length that the reader knows. */
   fixed(value: Uint8Array, length: number): this {
     if (value.length !== length) {
       throw new InvariantViolation("fields of a fixed length have it", `${value.length}, not ${length}`);
@@ -82,7 +82,7 @@ export class RecordWriter {
     return this.uint32(value.length).plainBytes(value);
   }
 
-  /** Begins a byte string whose bytes are written next; returns where, for `endBytes`. */
+  /** Begins a byte string and returns its start, for `endBytes`. */
   beginBytes(): number {
     this.uint32(0);
     return this.length;
@@ -103,7 +103,7 @@ export class RecordWriter {
     return this;
   }
 
-  /** Bytes without their length: the reader finds their end by something else. */
+  /** Bytes without their length: the reader finds the end by other means. */
   plainBytes(value: Uint8Array): this {
     this.#reserve(value.length);
     this.#bytes.set(value, this.#end);
@@ -118,7 +118,7 @@ export class RecordWriter {
     return this;
   }
 
-  /** What was written, as bytes that nothing else changes. The writer is not used any more. */
+  /** The record, as bytes that no one else changes. The writer cannot be used afterwards. */
   finish(): Uint8Array {
     const record = this.#slab.cut(this.#end);
     this.#bytes = NO_MEMORY;
@@ -137,7 +137,7 @@ export class RecordWriter {
     larger.bytes.set(this.#bytes.subarray(this.#begin, this.#end));
     this.#end -= this.#begin;
     this.#begin = 0;
-    // The one before is not given back: it would be taken first again, and would not do again.
+    // Do not return the old slab: the next call would take it first, and it would be too small again.
     this.#slab = larger;
     this.#bytes = larger.bytes;
   }
@@ -147,7 +147,7 @@ export class RecordReader {
   readonly #bytes: Uint8Array;
   #offset: number;
 
-  /** @param from where the record begins in the bytes, at whose end it ends */
+  /** @param from where the record begins; it ends at the end of the bytes */
   constructor(bytes: Uint8Array, from = 0) {
     this.#bytes = bytes;
     this.#offset = from;
@@ -190,7 +190,7 @@ export class RecordReader {
     return ascii ?? this.#anyText(from);
   }
 
-  /** A text that comes again and again, such as an id or a namespace: it is made once, as long as it is remembered. */
+  /** A text that occurs often, such as an id or a namespace; the cache returns the same text while it has it. */
   name(): string {
     const length = this.uint32();
     const from = this.#pass(length);
@@ -207,7 +207,7 @@ export class RecordReader {
     }
   }
 
-  /** Asserts that nothing is left. */
+  /** Asserts that all bytes were read. */
   end(): void {
     if (this.#offset !== this.#bytes.length) {
       throw new InvariantViolation("records are read to their end", `${this.#bytes.length - this.#offset} bytes left`);
@@ -219,7 +219,7 @@ export class RecordReader {
     return this.#bytes.subarray(from, from + length);
   }
 
-  /** Goes on behind the next bytes, and returns where they begin. */
+  /** Advances past the next bytes, and returns where they begin. */
   #pass(length: number): number {
     const from = this.#offset;
     if (from + length > this.#bytes.length) {
@@ -231,7 +231,7 @@ export class RecordReader {
   }
 }
 
-/** A count that may be absent: whether it is there, then the count, 0 without. */
+/** An optional count: whether it is present, then the count, or 0. */
 export function writeOptionalCount(writer: RecordWriter, value: number | undefined): void {
   writer.boolean(value !== undefined).uint53(value ?? 0);
 }

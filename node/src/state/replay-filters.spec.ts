@@ -4,7 +4,7 @@ import { ChunkedFilter, KeyHash, LiveKeys } from "./replay-filters.ts";
 
 const HEAD = 9;
 
-/** The key of a row: a head that does not count, and what tells it from others. */
+/** The key of a row: a head that does not count, and the part that identifies it. */
 const keyOf = (name: Uint8Array): Uint8Array => Buffer.concat([Buffer.alloc(HEAD, 7), name]);
 
 function keyOfNumber(number: number): Uint8Array {
@@ -20,7 +20,7 @@ describe("the hash of keys", () => {
     return [hash.low, hash.high];
   };
 
-  it("is one of the bytes behind the head, in whatever array they lie", () => {
+  it("depends only on the bytes after the head, in any array", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat({ max: 20 }), (name, shift) => {
         const shifted = Buffer.concat([Buffer.alloc(shift), name]);
@@ -32,7 +32,7 @@ describe("the hash of keys", () => {
     );
   });
 
-  it("tells apart byte strings that differ anywhere, also only in their length", () => {
+  it("differs for byte strings that differ anywhere, also only in their length", () => {
     const seen = new Set<string>();
     for (let length = 0; length < 40; length++) {
       seen.add(String(hashOf(keyOf(new Uint8Array(length)))));
@@ -57,12 +57,12 @@ describe("a filter in chunks", () => {
     return filter.mayHold(hash.low, hash.high);
   };
 
-  it("holds nothing when it is new", () => {
+  it("contains nothing when it is new", () => {
     const filter = new ChunkedFilter(0);
     expect(Array.from({ length: 1_000 }, (_, at) => mayHold(filter, keyOfNumber(at))).includes(true)).to.equal(false);
   });
 
-  it("knows everything that was added, and little else, within its first chunk and beyond it", () => {
+  it("contains everything that was added, and little else, in its first chunk and beyond", () => {
     for (const [expected, added, chunks] of [
       [10_000, 10_000, 1],
       [0, 1_024, 1],
@@ -82,12 +82,12 @@ describe("a filter in chunks", () => {
       for (let number = 0; number < 10_000; number++) {
         wrong += mayHold(filter, keyOfNumber(1_000_000 + number)) ? 1 : 0;
       }
-      // About one in 1,000 for each chunk; a hash that mixes badly would let through very many.
+      // About one in 1,000 for each chunk; a hash that mixes badly would pass very many.
       expect(wrong, `of ${added}`).to.be.below(40 * chunks);
     }
   });
 
-  it("knows random keys of any length", () => {
+  it("contains random keys of any length", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 3_000 }), (names) => {
         const filter = new ChunkedFilter(1);
@@ -101,7 +101,7 @@ describe("a filter in chunks", () => {
 });
 
 describe("the set of live keys", () => {
-  it("is exact, whatever the heads of the keys are", () => {
+  it("is exact, whatever the heads of the keys", () => {
     const keys = new LiveKeys(HEAD, 100);
     for (let number = 0; number < 50; number++) {
       keys.add(keyOfNumber(number));
@@ -112,7 +112,7 @@ describe("the set of live keys", () => {
     }
   });
 
-  it("is given up when there are too many, may then hold anything, and can begin again", () => {
+  it("is dropped if there are too many, may then contain any key, and can start again", () => {
     const keys = new LiveKeys(HEAD, 10);
     for (let number = 0; number < 10; number++) {
       keys.add(keyOfNumber(number));

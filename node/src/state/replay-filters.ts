@@ -1,30 +1,30 @@
 /**
- * Filters: what tells, without a read, that a generation of stored answers does not hold one.
+ * Filters that show, without a read, that a generation of stored answers does not contain an answer.
  *
- * They belong to this process alone, and never change what a lookup answers: where a filter says that a row may be
- * there, or is not complete yet, the row is read. So they may be wrong in one direction only: a row that is there and
- * that a complete filter does not know would be a mutation that is executed twice.
+ * They belong to this process only, and never change the result of a look-up. If a filter may contain the key, or is
+ * not complete yet, the row is read. So a filter may err in one direction only: if a complete filter missed an existing
+ * row, a mutation would run twice.
  */
 
 import { latin1Of } from "../bytes/index.ts";
 
-/** Bits for each answer: with them and so many probes, about one lookup in 1,000 reads a row that is not there. */
+/** Bits for each answer. With this many probes, about one look-up in 1,000 reads a row that does not exist. */
 const BITS_PER_ANSWER = 16;
 const PROBES = 6;
-/** Answers of the smallest and the largest chunk: 2 KiB and 8 MiB. */
+/** Answers of the smallest and of the largest chunk: 2 KiB and 8 MiB. */
 const CHUNK_MIN = 1_024;
 const CHUNK_MAX = 4 * 1024 * 1024;
 /** Rounds of the hash after the last word, for each of its two numbers. */
 const LAST_ROUNDS = 3;
 
-/** Two random numbers of 32 bits with a sign. Clients choose request ids, and must not choose such as fall together. */
+/** Two random signed 32-bit numbers. Clients choose request ids, and must not be able to choose ids that collide. */
 export type FilterSeed = readonly [low: number, high: number];
 
-/** Two numbers made of bytes: HalfSipHash-1-3 (Aumasson and Bernstein) with the seed as its key. */
+/** Hashes bytes to two numbers: HalfSipHash-1-3 (Aumasson and Bernstein) with the seed as its key. */
 export class KeyHash {
   readonly #seedLow: number;
   readonly #seedHigh: number;
-  /** Of the bytes that were hashed last: 32 bits each, with a sign. */
+  /** The result for the last hashed bytes: signed 32-bit numbers. */
   low = 0;
   high = 0;
 
@@ -65,7 +65,7 @@ export class KeyHash {
   }
 }
 
-/** The four bytes from there on; those at the end are filled up with the length. */
+/** The next four bytes; at the end, the length fills the last byte. */
 function wordAt(bytes: Uint8Array, at: number, length: number): number {
   if (at + 4 <= bytes.length) {
     return (
@@ -86,7 +86,7 @@ function rotated(word: number, by: number): number {
   return (word << by) | (word >>> (32 - by));
 }
 
-/** Bits of so many answers. */
+/** The bits of a number of answers. */
 interface Chunk {
   readonly bits: Int32Array;
   /** Number of bits minus one; the number of bits is a power of two. */
@@ -95,11 +95,11 @@ interface Chunk {
   answers: number;
 }
 
-/** A Bloom filter that grows by chunks, each made for as many answers as all before it. */
+/** A Bloom filter that grows in chunks; each chunk has the size for all answers before it. */
 export class ChunkedFilter {
   readonly #chunks: Chunk[];
 
-  /** @param expected answers that are likely to come; more than that cost memory and time, but not correctness */
+  /** @param expected likely number of answers; more of them cost memory and time, but not correctness */
   constructor(expected: number) {
     this.#chunks = [newChunk(expected)];
   }
@@ -108,7 +108,7 @@ export class ChunkedFilter {
     return this.#chunks.length;
   }
 
-  /** Adds what has these hashes. */
+  /** Adds an element with these hashes. */
   add(low: number, high: number): void {
     let chunk = this.#chunks.at(-1) as Chunk;
     if (chunk.answers === chunk.answersMax) {
@@ -117,7 +117,7 @@ export class ChunkedFilter {
     }
     chunk.answers++;
     const { bits, mask } = chunk;
-    // An odd step visits other bits with each probe.
+    // An odd step gives each probe another bit.
     const step = high | 1;
     for (let probe = 0, at = low; probe < PROBES; probe++, at = (at + step) | 0) {
       const bit = at & mask;
@@ -125,7 +125,7 @@ export class ChunkedFilter {
     }
   }
 
-  /** False only if nothing with these hashes was added. */
+  /** False only if no element with these hashes was added. */
   mayHold(low: number, high: number): boolean {
     for (const chunk of this.#chunks) {
       if (mayHold(chunk, low, high)) {
@@ -153,27 +153,30 @@ function mayHold({ bits, mask }: Chunk, low: number, high: number): boolean {
   return true;
 }
 
-/** The exact set of what is in generation 0, which is removed one by one; null while there are too many for memory. */
+/**
+ * The exact set of keys in generation 0, from which keys are removed one by one; null while there are too many for
+ * memory.
+ */
 export class LiveKeys {
   readonly #countMax: number;
   readonly #from: number;
   #keys: Set<string> | null = new Set();
 
   /**
-   * @param from where in a row's key that part begins which tells it from others
-   * @param countMax keys above which the set is given up
+   * @param from where the part of a row's key begins that identifies it
+   * @param countMax above this number of keys the set is dropped
    */
   constructor(from: number, countMax: number) {
     this.#from = from;
     this.#countMax = countMax;
   }
 
-  /** Whether there were too many. */
+  /** Whether the set was dropped because there were too many keys. */
   get isGivenUp(): boolean {
     return this.#keys === null;
   }
 
-  /** Begins again after it was given up, empty. */
+  /** Starts again with an empty set. */
   restart(): void {
     this.#keys = new Set();
   }

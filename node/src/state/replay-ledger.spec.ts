@@ -37,7 +37,7 @@ describe("dropping stored answers", () => {
 
   const hasEnded = (log: AppliedLog, tickMs = log.tickMs) => hasEndedReplays(log.store, tickMs, WINDOW_MS);
 
-  it("S13: happens to generations all of whose windows have ended, and to no others", () => {
+  it("S13: removes generations whose windows have all ended, and no others", () => {
     const log = withAnswers(4);
     log.tickMs = WINDOW_MS + 2 * GENERATION_MS;
     expect(hasEnded(log)).to.equal(true);
@@ -50,7 +50,7 @@ describe("dropping stored answers", () => {
     expectExactReplays(log.store);
   });
 
-  it("agrees with what counts as ended, to the millisecond", () => {
+  it("agrees with the end of windows, to the millisecond", () => {
     const log = withAnswers(1);
     const endMs = GENERATION_MS + WINDOW_MS;
     for (const [tickMs, ended] of [
@@ -66,7 +66,7 @@ describe("dropping stored answers", () => {
     }
   });
 
-  it("leaves an answer whose own window has ended while its generation has not; it does not count", () => {
+  it("leaves an answer whose own window has ended before its generation; the answer does not count", () => {
     const log = withAnswers(1);
     log.tickMs = 1_000 + WINDOW_MS + 1;
     log.lead({ kind: "drop-replays" });
@@ -81,7 +81,7 @@ describe("dropping stored answers", () => {
     expectExactReplays(log.store);
   });
 
-  it("S13: gives back the bytes that the answers counted into the quota, and leaves no row", () => {
+  it("S13: returns the bytes of the answers to the quota, and leaves no row", () => {
     const log = withAnswers(3);
     const bytesOfKey = KEY.length + 1;
     expect(log.progress.dataBytes).to.be.above(bytesOfKey);
@@ -91,7 +91,7 @@ describe("dropping stored answers", () => {
     expect(log.dump().filter((row) => /^[rG]/.test(row))).to.deep.equal([]);
   });
 
-  it("is seen by what comes later in the same batch, of answers from before and of the same batch", () => {
+  it("is visible to later entries of the same batch, for older answers and those of the batch", () => {
     const log = withAnswers(2);
     log.tickMs += 2 * WINDOW_MS;
     log.lead({ kind: "drop-replays" });
@@ -118,7 +118,7 @@ describe("dropping stored answers", () => {
     expect(dropped.progress.digest).not.to.equal(kept.progress.digest);
   });
 
-  it("asks the store for one range of rows, whatever was dropped", () => {
+  it("deletes one range of rows in the store, whatever was dropped", () => {
     const log = withAnswers(5);
     log.tickMs += 2 * WINDOW_MS;
     log.lead({ kind: "drop-replays" });
@@ -133,7 +133,7 @@ describe("dropping stored answers", () => {
     expect(ranges).to.deep.equal([replayRange(1, 5)]);
   });
 
-  it("never lets a lookup find what a crash has left of a dropped generation", () => {
+  it("never lets a look-up find rows that a crash has left of a dropped generation", () => {
     const log = withAnswers(2);
     const store = new LosingStore();
     log.tickMs += GENERATION_MS * 10;
@@ -166,7 +166,7 @@ function rowsOf(store: StateReader, table: string): number {
 
 describe("the filters of stored answers", () => {
   const ANSWERS = 500;
-  /** Request ids of what is there at the start: other rows come before and behind. */
+  /** Request ids of the rows at the start; other rows come before and after. */
   const ANSWERS_FROM = 1_000;
 
   function withMany(): AppliedLog {
@@ -178,16 +178,16 @@ describe("the filters of stored answers", () => {
     return log;
   }
 
-  it("S13: are made in bounded steps after a start, and find everything at every step", () => {
-    for (const stored of ["before the rows that are read", "behind them"]) {
+  it("S13: are built in bounded steps after a start, and find everything at every step", () => {
+    for (const stored of ["before the rows that are read", "after them"]) {
       const log = withMany();
       log.restart();
       let steps = 0;
-      const requestAt = (step: number) => requestOf(stored === "behind them" ? 1_000_000 + step : step);
+      const requestAt = (step: number) => requestOf(stored === "after them" ? 1_000_000 + step : step);
       for (let goesOn = true; goesOn; steps++) {
         const id = ANSWERS_FROM + ((steps * 37) % ANSWERS);
         expect(log.execute(put("a"), { request: requestOf(id) }).replayed).to.equal("yes");
-        // Stored while filters are made, in a generation of before and in new ones.
+        // Stored while filters are built, in an old generation and in new ones.
         const request = requestAt(steps);
         log.result(put("a"), { request });
         expect(log.execute(put("a"), { request }).replayed).to.equal("yes");
@@ -205,7 +205,7 @@ describe("the filters of stored answers", () => {
     }
   });
 
-  it("read at most so many rows a step", () => {
+  it("read a bounded number of rows in a step", () => {
     const log = withMany();
     const counting = new CountingStore();
     const machine = machineOver(counting);
@@ -218,7 +218,7 @@ describe("the filters of stored answers", () => {
     }
   });
 
-  it("spare nearly all reads of rows that are not there, once they are complete", () => {
+  it("avoid nearly all reads of absent rows, once they are complete", () => {
     const log = withMany();
     const counting = new CountingStore();
     applyRows(machineOver(counting), log.rows);
@@ -265,7 +265,7 @@ describe("generation 0", () => {
     store.write(transaction.take(), ledger.takeDropped());
   };
 
-  it("S24: holds what has no window yet, until its row moves into the generation in which it ends", () => {
+  it("S24: contains rows without a window, until each moves to the generation of its end", () => {
     begin(1);
     begin(2);
     commit();
@@ -277,7 +277,7 @@ describe("generation 0", () => {
     end(2);
     commit();
     expect([rowsIn(0), rowsIn(1), ledger.count]).to.deep.equal([0, 2, 2]);
-    expect(store.get(replayGenerationRow(0)), "what holds nothing has no totals").to.equal(undefined);
+    expect(store.get(replayGenerationRow(0)), "an empty generation has no totals").to.equal(undefined);
   });
 
   function rowsIn(generation: number): number {
@@ -287,14 +287,14 @@ describe("generation 0", () => {
     return count;
   }
 
-  it("S24: finds everything when it holds too much for memory, and when it holds less again", () => {
+  it("S24: finds everything while it is too large for memory, and when it is smaller again", () => {
     for (let id = 0; id <= LIVE_KEYS_MAX; id++) {
       begin(id);
     }
     commit();
     store.replayReads = 0;
     expect([isLive(0), isLive(LIVE_KEYS_MAX), isLive(LIVE_KEYS_MAX + 1)]).to.deep.equal([true, true, false]);
-    expect(store.replayReads, "a row that is not there is read").to.equal(3);
+    expect(store.replayReads, "absent rows are read").to.equal(3);
     for (let id = LIVE_KEYS_MAX; id > 10; id--) {
       end(id);
     }
@@ -308,7 +308,7 @@ describe("generation 0", () => {
     commit();
     store.replayReads = 0;
     expect(isLive(6_000_000)).to.equal(false);
-    expect(store.replayReads, "memory knows again").to.equal(0);
+    expect(store.replayReads, "the set is back in memory").to.equal(0);
     expect([0, 10, LIVE_KEYS_MAX + 7, 5_000_000].map(isLive)).to.deep.equal([true, true, true, true]);
   });
 });

@@ -1,14 +1,14 @@
 /**
- * The generations of stored answers: where each answer lies, how much each generation holds, and when one goes.
+ * The generations of stored answers: where each answer is, how much each generation contains, and when it is dropped.
  *
- * An answer lies in the generation of the cluster tick at which its window began; what has no window yet lies in
- * generation 0. A generation is dropped as a whole when every window in it has ended, by one deletion of a range of
- * rows, so its totals are kept beside it: the deletion reads nothing. Totals are kept in memory, and the rows of those
- * that have changed are written once for each batch of entries: the digest of the state goes over the answers from
- * which they follow, and over the numbers of the generations that are dropped.
+ * An answer belongs to the generation of the cluster tick at which its window began. An answer without a window yet
+ * belongs to generation 0. When all its windows have ended, a generation is dropped by one deletion of a row range. The
+ * deletion reads nothing, so the totals of a generation are stored separately. Totals are in memory, and changed ones
+ * are written once for each batch of entries. The digest covers the answers that determine them, and the numbers of
+ * dropped generations.
  *
- * A lookup reads rows only where a filter of this process says that there may be one. After a start filters are made
- * of the rows that are there, step by step; until a filter is complete, rows are read without it.
+ * A look-up reads rows only if a filter of this process shows that there may be one. After a start, filters are built
+ * from the existing rows step by step; until a filter is complete, rows are read without it.
  */
 
 import { invariant, readUint53, writeUint53 } from "../raft/index.ts";
@@ -19,28 +19,28 @@ import type { KeyRange, StateReader } from "./store.ts";
 import { decodeStoredAnswer, encodeStoredAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Holds what has no window yet. */
+/** Contains answers whose window has not begun. */
 const LIVE_GENERATION = 0;
-/** An answer outlives its window by a tenth of it at most. */
+/** An answer outlives its window by at most a tenth of it. */
 const GENERATIONS_PER_WINDOW = 10;
-/** Keys of generation 0 that are kept in memory: some 20 MiB. */
+/** Keys of generation 0 in memory: about 20 MiB. */
 const LIVE_KEYS_MAX = 100_000;
 const NUMBER_BYTES = 8;
 
-/** Where the answer of a request is stored, and what is there: read once, for both. Good for the entry that is applied. */
+/** Where the answer of a request is stored, and the stored answer, from one read. Valid only for the current entry. */
 export interface AnswerPlace {
   /** The key of the request's row in some generation. */
   readonly key: Uint8Array;
   readonly low: number;
   readonly high: number;
-  /** What is stored, unless its window has ended. */
+  /** The stored answer, unless its window has ended. */
   readonly stored: StoredAnswer | null;
-  /** The generation that holds it, and bytes of its row without the key; both 0 if nothing is stored. */
+  /** Its generation, and bytes of its row without the key; both 0 without an answer. */
   readonly generation: number;
   readonly rowBytes: number;
 }
 
-/** What counts answers and their bytes for the whole cluster. */
+/** Counts the answers and their bytes for the whole cluster. */
 export interface ReplayCounts {
   countData(bytes: number): void;
   countReplays(change: number): void;
@@ -54,13 +54,13 @@ interface Generation {
   /** Bytes of keys and rows. */
   bytes: number;
   readonly filter: ChunkedFilter | LiveKeys;
-  /** Whether the filter knows every row. */
+  /** Whether the filter contains every row. */
   isComplete: boolean;
-  /** Up to where rows have been read for the filter, this one not; null = none yet. */
+  /** Rows before this key are in the filter; null = none yet. */
   readUpTo: Uint8Array | null;
 }
 
-/** Milliseconds of cluster tick that a generation covers, of answers with this window. */
+/** Cluster milliseconds that one generation covers, for answers with this window. */
 export function replayGenerationMs(windowMs: number): number {
   return Math.max(1, Math.floor(windowMs / GENERATIONS_PER_WINDOW));
 }
@@ -88,17 +88,17 @@ export class ReplayLedger {
   readonly #hash: KeyHash;
   readonly #number = new Uint8Array(NUMBER_BYTES);
   #live: Generation;
-  /** Those with at least one answer, the oldest first. */
+  /** Generations with at least one answer, the oldest first. */
   readonly #kept: Generation[] = [];
-  /** What has changed since the last batch, by number. What holds nothing any more has no row. */
+  /** Changed since the last batch, by number. An empty generation has no row. */
   readonly #changed = new Map<number, Generation>();
   #dropped: KeyRange[] = [];
 
   /**
-   * @param store what was committed
+   * @param store the committed state
    * @param transaction over the store, and empty
-   * @param seed of this process; it changes which rows are read, and nothing else
-   * @param liveKeysMax keys of generation 0 that are kept in memory: with more, its rows are read
+   * @param seed of this process; only the choice of rows to read depends on it
+   * @param liveKeysMax keys of generation 0 in memory; above it, its rows are read
    */
   constructor(
     transaction: Transaction,
@@ -114,7 +114,7 @@ export class ReplayLedger {
     this.#hash = new KeyHash(seed);
     this.#live = this.#newGeneration(LIVE_GENERATION, 0);
     scanGenerations(store, (number, { count, bytes }) => {
-      // Its rows are in the store. What comes from now on is added to the filter as it comes.
+      // Its rows are in the store. New answers are added to the filter as they come.
       const generation = this.#newGeneration(number, count);
       generation.count = count;
       generation.bytes = bytes;
@@ -133,7 +133,7 @@ export class ReplayLedger {
     return this.#kept.reduce((sum, { count }) => sum + count, this.#live.count);
   }
 
-  /** Looks for the answer of the request, as of this tick. */
+  /** Finds the answer of the request, as of this tick. */
   find(subject: string, requestId: Uint8Array, tickMs: number): AnswerPlace {
     const key = replayRow(generationAt(tickMs, this.#windowMs), subject, requestId);
     this.#hash.update(key, REPLAY_KEY_HEAD_BYTES);
@@ -153,14 +153,14 @@ export class ReplayLedger {
       const row = this.#mayHold(generation, key, low, high) ? this.#read(key, generation.number) : undefined;
       if (row !== undefined) {
         const place = placeOf(key, low, high, generation.number, row);
-        // If this one has ended, the id is new again: older ones have ended before it. It is left for its drop.
+        // If this answer has ended, the id is new again, because older answers ended earlier. Its drop removes it.
         return (place.stored as StoredAnswer).tickMs < sinceMs ? emptyPlace(key, low, high) : place;
       }
     }
     return emptyPlace(key, low, high);
   }
 
-  /** Looks for what the request has that has no window yet. */
+  /** Finds the request's row that has no window yet. */
   findLive(subject: string, requestId: Uint8Array): AnswerPlace {
     const key = replayRow(LIVE_GENERATION, subject, requestId);
     this.#hash.update(key, REPLAY_KEY_HEAD_BYTES);
@@ -169,12 +169,12 @@ export class ReplayLedger {
     return row === undefined ? emptyPlace(key, low, high) : placeOf(key, low, high, LIVE_GENERATION, row);
   }
 
-  /** Puts an answer, whose window begins now if it has one, where it belongs, and in place of what was found there. */
+  /** Stores an answer in its generation and removes the one found there. Its window begins now, if it has one. */
   put(counts: ReplayCounts, place: AnswerPlace, stored: StoredAnswer): void {
     this.putRow(counts, place, stored.tickMs, encodeStoredAnswer(stored));
   }
 
-  /** The same of an answer's row, which has this tick. */
+  /** The same for an encoded row with this tick. */
   putRow(counts: ReplayCounts, place: AnswerPlace, tickMs: number, row: Uint8Array): void {
     const number = tickMs === LIVE ? LIVE_GENERATION : generationAt(tickMs, this.#windowMs);
     const generation = this.#generation(number);
@@ -190,11 +190,11 @@ export class ReplayLedger {
     this.#changed.set(number, generation);
     counts.countData(bytes);
     counts.countReplays(isReplaced ? 0 : 1);
-    // Also while the filter is being made: the rows that are read for it are those of before.
+    // Also while the filter is being built: that only reads older rows.
     addTo(generation, key, place.low, place.high);
   }
 
-  /** Drops the generations all of whose windows have ended by the tick. */
+  /** Drops the generations whose windows have all ended by the tick. */
   dropEnded(counts: ReplayCounts, tickMs: number): void {
     const end = this.#kept.findIndex(({ number }) => !hasGenerationEnded(number, tickMs, this.#windowMs));
     const dropped = this.#kept.splice(0, end < 0 ? this.#kept.length : end);
@@ -213,7 +213,7 @@ export class ReplayLedger {
     }
   }
 
-  /** Puts the rows of all totals that have changed since the last time into the transaction. */
+  /** Writes the rows of all totals that have changed since the last flush into the transaction. */
   flush(): void {
     for (const generation of this.#changed.values()) {
       this.#transaction.carry(generation.totalsKey, generation.count > 0 ? encodeTotals(generation) : null);
@@ -221,7 +221,7 @@ export class ReplayLedger {
     this.#changed.clear();
   }
 
-  /** The ranges of rows that were dropped since the last time: to be deleted after the batch was written. */
+  /** The row ranges dropped since the last call; the caller deletes them after it has written the batch. */
   takeDropped(): readonly KeyRange[] {
     const dropped = this.#dropped;
     this.#dropped = [];
@@ -229,8 +229,8 @@ export class ReplayLedger {
   }
 
   /**
-   * Reads up to so many rows of before the start for the filters, the newest generations first. Returns whether there
-   * are more to read. Only between batches: it reads what was committed.
+   * Reads up to this many rows from before the start for the filters, the newest generations first. Returns whether
+   * there are more to read. Call it only between batches: it reads the committed state.
    */
   readForFilters(rowsMax: number): boolean {
     let left = rowsMax;
@@ -268,7 +268,7 @@ export class ReplayLedger {
     return this.#kept.findLast((generation) => !generation.isComplete);
   }
 
-  /** The generation of this number; a new one if it holds nothing yet. It must not be older than those that are there. */
+  /** The generation of this number, created if it is empty. It must not be older than the existing ones. */
   #generation(number: number): Generation {
     if (number === LIVE_GENERATION) {
       return this.#live;
@@ -283,11 +283,11 @@ export class ReplayLedger {
     return generation;
   }
 
-  /** @param expected answers that it is likely to hold */
+  /** @param expected likely number of its answers */
   #newGeneration(number: number, expected: number): Generation {
     const isLive = number === LIVE_GENERATION;
     const filter = isLive ? new LiveKeys(REPLAY_KEY_HEAD_BYTES, this.#liveKeysMax) : new ChunkedFilter(expected);
-    // It stays for long, in memory of its own: a cut of a slab would hold the whole slab.
+    // It lives long, so it gets its own memory: a cut of a slab would keep the whole slab.
     const totalsKey = replayGenerationRow(number).slice();
     return { number, totalsKey, count: 0, bytes: 0, filter, isComplete: true, readUpTo: null };
   }
@@ -339,7 +339,7 @@ function placeOf(key: Uint8Array, low: number, high: number, generation: number,
   return { key, low, high, stored: decodeStoredAnswer(row), generation, rowBytes: row.length };
 }
 
-/** The key of the same request in this generation: the same bytes if it is that one already. */
+/** The key of the same request in this generation: the same array if it is already that one. */
 function keyIn(generation: number, key: Uint8Array): Uint8Array {
   if (readUint53(key, 1) === generation) {
     return key;
@@ -353,14 +353,14 @@ function encodeTotals({ count, bytes }: Generation): Uint8Array {
   return new RecordWriter().uint53(count).uint53(bytes).finish();
 }
 
-/** What a generation holds. */
+/** The totals of a generation. */
 export interface GenerationTotals {
   readonly count: number;
   /** Bytes of keys and rows. */
   readonly bytes: number;
 }
 
-/** Visits the generations that hold answers, in ascending order, until `visit` returns false. */
+/** Visits the non-empty generations, in ascending order, until `visit` returns false. */
 export function scanGenerations(
   reader: StateReader,
   visit: (number: number, totals: GenerationTotals) => boolean,
@@ -374,7 +374,7 @@ export function scanGenerations(
   });
 }
 
-/** The rows of generations that were dropped and may still be there: all below the oldest that holds answers. */
+/** The rows of dropped generations that may still exist: all below the oldest non-empty generation. */
 export function droppedReplays(reader: StateReader): KeyRange {
   const all = replayRange(LIVE_GENERATION + 1, null);
   let { to } = all;
@@ -389,8 +389,8 @@ export function droppedReplays(reader: StateReader): KeyRange {
 }
 
 /**
- * The answer of a request, for a reader outside of apply: of the generations that hold answers the newest that has one.
- * Answers from before the cluster tick `sinceMs` do not count.
+ * The answer of a request, for a reader outside of apply: from the newest generation that has one. Answers from before
+ * the cluster tick `sinceMs` do not count.
  */
 export function readAnswer(
   reader: StateReader,
@@ -400,7 +400,7 @@ export function readAnswer(
 ): StoredAnswer | null {
   const numbers: number[] = [];
   scanGenerations(reader, (number) => numbers.push(number) > 0);
-  // What is live is newer than what has ended.
+  // A live row is newer than any whose window began.
   const isFirst = numbers[0] === LIVE_GENERATION;
   const newestFirst = [...numbers.splice(0, isFirst ? 1 : 0), ...numbers.reverse()];
   for (const number of newestFirst) {

@@ -18,7 +18,7 @@ import { storedOutcome } from "./stored-outcome.ts";
 
 const KEY = Buffer.from("k");
 
-/** What a plain map remembers of a request that was executed. */
+/** The entry of an executed request in a plain map. */
 interface Remembered {
   readonly tickMs: number;
   readonly payload: number;
@@ -45,7 +45,7 @@ const step = fc.oneof(
 
 describe("stored answers under random requests, ticks, drops and restarts", () => {
   for (const replayWindowMs of [0, 1, 7, 100, 300_000]) {
-    it(`are those that a map of all requests has, with a window of ${replayWindowMs} ms`, () => {
+    it(`equal those in a map of all requests, with a window of ${replayWindowMs} ms`, () => {
       const limits = { ...DEFAULT_STATE_LIMITS, replayWindowMs };
       fc.assert(
         fc.property(
@@ -75,7 +75,7 @@ describe("stored answers under random requests, ticks, drops and restarts", () =
               }
             }
             expectExactReplays(log.store);
-            // What happened between restarts, in slices of another size, comes to the same state.
+            // The operations between restarts, in slices of another size, give the same state.
             const store = new MemoryStateStore();
             const machine = machineOver(store, limits);
             applyRows(machine, log.rows, new Set(slices));

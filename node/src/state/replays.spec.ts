@@ -14,7 +14,7 @@ const OTHER = { subject: "user-other", apiKeyId: "" };
 
 const put = (value: string, changes: Partial<PutKey> = {}) => putOf(KEY, value, changes);
 
-/** Changes the owner's record, or copies it to another user, behind the state machine's back. */
+/** Changes the owner's record, or copies it to another user, outside the state machine. */
 function writeOwner(log: AppliedLog, changes: Parameters<typeof writeUser>[1] | object): void {
   const owner = readUser(log.store, OWNER.subject);
   if (owner === undefined) {
@@ -26,7 +26,7 @@ function writeOwner(log: AppliedLog, changes: Parameters<typeof writeUser>[1] | 
 }
 
 describe("a mutation sent again", () => {
-  it("S12: with the same request id and payload is answered again and not executed again", () => {
+  it("S12: with the same request id and payload gets the same answer and does not run again", () => {
     const log = new AppliedLog();
     const first = log.execute(put("a"), { request: requestOf(1) });
     log.result(put("b"));
@@ -38,7 +38,7 @@ describe("a mutation sent again", () => {
     expect(Buffer.from(getKey(log.store, "default", KEY).value).toString()).to.equal("b");
   });
 
-  it("S12: is answered again as often as it comes, also what it returned of the past", () => {
+  it("S12: gets the same answer every time, including returned old values", () => {
     const log = new AppliedLog();
     log.result(put("a"));
     const first = log.result(put("b", { returnPrevious: true }), { request: requestOf(1) });
@@ -71,7 +71,7 @@ describe("a mutation sent again", () => {
     expect(log.execute(put("b"), { request: requestOf(1, 101), principal: OTHER }).answer).to.deep.equal(second.answer);
   });
 
-  it("stores refusals that the state decided, and answers them again although they would be wrong now", () => {
+  it("stores refusals by the state, and returns them again although they would be wrong now", () => {
     const log = new AppliedLog();
     const refusals = [
       log.refusal(put("a", { namespace: "none" }), { request: requestOf(1) }),
@@ -104,7 +104,7 @@ describe("a mutation sent again", () => {
     expect(Buffer.from(getKey(log.store, "default", KEY).value).toString()).to.equal("a");
   });
 
-  it("after its window is executed anew, from then on with the new answer", () => {
+  it("after its window runs again, and from then on has the new answer", () => {
     const log = new AppliedLog();
     const first = log.result(put("a"), { request: requestOf(1) });
     log.tickMs += WINDOW_MS;
@@ -125,7 +125,7 @@ describe("a mutation sent again", () => {
     expect(log.refusal(put("a"), { request: requestOf(1, 100) }).reason).to.equal("REQUEST_ID_REUSED");
   });
 
-  it("S4: does not lengthen its window", () => {
+  it("S4: does not extend its window", () => {
     const log = new AppliedLog();
     log.result(put("a"), { request: requestOf(1) });
     for (let step = 0; step < 3; step++) {
@@ -136,7 +136,7 @@ describe("a mutation sent again", () => {
     expect(log.execute(put("a"), { request: requestOf(1) }).replayed).to.equal("no");
   });
 
-  it("S20: is judged by the cluster's tick, whatever the wall clock does", () => {
+  it("S20: uses the cluster's tick, whatever the wall clock does", () => {
     const log = new AppliedLog();
     log.result(put("a"), { request: requestOf(1) });
     log.wallMs += 100 * WINDOW_MS;
@@ -147,7 +147,7 @@ describe("a mutation sent again", () => {
 describe("answers that are too large", () => {
   const large = "x".repeat(DEFAULT_STATE_LIMITS.replayAnswerBytesMax);
 
-  it("are given whole the first time, and without their values again", () => {
+  it("are complete the first time, and without their values on a retry", () => {
     const log = new AppliedLog();
     log.result(put(large));
     const operations = [
@@ -172,7 +172,7 @@ describe("answers that are too large", () => {
     }
   });
 
-  it("are so by one byte more than the limit", () => {
+  it("are too large from one byte above the limit", () => {
     const log = new AppliedLog();
     const operation = {
       kind: "compare-and-swap",
@@ -196,7 +196,7 @@ describe("answers that are too large", () => {
     }
   });
 
-  it("and are refusals keep everything, and do not claim to have lost values", () => {
+  it("keep everything if they are refusals, and do not claim to have lost values", () => {
     const log = new AppliedLog();
     // Each of these characters takes six in the message.
     const key = new Uint8Array(1_024).fill(1);

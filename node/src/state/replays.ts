@@ -1,9 +1,9 @@
 /**
- * Stored answers: a mutation that is sent again with the same request id is answered again and not executed again.
+ * Stored answers: a mutation that is sent again with the same request id gets the same answer and does not run again.
  *
- * Rows are scoped by subject and check the hash of the request (S13); they live in the replicated state for a window
- * of cluster ticks from the first execution, and go by generation, soon after that. Of a request for a lock is stored how
- * far it has come, and its window begins when it neither waits nor holds any more (S24).
+ * Rows are scoped by subject, and the hash of the request is checked (S13). They stay in the replicated state for a
+ * window of cluster ticks from the first execution, and are dropped by generation soon afterwards. For a lock request
+ * the row holds its state, and the window begins when it no longer waits or holds (S24).
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -17,25 +17,25 @@ import { type AnswerPlace, hasGenerationEnded, readAnswer, scanGenerations } fro
 import type { StateReader } from "./store.ts";
 import { encodeFreshAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 
-/** What is stored under a request id: an answer, or how far the acquisition of a lock has come. */
+/** The row of a request id: an answer, or the state of a lock acquisition. */
 export type Found = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
 
-/** The place for the answer of this request. Good for the entry that is applied, and not longer. */
+/** The place for the answer of this request. Valid only for the current entry. */
 export function answerPlace(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerPlace {
   return context.replays.find(subject, requestId, context.tickMs);
 }
 
-/** The stored outcome of this request, REQUEST_ID_REUSED if its id came with another payload, or null if it is new. */
+/** The stored outcome of this request; REQUEST_ID_REUSED if its id came with another payload; null if it is new. */
 export function replayOf({ stored }: AnswerPlace, request: RequestIdentity): Outcome | null {
   const found = foundIn(stored, request);
   if (found === null) {
     return null;
   }
-  // A request that does not acquire a lock has another payload than one that does.
+  // A request that acquires a lock always has another payload than one that does not.
   return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
 }
 
-/** The same for a request that may be the acquisition of a lock. */
+/** The same for a request that may be a lock acquisition. */
 export function foundAt({ stored }: AnswerPlace, request: RequestIdentity): Found | null {
   return foundIn(stored, request);
 }
@@ -70,7 +70,7 @@ function reused(): CoordinationError {
   );
 }
 
-/** Stores the answer of a request that was executed now in its place. */
+/** Stores the answer of a newly executed request in its place. */
 export function storeAnswer(
   context: ApplyContext,
   place: AnswerPlace,
@@ -82,7 +82,7 @@ export function storeAnswer(
   context.replays.putRow(context, place, tickMs, row);
 }
 
-/** Stores how far the acquisition has come that this request has begun now; `isLive` while it is queued or held. */
+/** Stores the state of the acquisition that this request has begun; `isLive` = it is queued or held. */
 export function storeAcquisition(
   context: ApplyContext,
   place: AnswerPlace,
@@ -98,7 +98,7 @@ export function storeAcquisition(
   });
 }
 
-/** How far the acquisition under this request id has come, while it is queued or held; else undefined. */
+/** The acquisition under this request id while it is queued or held; else undefined. */
 export function readAcquisition(
   context: ApplyContext,
   subject: string,
@@ -109,8 +109,8 @@ export function readAcquisition(
 }
 
 /**
- * Changes fields of the acquisition under this request id, which is queued or held. When it is not any more, its window
- * begins. Returns it as it was.
+ * Changes fields of the queued or held acquisition under this request id. If it is no longer live, its window begins.
+ * Returns it as it was before.
  */
 export function changeAcquisition(
   context: ApplyContext,
@@ -129,14 +129,14 @@ export function changeAcquisition(
   return before;
 }
 
-/** Whether there is a generation of answers all of whose windows have ended by the tick. */
+/** Whether there is a generation whose windows have all ended by the tick. */
 export function hasEndedReplays(reader: StateReader, tickMs: number, windowMs: number): boolean {
   let hasEnded = false;
   if (!hasGenerationEnded(1, tickMs, windowMs)) {
     return false;
   }
   scanGenerations(reader, (generation) => {
-    // The first of them is not ordered by time: it holds what has no window yet.
+    // The first generation is not ordered by time: it contains answers without a window.
     hasEnded = generation > 0 && hasGenerationEnded(generation, tickMs, windowMs);
     return generation === 0;
   });

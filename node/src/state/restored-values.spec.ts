@@ -30,7 +30,7 @@ describe("values of answers that were too large to be stored", () => {
     requests = 0;
   });
 
-  /** The first outcome, and what is restored of a replay of it, with this between the two. */
+  /** The first outcome, and the restored outcome of a replay, with `between` run in between. */
   function repeated(operation: ClientOperation, between: () => void): readonly [Outcome, Outcome] {
     const request = requestOf(++requests);
     const first = log.execute(operation, { request });
@@ -48,10 +48,10 @@ describe("values of answers that were too large to be stored", () => {
   }
 
   for (const [name, operation] of [
-    ["what a put has replaced", put(SMALL)],
-    ["what was removed", REMOVE],
-    ["what a swap has found", swap(SMALL, undefined)],
-    ["what a swap has written", swap(LARGE, LARGE)],
+    ["the value that a put has replaced", put(SMALL)],
+    ["the removed value", REMOVE],
+    ["the value that a swap has found", swap(SMALL, undefined)],
+    ["the value that a swap has written", swap(LARGE, LARGE)],
   ] as const) {
     it(`are found again: ${name}, though the key has changed since`, () => {
       const [first, restored] = repeated(operation, () => {
@@ -63,7 +63,7 @@ describe("values of answers that were too large to be stored", () => {
     });
   }
 
-  it("are missing where the key has changed and the history is gone, but for what the request says itself", () => {
+  it("are missing if the key has changed and the history is gone, except values in the request itself", () => {
     for (const [operation, isMissing] of [
       [put(SMALL), true],
       [REMOVE, true],
@@ -79,12 +79,12 @@ describe("values of answers that were too large to be stored", () => {
     }
   });
 
-  it("are those of the key while it has not changed, without any history", () => {
+  it("come from the key while it has not changed, without any history", () => {
     const [first, restored] = repeated(swap(SMALL, undefined), forgetHistory);
     expect(restored).to.deep.equal({ answer: first.answer, replayed: "yes" });
   });
 
-  it("are left alone in outcomes that lack none", () => {
+  it("do not change in outcomes that lack none", () => {
     const outcome = log.execute(put(SMALL));
     expect(restoreValues(log.store, put(SMALL), outcome)).to.equal(outcome);
   });

@@ -1,7 +1,7 @@
 /**
- * Values that a stored answer was too large for, found again where they are kept anyway: in the request itself, in the
- * key, or in the history. What a key held at a revision never changes, so what is found is what the first answer said.
- * Only what the history has dropped meanwhile, or an administrator has given up, stays missing.
+ * Finds the values that were too large for a stored answer: in the request itself, in the key, or in the history. The
+ * value of a key at a revision never changes, so a found value equals that of the first answer. A value stays missing
+ * only if the history has been trimmed or compacted since.
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -12,7 +12,7 @@ import { type CompareAndSwapResult, readKey, type StoredKey } from "./keys.ts";
 import type { Outcome } from "./outcome.ts";
 import type { StateReader } from "./store.ts";
 
-/** The outcome of a replay, with the values that it lacks as far as they are to be found; else as it is. */
+/** The outcome of a replay with the missing values that can be found; else the same outcome. */
 export function restoreValues(reader: StateReader, operation: ClientOperation, outcome: Outcome): Outcome {
   const { answer, replayed } = outcome;
   if (replayed !== "no-values" || !("kind" in answer)) {
@@ -42,7 +42,10 @@ function currentValueOf(
   return current?.modRevision === modRevision ? current.value : changeAt(reader, key, modRevision)?.current.value;
 }
 
-/** The change of the key at the revision; undefined where the history has dropped it. A revision has one such change. */
+/**
+ * The change of the key at the revision; undefined if the history has dropped it. A revision has at most one change of
+ * a key.
+ */
 function changeAt(reader: StateReader, key: Uint8Array, revision: number): KeyChange | undefined {
   let found: KeyChange | undefined;
   scanHistory(reader, revision, revision, ({ changes }) => {

@@ -50,7 +50,7 @@ function startsWith(key: Uint8Array, prefix: Uint8Array): boolean {
 }
 
 describe("keys of rows", () => {
-  // What is on the disk of every member: a change here is a change of the storage format.
+  // These bytes are on the disk of every member: a change here changes the storage format.
   for (const [name, row, golden] of [
     ["the progress", PROGRESS_ROW, "61"],
     ["the configuration", CONFIGURATION_ROW, "63"],
@@ -102,7 +102,7 @@ describe("keys of rows", () => {
     );
   });
 
-  it("of one namespace stand together: none of a namespace with a longer name is among them", () => {
+  it("of one namespace are adjacent, with no key of a namespace with a longer name among them", () => {
     const first = keyRow("a", new Uint8Array(0));
     const end = prefixEnd(first) as Uint8Array;
     for (const other of ["aa", "a-", "a.b", "b"]) {
@@ -113,7 +113,7 @@ describe("keys of rows", () => {
     }
   });
 
-  it("of regions of different namespaces are never the same", () => {
+  it("of regions of different namespaces are never equal", () => {
     const namespace = fc.constantFrom("a", "aa", "a-a", "a.a");
     const id = fc.uint8Array({ minLength: 16, maxLength: 16 });
     fc.assert(
@@ -124,7 +124,7 @@ describe("keys of rows", () => {
     );
   });
 
-  it("S19: of locks differ with namespace, kind and name, and say all three", () => {
+  it("S19: of locks differ by namespace, kind and name, and contain all three", () => {
     const namespace = fc.constantFrom("a", "aa", "a-a", "__proto__");
     const name = fc.oneof(fc.constantFrom("", "\0", "a", "\u0001a"), fc.string({ unit: "binary", maxLength: 4 }));
     const lock = fc.record({ namespace, rw: fc.boolean(), name: name.filter((text) => text.isWellFormed()) });
@@ -138,13 +138,13 @@ describe("keys of rows", () => {
     );
   });
 
-  it("hold the user's key behind a part of known length", () => {
+  it("have the user's key after a part of known length", () => {
     for (const namespace of ["a", "prod-eu", "x".repeat(63)]) {
       expect(keyRow(namespace, KEY).subarray(keyRowPrefixLength(namespace))).to.deep.equal(KEY);
     }
   });
 
-  it("that begin with a number order by it", () => {
+  it("that begin with a number sort by it", () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.maxSafeNat(), bytes, bytes, (a, b, keyA, keyB) => {
         fc.pre(a !== b);
@@ -186,7 +186,7 @@ describe("tables", () => {
   ] as const);
 
   for (const table of rows.keys()) {
-    it(`${table} holds its rows and no others`, () => {
+    it(`${table} contains its rows and no others`, () => {
       const { from, to } = tableRange(table);
       const within = [...rows].filter(([, row]) => isWithin(row, from, to));
       expect(within.map(([name]) => name)).to.deep.equal([table]);
@@ -195,7 +195,7 @@ describe("tables", () => {
 });
 
 describe("the range of some generations of answers", () => {
-  it("holds their rows and no others", () => {
+  it("contains their rows and no others", () => {
     const within = (first: number, last: number | null) => {
       const { from, to } = replayRange(first, last);
       return [0, 1, 2, 3, 4].filter((generation) => {
@@ -216,14 +216,14 @@ describe("the keys of rows that nearly every request reads", () => {
     ["users", userKey, userRow],
     ["API keys", apiKeyKey, apiKeyRow],
   ] as const) {
-    it(`are those of the rows of ${table}, with their names, however often they are asked for`, () => {
+    it(`are those of the rows of ${table}, with their names, however often they are read`, () => {
       for (const text of ["a", "b", "a", "é", "", "a"]) {
         expect(keyOf(text)).to.deep.equal({ key: rowOf(text), name: latin1Of(rowOf(text)) });
       }
     });
   }
 
-  it("are right beyond as many as are kept", () => {
+  it("are right for more keys than the cache keeps", () => {
     for (let number = 0; number < 10_002; number++) {
       userKey(`user-${number}`);
     }
@@ -251,7 +251,7 @@ describe("the end of a prefix", () => {
     });
   }
 
-  it("S16: bounds exactly what begins with the prefix", () => {
+  it("S16: bounds exactly the keys with the prefix", () => {
     fc.assert(
       fc.property(bytes, bytes, (prefix, key) => {
         const end = prefixEnd(prefix);

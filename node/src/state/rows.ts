@@ -1,8 +1,8 @@
 /**
- * Keys of the rows of the replicated state: one letter for the table, then what identifies the row.
+ * Keys of the rows of the replicated state: one letter for the table, then the identity of the row.
  *
- * Namespaces contain no NUL byte, so a NUL ends them and the user's key may hold any byte. Numbers are eight bytes,
- * big-endian, so rows order by them.
+ * Namespaces contain no NUL byte, so a NUL ends them and the user's key may contain any byte. Numbers are eight bytes,
+ * big-endian, so rows sort by them.
  */
 
 import { latin1Of } from "../bytes/index.ts";
@@ -52,7 +52,7 @@ const TABLES = {
 
 type Table = keyof typeof TABLES;
 
-/** Every table there is, by its name, with the byte that the keys of its rows begin with. */
+/** All tables by name, with the first byte of their row keys. */
 export const STATE_TABLES: ReadonlyMap<string, number> = new Map(Object.entries(TABLES));
 
 const NO_BYTES = new Uint8Array(0);
@@ -68,29 +68,29 @@ export const PROGRESS_ROW = row("progress").finish();
 export const CONFIGURATION_ROW = row("configuration").finish();
 /** Which part of the history of changes is kept. */
 export const HISTORY_BOUNDS_ROW = row("historyBounds").finish();
-/** What administrators have set, and how often. */
+/** The settings of administrators, and how often they changed. */
 export const SETTINGS_ROW = row("settings").finish();
 /** How many users there are. */
 export const USER_COUNT_ROW = row("accountIndex").uint8(0).finish();
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey").finish();
 
-/** The key of a row, with its name: both are what a read takes. */
+/** The key of a row with its name; a read takes both. */
 export interface NamedKey {
   readonly key: Uint8Array;
   /** `latin1Of(key)` */
   readonly name: string;
 }
 
-/** The key with its name, for what reads and writes the row. */
+/** The key with its name, for code that reads and writes the row. */
 export function named(key: Uint8Array): NamedKey {
   return { key, name: latin1Of(key) };
 }
 
-/** More namespaces, users and API keys than are in use at a time; beyond, the keys of a table are made once more. */
+/** More namespaces, users and API keys than are in use at a time. Above it, the cache of a table starts again. */
 const NAMED_KEYS_MAX = 10_000;
 
-/** Keys of rows that nearly every request reads, made once for each text: they follow from it alone. */
+/** A cache of row keys that nearly every request reads, by their text. */
 class NamedKeys {
   readonly #table: Table;
   readonly #keys = new Map<string, NamedKey>();
@@ -104,7 +104,7 @@ class NamedKeys {
   }
 
   #make(text: string): NamedKey {
-    // In memory of its own: a cut of a slab would hold the whole slab.
+    // A copy with its own memory: a cut of a slab would keep the whole slab.
     const made = named(row(this.#table).plainText(text).finish().slice());
     if (this.#keys.size >= NAMED_KEYS_MAX) {
       this.#keys.clear();
@@ -156,10 +156,10 @@ export function replayRow(generation: number, subject: string, requestId: Uint8A
   return row("replay").uint53(generation).plainText(subject).uint8(0).plainBytes(requestId).finish();
 }
 
-/** Length of the part of those keys before subject and request id; the generation stands behind the first byte. */
+/** Length of the part of these keys before subject and request id; the generation follows the first byte. */
 export const REPLAY_KEY_HEAD_BYTES = 1 + 8;
 
-/** The rows of answers of the generations from the first to the last, null = to the end of the table. */
+/** The rows of answers of the generations from first to last; null = to the end of the table. */
 export function replayRange(first: number, last: number | null): KeyRange {
   return {
     from: row("replay").uint53(first).finish(),
@@ -172,12 +172,12 @@ export function replayRange(first: number, last: number | null): KeyRange {
   };
 }
 
-/** Rows of how much the generations of answers hold. */
+/** Rows of the totals of the generations of answers. */
 export function replayGenerationRow(generation: number): Uint8Array {
   return row("replayGeneration").uint53(generation).finish();
 }
 
-/** Rows of the changes by their revision. */
+/** Rows of changes by revision. */
 export function historyRow(revision: number): Uint8Array {
   return row("history").uint53(revision).finish();
 }
@@ -203,7 +203,7 @@ export function apiKeyByUserRow(userId: string, createdAtMs: number, apiKeyId: s
   return row("apiKeyByUser").plainText(userId).uint8(0).uint53(createdAtMs).plainText(apiKeyId).finish();
 }
 
-/** What the rows of a user's API keys begin with. */
+/** Prefix of the rows of a user's API keys. */
 export function apiKeyByUserPrefix(userId: string): Uint8Array {
   return row("apiKeyByUser").plainText(userId).uint8(0).finish();
 }
@@ -213,26 +213,26 @@ export function activeOwnerRow(userId: string): Uint8Array {
   return row("accountIndex").uint8(1).plainText(userId).finish();
 }
 
-/** What the rows of the active owners begin with. */
+/** Prefix of the rows of the active owners. */
 export const ACTIVE_OWNER_PREFIX = row("accountIndex").uint8(1).finish();
 
-/** Rows of the verifications that users are asked for, at most one for each. */
+/** Rows of open verifications, at most one for each user. */
 export function verificationRow(userId: string): Uint8Array {
   return row("verification").plainText(userId).finish();
 }
 
-/** Before which times rows of usage were dropped. */
+/** The times before which usage rows were dropped. */
 export const USAGE_DROPPED_ROW = row("usage").uint8(5).finish();
-/** Which part of the table of usage holds totals, and which the usage of principals. */
+/** Parts of the usage table: totals, and usage of principals. */
 const USAGE_PARTS = { hour: { total: 1, principal: 2 }, day: { total: 3, principal: 4 } } as const;
 
-/** What rows of usage begin with, of buckets that begin at this wall clock in milliseconds. */
+/** Prefix of usage rows whose buckets begin at this wall clock in milliseconds. */
 export function usageTableRow(granularity: "hour" | "day", isTotal: boolean, startMs: number): Uint8Array {
   const part = USAGE_PARTS[granularity][isTotal ? "total" : "principal"];
   return row("usage").uint8(part).uint53(startMs).finish();
 }
 
-/** Rows of usage by hour or day: of a principal, as `subject NUL API key id`, or with null of all together. */
+/** Rows of usage by hour or day: of a principal, as `subject NUL API key id`; null = the total. */
 export function usageRow(granularity: "hour" | "day", startMs: number, principal: string | null): Uint8Array {
   const part = USAGE_PARTS[granularity][principal === null ? "total" : "principal"];
   return row("usage")
@@ -251,40 +251,40 @@ export function memoryRegionRow(namespace: string, regionId: Uint8Array): Uint8A
   return row("memoryRegion").plainText(namespace).uint8(0).plainBytes(regionId).finish();
 }
 
-/** Rows of how much each namespace uses of what has a limit. */
+/** Rows of the usage of each namespace, for its quotas. */
 export function namespaceUsageRow(namespace: string): Uint8Array {
   return row("namespaceUsage").plainText(namespace).finish();
 }
 
-/** Rows of the clusters whose state this one has taken over, by their ids. */
+/** Rows of the clusters whose state this one took over, by id. */
 export function formerClusterRow(clusterId: string): Uint8Array {
   return row("formerCluster").plainText(clusterId).finish();
 }
 
-/** How many limits are set for single namespaces. */
+/** How many limits single namespaces have. */
 export const QUOTA_COUNT_ROW = row("quota").finish();
 
-/** Rows of the limits that are set for one namespace, whose name has at least one character. */
+/** Rows of the limits of one namespace, whose name is not empty. */
 export function quotaRow(namespace: string): Uint8Array {
   return row("quota").plainText(namespace).finish();
 }
 
-/** Rows of the segments of a region, which is named by the revision of its allocation, in their order. */
+/** Rows of the segments of a region, in order. The revision of its allocation identifies the region. */
 export function memorySegmentRow(createRevision: number, segment: number): Uint8Array {
   return row("memorySegment").uint53(createRevision).uint53(segment).finish();
 }
 
-/** Rows of the pages that were stored under a revision, in their order within the region. */
+/** Rows of the pages stored under a revision, in their order within the region. */
 export function memoryPageRow(storeRevision: number, page: number): Uint8Array {
   return row("memoryPage").uint53(storeRevision).uint53(page).finish();
 }
 
-/** Rows of the segments whose pages are to be erased, by the revision that those were stored under. */
+/** Rows of the segments whose pages must be erased, by the revision in the pages' keys. */
 export function memoryErasureRow(storeRevision: number, segment: number): Uint8Array {
   return row("memoryErasure").uint53(storeRevision).uint53(segment).finish();
 }
 
-/** Row of a lock; exclusive and read-write locks have names of their own. */
+/** Row of a lock; the names of exclusive and read-write locks are separate. */
 export function lockRow(namespace: string, rw: boolean, name: string): Uint8Array {
   return row("lock")
     .plainText(namespace)
@@ -318,7 +318,7 @@ export function lockWaitRow(lockId: number, position: number): Uint8Array {
   return row("lockWait").uint53(lockId).uint53(position).finish();
 }
 
-/** Rows of what runs out about locks, in the order of deadlines (cluster tick, ms); `about` tells which kind of thing. */
+/** Rows of lock timers, in the order of deadlines (cluster tick, ms); `about` is the kind of the timer. */
 export function lockTimerRow(deadlineMs: number, about: number, lockId: number, thing: number): Uint8Array {
   return row("lockTimer").uint53(deadlineMs).uint8(about).uint53(lockId).uint53(thing).finish();
 }
@@ -333,17 +333,17 @@ export function logNameRow(namespace: string, name: string): Uint8Array {
   return row("logName").plainText(namespace).uint8(0).plainText(name).finish();
 }
 
-/** What the rows of the names of a namespace's logs begin with. */
+/** Prefix of the rows of the log names of a namespace. */
 export function logNamePrefix(namespace: string): Uint8Array {
   return row("logName").plainText(namespace).uint8(0).finish();
 }
 
-/** The row of the place that `logNamePlace` has given. */
+/** The row of a place from `logNamePlace`. */
 export function logNameRowAt(place: Uint8Array): Uint8Array {
   return row("logName").plainBytes(place).finish();
 }
 
-/** Where in the order of namespaces and names a row stands. */
+/** The place of a row in the order of namespaces and names. */
 export function logNamePlace(key: Uint8Array): Uint8Array {
   return key.subarray(1);
 }
@@ -353,21 +353,23 @@ export function namespaceOfPlace(place: Uint8Array): string {
   return decodeText(place.subarray(0, place.indexOf(0)));
 }
 
-/** Rows of events, some of one append in each, by the number of their log and the sequence of the last one. */
+/**
+ * Rows of events, each with some events of one append, by the number of their log and the sequence of the last event.
+ */
 export function eventRow(logNumber: number, lastSequence: number): Uint8Array {
   return row("event").uint53(logNumber).uint53(lastSequence).finish();
 }
 
 const DUPLICATE_SCOPES = { single: 0, batch: 1, shelf: 2 } as const;
 
-/** Rows of what is remembered of keys of events: a key of its own, or the base of the keys of a batch. */
+/** Rows of remembered event keys: of a single key, or of the base of the keys of a batch. */
 export function duplicateRow(logNumber: number, scope: "single" | "batch", key: string): Uint8Array {
   return row("duplicate").uint53(logNumber).uint8(DUPLICATE_SCOPES[scope]).plainText(key).finish();
 }
 
-/** Rows of keys of their own that read like keys of a batch, by base and shelf: those of a base stand together. */
+/** Rows of single keys that read like keys of a batch, by base and shelf; those of a base are adjacent. */
 export function duplicateShelfRow(logNumber: number, base: string, shelf: number): Uint8Array {
-  // Keys have no NUL: so no base, with what follows it here, begins another one.
+  // Keys contain no NUL, so no base with this suffix is a prefix of another.
   return row("duplicate")
     .uint53(logNumber)
     .uint8(DUPLICATE_SCOPES.shelf)
@@ -389,27 +391,27 @@ export function duplicateRange(logNumber: number): KeyRange {
 
 const TIMER_THING_OFFSET = 1 + 8;
 
-/** Rows that order those by when they are to be looked at (cluster tick, ms). */
+/** Rows that order remembered keys by when to check them (cluster tick, ms). */
 export function duplicateTimerRow(dueMs: number, duplicate: Uint8Array): Uint8Array {
   return row("duplicateTimer").uint53(dueMs).plainBytes(duplicate.subarray(1)).finish();
 }
 
-/** The key of the row that a timer is about. */
+/** The row key of a timer. */
 export function duplicateOfTimer(timer: Uint8Array): Uint8Array {
   return row("duplicate").plainBytes(timer.subarray(TIMER_THING_OFFSET)).finish();
 }
 
-/** Rows that order logs by when events of theirs are to be removed (cluster tick, ms). */
+/** Rows that order logs by when to remove some of their events (cluster tick, ms). */
 export function retentionRow(dueMs: number, logNumber: number): Uint8Array {
   return row("retention").uint53(dueMs).uint53(logNumber).finish();
 }
 
-/** Rows of deleted logs that have left rows behind, by their numbers; they tell from where on. */
+/** Rows of deleted logs that have left rows, by their numbers; the value shows where those begin. */
 export function logErasureRow(logNumber: number): Uint8Array {
   return row("logErasure").uint53(logNumber).finish();
 }
 
-/** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */
+/** Whether nearly every request reads the row's table and few write it: worth caching. */
 export function isHotRow(key: Uint8Array): boolean {
   const table = key[0];
   return table === TABLES.user || table === TABLES.apiKey || table === TABLES.namespace || table === TABLES.settings;
@@ -422,8 +424,8 @@ export function tableRange(table: Table): KeyRange {
 }
 
 /**
- * The first byte string after all that begin with the prefix: its last byte below 0xFF incremented, the rest cut off.
- * Undefined if there is none, because every byte is 0xFF (S16).
+ * The first byte string after all that begin with the prefix: its last byte below 0xFF is incremented, the rest is cut
+ * off. Undefined if every byte is 0xFF (S16).
  */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let at = prefix.length - 1; at >= 0; at--) {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type SequenceRun, SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
 import { allAtOnce, STEP_ITEMS } from "./steps.ts";
 
-/** The sequence of each position, which makes runs of those that follow each other. */
+/** The sequence of each position; consecutive ones form runs. */
 const sequences = fc.dictionary(fc.nat(40).map(String), fc.integer({ min: 1, max: 30 }));
 
 function runsOf(bySequence: Record<string, number>): SequenceRuns {
@@ -30,7 +30,7 @@ function bySequence(runs: SequenceRuns): Record<string, number> {
 }
 
 describe("runs of sequences", () => {
-  it("are those that were added, in as few runs as they follow each other in", () => {
+  it("are the added ones, in as few runs as possible", () => {
     const writer = new SequenceRunsWriter(0);
     writer.join(2, 1, 5);
     writer.join(3, 2, 6);

@@ -1,6 +1,6 @@
 /**
- * Which sequences the events of an append have, as runs: events that follow each other in the append, and whose sequences
- * do. A batch may be half a million runs, so they are numbers in one block, and no objects.
+ * The sequences of the events of an append, as runs: events that are consecutive in the append and have consecutive
+ * sequences. A batch may have half a million runs, so they are numbers in one block instead of objects.
  */
 
 import { STEP_ITEMS, type Steps } from "./steps.ts";
@@ -13,17 +13,17 @@ export interface SequenceRun {
 }
 
 const NUMBERS_PER_RUN = 3;
-/** No sequence: those of events begin with 1. */
+/** No sequence: sequences of events begin at 1. */
 const ABSENT = 0;
 
-/** In the order of positions, of which none is in two runs. */
+/** In the order of positions; no position is in two runs. */
 export class SequenceRuns {
   static readonly NONE = new SequenceRuns(new Float64Array(0));
 
   /** Position, count and first sequence of each run, one run after the other. */
   readonly numbers: Float64Array;
 
-  /** Takes the numbers as they are, without a copy. */
+  /** Uses the numbers without a copy. */
   constructor(numbers: Float64Array) {
     this.numbers = numbers;
   }
@@ -56,7 +56,7 @@ export class SequenceRuns {
     return this.numbers[run * NUMBERS_PER_RUN + 2] as number;
   }
 
-  /** The position behind the run. */
+  /** The position after the run. */
   endOf(run: number): number {
     return this.positionOf(run) + this.countOf(run);
   }
@@ -67,7 +67,7 @@ export class SequenceRunsWriter {
   #numbers: Float64Array;
   #length = 0;
 
-  /** @param capacity runs for which there is room from the start; more find room as they come. */
+  /** @param capacity number of runs allocated at the start; it grows as needed */
   constructor(capacity = 1) {
     this.#numbers = new Float64Array(capacity * NUMBERS_PER_RUN);
   }
@@ -87,13 +87,13 @@ export class SequenceRunsWriter {
     this.#length = at + NUMBERS_PER_RUN;
   }
 
-  /** Adds the first so many of these runs, before any other, for which there is room. */
+  /** Adds the first `count` of these runs. The writer must be empty and have enough capacity. */
   pushFirst(runs: SequenceRuns, count: number): void {
     this.#length = count * NUMBERS_PER_RUN;
     this.#numbers.set(runs.numbers.subarray(0, this.#length));
   }
 
-  /** Adds events: to the last run if they and their sequences follow it, else as a run of their own. */
+  /** Adds events: to the last run if positions and sequences continue it, else as a new run. */
   join(position: number, count: number, firstSequence: number): void {
     const numbers = this.#numbers;
     const last = this.#length - NUMBERS_PER_RUN;
@@ -110,13 +110,13 @@ export class SequenceRunsWriter {
     this.push(position, count, firstSequence);
   }
 
-  /** The runs that were added. Nothing can be added afterwards. */
+  /** The added runs. Nothing can be added afterwards. */
   finish(): SequenceRuns {
     return this.#length === 0 ? SequenceRuns.NONE : new SequenceRuns(this.#numbers.subarray(0, this.#length));
   }
 }
 
-/** All positions of both, in order, each with the greater one of its sequences: that of the event stored last. */
+/** All positions of both, in order, each with the greater sequence: that of the event stored last. */
 export function* withLaterSequences(some: SequenceRuns, others: SequenceRuns): Steps<SequenceRuns> {
   const merge = new LaterSequences(some, others);
   while (merge.advance(STEP_ITEMS)) {
@@ -139,7 +139,7 @@ class LaterSequences {
     this.#all = new SequenceRunsWriter(some.length + others.length);
   }
 
-  /** Goes on by at most so many runs; returns whether there are more. */
+  /** Advances by at most this many runs; returns whether there are more. */
   advance(runsMax: number): boolean {
     const some = this.#some;
     const others = this.#others;
@@ -166,12 +166,12 @@ class LaterSequences {
   }
 }
 
-/** The first position of a run from this one on; infinity without a run. */
+/** The first position of a run at or after this position; infinity without a run. */
 function beginOf(runs: SequenceRuns, run: number, position: number): number {
   return run < runs.length ? Math.max(runs.positionOf(run), position) : Infinity;
 }
 
-/** The sequence of a position which is not behind the run; ABSENT if it is not in it. */
+/** The sequence of a position that is not after the run; ABSENT if it is not in the run. */
 function sequenceIn(runs: SequenceRuns, run: number, position: number): number {
   if (run >= runs.length || position < runs.positionOf(run)) {
     return ABSENT;

@@ -8,7 +8,7 @@ import { SETTINGS_ROW } from "./rows.ts";
 import { historyLimitsOf, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 
 const SUBJECT = "admin";
-/** As a member is started. */
+/** The defaults of a member. */
 const LIMIT = { requests: 6_000, windowSecs: 60, burst: 200 };
 
 describe("settings", () => {
@@ -39,7 +39,7 @@ describe("settings", () => {
     expect(historyLimitsOf(log.store, DEFAULT_STATE_LIMITS.history)).equal(DEFAULT_STATE_LIMITS.history);
   });
 
-  it("take effect for whoever reads them", () => {
+  it("take effect for every reader", () => {
     put({ "queue.duplicate_window_secs": "0", "token.lifetime_secs": "60", "ratelimit.grpc.burst": "7" });
     put({ "ratelimit.http.requests": "0", "ratelimit.http.window_secs": "10" });
     put({ "history.revisions": "1000", "history.age_secs": "60" });
@@ -51,7 +51,7 @@ describe("settings", () => {
     expect(historyLimitsOf(log.store, DEFAULT_STATE_LIMITS.history)).deep.equal(expected);
   });
 
-  it("count their changes, and nothing that changes nothing", () => {
+  it("count their changes, and no command without an effect", () => {
     expect(put({ "token.lifetime_secs": "60" })).include({ settingsRevision: 1 });
     expect(put({ "token.lifetime_secs": "60" })).include({ settingsRevision: 1 });
     expect(put({})).include({ settingsRevision: 1 });
@@ -59,10 +59,10 @@ describe("settings", () => {
     expect(put({ "token.lifetime_secs": "61" })).include({ settingsRevision: 2 });
     expect(put({ "token.lifetime_secs": "" })).include({ settingsRevision: 3 });
     expect(readSettings(log.store)).deep.equal({ revision: 3, values: new Map() });
-    expect(log.revision, "they are no visible change").equal(new AppliedLog().revision);
+    expect(log.revision, "settings are not a visible change").equal(new AppliedLog().revision);
   });
 
-  it("change only from the revision that is named", () => {
+  it("change only from the named revision", () => {
     put({ "token.lifetime_secs": "60" });
     const error = refusal({ "token.lifetime_secs": "70" }, 2);
     expect([error.code, error.reason]).deep.equal(["FAILED_PRECONDITION", "SETTINGS_CHANGED"]);
@@ -71,7 +71,7 @@ describe("settings", () => {
     expect(put({ "token.lifetime_secs": "70" }, 1)).include({ settingsRevision: 2 });
   });
 
-  it("have names: an unknown one is refused by its name, and nothing of the command is done", () => {
+  it("have names: an unknown one is refused by its name, and the command changes nothing", () => {
     for (const name of ["", "token.lifetime", "TOKEN.LIFETIME_SECS", "__proto__", "constructor", "x".repeat(10_000)]) {
       const error = refusal(
         Object.fromEntries([
@@ -95,7 +95,7 @@ describe("settings", () => {
     ["history.age_secs", ["60", "604800"], ["59", "604801"]],
     ["history.bytes", ["1048576"], ["1048575"]],
   ] as const) {
-    it(`${name} may be ${good.join(" or ")}, and is refused by its name outside of its bounds`, () => {
+    it(`${name} may be ${good.join(" or ")}, and is refused by its name outside its bounds`, () => {
       for (const value of good) {
         expect(put({ [name]: value })).include({ kind: "put-settings" });
         expect(readSettings(log.store).values.get(name)).equal(Number(value));
@@ -106,15 +106,15 @@ describe("settings", () => {
     });
   }
 
-  it("answer a retry as the first time (S13)", () => {
+  it("answer a retry like the first request (S13)", () => {
     expect(put({ "token.lifetime_secs": "60" }, 0, 5)).include({ settingsRevision: 1 });
     put({ "token.lifetime_secs": "61" });
     expect(put({ "token.lifetime_secs": "60" }, 0, 5)).include({ settingsRevision: 1 });
     expect(settingOf(log.store, "token.lifetime_secs")).equal(61);
   });
 
-  // What is in the state of every member: a change here is a change of the storage format.
-  it("have these bytes, whatever order they were set in", () => {
+  // These bytes are in the state of every member: a change here changes the storage format.
+  it("have these bytes, in whatever order they were set", () => {
     put({ "token.lifetime_secs": "60", "history.bytes": "1048576" });
     const name = (text: string) => `${text.length.toString(16).padStart(8, "0")}${Buffer.from(text).toString("hex")}`;
     expect(log.store.get(SETTINGS_ROW)?.toHex()).equal(

@@ -1,8 +1,8 @@
 /**
- * Settings of the cluster: replicated, so that every member goes by the same ones, and changed while it runs.
+ * Settings of the cluster: replicated, so that every member uses the same ones, and changeable at run time.
  *
- * Only what was set is stored; everything else has its default. `settingsRevision` counts the changes, so that whoever
- * manages the settings can tell whether somebody else has changed them.
+ * Only values that were set are stored; all others have their defaults. `settingsRevision` counts the changes, so that
+ * a client that manages the settings can detect changes by others.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -28,17 +28,17 @@ import type { StateReader } from "./store.ts";
 
 /** Requests that a principal may make, as a token bucket. */
 export interface RateLimitSettings {
-  /** Per window; 0 = as many as there come. */
+  /** Per window; 0 = no limit. */
   readonly requests: number;
   readonly windowSecs: number;
-  /** Beyond them at once. */
+  /** Requests beyond that at once. */
   readonly burst: number;
 }
 
 export interface Settings {
-  /** Counts the changes; 0 = nothing was ever set. */
+  /** Counts the changes; 0 = never changed. */
   readonly revision: number;
-  /** What was set, by name. */
+  /** The values that were set, by name. */
   readonly values: ReadonlyMap<SettingName, number>;
 }
 
@@ -51,7 +51,7 @@ export interface PutSettingsResult {
 interface Rule {
   readonly min: number;
   readonly max: number;
-  /** Undefined where each member has one of its own. */
+  /** Undefined if the default is a limit of each member or of the release. */
   readonly whenUnset: number | undefined;
 }
 
@@ -61,7 +61,7 @@ const HOUR_SECS = 3_600;
 const REQUESTS_MAX = 1_000_000_000;
 const QUOTA = { min: 0, max: QUOTA_MAX, whenUnset: undefined };
 
-/** Every setting there is: whole numbers within bounds. */
+/** All settings: whole numbers within bounds. */
 const RULES = {
   "queue.duplicate_window_secs": { min: 0, max: WEEK_SECS, whenUnset: HOUR_SECS },
   "token.lifetime_secs": { min: 1, max: DAY_SECS, whenUnset: HOUR_SECS },
@@ -82,24 +82,24 @@ const RULES = {
   "quota.namespace.event_bytes": QUOTA,
   "quota.namespace.event_logs": QUOTA,
   "quota.namespace.watches": QUOTA,
-  // What is done to all keys of a user is done by one entry, so there cannot be more.
+  // One entry processes all keys of a user, so there cannot be more.
   "quota.user.api_keys": { min: 0, max: API_KEYS_PER_USER_MAX, whenUnset: undefined },
 } as const satisfies Record<`quota.namespace.${NamespaceQuota}`, Rule> & Record<string, Rule>;
 
 export type SettingName = keyof typeof RULES;
-/** Those whose default is in this file. */
+/** The settings whose default is in this file. */
 type DefaultedName = Exclude<SettingName, `history.${string}` | `ratelimit.${string}` | `quota.${string}`>;
 
-/** How limits of single namespaces are called: the last part is the quota, since names of namespaces may have points. */
+/** Names of limits for single namespaces. The last part is the quota, because namespaces may contain dots. */
 const OVERRIDE = /^quota\.namespace\.(.+)\.([^.]+)$/;
 
 const NOTHING_SET: Settings = { revision: 0, values: new Map() };
 const MS_PER_SECOND = 1000;
-/** Characters of an unknown name that a refusal repeats. */
+/** How many characters of an unknown name a refusal repeats. */
 const NAME_SHOWN_MAX = 64;
 const NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
 
-/** What was set. */
+/** The values that were set. */
 export function readSettings(reader: StateReader): Settings {
   const bytes = reader.get(SETTINGS_ROW);
   if (bytes === undefined) {
@@ -117,12 +117,12 @@ export function readSettings(reader: StateReader): Settings {
   return { revision, values };
 }
 
-/** The value in force of one setting. */
+/** The effective value of one setting. */
 export function settingOf(reader: StateReader, name: DefaultedName): number {
   return readSettings(reader).values.get(name) ?? RULES[name].whenUnset;
 }
 
-/** What a principal may ask for by this transport: what was set, and for the rest what is given. */
+/** The request rate for a principal by this transport: set values, and `unset` for the others. */
 export function rateLimitOf(
   reader: StateReader,
   transport: "http" | "grpc",
@@ -136,7 +136,7 @@ export function rateLimitOf(
   };
 }
 
-/** How much of the history is kept: what was set, and for the rest what is given. */
+/** How much of the history to keep: set values, and `unset` for the others. */
 export function historyLimitsOf(reader: StateReader, unset: HistoryLimits): HistoryLimits {
   const { values } = readSettings(reader);
   if (values.size === 0) {
@@ -150,7 +150,7 @@ export function historyLimitsOf(reader: StateReader, unset: HistoryLimits): Hist
   };
 }
 
-/** The limits of a namespace: those that were set for it, then those for all namespaces, then what is given. */
+/** The limits of a namespace: set for it, else set for all namespaces, else `unset`. */
 export function namespaceLimitsOf(reader: StateReader, namespace: string, unset: NamespaceLimits): NamespaceLimits {
   const { values } = readSettings(reader);
   const overrides = readOverrides(reader, namespace);
@@ -167,19 +167,19 @@ export function namespaceLimitsOf(reader: StateReader, namespace: string, unset:
   };
 }
 
-/** Watches of a namespace at one member: what was set, or what is given. */
+/** Watches of a namespace at one member: the set value, else `unset`. */
 export function namespaceWatchesMaxOf(reader: StateReader, namespace: string, unset: number): number {
   return limitWith("watches", readOverrides(reader, namespace), readSettings(reader).values) ?? unset;
 }
 
-/** How many API keys a user may have: what was set, or what is given. */
+/** How many API keys a user may have: the set value, else `unset`. */
 export function userApiKeysMaxOf(reader: StateReader, unset: number): number {
   return readSettings(reader).values.get("quota.user.api_keys") ?? unset;
 }
 
 /**
- * Changes all of the settings that are named, or none. What changes nothing leaves the revision as it is. Raises
- * SETTINGS_CHANGED, BAD_FIELD with the name of a setting that is unknown or cannot have the value, and QUOTA if there
+ * Changes all named settings or none. A command without an effect does not change the revision. Raises
+ * SETTINGS_CHANGED; BAD_FIELD with the name of a setting that is unknown or cannot have the value; and QUOTA if there
  * would be too many limits of single namespaces.
  */
 export function applyPutSettings(context: ApplyContext, command: PutSettings): PutSettingsResult {
@@ -226,7 +226,7 @@ export function applyPutSettings(context: ApplyContext, command: PutSettings): P
   return { kind: "put-settings", settingsRevision, revision: context.revision };
 }
 
-/** The limit of a namespace that was set, for it or for all. */
+/** The set limit of a namespace, for it or for all. */
 function limitWith(
   quota: NamespaceQuota,
   overrides: NamespaceOverrides,
@@ -239,7 +239,7 @@ function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(RULES, name);
 }
 
-/** The limit of a single namespace that has this name; null if it cannot be one. */
+/** The limit of a single namespace with this name; null if the name has another form. */
 function overrideNamed(name: string): { readonly namespace: string; readonly quota: NamespaceQuota } | null {
   const [, namespace = "", quota = ""] = OVERRIDE.exec(name) ?? [];
   return NAMESPACE_PATTERN.test(namespace) && isNamespaceQuota(quota) ? { namespace, quota } : null;
@@ -270,7 +270,7 @@ function numberOf(name: string, { min, max }: Rule, text: string): number {
   return value;
 }
 
-/** The name comes from the caller, so a long one is not repeated whole. */
+/** The name comes from the caller, so a long one is cut. */
 function badSetting(name: string, problem: string): CoordinationError {
   const shown = name.slice(0, NAME_SHOWN_MAX);
   return new CoordinationError("BAD_FIELD", `setting "${shown}" ${problem}`, {

@@ -68,7 +68,7 @@ describe("signing keys", () => {
     }
   });
 
-  it("begin with the founder's", () => {
+  it("start with the founder's", () => {
     const [key, ...others] = readSigningKeys(new AppliedLog().store);
     expect(others).to.deep.equal([]);
     expect([key?.kid, key?.publicKey, key?.privateKey]).to.deep.equal([
@@ -97,7 +97,7 @@ describe("rotating the signing key", () => {
     return readSigningKeys(log.store).map(({ kid }) => kid);
   }
 
-  it("puts another one before all, also within the same millisecond", () => {
+  it("puts the new key first, also within the same millisecond", () => {
     expect(rotate("z")).to.include({ kind: "rotate-signing-key", kid: "z" });
     expect(rotate("a")).to.include({ kid: "a" });
     log.wallMs += HOUR_MS;
@@ -106,13 +106,13 @@ describe("rotating the signing key", () => {
     expect(readSigningKey(log.store, "m")?.createdAtMs).to.equal(log.wallMs);
   });
 
-  it("does nothing where the key signs no longer that was to be replaced", () => {
+  it("does nothing if the key to replace no longer signs", () => {
     expect(rotate("a", FOUNDING.signingKeyId)).to.include({ kid: "a" });
     expect(rotate("b", FOUNDING.signingKeyId)).to.include({ kid: "a" });
     expect(kids()).to.deep.equal(["a", FOUNDING.signingKeyId]);
   });
 
-  it("keeps a key as long as a token of it may be good, counted from when it signed last, and then drops it", () => {
+  it("keeps a key while a token of it may be valid, counted from its last signature, and then drops it", () => {
     log.wallMs += 30 * 24 * HOUR_MS;
     rotate("a");
     const drop = () => log.lead({ kind: "drop-signing-keys" });
@@ -126,10 +126,10 @@ describe("rotating the signing key", () => {
     expect(kids()).to.deep.equal(["a"]);
     log.wallMs += 10_000 * HOUR_MS;
     drop();
-    expect(kids(), "the one that signs stays").to.deep.equal(["a"]);
+    expect(kids(), "the signing key stays").to.deep.equal(["a"]);
   });
 
-  it("is refused where it would let the ring grow without bounds, until keys have ended", () => {
+  it("is refused while the ring is full, until keys have ended", () => {
     for (let count = 1; count < 16; count++) {
       expect(rotate(`k${count}`)).to.include({ kid: `k${count}` });
     }
@@ -140,7 +140,7 @@ describe("rotating the signing key", () => {
     expect(kids()).to.deep.equal(["more", "k15"]);
   });
 
-  it("answers a retry with the key of the first time (S13)", () => {
+  it("answers a retry with the key of the first request (S13)", () => {
     const asked = { ifKid: "", subject: "admin", request: requestOf(3) };
     const command = { kind: "rotate-signing-key", ...keyOf("a", 0), ...asked } as const;
     log.lead(command);
@@ -150,12 +150,12 @@ describe("rotating the signing key", () => {
 });
 
 describe("the page token key", () => {
-  it("is not there before the founding, and 32 bytes afterwards", () => {
+  it("is absent before the founding, and has 32 bytes afterwards", () => {
     expect(readPageTokenKey(new MemoryStateStore())).to.equal(undefined);
     expect(readPageTokenKey(new AppliedLog().store)).to.deep.equal(FOUNDING.pageTokenKey);
   });
 
-  it("is stored as it is, and of no other length", () => {
+  it("is stored unchanged, and only with this length", () => {
     const key = new Uint8Array(32).fill(7);
     const store = storeWith((transaction) => writePageTokenKey(transaction, key));
     expect(store.get(PAGE_TOKEN_KEY_ROW)).to.deep.equal(key);

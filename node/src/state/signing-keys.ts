@@ -1,8 +1,9 @@
 /**
- * The ring of keys that sign tokens, and the secret that authenticates page tokens: replicated, so that every member
- * can issue and check both.
+ * The ring of keys that sign tokens, and the secret that authenticates page tokens. Both are replicated, so every
+ * member can issue and check both kinds of token.
  *
- * The newest key signs. An earlier one verifies until every token that it may have signed has expired, then it goes.
+ * The newest key signs. An older key verifies until every token that it may have signed has expired; then it is
+ * dropped.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -25,17 +26,17 @@ export interface SigningKey {
 
 export interface RotateSigningKeyResult {
   readonly kind: "rotate-signing-key";
-  /** Of the key that signs now. */
+  /** Of the signing key after the command. */
   readonly kid: string;
   readonly revision: number;
 }
 
 export const SIGNING_KEY_BYTES = 32;
-/** No token lives longer, in milliseconds. */
+/** The longest lifetime of a token, in milliseconds. */
 export const TOKEN_LIFETIME_MS_MAX = 86_400_000;
-/** A member that lags may sign with a key for this long after another one has taken its place, in milliseconds. */
+/** A lagging member may sign with a replaced key for this long, in milliseconds. */
 const LATE_SIGNATURE_MS = 3_600_000;
-/** Keys of the ring: it goes by the age of the tokens how soon they leave it. */
+/** The most keys in the ring. The age of the tokens decides when a key leaves it. */
 const KEYS_MAX = 16;
 
 /** All keys of the ring, newest first. */
@@ -49,7 +50,7 @@ export function readSigningKeys(reader: StateReader): SigningKey[] {
   return keys.sort((a, b) => b.createdAtMs - a.createdAtMs || (a.kid < b.kid ? -1 : 1));
 }
 
-/** The key with this id, which may sign no longer. */
+/** The key with this id; it may no longer be the signing key. */
 export function readSigningKey(reader: StateReader, kid: string): SigningKey | undefined {
   const bytes = reader.get(signingKeyRow(kid));
   return bytes === undefined ? undefined : decodeSigningKey(bytes);
@@ -63,7 +64,7 @@ export function writeSigningKey(transaction: Transaction, key: SigningKey): void
   transaction.put(signingKeyRow(key.kid), writer.uint53(key.createdAtMs).finish());
 }
 
-/** The keys that no token can be signed with any more that is good at `wallMs`. */
+/** The keys that can have signed no token that is valid at `wallMs`. */
 export function endedSigningKeys(reader: StateReader, wallMs: number): readonly SigningKey[] {
   const keys = readSigningKeys(reader);
   return keys.filter((_key, at) => {
@@ -73,8 +74,8 @@ export function endedSigningKeys(reader: StateReader, wallMs: number): readonly 
 }
 
 /**
- * The new key signs from now on. Where it was to take the place of a key that signs no longer, nothing changes. Raises
- * QUOTA if there are as many keys as there may be, all of them with tokens that may still be good.
+ * Makes the new key the signing key. If `ifKid` names a key that no longer signs, nothing changes. Raises QUOTA if the
+ * ring is full of keys whose tokens may still be valid.
  */
 export function applyRotateSigningKey(context: ApplyContext, command: RotateSigningKey): RotateSigningKeyResult {
   const { transaction, wallMs, revision } = context;
@@ -89,20 +90,20 @@ export function applyRotateSigningKey(context: ApplyContext, command: RotateSign
   if (keys.length >= KEYS_MAX) {
     throw new CoordinationError("QUOTA", `there are ${KEYS_MAX} signing keys with tokens that may still be good`);
   }
-  // The newest one signs: two of the same instant would have no order.
+  // The newest key signs, and two keys of the same instant would have no order.
   const createdAtMs = Math.max(wallMs, newest.createdAtMs + 1);
   writeSigningKey(transaction, { kid, publicKey, privateKey, createdAtMs });
   return { kind: "rotate-signing-key", kid, revision };
 }
 
-/** Drops the keys of which no token is good any more. */
+/** Drops the keys that have no valid token left. */
 export function applyDropSigningKeys({ transaction, wallMs }: ApplyContext): void {
   for (const { kid } of endedSigningKeys(transaction, wallMs)) {
     transaction.delete(signingKeyRow(kid));
   }
 }
 
-/** The new key signs from now on, and no other verifies any more: every token that was signed before ends. */
+/** Makes the new key the only one: every token signed before becomes invalid. */
 export function replaceSigningKeys({ transaction, wallMs }: ApplyContext, key: Omit<SigningKey, "createdAtMs">): void {
   for (const { kid } of readSigningKeys(transaction)) {
     transaction.delete(signingKeyRow(kid));

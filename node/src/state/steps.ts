@@ -1,16 +1,16 @@
 /**
- * Work that can be divided: a generator that yields wherever it may pause, and returns its result.
+ * Divisible work: a generator that yields where it may pause, and returns its result.
  *
- * An entry of a million events takes too long for one turn of the event loop (S44). Where apply pauses changes nothing of
- * what it does: nothing else is applied meanwhile, and nothing of the entry can be read before it is complete.
+ * An entry of a million events takes too long for one turn of the event loop (S44). Pauses do not change the result of
+ * apply: nothing else is applied meanwhile, and no reader sees any of the entry before it is complete.
  */
 
 export type Steps<Result> = Generator<void, Result, void>;
 
-/** Items that a loop without reads and writes handles between two pauses: far less than a millisecond of work. */
+/** Items that a loop without reads and writes processes between two pauses: far less than a millisecond of work. */
 export const STEP_ITEMS = 8_192;
 
-/** Takes all steps in one go, and returns the result. */
+/** Runs all steps at once, and returns the result. */
 export function allAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();

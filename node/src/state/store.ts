@@ -14,7 +14,7 @@ export interface Row {
 export interface Change {
   readonly key: Uint8Array;
   readonly value: Uint8Array | null;
-  /** `latin1Of(key)`, if it is known: what finds rows by their names need not make it once more. */
+  /** `latin1Of(key)`, if known: a store that finds rows by name need not compute it again. */
   readonly name?: string;
 }
 
@@ -37,11 +37,11 @@ export interface StateReader {
 
 export interface StateStore extends StateReader {
   /**
-   * Writes all changes or none, and then deletes all rows of the ranges, each range at once. A crash leaves what some
-   * batch has left, and nothing of later ones: never an older one than the last that a `sync` has made durable. It may
-   * leave the rows of ranges that its last batch dropped.
+   * Writes all changes or none, and then deletes all rows of the ranges, each range at once. After a crash the store
+   * has the state after some batch, at least the last one that a `sync` has made durable. It may still have the rows of
+   * ranges that this batch dropped.
    */
   write(changes: readonly Change[], dropped?: readonly KeyRange[]): void;
-  /** Makes every earlier batch durable; no `write` may be called until `done` was. */
+  /** Makes every earlier batch durable. The caller must not call `write` before `done` was called. */
   sync(done: () => void): void;
 }

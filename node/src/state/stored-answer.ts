@@ -1,18 +1,18 @@
-/** What the row of a stored answer holds. */
+/** The row of a stored answer. */
 
 import type { CoordinationError } from "./coordination-error.ts";
 import { encodeAnswer, type StoredResult, withoutValues, writeAnswer } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 const HASH_BYTES = 32;
-/** The tick of what has no window yet: an acquisition that is queued or held. */
+/** The tick of a row without a window: an acquisition that is queued or held. */
 export const LIVE = Number.MAX_SAFE_INTEGER;
 
 export interface StoredAnswer {
   readonly payloadHash: Uint8Array;
   /** Cluster tick at which its window began, or LIVE. */
   readonly tickMs: number;
-  /** The answer was too large to keep the values it carried. */
+  /** The answer was too large to keep its values. */
   readonly stripped: boolean;
   readonly answer: Uint8Array;
 }
@@ -27,8 +27,8 @@ export function encodeStoredAnswer(stored: StoredAnswer): Uint8Array {
 }
 
 /**
- * The same as `encodeStoredAnswer` of an answer that is not encoded yet; without the values it carries if it were longer
- * than this.
+ * The same as `encodeStoredAnswer` for an answer that is not encoded yet. Omits its values if the answer is longer than
+ * `bytesMax`.
  */
 export function encodeFreshAnswer(
   payloadHash: Uint8Array,
@@ -42,7 +42,7 @@ export function encodeFreshAnswer(
   const length = writer.endBytes(begin);
   const whole = writer.finish();
   const bare = length > bytesMax ? withoutValues(answer) : answer;
-  // A long refusal carries no values: it stays as it is.
+  // A refusal has no values, so a long one is stored unchanged.
   return bare === answer
     ? whole
     : encodeStoredAnswer({ payloadHash, tickMs, stripped: true, answer: encodeAnswer(bare) });

@@ -5,7 +5,7 @@ import { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outco
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 
-describe("what is stored of an acquisition, looked at from outside", () => {
+describe("the stored state of an acquisition, read outside of apply", () => {
   function atNow({ log: { tickMs, revision } }: AppliedLock): LookedAt {
     return { tickMs, sinceMs: tickMs - WINDOW_MS, revision };
   }
@@ -38,7 +38,7 @@ describe("what is stored of an acquisition, looked at from outside", () => {
     expect(look(locks, 2, 2)).to.equal("LEADER_CHANGED");
   });
 
-  it("S24: of a change of a hold is what a retry would be answered, whichever attempt was executed", () => {
+  it("S24: for a change of a hold equals the answer to a retry, whichever attempt ran", () => {
     const locks = new AppliedLock({ rw: true });
     const { token: reading = 0 } = locks.result({ mode: "read" }).hold ?? {};
     locks.ask({ mode: "read", fencingToken: reading }, { request: requestOf(1) });

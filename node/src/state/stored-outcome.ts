@@ -1,6 +1,6 @@
 /**
- * What the state shows of a request to a reader outside of apply: what it came to, or how far it has come. It is what a
- * retry of the request would be answered.
+ * What a reader outside of apply can see of a request: its outcome, or its state so far. A retry of the request would
+ * get the same.
  */
 
 import type { Origin } from "../raft/index.ts";
@@ -12,9 +12,9 @@ import type { Outcome } from "./outcome.ts";
 import { findStored } from "./replays.ts";
 import type { StateReader } from "./store.ts";
 
-/** When the state is looked at. */
+/** The point in time of the look-up. */
 export interface LookedAt {
-  /** Cluster tick that what is left of holds counts from. */
+  /** Cluster tick from which the remaining times of holds count. */
   readonly tickMs: number;
   /** Answers from before this cluster tick do not count. */
   readonly sinceMs: number;
@@ -22,8 +22,8 @@ export interface LookedAt {
 }
 
 /**
- * The outcome of the request, whichever of its attempts was executed; null if nothing is stored about it. A request that
- * renewed a hold, or changed its mode, is answered with the hold as it is now, or with LOCK_LOST.
+ * The outcome of the request, whichever of its attempts ran; null if nothing is stored about it. A request that renewed
+ * a hold, or changed its mode, gets the hold as it is now, or LOCK_LOST.
  */
 export function storedOutcome(
   reader: StateReader,
@@ -39,8 +39,8 @@ export function storedOutcome(
 }
 
 /**
- * The outcome of this attempt to acquire a lock, which may be that it is queued, or null if nothing is stored about the
- * request. Another attempt of the same request makes it `unknown`.
+ * The outcome of this attempt to acquire a lock, possibly that it is queued; null if nothing is stored about the
+ * request. If a newer attempt of the same request exists, the outcome is `unknown`.
  */
 export function acquisitionOutcome(
   reader: StateReader,
@@ -67,6 +67,6 @@ function outcomeSoFar(reader: StateReader, { lock, status, number }: Acquisition
   if (status === "granted" && hold === null) {
     return { answer: lockLost(lock, number), replayed: "yes" };
   }
-  // When it was granted is not known any more: 0 makes the holder's own deadline err early.
+  // The time of the grant is no longer known; 0 makes the holder's own deadline err early.
   return { answer: acquireResult(view, hold, { ...at, waitedMs: 0 }), replayed: "yes" };
 }

@@ -97,7 +97,7 @@ describe("a succession", () => {
     expect(() => decodeSuccession(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation, "to their end");
   });
 
-  it("P48: makes another cluster of one member, whose id is above every earlier one", () => {
+  it("P48: makes a new cluster of one member, whose id is above every earlier one", () => {
     put("a");
     succeed();
     const index = log.rows.length;
@@ -110,7 +110,7 @@ describe("a succession", () => {
     });
   });
 
-  it("remembers whose state it was", () => {
+  it("records the former cluster", () => {
     put("a");
     const { revision, appliedIndex } = log.progress;
     succeed();
@@ -126,7 +126,7 @@ describe("a succession", () => {
     expect(readFormerCluster(log.store, NEXT_ID)).to.equal(undefined);
   });
 
-  it("gives out revisions and tokens above every one that the former cluster can have given out", () => {
+  it("uses only revisions and tokens above every one that the former cluster can have used", () => {
     createLock("a");
     const before = tokenOf(acquire(1, "a"));
     const { revision } = log.progress;
@@ -149,7 +149,7 @@ describe("a succession", () => {
     expect(() => succeed({ revisionJump: 1 })).to.throw(InvariantViolation, "room to grow");
   });
 
-  it("compacts the history at the new revision, and gives its rows up", () => {
+  it("compacts the history at the new revision, so that its rows are dropped", () => {
     put("a");
     succeed();
     const bounds = readHistoryBounds(log.store);
@@ -197,12 +197,12 @@ describe("a succession", () => {
     }
     expect(lockOf("held").lock.lastToken).to.equal(tokenBefore);
     expect(dumpOf(log.store).filter((row) => /^[hij]/.test(row))).to.deep.equal([]);
-    // A delay would keep it from being granted at once.
+    // A delay would prevent an immediate grant.
     expect(tokenOf(acquire(8, "delayed"))).to.be.above(tokenBefore);
     expect(tokenOf(acquire(9, "shared", "write"))).to.be.above(tokenBefore);
   });
 
-  it("answers a retry of an acquisition that was granted with LOCK_LOST, and begins a waiting one again", () => {
+  it("answers a retry of a granted acquisition with LOCK_LOST, and starts a waiting one again", () => {
     createLock("a");
     acquire(1, "a");
     acquire(2, "a");
@@ -235,7 +235,7 @@ describe("a succession", () => {
     expect(readPageTokenKey(log.store)).to.deep.equal(HASH);
   });
 
-  it("keeps signing keys if it is told to", () => {
+  it("keeps signing keys if the entry says so", () => {
     succeed({ signingKey: null });
     expect(readSigningKeys(log.store).map(({ kid }) => kid)).to.deep.equal([FOUNDING.signingKeyId]);
     expect(readPageTokenKey(log.store)).to.deep.equal(HASH);
@@ -252,7 +252,7 @@ describe("a succession", () => {
     expect(readUserByEmail(log.store, FOUNDING.owner.email)?.role).to.equal("owner");
   });
 
-  it("answers a retry of a write of the former cluster from what is stored", () => {
+  it("answers a retry of a write of the former cluster from its stored answer", () => {
     const write = putOf("k", "v");
     const asking = { principal: OWNER, request: requestOf(77) };
     const before = log.execute(write, asking);
@@ -262,7 +262,7 @@ describe("a succession", () => {
     expect(retried.answer).to.deep.equal(before.answer);
   });
 
-  it("can happen again, and remembers both former clusters", () => {
+  it("can happen again, and records both former clusters", () => {
     succeed();
     put("a");
     const first = log.revision;
@@ -279,7 +279,7 @@ describe("a succession", () => {
     expect(() => succeed({ clusterId: FOUNDING.clusterId })).to.throw(InvariantViolation, "succeeds a founded one");
   });
 
-  it("is never applied by a member that runs: its configuration is founded already", () => {
+  it("is never applied by a running member, which is already founded", () => {
     const entry = encodeSuccession(succession());
     expect(() => log.append(EntryType.Bootstrap, entry, () => "not-founded")).to.throw(
       InvariantViolation,
@@ -304,7 +304,7 @@ describe("a succession", () => {
     expect(dumpOf(store)).to.deep.equal(log.dump());
   });
 
-  it("does not let time or terms run back", () => {
+  it("does not let time or terms decrease", () => {
     log.tickMs = 9_000;
     put("a", 60);
     const { wallMs } = log.progress;

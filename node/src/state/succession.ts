@@ -1,22 +1,24 @@
 /**
  * Succession: a new cluster takes over the state of a former one, after a lost quorum or from a backup.
  *
- * It is a form of the founding entry, at the index behind the last entry of the former cluster, so the first member of
+ * It is a form of the founding entry, at the index after the last entry of the former cluster. So the first member of
  * the new cluster has an id that no member had before (P48). Effects:
  *
- * - The cluster id is new, and the only member is the one that the entry names. The former id is remembered.
- * - The revision jumps ahead. Fencing tokens are revisions, so no revision or token that the former cluster gave out and
- *   this state does not know is ever given out again.
- * - The history is compacted at the new revision: watchers are answered COMPACTED and list again.
+ * - The cluster id is new, and the only member is the one that the entry names. The former id is recorded.
+ * - The revision jumps ahead. Fencing tokens are revisions, so the new cluster never reuses a revision or token of the
+ *   former cluster, even one that this state does not know.
+ * - The history is compacted at the new revision: watchers get COMPACTED and list again.
  * - Holds, waits and delays of locks end; the locks stay.
- * - Signing keys are replaced, unless they are kept, so tokens of the former cluster end. Page tokens end always.
- * - Everything else stays: keys and their deadlines, event logs, memory regions, users, API keys, settings, stored answers.
+ * - Signing keys are replaced, unless the entry keeps them, so tokens of the former cluster end. Page tokens always
+ *   end.
+ * - Everything else stays: keys and their deadlines, event logs, memory regions, users, API keys, settings, stored
+ *   answers.
  *
- * The entry is applied once, offline, to a copy of the state that no member serves yet. The log of the new cluster begins
- * behind it, so no running member ever applies it: members that join later receive its effects in a snapshot. That is
- * why it may take as long as there are holds and waits, and about 1 KiB of memory for each of them.
+ * The entry is applied once, offline, to a copy of the state that no member serves yet. The log of the new cluster
+ * begins after it, so no running member ever applies it: members that join later get its effects in a snapshot. So its
+ * time may grow with the number of holds and waits, as does its memory: about 1 KiB for each of them.
  *
- * Everything random or secret in it was made before; apply only stores it.
+ * All random and secret values in it were made before; apply only stores them.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -47,9 +49,9 @@ export interface Succession {
   readonly address: MemberAddress;
   /** Term of the last entry of the former cluster. */
   readonly lastTerm: number;
-  /** How many revisions are passed over; `revisionJumpObjection` has none. */
+  /** How many revisions to skip; `revisionJumpObjection` must return null for it. */
   readonly revisionJump: number;
-  /** Signs from now on, alone; null = the keys of the former cluster are kept, and so are its tokens. */
+  /** The only signing key from now on; null = the keys of the former cluster stay, and its tokens stay valid. */
   readonly signingKey: Omit<SigningKey, "createdAtMs"> | null;
   /** 32 bytes. */
   readonly pageTokenKey: Uint8Array;
@@ -60,12 +62,12 @@ export const REVISION_JUMP_DEFAULT = 1_000_000;
 /** A smaller jump gains nothing, and could give out a revision twice. */
 const REVISION_JUMP_MIN = REVISION_JUMP_DEFAULT;
 const REVISION_JUMP_MAX = 2 ** 40;
-/** Room for revisions behind every jump. */
+/** The greatest revision after a jump; it leaves enough revisions for every later change. */
 const REVISION_AFTER_JUMP_MAX = 2 ** 52;
-/** What tells the entry from other founding entries: their first byte is another one. */
+/** The first byte, which differs from that of other founding entries. */
 const FORMAT = 2;
 
-/** Why the revision cannot jump so far from here, for people; null if it can. */
+/** Why the revision cannot jump this far, for people; null if it can. */
 export function revisionJumpObjection(revision: number, jump: number): string | null {
   if (!Number.isSafeInteger(jump) || jump < REVISION_JUMP_MIN || jump > REVISION_JUMP_MAX) {
     return `must be a whole number from ${REVISION_JUMP_MIN} to ${REVISION_JUMP_MAX}`;
@@ -134,7 +136,7 @@ export function applySuccession(context: ApplyContext, succession: Succession, r
   writePageTokenKey(transaction, succession.pageTokenKey);
 }
 
-/** Replaces the membership, and remembers whose state this was. */
+/** Replaces the membership, and records the former cluster. */
 function takeOver(context: ApplyContext, succession: Succession, reconfigure: Reconfigure): void {
   const { transaction, index } = context;
   const former = readCluster(transaction);

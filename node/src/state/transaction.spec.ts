@@ -10,7 +10,7 @@ const digest: Digest = (previous, bytes) => crc32(bytes, previous);
 const FIRST = new Uint8Array(0);
 const END = Uint8Array.of(0xff, 0xff, 0xff, 0xff);
 
-/** Few different keys, so that changes meet; 0x00 and 0xff, because order is unsigned. */
+/** Few different keys, so that changes conflict; 0x00 and 0xff, because the order is unsigned. */
 const key = fc
   .array(fc.constantFrom(0x00, 0x61, 0xff), { minLength: 1, maxLength: 3 })
   .map((list) => Uint8Array.from(list));
@@ -30,7 +30,7 @@ function scan(reader: StateReader, from: Uint8Array, to: Uint8Array, countMax = 
 }
 
 describe("a transaction", () => {
-  it("reads as a Map would that holds the store and its own changes, after any operations", () => {
+  it("reads like a Map of the store and its own changes, after any operations", () => {
     const operation = fc.oneof(
       { weight: 4, arbitrary: fc.record({ kind: fc.constant("put" as const), key, value }) },
       { weight: 3, arbitrary: fc.record({ kind: fc.constant("delete" as const), key }) },
@@ -86,7 +86,7 @@ describe("a transaction", () => {
     expect(scan(store, FIRST, END)).to.deep.equal([]);
   });
 
-  it("gives each row's last change once, and is empty then", () => {
+  it("returns each row's last change once, and is empty afterwards", () => {
     const transaction = new Transaction(new MemoryStateStore(), digest, 0);
     transaction.put(Uint8Array.of(1), Uint8Array.of(1));
     transaction.put(Uint8Array.of(2), Uint8Array.of(2));
@@ -108,7 +108,7 @@ describe("a transaction", () => {
     expect(keys.map((each) => transaction.get(each)?.[0])).to.deep.equal([0, 1, 2, 3]);
   });
 
-  it("S19: takes keys that are names of Object's properties as keys like others", () => {
+  it("S19: treats names of Object's properties like other keys", () => {
     const transaction = new Transaction(new MemoryStateStore(), digest, 0);
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty"].map((name) => Buffer.from(name));
     expect(names.map((name) => transaction.get(name))).to.deep.equal(names.map(() => undefined));
@@ -137,7 +137,7 @@ describe("the digest of a transaction", () => {
     return transaction.digest;
   }
 
-  it("goes on from where it was", () => {
+  it("continues from its last value", () => {
     expect(digestOf([])).to.equal(7);
   });
 
@@ -166,7 +166,7 @@ describe("the digest of a transaction", () => {
     ],
     ["a deletion for an empty value", [["a", null]], [["a", ""]]],
     [
-      "a change that another one undoes",
+      "a change that another change undoes",
       [
         ["a", "1"],
         ["a", null],
@@ -186,12 +186,12 @@ describe("the digest of a transaction", () => {
       ],
     ],
   ] as readonly (readonly [string, Changes, Changes])[]) {
-    it(`P44: tells ${name}`, () => {
+    it(`P44: shows ${name}`, () => {
       expect(digestOf(one)).not.to.equal(digestOf(other));
     });
   }
 
-  it("goes over what is noted and not over what is carried, which is written all the same", () => {
+  it("covers noted bytes but not carried rows, which are still written", () => {
     const transaction = new Transaction(new MemoryStateStore(), digest, 7);
     transaction.carry(Buffer.from("a"), Buffer.from("1"));
     expect(transaction.digest).to.equal(7);

@@ -1,8 +1,8 @@
 /**
  * The changes of one apply slice, readable before they are written.
  *
- * Entries of a slice see each other's changes through it; what the slice changed leaves as one atomic batch. A digest
- * runs over every change in order, so that members can compare their states.
+ * Entries of a slice see each other's changes through it, and the slice is written as one atomic batch. A digest covers
+ * every change in order, so that members can compare their states.
  */
 
 import { latin1Of } from "../bytes/index.ts";
@@ -21,7 +21,7 @@ export class Transaction implements StateReader {
   readonly #digest: Digest;
   #changes = new Map<string, Change>();
   #running: number;
-  /** What leads each change into the digest: whether it deletes or puts, and the length of its key. */
+  /** Precedes each change in the digest: whether it deletes or puts, and the length of its key. */
   readonly #lead = new Uint8Array(5);
 
   constructor(store: StateReader, digest: Digest, running: number) {
@@ -62,15 +62,15 @@ export class Transaction implements StateReader {
   }
 
   /**
-   * Puts a row over which the digest does not go, or deletes it with null: what it holds must follow from what the digest
-   * goes over.
+   * Puts a row that the digest does not cover, or deletes it with null. The content of the row must follow from data
+   * that the digest covers.
    */
   carry(key: Uint8Array, value: Uint8Array | null): void {
     const name = latin1Of(key);
     this.#changes.set(name, { key, value, name });
   }
 
-  /** Lets the digest go over bytes that are in no row, or not yet. */
+  /** Adds bytes to the digest that are not in a row, or not yet. */
   note(bytes: Uint8Array): void {
     this.#running = this.#digest(this.#running, bytes);
   }
@@ -84,7 +84,7 @@ export class Transaction implements StateReader {
 
   #record(change: Required<Change>): void {
     this.#changes.set(change.name, change);
-    // With the length of the key, other keys and values that only look the same in a row give another digest.
+    // The key length makes sure that different keys and values with the same concatenation give different digests.
     this.#lead[0] = change.value === null ? DELETED : PUT;
     writeUint32(this.#lead, 1, change.key.length);
     let running = this.#digest(this.#running, this.#lead);

@@ -87,7 +87,7 @@ describe("usage", () => {
     expect(days[0]).include({ startMs: DAY_START_MS, requests: 5, kvOperations: 1, memoryBytes: 5 });
   });
 
-  it("counts what was refused as a request, and neither strangers nor retries", () => {
+  it("counts refusals as requests, but neither callers without rights nor retries", () => {
     const request = requestOf(1);
     log.execute(put(), { request });
     log.execute(put(), { request });
@@ -97,13 +97,13 @@ describe("usage", () => {
     log.ask(createUser("eve", { role: "viewer" }));
     log.lead({ kind: "verify-user", userId: "eve", tokenSha256: TOKEN_SHA256, passwordHash: "" });
     log.refusal(put(), { principal: { subject: "eve", apiKeyId: "" } });
-    // Reused ids are refused before they are looked at any further, and count as requests.
+    // Reused ids are refused before any further check, and count as requests.
     const expected = { ...NO_USAGE, requests: 4, kvOperations: 1 };
     expect(hours()).deep.equal([[1, expected]]);
     expect(byPrincipal()).deep.equal(new Map([[`${OWNER.subject} `, expected]]));
   });
 
-  it("counts one acquisition of a lock, however often it is sent again while it waits", () => {
+  it("counts one acquisition of a lock, however often it is repeated while it waits", () => {
     const locks = new AppliedLock();
     ({ log } = locks);
     locks.ask();
@@ -114,7 +114,7 @@ describe("usage", () => {
     expect(counts, "with the creation of the lock").deep.equal({ ...NO_USAGE, requests: 3, lockOperations: 3 });
   });
 
-  it("tells API keys and logins apart", () => {
+  it("counts API keys and logins separately", () => {
     log.ask(createApiKey("k1"));
     for (const apiKeyId of ["k1", "k1", FOUNDING.owner.apiKeyId]) {
       log.execute(put(), { principal: { ...OWNER, apiKeyId } });
@@ -130,7 +130,7 @@ describe("usage", () => {
     }
   });
 
-  it("tells what is stored as of the last request of the hour", () => {
+  it("has the stored bytes as of the last request of the hour", () => {
     log.execute(put("x".repeat(100)));
     const { regionId } = log.result({ kind: "allocate-memory", namespace: "default", sizeBytes: 1_000, label: "" });
     const first = readUsage(log.store, "hour", 0, FOR_EVER)[0];
@@ -143,7 +143,7 @@ describe("usage", () => {
     expect(readUsage(log.store, "hour", 0, FOR_EVER).map(({ memoryBytes }) => memoryBytes)).deep.equal([1_000, 0]);
   });
 
-  it("is the same however entries are batched, and wherever a member starts again", () => {
+  it("is the same in any batches, and after a restart at any point", () => {
     log.ask(createApiKey("k1"));
     for (let count = 0; count < 40; count++) {
       log.wallMs += count % 7 === 0 ? HOUR_MS : 1_000;
@@ -168,7 +168,7 @@ describe("usage", () => {
     }
   });
 
-  it("is part of the digest: whoever has counted something else is found out", () => {
+  it("is part of the digest: a member with other counts is detected", () => {
     const other = new AppliedLog();
     other.wallMs = log.wallMs;
     log.lead({ kind: "report-use", uses: [use("", 1)] });
@@ -176,7 +176,7 @@ describe("usage", () => {
     expect(log.progress.digest).not.equal(other.progress.digest);
   });
 
-  describe("of what left no entry", () => {
+  describe("of calls without an entry", () => {
     it("is added as members report it, for the hour of the report", () => {
       log.execute(put());
       log.lead({ kind: "report-use", uses: [use("k1", 3), use("", 2)] });
@@ -185,7 +185,7 @@ describe("usage", () => {
       expect(byPrincipal().get(`${OWNER.subject} k1`)).include({ requests: 3, kvOperations: 3 });
     });
 
-    it("tells when a key was used last, at most once a minute, and not of a key that is gone", () => {
+    it("records the last use of a key, at most once a minute, and not of a deleted key", () => {
       log.ask(createApiKey("k1"));
       const lastUsed = () => readApiKey(log.store, "k1")?.lastUsedAtMs;
       expect(lastUsed()).equal(0);
@@ -194,7 +194,7 @@ describe("usage", () => {
       expect(lastUsed()).equal(firstMs);
       expect(
         hours().map(([, { requests }]) => requests),
-        "a use alone is no request",
+        "a use alone is not a request",
       ).deep.equal([1]);
       log.wallMs += 59_999;
       log.lead({ kind: "report-use", uses: [use("k1", 1)] });
@@ -205,7 +205,7 @@ describe("usage", () => {
     });
   });
 
-  it("stays for 101 days by the hour and for 400 by the day, and then goes step by step", () => {
+  it("stays for 101 days by hour and for 400 days by day, and is then dropped step by step", () => {
     log.execute(put());
     const beganMs = log.wallMs;
     const counts = () => [byPrincipal("hour").size, hours().length, byPrincipal("day").size];
@@ -225,7 +225,7 @@ describe("usage", () => {
     expect(counts()).deep.equal([0, 0, 0]);
   });
 
-  it("S44: is not looked for again where it was dropped before", () => {
+  it("S44: does not scan the part that was dropped before", () => {
     for (let count = 0; count < 30; count++) {
       log.execute(put(String(count)));
       log.wallMs += HOUR_MS;
@@ -237,12 +237,12 @@ describe("usage", () => {
     }
     const store = new StoreWithGraves("U");
     applyRows(machineOver(store), log.rows, new Set(log.rows.map((_, at) => at + 1)));
-    expect(store.steppedOver, "while it was dropped").equal(0);
+    expect(store.steppedOver, "during the drop").equal(0);
     expect(isUsageDue(store, log.wallMs)).equal(false);
     expect(store.steppedOver, "since then").equal(0);
   });
 
-  it("is dropped alike by members that have written it and by those that have not", () => {
+  it("is dropped equally by members that have written it and members that have not", () => {
     log.execute(put());
     log.wallMs += 500 * DAY_MS;
     log.execute(put("w"));
@@ -256,7 +256,7 @@ describe("usage", () => {
     expect(readUsage(store, "day", 0, FOR_EVER).map(({ requests }) => requests)).deep.equal([2]);
   });
 
-  it("is read in parts, within its bounds", () => {
+  it("is read in pages, within its bounds", () => {
     for (let count = 0; count < 5; count++) {
       log.execute(put(String(count)));
       log.wallMs += HOUR_MS;

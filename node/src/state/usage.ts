@@ -1,14 +1,14 @@
 /**
- * Usage: what each API key, and each user who logged in, has had done, by hour and by day of the cluster's wall clock.
+ * Usage: the work for each API key, and for each user who logged in, by hour and by day of the cluster's wall clock.
  *
- * Every mutation is counted where it is applied, once: a retry that is answered from its row, and whoever is refused for
- * lack of rights, do not count. So the numbers are the same on every member, survive every failover, and never say more
- * than was done. Reads leave no entry; members report how many they have answered, from time to time and at most once:
- * what a member had not reported when it crashed is missing, and nothing is ever counted twice.
+ * Apply counts every mutation once. It does not count a retry that gets its stored answer, or a caller without rights.
+ * So the numbers are the same on every member, survive every failover, and never exceed the work that was done. Reads
+ * leave no entry. Members report how many they have answered from time to time, each at most once: the unreported reads
+ * of a crashed member are missing, and no read is counted twice.
  *
- * Counting must cost next to nothing. The rows of the hour and of the day are kept in memory and written once for each
- * batch of entries; the digest of the state goes over sums instead of over the rows. There is one small row for
- * each principal in each hour and each day in which they did anything: hours stay for 101 days, days for 400.
+ * Counting must cost next to nothing. The rows of the hour and of the day are in memory and written once for each batch
+ * of entries; the digest covers sums instead of the rows. There is one small row for each principal in each hour and
+ * day with any work: hours stay for 101 days, days for 400.
  */
 
 import { writeUint53 } from "../raft/index.ts";
@@ -22,7 +22,7 @@ import { USAGE_DROPPED_ROW, usageRow, usageTableRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What is counted. `requests` are those that were answered, with a refusal too; the others count what was done. */
+/** Counters. `requests` counts answers, including refusals; the others count work that was done. */
 export interface UsageCounts {
   readonly requests: number;
   readonly appendRequests: number;
@@ -33,7 +33,7 @@ export interface UsageCounts {
   readonly memoryOperations: number;
 }
 
-/** What there was at the last mutation of a bucket that was counted, in bytes. */
+/** Levels at the last counted mutation of a bucket, in bytes. */
 export interface UsageLevels {
   readonly bytesStored: number;
   readonly memoryBytes: number;
@@ -41,13 +41,13 @@ export interface UsageLevels {
 
 export type Granularity = "hour" | "day";
 
-/** What was counted in an hour or a day. */
+/** The usage of an hour or a day. */
 export interface UsageBucket extends UsageCounts, UsageLevels {
   /** Wall clock in milliseconds at which it begins, in UTC. */
   readonly startMs: number;
 }
 
-/** What one principal has had done in an hour or a day. */
+/** The usage of one principal in an hour or a day. */
 export interface PrincipalUsage extends UsageCounts {
   readonly startMs: number;
   readonly principal: Principal;
@@ -66,18 +66,18 @@ export const NO_USAGE: UsageCounts = {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LENGTHS_MS: Readonly<Record<Granularity, number>> = { hour: HOUR_MS, day: DAY_MS };
-/** A period of usage has at most 100 days; the one more is the day that is not over. */
+/** A usage period has at most 100 days; one more for the day that is not over. */
 const KEPT_MS: Readonly<Record<Granularity, number>> = { hour: 101 * DAY_MS, day: 400 * DAY_MS };
 const GRANULARITIES: readonly Granularity[] = ["hour", "day"];
-/** Numbers of a row, and of one that holds levels too. */
+/** Numbers of a row, and further ones of a row with levels. */
 const COUNTS = 7;
 const LEVELS = 2;
 const ROW_HEAD_BYTES = 1 + 1 + 8;
 
-/** Counts that grow. */
+/** Mutable counters. */
 type Counting = { -readonly [Field in keyof UsageCounts]: number };
 
-/** A row that is being counted in; of totals with the levels. */
+/** A row being counted; totals also have levels. */
 interface Line {
   readonly key: Uint8Array;
   readonly counts: Counting;
@@ -91,7 +91,7 @@ interface OpenBucket {
   readonly byPrincipal: Map<string, Map<string, Line>>;
 }
 
-/** What a mutation counts, given its answer. */
+/** The counts of a mutation, given its answer. */
 export function usageOf(operation: ClientOperation | HttpOperation, answer: Result | CoordinationError): UsageCounts {
   if (answer instanceof CoordinationError) {
     return REFUSED;
@@ -118,7 +118,7 @@ export function usageOf(operation: ClientOperation | HttpOperation, answer: Resu
   }
 }
 
-/** A batch is one request; events that were stored before are not counted again. */
+/** A batch is one request; events that were already stored are not counted again. */
 function appendUsage({ appendedEvents, appendedBytes }: AppendEventsResult): UsageCounts {
   return { ...REFUSED, appendRequests: 1, eventsAppended: appendedEvents, bytesAppended: appendedBytes };
 }
@@ -128,7 +128,7 @@ const KEY_OPERATION: UsageCounts = { ...REFUSED, kvOperations: 1 };
 const LOCK_OPERATION: UsageCounts = { ...REFUSED, lockOperations: 1 };
 const MEMORY_OPERATION: UsageCounts = { ...REFUSED, memoryOperations: 1 };
 
-/** The usage that a state machine counts, between two batches. */
+/** The usage that a state machine counts between two batches. */
 export class UsageLedger {
   readonly #store: StateReader;
   readonly #open: Record<Granularity, OpenBucket | null> = { hour: null, day: null };
@@ -139,7 +139,7 @@ export class UsageLedger {
     this.#store = store;
   }
 
-  /** Adds what was counted at this wall clock; the digest of the transaction goes over the new sum of the hour. */
+  /** Adds counts at this wall clock, and adds the new sum of the hour to the digest of the transaction. */
   count(
     transaction: Transaction,
     { subject, apiKeyId }: Principal,
@@ -159,7 +159,7 @@ export class UsageLedger {
     transaction.note(this.#sum);
   }
 
-  /** Begins the row of a principal in this bucket. */
+  /** Starts the row of a principal in this bucket. */
   #begin(granularity: Granularity, bucket: OpenBucket, subject: string, apiKeyId: string): Line {
     const line = this.#line(usageRow(granularity, bucket.startMs, `${subject}\0${apiKeyId}`), false);
     const ofSubject = bucket.byPrincipal.get(subject) ?? new Map<string, Line>();
@@ -167,7 +167,7 @@ export class UsageLedger {
     return line;
   }
 
-  /** Puts all rows that have changed since the last time into the transaction. */
+  /** Writes all rows that have changed since the last flush into the transaction. */
   flush(transaction: Transaction): void {
     for (const line of this.#dirty) {
       transaction.carry(line.key, encodeLine(line));
@@ -175,7 +175,7 @@ export class UsageLedger {
     this.#dirty.clear();
   }
 
-  /** The bucket of this instant. The wall clock of the log never runs back, so an earlier one is over for good. */
+  /** The bucket of this instant. The wall clock of the log never decreases, so an earlier bucket is final. */
   #bucketAt(granularity: Granularity, wallMs: number): OpenBucket {
     const startMs = wallMs - (wallMs % LENGTHS_MS[granularity]);
     const open = this.#open[granularity];
@@ -188,9 +188,9 @@ export class UsageLedger {
     return bucket;
   }
 
-  /** The row as it was written last: this process may have begun within the hour. */
+  /** The row as last written: this process may have started within the hour. */
   #line(row: Uint8Array, isTotal: boolean): Line {
-    // It stays for up to a day, in memory of its own: a cut of a slab would hold the whole slab.
+    // It lives for up to a day, so it gets its own memory: a cut of a slab would keep the whole slab.
     const key = row.slice();
     const bytes = this.#store.get(key);
     const counts = { ...NO_USAGE };
@@ -202,7 +202,7 @@ export class UsageLedger {
   }
 }
 
-/** Whether rows are older than they are kept. */
+/** Whether there are rows beyond their retention. */
 export function isUsageDue(reader: StateReader, wallMs: number): boolean {
   const begins = droppedBefore(reader);
   return TABLES.some(([granularity, isTotal], at) => {
@@ -215,7 +215,9 @@ export function isUsageDue(reader: StateReader, wallMs: number): boolean {
   });
 }
 
-/** Drops rows that are older than they are kept, so many as the command says; the ledger must be flushed before. */
+/**
+ * Drops rows beyond their retention, at most as many as the command allows; the caller must flush the ledger before.
+ */
 export function applyPruneUsage(transaction: Transaction, wallMs: number, { countMax }: PruneUsage): void {
   const gone: Uint8Array[] = [];
   const before = droppedBefore(transaction);
@@ -244,8 +246,8 @@ export function applyPruneUsage(transaction: Transaction, wallMs: number, { coun
 }
 
 /**
- * For each table the time before which none of its rows is left. It is looked for rows from there on, and not over what
- * was dropped since the cluster began: a store on disk keeps a mark of each row for a while.
+ * For each table, the time before which no row is left. Scans start there, and not at the first row ever: a store on
+ * disk keeps a tombstone of each dropped row for a while.
  */
 function droppedBefore(reader: StateReader): readonly number[] {
   const row = reader.get(USAGE_DROPPED_ROW);
@@ -258,7 +260,7 @@ function droppedBefore(reader: StateReader): readonly number[] {
   return begins;
 }
 
-/** The buckets that begin within from ≤ start < to and in which something was counted, ascending. */
+/** The buckets that begin within from ≤ start < to and have counts, ascending. */
 export function readUsage(reader: StateReader, granularity: Granularity, from: number, to: number): UsageBucket[] {
   const buckets: UsageBucket[] = [];
   reader.scan(...boundsOf(granularity, true, from, to), ({ key, value }) => {
@@ -271,8 +273,8 @@ export function readUsage(reader: StateReader, granularity: Granularity, from: n
 }
 
 /**
- * Visits what principals have had done in the buckets that begin within from ≤ start < to, ascending by time; at most
- * `rowsMax` rows, from behind this row of an earlier call. Returns the last row that it has visited if there may be more.
+ * Visits the usage of principals in the buckets that begin within from ≤ start < to, ascending by time: at most
+ * `rowsMax` rows, after this row of an earlier call. Returns the last visited row if there may be more.
  */
 export function scanPrincipalUsage(
   reader: StateReader,
@@ -296,7 +298,7 @@ export function scanPrincipalUsage(
   return visited < rowsMax ? null : last;
 }
 
-/** The sums of the counts. */
+/** The sum of both. */
 export function sumOf(one: UsageCounts, other: UsageCounts): UsageCounts {
   const sum = pick(one);
   add(sum, other);
@@ -319,7 +321,7 @@ function startOf(key: Uint8Array): number {
   return new RecordReader(key.subarray(2, ROW_HEAD_BYTES)).uint53();
 }
 
-// Every mutation comes through here: fields by name are several times as fast as a loop over them.
+// Every mutation runs this: named fields are several times as fast as a loop over them.
 function add(sum: Counting, counts: UsageCounts): void {
   sum.requests += counts.requests;
   sum.appendRequests += counts.appendRequests;

@@ -44,14 +44,14 @@ describe("users", () => {
     return verdict(log.lead({ kind: "verify-user", userId, tokenSha256, passwordHash })?.answer);
   }
 
-  /** A user who is there and active. */
+  /** An existing, active user. */
   function user(userId: string, role: Role, namespaces: readonly string[] = ["default"]): Principal {
     expect(verdict(log.ask(createUser(userId, { role, namespaces })))).equal("ok");
     expect(verify(userId)).equal("ok");
     return as(userId);
   }
 
-  /** All rows, but how far the log is applied and what was counted of it. */
+  /** All rows except the progress and the usage. */
   function records(): string[] {
     return log.dump().filter((row) => !row.startsWith("a = ") && !row.startsWith("U"));
   }
@@ -61,7 +61,7 @@ describe("users", () => {
   }
 
   describe("creating", () => {
-    it("makes an unverified user, who is found by id and by address in any case, and can do nothing", () => {
+    it("makes an unverified user, who is found by id and by address in any case, and has no rights", () => {
       log.ask(createUser("ada", { email: "Ada@Example.com", namespaces: ["a", "b"] }));
       const expected = {
         ...{ userId: "ada", email: "Ada@Example.com", role: "member", namespaces: ["a", "b"], status: "unverified" },
@@ -73,14 +73,14 @@ describe("users", () => {
       expect(countUsers(log.store)).equal(2);
     });
 
-    it("is refused for an address that is taken, in any case, and for an id that is", () => {
+    it("is refused for a used address, in any case, and for a used id", () => {
       log.ask(createUser("ada"));
       expect(verdict(log.ask(createUser("b", { email: "ADA@quoin.LOCAL" })))).equal("USER_EXISTS");
       expect(verdict(log.ask(createUser("ada", { email: "b@quoin.local" })))).equal("USER_EXISTS");
       expect(countUsers(log.store)).equal(2);
     });
 
-    it("P44: takes only letters of ASCII for the same in any case: what others are depends on the version of Unicode", () => {
+    it("P44: ignores only the case of ASCII letters: the case of others depends on the version of Unicode", () => {
       log.ask(createUser("zoe", { email: "zo\u00eb@quoin.local" }));
       expect(verdict(log.ask(createUser("b", { email: "ZO\u00eb@quoin.local" })))).equal("USER_EXISTS");
       expect(verdict(log.ask(createUser("b", { email: "ZO\u00cb@quoin.local" })))).equal("ok");
@@ -133,7 +133,7 @@ describe("users", () => {
       expect(verify("ada")).equal("BAD_FIELD");
     });
 
-    it("is refused with another token, for another user, and for none", () => {
+    it("is refused with another token, for another user, and for no user", () => {
       expect(verify("ada", new Uint8Array(32).fill(0x78))).equal("BAD_FIELD");
       expect(verify(OWNER.subject)).equal("BAD_FIELD");
       expect(verify("nobody")).equal("BAD_FIELD");
@@ -146,12 +146,12 @@ describe("users", () => {
       expect(readUser(log.store, "ada")?.status).equal("unverified");
     });
 
-    it("is accepted in the millisecond before", () => {
+    it("succeeds in the millisecond before", () => {
       log.wallMs += TOKEN_LIFETIME_MS - 1;
       expect(verify("ada")).equal("ok");
     });
 
-    it("sets a password, and needs one where there is none", () => {
+    it("sets a password, and needs one if there is none", () => {
       log.ask(createUser("ben", { passwordHash: "" }));
       const command = { kind: "verify-user", userId: "ben", tokenSha256: TOKEN_SHA256 } as const;
       expect(fieldOf(log.lead({ ...command, passwordHash: "" })?.answer)).equal("password");
@@ -163,7 +163,7 @@ describe("users", () => {
   });
 
   describe("updating", () => {
-    it("changes what is given and nothing else", () => {
+    it("changes the given fields and nothing else", () => {
       user("ada", "member", ["a"]);
       log.ask(updateUser("ada", { role: "viewer" }));
       log.ask(updateUser("ada", { namespaces: ["b", "c"] }));
@@ -174,7 +174,7 @@ describe("users", () => {
       expect(answer).deep.include({ kind: "update-user", user: readUser(log.store, "ada") });
     });
 
-    it("counts at once, for tokens that claim more", () => {
+    it("takes effect at once, also for tokens that claim more", () => {
       const ada = user("ada", "member");
       const need = { access: "write", namespace: "default" } as const;
       expect(refusalOf(log.store, ada, need, log.wallMs)).equal(null);
@@ -186,7 +186,7 @@ describe("users", () => {
       expect(refusalOf(log.store, ada, null, log.wallMs)?.reason).equal("TOKEN_REVOKED");
     });
 
-    it("the owner by an admin of all namespaces is as of none", () => {
+    it("the owner by an admin of all namespaces fails as if the owner did not exist", () => {
       const admin = user("admin", "admin", ["*"]);
       const before = records();
       for (const changes of [{ passwordHash: "x" }, { status: "disabled" as const }, {}]) {
@@ -197,12 +197,12 @@ describe("users", () => {
       expect(records()).deep.equal(before);
     });
 
-    it("does not find a user who is not there, and is refused to members before that (S43)", () => {
+    it("does not find an absent user, and is refused to members before that (S43)", () => {
       expect(verdict(log.ask(updateUser("nobody")))).equal("USER_NOT_FOUND");
       expect(verdict(log.ask(updateUser("nobody"), user("ada", "member")))).equal("ACCESS_DENIED");
     });
 
-    it("cannot make up for a verification", () => {
+    it("cannot replace a verification", () => {
       log.ask(createUser("ada"));
       for (const status of ["active", "disabled"] as const) {
         expect(fieldOf(log.ask(updateUser("ada", { status })))).equal("status");
@@ -210,7 +210,7 @@ describe("users", () => {
       expect(readUser(log.store, "ada")?.status).equal("unverified");
     });
 
-    it("gives whoever becomes an owner all namespaces", () => {
+    it("gives a new owner all namespaces", () => {
       user("ada", "member", ["a"]);
       log.ask(updateUser("ada", { role: "owner" }));
       expect(readUser(log.store, "ada")).deep.include({ role: "owner", namespaces: ["*"] });
@@ -226,15 +226,21 @@ describe("users", () => {
       ["gives all", "member", ["a"], { namespaces: ["*"] }, "NAMESPACE_DENIED"],
       ["takes all", "member", ["*"], { namespaces: ["a"] }, "USER_NOT_FOUND"],
       ["changes a role", "member", ["a"], { role: "admin" }, "ok"],
-      ["changes a role where others rule as well", "member", ["a", "c"], { role: "admin" }, "USER_NOT_FOUND"],
+      ["changes a role of a user with a further namespace", "member", ["a", "c"], { role: "admin" }, "USER_NOT_FOUND"],
       ["gives the role owner", "member", ["a"], { role: "owner", namespaces: ["*"] }, "ACCESS_DENIED"],
       ["demotes an owner", "owner", ["*"], { role: "viewer" }, "USER_NOT_FOUND"],
       ["sets a password", "member", ["a"], { passwordHash: "x" }, "ok"],
-      ["sets the password of a holder of more", "member", ["a", "c"], { passwordHash: "x" }, "USER_NOT_FOUND"],
+      ["sets the password of a user with more rights", "member", ["a", "c"], { passwordHash: "x" }, "USER_NOT_FOUND"],
       ["sets the password of an owner", "owner", ["*"], { passwordHash: "x" }, "USER_NOT_FOUND"],
       ["disables a user", "member", ["a"], { status: "disabled" }, "ok"],
-      ["disables a holder of more", "member", ["c"], { status: "disabled" }, "USER_NOT_FOUND"],
-      ["gives a holder of more a namespace that is held", "member", ["c"], { namespaces: ["a"] }, "USER_NOT_FOUND"],
+      ["disables a user with more rights", "member", ["c"], { status: "disabled" }, "USER_NOT_FOUND"],
+      [
+        "gives a namespace that is held to a user with more rights",
+        "member",
+        ["c"],
+        { namespaces: ["a"] },
+        "USER_NOT_FOUND",
+      ],
       ["changes nothing of an owner", "owner", ["*"], {}, "USER_NOT_FOUND"],
     ];
     for (const [name, role, namespaces, changes, expected] of cases) {
@@ -275,14 +281,14 @@ describe("users", () => {
       expect(verdict(key(second))).equal("TOKEN_REVOKED");
     });
 
-    it("happens with nothing else that changes of a user", () => {
+    it("happens without any other change of the user", () => {
       const ada = user("ada", "member");
       log.ask(updateUser("ada", { role: "viewer", namespaces: ["default", "b"], status: "active" }));
       expect([refused(ada), readUser(log.store, "ada")?.passwordVersion]).deep.equal(["", 0]);
     });
 
     for (const role of ROLES) {
-      it(`of one's own is allowed to the role ${role}, who knows the one that it replaces`, () => {
+      it(`of one's own is allowed to the role ${role}, who knows the current one`, () => {
         const ada = user("ada", role, role === "owner" ? ["*"] : ["default"]);
         const change = (known: number | null, more = {}) =>
           log.ask(updateUser("ada", { passwordHash: "scrypt$new", knownPasswordVersion: known, ...more }), ada);
@@ -297,7 +303,7 @@ describe("users", () => {
         expect(records(), "nothing changed").deep.equal(before);
         expect(verdict(change(0))).equal("ok");
         expect(readUser(log.store, "ada")).include({ passwordHash: "scrypt$new", passwordVersion: 1 });
-        expect(verdict(change(1)), "the login is over").equal("TOKEN_REVOKED");
+        expect(verdict(change(1)), "the login has ended").equal("TOKEN_REVOKED");
       });
     }
 
@@ -322,10 +328,10 @@ describe("users", () => {
       it(`cannot be ${name}, unless another one is active`, () => {
         expect(verdict(log.ask(operation))).equal("LAST_OWNER");
         log.ask(createUser("ada", { role: "owner", namespaces: ["*"] }));
-        expect(verdict(log.ask(operation)), "an unverified owner is none").equal("LAST_OWNER");
+        expect(verdict(log.ask(operation)), "an unverified owner does not count").equal("LAST_OWNER");
         verify("ada");
         log.ask(updateUser("ada", { status: "disabled" }));
-        expect(verdict(log.ask(operation)), "a disabled owner is none").equal("LAST_OWNER");
+        expect(verdict(log.ask(operation)), "a disabled owner does not count").equal("LAST_OWNER");
         log.ask(updateUser("ada", { status: "active" }));
         expect(verdict(log.ask(operation))).equal("ok");
         expect(verdict(log.ask(updateUser("ada", { role: "viewer" }), as("ada")))).equal("LAST_OWNER");
@@ -339,7 +345,7 @@ describe("users", () => {
   });
 
   describe("deleting", () => {
-    it("takes the user and all of the API keys, with every row", () => {
+    it("removes the user and all of the API keys, with every row", () => {
       const before = records();
       const ada = user("ada", "member");
       log.ask(createApiKey("k1"), ada);
@@ -356,13 +362,13 @@ describe("users", () => {
       ]);
     });
 
-    it("leaves the address to somebody else, who has none of the rights", () => {
+    it("frees the address for another user, who gets none of the rights", () => {
       const ada = user("ada", "admin");
       log.ask({ kind: "delete-user", userId: "ada" });
       log.ask(createUser("other", { email: "ada@quoin.local", role: "viewer" }));
       expect(readUserByEmail(log.store, "ada@quoin.local")?.userId).equal("other");
       expect(refusalOf(log.store, ada, null, log.wallMs)?.reason).equal("TOKEN_REVOKED");
-      expect(verify("ada"), "the old token is of nobody").equal("BAD_FIELD");
+      expect(verify("ada"), "the old token is invalid").equal("BAD_FIELD");
     });
 
     it("needs every namespace and the role of the user", () => {
@@ -375,7 +381,7 @@ describe("users", () => {
       expect(verdict(log.ask({ kind: "delete-user", userId: "same" }, admin))).equal("USER_NOT_FOUND");
     });
 
-    it("of an unverified user makes the token worthless", () => {
+    it("of an unverified user invalidates the token", () => {
       log.ask(createUser("ada"));
       log.ask({ kind: "delete-user", userId: "ada" });
       expect(readVerification(log.store, "ada")).equal(undefined);

@@ -1,12 +1,12 @@
 /**
- * Users: how they are created, changed and deleted, and what one user may not do to another.
+ * Users: how they are created, changed and deleted, and the limits on what one user may do to another.
  *
- * A user acts only on users whose role and namespaces they hold themselves; every other user looks as if there were none.
- * A user gives only roles and namespaces that they hold. There is always an active user of the role owner. All of it is
- * decided here, by the records as they are when the entry is applied.
+ * A user can only manage users whose role and namespaces they have themselves; any other user looks absent. A user can
+ * only give roles and namespaces that they have. There is always an active user of the role owner. Apply decides all of
+ * this, by the records at the entry.
  *
- * Users of any role change their own password, if they know the one that it replaces: a stolen token is not enough. A
- * changed password revokes the tokens of all earlier logins of the user.
+ * Users of any role can change their own password if they know the current one: a stolen token is not enough. A new
+ * password revokes the tokens of all earlier logins of the user.
  */
 
 import { equalBytes } from "../bytes/index.ts";
@@ -34,7 +34,7 @@ import { RecordReader, RecordWriter } from "./record.ts";
 import { userRow, verificationRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
-/** A user came, changed, or was verified. */
+/** A user was created, changed, or verified. */
 export interface UserResult {
   readonly kind: "create-user" | "update-user" | "verify-user";
   readonly user: User;
@@ -47,18 +47,18 @@ export interface DeleteUserResult {
   readonly revision: number;
 }
 
-/** What a user is asked for, to show that mail to the address reaches them. */
+/** An open verification, by which a user proves that mail to the address reaches them. */
 export interface Verification {
   readonly tokenSha256: Uint8Array;
   /** Wall clock in milliseconds. */
   readonly expiresAtMs: number;
 }
 
-/** Users of a cluster. */
+/** The most users of a cluster. */
 const USERS_MAX = 100_000;
 const OWNER_NAMESPACES: readonly string[] = ["*"];
 
-/** The verification that the user is asked for, as long as it was not given; it may have expired. */
+/** The open verification of the user; it may have expired. Undefined if there is none. */
 export function readVerification(reader: StateReader, userId: string): Verification | undefined {
   const bytes = reader.get(verificationRow(userId));
   if (bytes === undefined) {
@@ -132,7 +132,7 @@ export function applyUpdateUser(context: ApplyContext, principal: Principal, com
   return { kind: "update-user", user, revision: context.revision };
 }
 
-/** Whether the principal's user changes nothing but their own password, which needs no access level. */
+/** Whether a user only changes their own password, which needs no access level. */
 export function isOwnPassword({ subject }: Principal, { userId, role, namespaces, status }: UpdateUser): boolean {
   return userId === subject && role === null && namespaces === null && status === null;
 }
@@ -150,8 +150,8 @@ export function applyDeleteUser(context: ApplyContext, principal: Principal, { u
 }
 
 /**
- * The user's address is theirs: an unverified user becomes active. The token is good once. Raises BAD_FIELD, alike for
- * every token that is not good, and for a missing password where none is set.
+ * Verifies the user's address: an unverified user becomes active. The token works once. Raises BAD_FIELD: the same
+ * error for every invalid token, and one for a missing password if the user has none.
  */
 export function applyVerifyUser(context: ApplyContext, command: VerifyUser): UserResult {
   const { transaction, wallMs } = context;
@@ -174,7 +174,7 @@ export function applyVerifyUser(context: ApplyContext, command: VerifyUser): Use
   return { kind: "verify-user", user, revision: context.revision };
 }
 
-/** The user who asks; the check before every command has found the record. */
+/** The calling user; the check before every command has found the record. */
 function requireActor(reader: StateReader, { subject }: Principal): User {
   const actor = readUser(reader, subject);
   invariant(actor !== undefined, "the check before a command has found its user");
@@ -194,7 +194,7 @@ export function userNotFound(): CoordinationError {
   return new CoordinationError("USER_NOT_FOUND", "there is no user with this id that you may see");
 }
 
-/** The actor holds the role and each of the namespaces that they give. */
+/** Requires that the actor has the role and each of the namespaces that they give. */
 function requireGiven(actor: User, role: User["role"], namespaces: readonly string[]): void {
   if (!includesRole(actor.role, role)) {
     throw new CoordinationError("ACCESS_DENIED", `your role "${actor.role}" does not include the role "${role}"`);
@@ -206,7 +206,7 @@ function requireGiven(actor: User, role: User["role"], namespaces: readonly stri
   }
 }
 
-/** The password that the caller has shown to know is still the user's. */
+/** Requires that the password that the caller proved to know is still the user's. */
 function requireKnownPassword({ passwordVersion }: User, known: number | null): void {
   if (known === null) {
     throw badField("current_password", "is required to change your own password");
@@ -216,14 +216,14 @@ function requireKnownPassword({ passwordVersion }: User, known: number | null): 
   }
 }
 
-/** Owners have all namespaces, whatever they are called. */
+/** Owners have all namespaces. */
 function requireOwnerNamespaces(role: User["role"], namespaces: readonly string[]): void {
   if (role === "owner" && (namespaces.length !== 1 || namespaces[0] !== OWNER_NAMESPACES[0])) {
     throw badField("namespaces", 'must be ["*"] for the role owner');
   }
 }
 
-/** @param after the user as it is to be, null = gone. */
+/** @param after the user after the change; null = deleted. */
 function requireOwnerLeft(reader: StateReader, before: User, after: User | null): void {
   const isActiveOwner = (user: User | null) => user?.role === "owner" && user.status === "active";
   if (isActiveOwner(before) && !isActiveOwner(after) && !hasOtherActiveOwner(reader, before.userId)) {

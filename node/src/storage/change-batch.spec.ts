@@ -13,7 +13,7 @@ function plain(changes: readonly Change[]): readonly (readonly [string, string |
 }
 
 describe("change batch", () => {
-  it("has the golden bytes, and tells an empty value from a deletion", () => {
+  it("has the golden bytes, and distinguishes an empty value from a deletion", () => {
     const encoded = encodeChanges([
       { key: bytes("6161"), value: bytes("ff") },
       { key: bytes("62"), value: bytes("") },

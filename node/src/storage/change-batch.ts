@@ -33,7 +33,7 @@ export function encodeChanges(changes: readonly Change[]): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** The changes: views into the buffer. */
+/** Decodes the changes; keys and values are views into the buffer. */
 export function decodeChanges(buffer: ArrayBuffer): Change[] {
   const bytes = new Uint8Array(buffer);
   const changes: Change[] = [];

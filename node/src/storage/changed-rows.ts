@@ -11,17 +11,17 @@ export class ChangedRows {
   #count = 0;
   #bytes = 0;
 
-  /** How many rows are changed. */
+  /** Number of changed rows. */
   get count(): number {
     return this.#count;
   }
 
-  /** Bytes of the keys and values of all changes that were set; those that were replaced count too. */
+  /** Bytes of the keys and values of all changes that were set, including replaced ones. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether a key of the same table may be changed: for most reads, none is, and the key needs no name. */
+  /** Whether a key of the same table may be changed. For most reads the answer is no, and no name is computed. */
   mayHave(key: Uint8Array): boolean {
     return (this.#tables[key[0] ?? 0]?.size ?? 0) > 0;
   }
@@ -31,7 +31,7 @@ export class ChangedRows {
     return this.#tables[key[0] ?? 0]?.get(name);
   }
 
-  /** The change of this key takes the place of an earlier one. */
+  /** Sets the change of its key; replaces an earlier one. */
   set(change: Change): void {
     const { key, value, name = latin1Of(key) } = change;
     const table = this.#tableOf(key[0] ?? 0);

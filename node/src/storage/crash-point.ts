@@ -1,8 +1,8 @@
 /**
- * Crash points: the places between two durable steps, each a named mark.
+ * Crash points: named marks between two durable steps.
  *
- * The specs of this folder kill a child process at every one of them and check what the next start finds. The list is
- * what they go through, so a new durable step adds its points here.
+ * The specs of this folder kill a child process at every crash point and check what the next start finds. They iterate
+ * over these lists, so each new durable step must add its points here.
  */
 
 import { mark } from "../raft/index.ts";
@@ -34,7 +34,7 @@ export const CRASH_POINTS = [
   "found.identity.after",
 ] as const;
 
-/** Those of a start that finds acknowledged data lost, in the order in which it passes them. */
+/** Crash points of a start that finds acknowledged data lost, in order. */
 export const DAMAGE_CRASH_POINTS = [
   "damage.mark.before",
   "damage.mark.after",
@@ -45,7 +45,7 @@ export const DAMAGE_CRASH_POINTS = [
   "damage.started",
 ] as const;
 
-/** Those of taking over a snapshot, in the order in which one that nothing disturbs first passes them. */
+/** Crash points of the installation of a snapshot, in the order of an undisturbed run. */
 export const INSTALL_CRASH_POINTS = [
   "install.begin.before",
   "install.begin.after",
@@ -61,7 +61,7 @@ export const INSTALL_CRASH_POINTS = [
   "install.delete.after",
 ] as const;
 
-/** Those of a succession, in the order in which one that nothing disturbs first passes them. */
+/** Crash points of a succession, in the order of an undisturbed run. */
 export const SUCCESSION_CRASH_POINTS = [
   "successor.begin.after",
   "successor.state.after",
@@ -76,7 +76,7 @@ export const SUCCESSION_CRASH_POINTS = [
   "successor.placed.after",
 ] as const;
 
-/** Those of each range of rows that is dropped behind a batch. */
+/** Crash points of each range of rows that is dropped after a batch. */
 export const DROP_CRASH_POINTS = ["state.drop.before", "state.drop.after"] as const;
 
 export type CrashPoint =
@@ -86,7 +86,7 @@ export type CrashPoint =
   | (typeof SUCCESSION_CRASH_POINTS)[number]
   | (typeof DROP_CRASH_POINTS)[number];
 
-/** Passes the place; with a listener the process may end here. */
+/** Passes the crash point; a listener may end the process here. */
 export function crashPoint(point: CrashPoint): void {
   mark(point);
 }

@@ -1,9 +1,9 @@
 /**
- * Stores that have lost acknowledged data: how that is remembered, and how they are put aside.
+ * Handles stores that have lost acknowledged data: marks the damage, and puts the stores aside.
  *
- * A damaged member of several goes on without a vote (P46): the fence says so, durably, before anything else changes.
- * The lost stores move to `lost-<n>/` and are never deleted. A start that is cut short anywhere here is damaged again,
- * and puts aside what is left.
+ * In a cluster of several members a damaged member continues without a vote (P46). The fence records that durably
+ * before anything else changes. The lost stores move to `lost-<n>/` and are never deleted. If a crash interrupts any
+ * step here, the next start finds the damage again, and puts aside what is left.
  */
 
 import { mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
@@ -14,23 +14,23 @@ import { type Fence, writeFence } from "./fence.ts";
 import { DIRECTORY_MODE } from "./member-stores.ts";
 import type { StoreError } from "./store-error.ts";
 
-/** Files that a running member leaves when it read something corrupt: the next start takes the store for lost. */
+/** Files that a running member writes when it reads corrupt data: the next start treats that store as lost. */
 export const SUSPECT_LOG = "suspect";
 export const SUSPECT_STATE = "suspect-state";
 
 export type LostStore = "log" | "state";
 
-/** In each `lost-<n>/`: why it is there. */
+/** File in each `lost-<n>/` with the reason. */
 const REASON_FILE = "reason";
 const LOST_PATTERN = /^lost-([1-9][0-9]*)$/;
-/** What belongs to a store: its directories, and what was kept of them. */
+/** Names that belong to a store: its directories, and the copies kept before recovery. */
 const CONTENTS: Readonly<Record<LostStore, RegExp>> = {
   log: /^raft(-before-recovery.*)?$/,
   state: /^state(-[1-9][0-9]*(-before-recovery.*)?)?$/,
 };
 const NOTES: Readonly<Record<LostStore, string>> = { log: SUSPECT_LOG, state: SUSPECT_STATE };
 
-/** Reports errors to `onFatal`, a corruption only after a note of it is durable. */
+/** Returns a function that reports errors to `onFatal`. For a corruption it first writes a durable note. */
 export function noteCorruption(
   directory: string,
   file: typeof SUSPECT_LOG | typeof SUSPECT_STATE,
@@ -57,8 +57,8 @@ export function markDamaged(fencePath: string, fence: Fence): Fence {
 }
 
 /**
- * Moves what is there of the stores, which must be closed, into the next `lost-<n>/`, with the reason; notes about them
- * follow when their stores are gone for certain. Durable on return.
+ * Moves the files of the stores, which must be closed, into the next `lost-<n>/`, with the reason. Moves the notes
+ * about them only after the stores have durably moved. Durable on return.
  */
 export function putAside(directory: string, stores: readonly LostStore[], reason: string): void {
   const names = readdirSync(directory);
@@ -80,14 +80,14 @@ export function putAside(directory: string, stores: readonly LostStore[], reason
   crashPoint("damage.moved");
 }
 
-/** What a damaged member says of itself while it heals: what was lost last, and where the rest of it is. */
+/** The message of a damaged member while it heals: what was lost last, and where the remaining files are. */
 export function describeLoss(directory: string): string {
   const newest = newestLost(readdirSync(directory));
   const lost = newest === 0 ? null : join(directory, `lost-${newest}`);
   const whatIsLeft = lost === null ? "" : ` (${readReason(lost)}; what is left of it is in ${lost})`;
   return (
     `acknowledged data was lost here${whatIsLeft}; this member neither votes nor leads until it has everything again ` +
-    "from the others, and then goes on by itself"
+    "from the others, and then continues by itself"
   );
 }
 
@@ -100,7 +100,7 @@ function readReason(lost: string): string {
   try {
     return readFileSync(join(lost, REASON_FILE), "utf8").trim();
   } catch (error) {
-    // A person may have taken it away, and it is only told.
+    // A person may have deleted the file, and the reason is only for display.
     return `the reason cannot be read: ${String(error)}`;
   }
 }

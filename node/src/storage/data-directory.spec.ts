@@ -37,7 +37,7 @@ const NOW = { tickMs: 0, wallMs: 1_750_000_000_000 };
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
 
-/** Who a directory that opened belongs to. */
+/** The owner of a directory that opened. */
 function identityOf(opened: DataDirectory): Identity {
   const identity = opened.phase === "member" ? opened.data.identity : opened.identity;
   if (identity === null) {
@@ -52,7 +52,7 @@ function foundingOf({ incarnation }: Identity): Founding {
 
 type Refused = DataDirectory & { readonly phase: "refused" };
 
-/** An entry that changes nothing but how far the log and the state have come. */
+/** An entry that changes only the progress of the log and the state. */
 function tick(term: number, index: number): Uint8Array {
   const row = encodeEntry(EntryType.Command, NO_ENVELOPE, TICK);
   sealEntry(row, term, index, crc32);
@@ -163,7 +163,7 @@ describe("data directory", () => {
     }
   }
 
-  /** Appends so many entries and applies everything that the log holds. */
+  /** Appends this many entries and applies the whole log. */
   async function grow(data: MemberData, count: number, firstKept = 0): Promise<void> {
     const { last } = data.log.bounds;
     const rows = Array.from({ length: count }, (_, at) => tick(data.term, last + 1 + at));
@@ -248,11 +248,11 @@ describe("data directory", () => {
       expect((await open()).phase).to.equal("empty");
     });
 
-    it("has one identity, whoever of two starts makes it", async () => {
+    it("has one identity, whichever of two starts creates it", async () => {
       const other = { ...mintIdentity("spec", "q-0"), incarnation: "ab".repeat(16) };
       listenToMarks((name) => {
         if (name === "file.link.before") {
-          // The other start is through with it at the moment when this one is about to.
+          // The other start completes at the moment when this one is about to.
           listenToMarks(null);
           writeIdentity(directory, other);
         }
@@ -512,7 +512,7 @@ describe("data directory", () => {
       const refused = await openRefused();
       expect(refused.state, refused.reason).to.equal("MEMBER_DAMAGED");
       expect(refused.reason).to.match(typeof reason === "string" ? new RegExp(reason) : reason);
-      // It stays so: a second start does not take it for something new either.
+      // It stays refused: a second start does not treat it as new either.
       expect((await openRefused()).state).to.equal("MEMBER_DAMAGED");
     }
 
@@ -579,7 +579,7 @@ describe("data directory", () => {
       await changeNothing();
     });
 
-    /** A state directory made anew is a state that has applied nothing: everything is still in the log. */
+    /** A new state directory is a state that has applied nothing: everything is still in the log. */
     async function changeNothing(): Promise<void> {
       mkdirSync(state());
       await (await Rocks.open(state(), { ...ROCKS, createIfMissing: true })).close();

@@ -1,13 +1,14 @@
 /**
- * The data directory of one member: what a start finds, and what it may do with it.
+ * The data directory of one member: opens it, and decides whether and how the member starts.
  *
- * A start never guesses. Data that is not understood, that another process uses or that belongs to another member is
- * reported, with what to do, and not served; nothing here ever deletes data or opens a damaged store as if it were
- * empty. A member of several that lost acknowledged data, and knows what it voted, goes on without a vote.
+ * A start never guesses. If the data is not understood, is in use by another process or belongs to another member, the
+ * start serves nothing and reports the problem and the remedy. It never deletes data, and never treats a damaged store
+ * as empty. In a cluster of several members, a member that lost acknowledged data but knows its vote continues without
+ * a vote.
  *
- * Contents while it is whole: `identity` · `fence` · `raft/` · `state` (name of the live state directory) · `state-<n>/`;
- * after damage also `lost-<n>/`, the stores that were put aside; after a recovery also `former-cluster-<id>/`, the data
- * of the cluster from before.
+ * Contents of a healthy directory: `identity` · `fence` · `raft/` · `state` (name of the live state directory) ·
+ * `state-<n>/`; after damage also `lost-<n>/`, the stores that were put aside; after a recovery also
+ * `former-cluster-<id>/`, the data of the cluster from before.
  */
 
 import { mkdirSync, readdirSync } from "node:fs";
@@ -32,17 +33,17 @@ export interface DataDirectoryOptions {
   /** Name of the member; must be that of the directory if it has an identity. */
   readonly name: string;
   /**
-   * Goes on without a fence if both its slots are gone. Only for the sole voter of a cluster, and by a person's word:
-   * the fence is what would have shown that acknowledged writes are lost.
+   * Starts without a fence if both its slots are lost. Only for the sole voter of a cluster, and only if a person asks
+   * for it: without the fence the start cannot detect that acknowledged writes are lost.
    */
   readonly acceptMissingFence: boolean;
   /** Size of the cache of the state's store, in bytes; a default if it is not given. */
   readonly stateCacheBytes?: number | undefined;
-  /** Called when a store failed while the member was running, maybe more than once; the process must end. */
+  /** Called when a store fails while the member runs, possibly more than once; the process must end. */
   readonly onFatal: (error: StoreError) => void;
 }
 
-/** What the directory is to this start. */
+/** What this start found in the directory. */
 export type DataDirectory =
   | {
       readonly phase: "empty";
@@ -51,13 +52,14 @@ export type DataDirectory =
       found(founding: Founding, now: { readonly tickMs: number; readonly wallMs: number }): Promise<MemberData>;
       /**
        * Makes this directory the member that a cluster has added for it, with an empty log; durable when the promise is
-       * fulfilled. It is to be called once, and no more than one of the two. Raises a RangeError, having changed nothing,
-       * if the ids cannot be those of a member.
+       * fulfilled. The caller must call only one of `found` and `join`, and only once. Raises a RangeError, having
+       * changed nothing, if the ids are invalid.
        */
       join(clusterId: string, memberId: number): Promise<MemberData>;
       /**
        * Makes this directory the first member of a new cluster, with the state of a backup; durable when the promise is
-       * fulfilled. Raises what `fill` raises, and Refused; then the directory is empty as before, and may be used again.
+       * fulfilled. Raises what `fill` raises, and Refused. After an error the directory is empty as before and usable
+       * again.
        */
       restore(fill: FillRestoration): Promise<MemberData>;
       close(): Promise<void>;
@@ -70,11 +72,14 @@ export type DataDirectory =
       readonly identity: Identity | null;
     };
 
-/** What a new file system brings by itself, and what a restore leaves that was cut short before its decision. */
+/**
+ * Names that are not data: `lost+found` of a new file system, and leftovers of a restore that crashed before its
+ * decision.
+ */
 const NOT_DATA = new Set(["lost+found", SUCCESSOR_DRAFT, SUCCESSION_LOCK]);
 
 /**
- * Opens the directory, makes an identity if it is new, and judges what is there.
+ * Opens the directory, creates an identity if it is new, and judges its contents.
  * Raises a StoreError of kind "locked" if another process uses it, of kind "io" if the disk fails.
  */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
@@ -99,7 +104,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     if (raft.value !== null) {
       opened.push(raft.value);
     }
-    // Read again with the store's lock held: another start may have made the identity, or founded, a moment ago.
+    // Read again while holding the store's lock: another start may just have created the identity, or founded a
+    // cluster.
     requireNoSuccession(directory);
     identity = readIdentity(directory);
     invariant(identity !== null, "the identity stays once it is written");
@@ -124,7 +130,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-/** A directory of nobody's, or one whose founding or joining was cut short after its log was durable: it is completed. */
+/**
+ * Opens an empty directory. If a crash interrupted founding or joining after its log was durable, completes that first.
+ */
 async function openEmpty(
   options: DataDirectoryOptions,
   identity: Identity,
@@ -145,7 +153,7 @@ async function openEmpty(
   }
   const meta = readMeta(raft);
   const member = await completeBirth(directory, identity, meta);
-  // Nothing was acknowledged yet, so a fence that is not there hides nothing.
+  // Nothing was acknowledged yet, so a missing fence hides no loss.
   const start = { directory, identity: member, soleWithoutFence: isFounding(meta), stateCacheBytes, onFatal };
   return { phase: "member", data: await startMember(start, { value: raft, damage: null }, opened) };
 }
@@ -158,7 +166,7 @@ async function orStoreError<T>(directory: string, action: Promise<T>): Promise<T
   }
 }
 
-/** Failures of the file system as errors of kind "io"; violations and everything else as they are. */
+/** Converts file system errors to a StoreError of kind "io"; returns any other error unchanged. */
 function asStoreError(directory: string, error: unknown): unknown {
   if (error instanceof Error && "syscall" in error) {
     return new StoreError("io", `${directory} cannot be used: ${error.message}`, { cause: error });
@@ -176,7 +184,7 @@ function asRefused(directory: string, error: unknown): Refused | null {
 
 function requireEmpty(directory: string): void {
   const found = readdirSync(directory).filter((name) => !NOT_DATA.has(name) && !isIdentityDraft(name));
-  // A start that runs at the same time may have made the identity since it was looked for.
+  // A concurrent start may have created the identity since the first read.
   if (found.length > 0 && readIdentity(directory) === null) {
     throw new Refused(
       "MEMBER_REFUSED",
@@ -186,7 +194,7 @@ function requireEmpty(directory: string): void {
   }
 }
 
-/** No cluster that succeeds this one is half in place. */
+/** Raises Refused if a succession was decided and is not complete. */
 function requireNoSuccession(directory: string): void {
   const unfinished = unfinishedSuccession(directory);
   if (unfinished !== null) {
@@ -194,7 +202,7 @@ function requireNoSuccession(directory: string): void {
   }
 }
 
-/** The directory is this member's, and was not given up. */
+/** Raises Refused unless the directory belongs to this member and was not retired. */
 function requireServable({ directory, name, clusterName }: DataDirectoryOptions, identity: Identity): void {
   if (identity.name !== name || identity.clusterName !== clusterName) {
     throw new Refused(

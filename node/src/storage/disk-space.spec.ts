@@ -43,7 +43,7 @@ describe("DiskSpace", () => {
   let changes: Space[];
   let measured: number[];
   let asked: string[];
-  /** Answers of the disk, in order; the last one stays. */
+  /** Results of the measurements, in order; the last one repeats. */
   let answers: (() => Promise<DiskRoom>)[];
   let disk: DiskSpace;
 
@@ -69,7 +69,7 @@ describe("DiskSpace", () => {
     expect(time.timerCount).to.equal(0);
   });
 
-  it("looks each second, and tells what has changed and nothing else", async () => {
+  it("measures each second, and reports only changes", async () => {
     answers = [free(2 * GIB), free(GIB / 2), free(GIB / 2), free(1), free(2 * GIB), free(2 * GIB)];
     for (let seconds = 0; seconds < 6; seconds++) {
       time.advance(1_000);
@@ -125,7 +125,7 @@ describe("measureDisk", () => {
   const directories = new TemporaryDirectories();
   afterEach(() => directories.removeAll());
 
-  it("tells the room of the file system, or rejects", async () => {
+  it("returns the space of the file system, or rejects", async () => {
     const directory = directories.make();
     const { freeBytes, totalBytes } = await measureDisk(directory);
     expect(freeBytes).to.be.greaterThan(0);

@@ -1,37 +1,37 @@
 /**
- * How full the disk of the data directory is, looked at each second.
+ * Measures every second how full the disk of the data directory is.
  *
- * A member that runs into the end of its disk stops at the first refused write, so it must know before: *low* ends what
- * makes the state grow, *full* ends leading (P45). Asking never blocks the event loop: on a disk that hangs the answer
- * stays out, and what was known last holds.
+ * A member whose disk is exhausted stops at the first failed write, so it must react earlier. With *low* it refuses
+ * commands that grow the state; with *full* it does not lead (P45). A measurement never blocks the event loop. While
+ * the disk hangs, the last result stays valid.
  */
 
 import { statfs } from "node:fs/promises";
 
-/** ok: room enough. low: what grows must be refused. full: nothing should be written that can be left. */
+/** ok: enough space. low: commands that grow the state must be refused. full: only unavoidable writes. */
 export type Space = "ok" | "low" | "full";
 
 /** A file system, in bytes. */
 export interface DiskRoom {
-  /** What this user may still write. */
+  /** Bytes that this user may still write. */
   readonly freeBytes: number;
   readonly totalBytes: number;
 }
 
-/** The clock's part that is needed here. */
+/** The part of the scheduler that is needed here. */
 interface Scheduler {
-  /** Calls back every so many milliseconds until the returned function is called. */
+  /** Calls back every `intervalMs` milliseconds until the returned function is called. */
   every(intervalMs: number, callback: () => void): () => void;
 }
 
 export interface DiskSpaceOptions {
   readonly directory: string;
   readonly scheduler: Scheduler;
-  /** How the file system of the directory is measured; rejects when that fails. */
+  /** Measures the file system of the directory; rejects when that fails. */
   readonly measure: (directory: string) => Promise<DiskRoom>;
   /** Called after each measurement. */
   readonly onMeasured: (room: DiskRoom) => void;
-  /** Called when the judgement is another than before; before the first call it is "ok". */
+  /** Called when the judgement changes; before the first call it is "ok". */
   readonly onChange: (space: Space) => void;
 }
 
@@ -42,7 +42,7 @@ const FULL_SHARE = 0.02;
 const FULL_BYTES_MAX = 256 * MIB;
 const INTERVAL_MS = 1_000;
 
-/** Judges what is left of so many bytes. */
+/** Judges the free space of a disk of `totalBytes`. */
 export function spaceOf(freeBytes: number, totalBytes: number): Space {
   if (freeBytes < fullBelow(totalBytes)) {
     return "full";
@@ -50,12 +50,12 @@ export function spaceOf(freeBytes: number, totalBytes: number): Space {
   return freeBytes < Math.min(totalBytes * LOW_SHARE, LOW_BYTES_MAX) ? "low" : "ok";
 }
 
-/** A disk of so many bytes is full with fewer than this free. */
+/** A disk of `totalBytes` is full with fewer free bytes than this. */
 export function fullBelow(totalBytes: number): number {
   return Math.min(totalBytes * FULL_SHARE, FULL_BYTES_MAX);
 }
 
-/** The room on the file system of this directory. Rejects with the error of the file system. */
+/** The space on the file system of this directory. Rejects with the error of the file system. */
 export async function measureDisk(directory: string): Promise<DiskRoom> {
   const { bavail, blocks, bsize } = await statfs(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
@@ -70,13 +70,13 @@ export class DiskSpace {
   #measuring: Promise<void> | null = null;
   #isStopped = false;
 
-  /** Begins to look, a second from now; `refresh` looks at once. */
+  /** Begins to measure, a second from now; `refresh` measures at once. */
   constructor(options: DiskSpaceOptions) {
     this.#options = options;
     this.#stopTimer = options.scheduler.every(INTERVAL_MS, () => void this.refresh());
   }
 
-  /** As of the last measurement that succeeded. */
+  /** As of the last successful measurement. */
   get space(): Space {
     return this.#space;
   }
@@ -86,7 +86,7 @@ export class DiskSpace {
     return this.#failure;
   }
 
-  /** Measures, or waits for the measurement that is in flight. Never rejects; what fails is told by `failure`. */
+  /** Measures, or waits for the measurement in flight. Never rejects; `failure` has the error. */
   refresh(): Promise<void> {
     if (this.#isStopped) {
       return Promise.resolve();
@@ -95,7 +95,7 @@ export class DiskSpace {
     return this.#measuring;
   }
 
-  /** Ends looking. Nothing is called back any more; a measurement that hangs is not waited for. */
+  /** Stops measuring. No callback is called any more. Does not wait for a measurement that hangs. */
   stop(): void {
     this.#isStopped = true;
     this.#stopTimer();

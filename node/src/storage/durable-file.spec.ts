@@ -59,7 +59,7 @@ describe("durable file", () => {
     expect(existsSync(`${path}.new`)).to.equal(false);
   });
 
-  it("makes a file once, and tells nobody of a second one", () => {
+  it("creates a file once, and keeps it when it is created again", () => {
     const directory = directories.make();
     const path = join(directory, "file");
     const seen: string[] = [];

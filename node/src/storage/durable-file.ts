@@ -1,5 +1,5 @@
 /**
- * Small files that are replaced whole: a reader finds the old content or the new, also after a power cut.
+ * Small files that are replaced atomically: a reader finds the old content or the new one, also after a power cut.
  */
 
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -21,8 +21,8 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Makes the file if there is none: temporary file of this process, fsync, link, fsync of the directory. Returns when
- * the file is durable, whoever made it: of several processes that try at the same time one succeeds.
+ * Creates the file if it does not exist: temporary file of this process, fsync, link, fsync of the directory. Returns
+ * when the file is durable. If several processes try at the same time, one of them creates it.
  */
 export function createFile(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${process.pid}.new`;
@@ -44,7 +44,7 @@ function writeDurably(path: string, content: string | Uint8Array): void {
   crashPoint("file.write.before");
   const file = openSync(path, "w", FILE_MODE);
   try {
-    // Unlike a single write, this goes on after a part of the content, or fails.
+    // Unlike a single write, this continues after a partial write, or fails.
     writeFileSync(file, content);
     fsyncSync(file);
   } finally {

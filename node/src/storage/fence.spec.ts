@@ -29,7 +29,7 @@ const FENCE: Fence = {
   sole: true,
 };
 
-/** As it was written before anything was recorded about damage and other voters. */
+/** A fence from before the fields for damage and other voters. */
 const GOLDEN =
   "0ae88ece" + // crc32
   "01000000" + // format, flags

@@ -1,13 +1,14 @@
 /**
- * The fence: proof, outside of the store, of how far the store had come when it last acknowledged a write.
+ * The fence: proof, outside of the store, of the last write that the store acknowledged.
  *
  * RocksDB may open a damaged write-ahead log as a shorter one without an error. The fence is written after each synced
- * batch and before its acknowledgement, so a store whose write sequence is behind it has lost acknowledged data. It is
- * never ahead of the store. Two slots are written in turn, so a torn write leaves the other; votes are exact in it,
- * because it is synced whenever term or vote changed. Compared is the write sequence, never (term, index) (P57).
+ * batch and before its acknowledgement. So a store whose write sequence is behind the fence has lost acknowledged data.
+ * The fence is never ahead of an undamaged store. Its two slots are written in turn, so a torn write leaves the other
+ * one. Its votes are exact, because it is synced whenever term or vote change. A start compares the write sequence,
+ * never (term, index) (P57).
  *
- * It also remembers two things that outlive the loss of both stores: that data was lost and is not back yet, and
- * whether anybody else has the data.
+ * It also records two facts that outlive the loss of both stores: that data was lost and is not back yet, and whether
+ * other members have the data.
  *
  * Slot, big-endian: crc32 (4) · format (1) · damaged (1) · others vote (1) · zero (1) · counter, member id, boot,
  * writeSeq, term, vote (8 each) · cluster id (16) · incarnation (16) · zeros up to 512.
@@ -31,8 +32,8 @@ export interface Fence {
   /** Acknowledged data was lost and is not back yet: the member follows and neither votes nor leads (P46). */
   readonly damaged: boolean;
   /**
-   * The configuration that the member has applied has it as the only voter, so nobody can give lost data back. A fence
-   * that was written before this was recorded says so too: only single members were possible then.
+   * The applied configuration has this member as the only voter, so no other member can restore lost data. A fence from
+   * before this field also reads as true: only clusters of one member were possible then.
    */
   readonly sole: boolean;
 }
@@ -46,7 +47,7 @@ const FORMAT = 1;
 const DAMAGED_OFFSET = 5;
 const OTHERS_VOTE_OFFSET = 6;
 
-/** Where in the file the fence with this counter is written. */
+/** Offset in the file of the fence with this counter, in bytes. */
 export function fenceOffset(counter: number): number {
   return (counter % 2) * SLOT_STRIDE_BYTES;
 }
@@ -97,8 +98,8 @@ export function readFence(path: string): Fence | null {
 }
 
 /**
- * Whether no slot has gone bad. With a bad one the fence may be an older one, which suffices beside a log that is
- * whole, because that holds the votes as well; beside a damaged log the last vote may be forgotten.
+ * Whether both slots are good. With a bad slot the fence may be an older one. That suffices if the log is undamaged,
+ * because the log holds the votes as well; with a damaged log the last vote may be lost.
  */
 export function isFenceWhole(path: string): boolean {
   const slots = readSlots(path);
@@ -109,7 +110,7 @@ export function isFenceWhole(path: string): boolean {
   });
 }
 
-/** Writes the fence into its slot of a file that is there; durable on return. Blocks the calling thread. */
+/** Writes the fence into its slot of the existing file; durable on return. Blocks the calling thread. */
 export function writeFence(path: string, fence: Fence): void {
   const file = openSync(path, "r+");
   try {
@@ -120,7 +121,7 @@ export function writeFence(path: string, fence: Fence): void {
   }
 }
 
-/** Writes a slot into the open file, not durably yet. One that does not fit on the disk as a whole is a failed write. */
+/** Writes a slot into the open file, not durably yet. Raises an Error if only a part of it was written. */
 export function writeFenceSlot(file: number, slot: Uint8Array, offset: number): void {
   crashPoint("fence.write.before");
   const written = writeSync(file, slot, 0, slot.length, offset);
@@ -130,7 +131,7 @@ export function writeFenceSlot(file: number, slot: Uint8Array, offset: number): 
   crashPoint("fence.write.after");
 }
 
-/** The bytes of both slots; none where there is no file, fewer where it is cut. */
+/** The bytes of both slots; empty if there is no file, fewer if it is truncated. */
 function readSlots(path: string): Buffer[] {
   let file: Buffer;
   try {

@@ -51,13 +51,13 @@ describe("FoundingRecord", () => {
     expect(record.objectionTo(OTHER)).to.include(CLUSTER).and.include(OTHER);
   });
 
-  it("lets nobody found what has no founder", () => {
+  it("lets no directory found a cluster without a founder", () => {
     write({ ...WHOLE, founder: "-", founderIncarnation: "-" });
     expect(record.objectionToFounding(CLUSTER, INCARNATION)).to.include(CLUSTER);
     expect(record.objectionTo(CLUSTER)).to.equal(null);
   });
 
-  it("lets nobody found, and takes nobody's data, where it cannot be understood", () => {
+  it("forbids any founding, and denies no existing data, if it cannot be used", () => {
     write({ clusterId: CLUSTER });
     for (const wrong of [{}, { founder: "x" }, WHOLE, { clusterId: "demo" }, { ...WHOLE, founderIncarnation: "AB" }]) {
       write(wrong);

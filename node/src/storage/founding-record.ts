@@ -1,39 +1,39 @@
 /**
- * Which cluster this is and which data directory may found it, as it was written down outside of all data before the
- * founding: a directory with a file for each of the three facts, as a ConfigMap is mounted.
+ * The founding record: which cluster this is, and which data directory may found it. It is written outside of all data
+ * before the founding, as a directory with one file for each of three facts, like a mounted ConfigMap.
  *
- * The record may come later than the member, and while there is none nothing is said. It is read at each question. One
- * that cannot be understood permits nothing new, and takes nothing from a member that has its data.
+ * The record may appear later than the member. Without a record there is no objection. It is read at each call. An
+ * unusable record forbids any founding, but does not stop a member that has its data.
  */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { UUID_PATTERN } from "./identity.ts";
 
-/** What is written down, or why that cannot be told. */
+/** The content of the record, or why it cannot be used. */
 type Reading =
   | { readonly kind: "none" }
   | { readonly kind: "unusable"; readonly problem: string }
   | { readonly kind: "record"; readonly clusterId: string; readonly founder: string; readonly incarnation: string };
 
-/** The record of a cluster whose first record was lost names no founder: nobody founds it again. */
+/** "-" is the record of a cluster whose first record was lost: it names no founder, so no directory may found it. */
 const INCARNATION_PATTERN = /^([0-9a-f]{32}|-)$/;
 
 export class FoundingRecord {
   readonly #directory: string;
 
-  /** @param directory with the files `clusterId`, `founder` and `founderIncarnation`, or none of them. */
+  /** @param directory has the files `clusterId`, `founder` and `founderIncarnation`, or none of them */
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** UUID of the cluster; null if none is written down, or it cannot be understood. */
+  /** UUID of the cluster; null if there is no record, or it cannot be used. */
   get clusterId(): string | null {
     const reading = this.#read();
     return reading.kind === "record" ? reading.clusterId : null;
   }
 
-  /** Why the record cannot be understood; null if it can, or there is none. */
+  /** Why the record cannot be used; null if it can, or there is none. */
   get problem(): string | null {
     const reading = this.#read();
     return reading.kind === "unusable" ? reading.problem : null;
@@ -47,11 +47,11 @@ export class FoundingRecord {
     }
     return reading.clusterId === clusterId && reading.incarnation === incarnation
       ? null
-      : `${this.#directory} says that cluster ${reading.clusterId} is founded by "${reading.founder}" with the data ` +
-          `directory ${reading.incarnation}, and by no other`;
+      : `${this.#directory} says that only "${reading.founder}" with the data directory ${reading.incarnation} may ` +
+          `found cluster ${reading.clusterId}`;
   }
 
-  /** Why what belongs to this cluster does not belong here; null unless the record says so. */
+  /** Why data of this cluster does not belong here; null unless the record names another cluster. */
   objectionTo(clusterId: string): string | null {
     const reading = this.#read();
     return reading.kind === "record" && reading.clusterId !== clusterId

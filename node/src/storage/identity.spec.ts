@@ -41,7 +41,7 @@ describe("identity", () => {
     throw new Error(`this was taken for an identity: ${content}`);
   }
 
-  it("is minted for nobody's cluster, each time with another incarnation", () => {
+  it("is minted without a cluster, each time with another incarnation", () => {
     const first = mintIdentity("spec", "q-0");
     const second = mintIdentity("spec", "q-0");
     const { incarnation, ...others } = first;
@@ -149,7 +149,7 @@ describe("identity", () => {
       const directory = directories.make();
       writeFileSync(join(directory, "identity"), flipped);
       try {
-        // Only the name of the checksum or of the reason can be lost without a loss.
+        // Only the names of the checksum or the reason may change without being detected.
         expect(readIdentity(directory), `bit ${bit}`).to.deep.equal(MEMBER);
         read.add("itself");
       } catch (error) {

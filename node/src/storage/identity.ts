@@ -1,10 +1,10 @@
 /**
- * Who this data directory belongs to: minted with it, before anything else, and never made anew for data that is there.
+ * The identity of a data directory: created with it, before anything else, and never created again for existing data.
  *
- * The incarnation tells this directory from every other that ever had the same member name. A directory in phase
+ * The incarnation distinguishes this directory from every other one that had the same member name. A directory in phase
  * `empty` has no cluster yet; in phase `member` it holds a member's data; in phases `removed` and `refused` it holds
- * data that must not be served any more, for the reason that is given. The file carries a checksum, so that a flipped
- * bit is called by its name and not taken for the identity of another member or the format of another release.
+ * data that must not be served any more, for the given reason. The file has a checksum, so that a flipped bit is
+ * reported as damage, and not taken for the identity of another member or the format of another release.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,7 @@ import { createFile, replaceFile } from "./durable-file.ts";
 import { identityDamaged, otherFormat } from "./refusal.ts";
 import { StoreError } from "./store-error.ts";
 
-/** Of a directory whose data was served once and never will be again. */
+/** Phase of a directory whose data will never be served again. */
 export type RetiredPhase = "removed" | "refused";
 export type Phase = "empty" | "member" | RetiredPhase;
 
@@ -31,17 +31,17 @@ export interface Identity {
   readonly clusterId: string;
   /** Index of the entry that added the member; 0 in phase `empty`. */
   readonly memberId: number;
-  /** Why the data is not served any more; "" in phases `empty` and `member`, and in files from before there were others. */
+  /** Why the data is not served any more; "" in phases `empty` and `member`, and in files from before this field. */
   readonly reason: string;
 }
 
 const FILE = "identity";
 /**
- * The form of everything in the directory. Format 1 had no event logs. Format 2 kept event logs without a namespace, and
- * neither versions of passwords nor what namespaces have of their quotas.
+ * Format of all data in the directory. Format 1 had no event logs. Format 2 had event logs without a namespace, no
+ * versions of passwords, and no usage of quotas by namespace.
  */
 const FORMAT = 3;
-/** What the checksum covers, in this order. */
+/** Fields that the checksum covers, in this order. */
 const FIELDS = [
   "format",
   "phase",
@@ -73,8 +73,8 @@ export function mintIdentity(clusterName: string, name: string): Identity {
 }
 
 /**
- * The identity of the directory, or null if it has none. Raises Refused if there is one that is not whole or is of
- * another format, and a StoreError if it cannot be read.
+ * The identity of the directory, or null if it has none. Raises Refused if it is damaged or has another format, and a
+ * StoreError if it cannot be read.
  */
 export function readIdentity(directory: string): Identity | null {
   let text: string;
@@ -106,7 +106,7 @@ export function readIdentity(directory: string): Identity | null {
   return { format: FORMAT, phase, clusterName, name, incarnation, clusterId, memberId, reason };
 }
 
-/** Gives the directory this identity unless it has one already; whichever it has is durable on return. */
+/** Gives the directory this identity unless it has one already. Its identity is durable on return. */
 export function createIdentity(directory: string, identity: Identity): void {
   createFile(join(directory, FILE), encodeIdentity(identity));
 }
@@ -121,7 +121,7 @@ export function isClusterId(text: string): boolean {
   return UUID_PATTERN.test(text);
 }
 
-/** Whether a file of this name may be all that is left of a start that was cut short while it made the identity. */
+/** Whether a file of this name may be left over from a start that crashed while it created the identity. */
 export function isIdentityDraft(name: string): boolean {
   return DRAFT_PATTERN.test(name);
 }
@@ -130,12 +130,12 @@ function encodeIdentity(identity: Identity): string {
   return `${JSON.stringify({ ...identity, checksum: checksumOf({ ...identity }) }, null, 2)}\n`;
 }
 
-/** Of the fields in a fixed order, whatever the file's layout. */
+/** The checksum of the fields in a fixed order, independent of the file's layout. */
 function checksumOf(fields: Readonly<Record<string, unknown>>): number {
   return crc32(JSON.stringify(FIELDS.map((name) => fields[name] ?? "")));
 }
 
-/** Whether the checksum fits, or there is none: a file whose checksum has lost its name holds its other fields. */
+/** Whether the checksum matches, or is absent: if a bit flip changed its name, the other fields are intact. */
 function isChecked(value: unknown): boolean {
   if (typeof value !== "object" || value === null || !("checksum" in value)) {
     return true;

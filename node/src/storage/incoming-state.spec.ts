@@ -12,7 +12,7 @@ import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const MIB = 1024 * 1024;
-/** Says that entry 1 of term 1 was applied. */
+/** The progress row: entry 1 of term 1 is applied. */
 const PROGRESS: Row = { key: PROGRESS_ROW, value: new AppliedLog().store.get(PROGRESS_ROW) as Uint8Array };
 const row = (key: string, bytes = 1): Row => ({ key: Buffer.from(key), value: Buffer.alloc(bytes) });
 

@@ -1,8 +1,8 @@
 /**
- * A state that is being received as a snapshot, in a store of its own. For the state thread: it writes synchronously.
+ * A state that is being received as a snapshot, in a separate store. For the state thread: it writes synchronously.
  *
- * The row that says how far the state has come is written last, with everything before it made durable: until then the
- * store says of itself that nothing was ever applied to it, whatever of it a crash leaves behind.
+ * The progress row is written last, in a synced batch that makes everything before it durable. Until then the store
+ * reads as if nothing was ever applied to it, whatever a crash leaves behind.
  */
 
 import { compareBytes } from "../bytes/index.ts";
@@ -13,7 +13,7 @@ import { INSTALLED_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { Milestones } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 
-/** Rows are made durable after so many bytes, so that the disk gets them in small portions and others need not wait. */
+/** Rows are synced after this many bytes, so that the disk gets small portions and other writers need not wait. */
 const SYNC_BYTES = 8 * 1024 * 1024;
 
 export class IncomingState {
@@ -28,14 +28,14 @@ export class IncomingState {
     this.#milestones = Milestones.read(rocks);
   }
 
-  /** Adds rows of the replicated state, not durable for certain yet. Raises a StoreError. */
+  /** Adds rows of the replicated state; they may not be durable yet. Raises a StoreError. */
   write(rows: readonly Change[]): void {
     const changes: Change[] = [];
     for (const change of rows) {
       invariant(compareBytes(change.key, LOCAL_ROWS_FROM) < 0, "a snapshot holds rows of the replicated state alone");
       invariant(change.value !== null, "a snapshot deletes nothing");
       if (compareBytes(change.key, PROGRESS_ROW) === 0) {
-        // A copy: the row is a view into the whole piece.
+        // Copy the row: it is a view into the whole chunk.
         this.#progress = change.value.slice();
       } else {
         changes.push(change);
@@ -49,7 +49,7 @@ export class IncomingState {
     }
   }
 
-  /** The entry that the rows say was applied last; null while none of them says it. */
+  /** The last applied entry according to the progress row; null until that row has arrived. */
   get last(): Installed | null {
     const value = this.#progress;
     if (value === null) {
@@ -59,7 +59,7 @@ export class IncomingState {
     return { index, term };
   }
 
-  /** Completes the state and makes all of it durable; returns when it is. Raises a StoreError. */
+  /** Completes the state. Durable on return. Raises a StoreError. */
   finish(installed: Installed): void {
     invariant(this.#progress !== null, "a snapshot says how far it has come");
     const changes: Change[] = [

@@ -10,7 +10,6 @@ export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
 export { createIdentity, type Identity, isClusterId, mintIdentity } from "./identity.ts";
-export { UnknownVersion } from "./known-version.ts";
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";

@@ -1,8 +1,8 @@
 /**
- * The mark of a state that began as a snapshot: the last entry whose effects the snapshot held.
+ * The mark of a state that was installed as a snapshot: the last entry that the snapshot contained.
  *
- * Between placing such a state and beginning the log anew behind it, the log knows nothing of that entry. A start that
- * finds the two apart accepts it only where this row explains it (rule 7 of the start).
+ * Between placing such a state and resetting the log behind it, the log does not know that entry. A start that finds
+ * log and state apart accepts this only if this row explains it (rule 7 of the start).
  */
 
 import { readUint53, writeUint53 } from "../raft/index.ts";
@@ -27,7 +27,9 @@ export function encodeInstalled(installed: Installed): Uint8Array {
   return value;
 }
 
-/** What the state began as; null if it was never a snapshot. Raises a StoreError of kind "corruption". */
+/**
+ * The last entry of the snapshot that the state began as; null if there was none. Raises a StoreError ("corruption").
+ */
 export function readInstalled(state: Pick<StateReader, "get">): Installed | null {
   const value = state.get(INSTALLED_ROW);
   if (value === undefined) {

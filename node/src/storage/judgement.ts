@@ -1,9 +1,9 @@
 /**
- * What a start makes of the data that it finds: what is lost, whether it can come back, and where everything goes on.
+ * Judges the data that a start finds: what is lost, whether it can come back, and where log and state continue.
  *
- * Nothing is changed here. What was acknowledged and is not there is lost: a sole voter is refused then, because nobody
- * else has its data, and so is a member whose votes may be forgotten. A write-ahead log that RocksDB cuts off at damage
- * in its middle looks like one whose end was never written; it is told from that by the fence (P33).
+ * Nothing is changed here. Acknowledged data that is missing is lost. Then a sole voter is refused, because no other
+ * member has its data, and so is a member whose votes may be lost. When RocksDB truncates a write-ahead log at damage
+ * in its middle, the result looks like a log whose end was never written. Only the fence shows the difference (P33).
  */
 
 import { readFileSync } from "node:fs";
@@ -24,17 +24,15 @@ import type { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
 
-/** Whose data is judged, and by what rule. */
+/** The directory to judge, and the rule for a missing fence. */
 export interface Case {
   readonly directory: string;
   readonly identity: Identity;
-  /**
-   * What a fence that is not there is taken to have said of other voters; null if a start without a fence is refused.
-   */
+  /** The value of `sole` to assume if the fence is missing; null if a start without a fence is refused. */
   readonly soleWithoutFence: boolean | null;
 }
 
-/** Something that a start looks for, or the damage that it finds instead, in words. */
+/** A value that a start reads, or a description of the damage that it finds instead. */
 export type Finding<T> =
   | { readonly value: T; readonly damage: null }
   | { readonly value: null; readonly damage: string };
@@ -44,20 +42,20 @@ interface HardState {
   readonly vote: number;
 }
 
-/** How far the state has come. */
+/** The progress of the state. */
 interface StatePosition {
   readonly appliedIndex: number;
   readonly appliedTerm: number;
   readonly installed: Installed | null;
 }
 
-/** What is lost, of which store at least, and why it is held to be. */
+/** A loss and its evidence. `store` is "log" if only the log is lost; "state" means that both stores are replaced. */
 interface Loss {
   readonly store: LostStore;
   readonly problem: string;
 }
 
-/** Where a start begins, whatever of it has to be made first. */
+/** Where a start begins. Lost stores have to be created again first. */
 export interface Beginning {
   readonly loss: Loss | null;
   readonly fence: Fence;
@@ -69,7 +67,7 @@ export interface Beginning {
 
 const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, installed: null };
 
-/** Looks at everything. Raises Refused, or UnknownVersion. */
+/** Judges all data of the directory. Raises Refused, or UnknownVersion. */
 export async function judge(start: Case, raft: Finding<Rocks>, state: Finding<Rocks>): Promise<Beginning> {
   const { directory, identity } = start;
   const version = await within(state, findClusterVersion);
@@ -97,7 +95,7 @@ export async function judge(start: Case, raft: Finding<Rocks>, state: Finding<Ro
   return { loss, fence, meta, position, hardState, resetTo };
 }
 
-/** Looks for something in a store, which may be lost itself. */
+/** Reads something from a store, which may be lost itself. */
 async function within<T>(store: Finding<Rocks>, read: (rocks: Rocks) => T): Promise<Finding<T>> {
   const { value: rocks } = store;
   return rocks === null ? store : lookFor(() => read(rocks));
@@ -133,10 +131,10 @@ function requireOneOwner(
   }
 }
 
-/** Row `m`, if the log holds everything that was acknowledged. Reads every row. Raises a StoreError. */
+/** Row `m`, if the log holds everything that was acknowledged. Reads every row. Raises a StoreError otherwise. */
 function readLog(directory: string, raft: Rocks, fence: Fence): LogMeta {
   const meta = readMeta(raft);
-  // Never by index or term: a log may rightly get shorter, and its last term lower (P57).
+  // Never compare index or term: a log may correctly get shorter, and its last term lower (P57).
   if (meta.writeSeq < fence.writeSeq) {
     throw new StoreError(
       "corruption",
@@ -148,7 +146,7 @@ function readLog(directory: string, raft: Rocks, fence: Fence): LogMeta {
   return meta;
 }
 
-/** Dense from first to last, intact, and nothing above. */
+/** Raises a StoreError unless the log is dense from first to last, intact, and has no entries above. */
 function requireDense(raft: Rocks, meta: LogMeta): void {
   let next = meta.first;
   let term = meta.prevTerm;
@@ -166,7 +164,7 @@ function requireDense(raft: Rocks, meta: LogMeta): void {
   }
 }
 
-/** How far the state has come, if it is whole and begins before the log ends it. Raises a StoreError. */
+/** The progress of the state, if it is intact and leaves no gap before the log. Raises a StoreError otherwise. */
 function readPosition(directory: string, state: Rocks, log: LogMeta | null): StatePosition {
   Milestones.read(state);
   const { appliedIndex, appliedTerm } = readProgress(state);
@@ -183,12 +181,12 @@ function requireUnsuspected(directory: string, file: string, what: string): void
     throw new StoreError(
       "corruption",
       `${what} was damaged while the member was running, as the file \`${file}\` says (${note}); if the disk was at ` +
-        "fault and the store is whole, deleting that file takes the word back",
+        "fault and the store is whole, delete that file to clear the mark",
     );
   }
 }
 
-/** What a running member noted of its store; null if it noted nothing. */
+/** The note of a running member about its store; null if there is none. */
 function readNote(path: string): string | null {
   try {
     return readFileSync(path, "utf8").trim();
@@ -200,17 +198,17 @@ function readNote(path: string): string | null {
   }
 }
 
-/** Without its state a log is of no use: the member takes both from the others. */
+/** The loss, if there is any. Without its state a log is useless: the member then takes both from the others. */
 function lossOf(directory: string, log: Finding<LogMeta>, state: Finding<StatePosition>): Loss | null {
   if (log.damage === null && state.damage === null) {
     return null;
   }
-  // What opening a store cuts off without a word is named from the files as they were before.
+  // Opening a store may truncate files silently, so this names the damage in the copies from before.
   const problems = [log.damage, state.damage, ...damagedFiles(directory)].filter((damage) => damage !== null);
   return { store: state.damage === null ? "log" : "state", problem: problems.join("; ") };
 }
 
-/** What is lost can come back if others have it, and if no vote of this member may be forgotten. */
+/** Raises Refused unless other members have the lost data and no vote of this member may be lost. */
 function requireHealable(directory: string, fence: Fence, problem: string): void {
   if (fence.sole) {
     throw lostForGood(directory, problem);
@@ -220,13 +218,13 @@ function requireHealable(directory: string, fence: Fence, problem: string): void
   }
 }
 
-/** An empty log that goes on where the fence says that the lost one was. */
+/** An empty log that continues from the write sequence, boot, term and vote of the fence. */
 function logOfFence(fence: Fence): LogMeta {
   const { boot, writeSeq, term, vote } = fence;
   return { ...emptyLogMeta(fence), boot, writeSeq, term, vote };
 }
 
-/** Term and vote of the higher term; in the same term, of whichever has voted. */
+/** Term and vote of the higher term; if the terms are equal, of the one that has voted. */
 function newerHardState(meta: LogMeta, fence: Fence): HardState {
   const [fromLog, fromFence] = [meta, fence].map(({ term, vote }) => ({ term, vote })) as [HardState, HardState];
   if (fromLog.term !== fromFence.term) {
@@ -238,7 +236,7 @@ function newerHardState(meta: LogMeta, fence: Fence): HardState {
   return meta.vote !== 0 ? fromLog : fromFence;
 }
 
-/** Whether the log holds the last entry applied, or begins right after it. `raft` is null if the log is yet to be made. */
+/** Whether the log holds the last applied entry, or begins right after it. `raft` is null if the log is lost. */
 function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): boolean {
   const { appliedIndex: index, appliedTerm } = position;
   if (index === meta.first - 1) {
@@ -249,13 +247,13 @@ function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): bo
 }
 
 /**
- * The state is ahead of the log, or of another one. If a snapshot was placed and the log did not follow any more, or the
- * log was lost, the log goes on behind the state: what is applied was committed (P58).
+ * The last applied entry is not in the log. If a snapshot was placed and a crash came before the reset of the log, or
+ * the log was lost, the log is reset to begin behind the state: all applied entries were committed (P58).
  *
- * Otherwise the fence did not notice the loss. A log is durable before anything of it is applied, and the fence is told
- * of each term before its entries are acknowledged, so fence and log are both older than the state, and a vote may be
- * forgotten. That is what an old copy of the two looks like; no bug of this process is needed for it, so it is refused
- * with words and not a broken invariant, and it cannot heal.
+ * Otherwise the fence did not detect the loss. Entries are durable in the log before they are applied, and the fence
+ * records each term before its entries are acknowledged. So both fence and log are older than the state, and a vote may
+ * be lost. An old copy of the two files looks like that, without any bug of this process. So the start is refused with
+ * an explanation, not by an invariant, and the member cannot heal.
  */
 function resetBehind(
   directory: string,
@@ -278,7 +276,9 @@ function apart(appliedIndex: number, appliedTerm: number, log: LogMeta): string 
   );
 }
 
-/** Runs the action; damage that it raises is what is found. Any other error ends the start. */
+/**
+ * Runs the action and returns its value, or the damage that it raises. Rethrows any other error, which ends the start.
+ */
 export async function lookFor<T>(action: () => T | Promise<T>): Promise<Finding<T>> {
   try {
     return { value: await action(), damage: null };
@@ -290,7 +290,7 @@ export async function lookFor<T>(action: () => T | Promise<T>): Promise<Finding<
   }
 }
 
-/** Row `m` of the log. Raises a StoreError of kind "corruption" if it is not whole. */
+/** Row `m` of the log. Raises a StoreError of kind "corruption" if it is missing or damaged. */
 export function readMeta(raft: Rocks): LogMeta {
   const bytes = raft.get(LOG_META_KEY);
   const meta = bytes === undefined ? null : decodeLogMeta(bytes);

@@ -1,10 +1,10 @@
 /**
- * The files of a store as they were before it was opened.
+ * Keeps the files of a store as they were before it was opened.
  *
- * RocksDB cuts a damaged write-ahead log off at the damage when it opens it, takes what is behind a damaged manifest
- * for rubbish, and deletes the rest. So each start first links the files into a folder beside the store. If the store
- * turns out to be whole the folder goes; if it has lost data, the folder is what a person can still look at. Links cost
- * no space and no copying.
+ * When RocksDB opens a store, it truncates a damaged write-ahead log at the damage, treats files that a damaged
+ * manifest does not name as garbage, and deletes the rest. So each start first links the files into a folder beside the
+ * store. If the store is undamaged, the folder is deleted. If it has lost data, a person can still examine the folder.
+ * Links need neither space nor copying.
  */
 
 import { existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -16,21 +16,21 @@ const DATA_PATTERN = /\.log$|\.sst$|^MANIFEST-\d+$|^CURRENT$/;
 const DIRECTORY_MODE = 0o700;
 const KEPT_SUFFIX = "-before-recovery";
 
-/** Where the files of the store in this directory are kept. */
+/** The folder for the kept files of the store in this directory. */
 export function keptDirectory(store: string): string {
   return `${store}${KEPT_SUFFIX}`;
 }
 
 /**
- * Keeps the files, unless an earlier start that failed has left some: those are the older evidence. Returns whether it
- * kept them.
+ * Keeps the files, unless an earlier failed start has left some: those are older evidence. Returns whether it kept
+ * them.
  */
 export function keepFiles(store: string): boolean {
   const kept = keptDirectory(store);
   if (!existsSync(store) || existsSync(kept)) {
     return false;
   }
-  // All or nothing: a folder that a crash left half-filled would pass for evidence.
+  // All or nothing: a half-filled folder after a crash would look like evidence.
   const unfinished = `${kept}.${process.pid}.new`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: DIRECTORY_MODE });
@@ -41,7 +41,7 @@ export function keepFiles(store: string): boolean {
   return true;
 }
 
-/** Which logs and manifests that were kept of the stores in the data directory hold a record that is damaged or cut off, in words. */
+/** Descriptions of the damaged or truncated records in all kept logs and manifests of the data directory. */
 export function damagedFiles(directory: string): string[] {
   const stores = readdirSync(directory).filter((name) => name.endsWith(KEPT_SUFFIX));
   return stores.flatMap((kept) => {
@@ -49,7 +49,7 @@ export function damagedFiles(directory: string): string[] {
   });
 }
 
-/** Nothing has to be kept, also not what a start that was cut short has left. */
+/** Deletes the kept files, including leftovers of a start that crashed. */
 export function dropKeptFiles(store: string): void {
   const parent = dirname(store);
   const kept = basename(keptDirectory(store));
@@ -58,7 +58,7 @@ export function dropKeptFiles(store: string): void {
   }
 }
 
-/** A process that has the store open may delete files at any moment; then opening it fails for another reason. */
+/** A process that has the store open may delete files at any moment. Opening the store then fails anyway. */
 function linkIfPresent(from: string, to: string): void {
   try {
     linkSync(from, to);

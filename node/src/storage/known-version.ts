@@ -1,12 +1,6 @@
-/** Whether this release knows the cluster version of a state, looked at before anything of the state is used. */
+/** Checks that this release knows the cluster version of a state, before it uses anything else of the state. */
 
-import { CLUSTER_VERSIONS, type VersionFinding } from "../state/index.ts";
-
-/**
- * The data is of a cluster version that this release does not know. Another release can use it: nothing is wrong with the data,
- * and nothing in it was changed.
- */
-export class UnknownVersion extends Error {}
+import { CLUSTER_VERSIONS, describeKnownVersions, UnknownVersion, type VersionFinding } from "../state/index.ts";
 
 /** Raises UnknownVersion. @param where names the data, for people */
 export function requireKnownVersion(where: string, finding: VersionFinding | undefined): void {
@@ -18,9 +12,8 @@ export function requireKnownVersion(where: string, finding: VersionFinding | und
     finding.kind === "version"
       ? `by a cluster of version ${finding.version}`
       : "in a form of a cluster of another version";
-  const known: string = min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
   throw new UnknownVersion(
-    `${where} was written ${written}, and this release knows ${known}. It is left as it is; use the release that wrote it, or ` +
-      "a later one of the same major version",
+    `${where} was written ${written}, and this release knows ${describeKnownVersions()}. It is left as it is; use the release ` +
+      "that wrote it, or a later one of the same major version",
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Row `m` of the Raft log: whose log it is, how far it goes, and the hard state. Part of every batch.
+ * Row `m` of the Raft log: owner, bounds and hard state. Part of every batch.
  *
  * Layout, big-endian: crc32 (4) · format (1) · zero (3) · cluster id (16) · incarnation (16) · member id, boot,
  * writeSeq, term, vote, commit, first, prevTerm, last, lastTerm (8 each).
@@ -15,13 +15,13 @@ export interface LogMeta {
   readonly memberId: number;
   /** Counts the starts of this directory. */
   readonly boot: number;
-  /** Number of the write that carried this row. */
+  /** Sequence number of the write that contained this row. */
   readonly writeSeq: number;
   readonly term: number;
   readonly vote: number;
   /** An index known to be committed, at most `last`. */
   readonly commit: number;
-  /** First and last index held; rows below `first` are garbage. Empty: last = first − 1. */
+  /** First and last index in the log; rows below `first` are garbage. Empty log: last = first − 1. */
   readonly first: number;
   /** Term of the entry before `first`. */
   readonly prevTerm: number;
@@ -29,7 +29,7 @@ export interface LogMeta {
   readonly lastTerm: number;
 }
 
-/** The row of a log that holds nothing and was never written. */
+/** The row of an empty log that was never written. */
 export function emptyLogMeta(owner: Pick<LogMeta, "clusterId" | "incarnation" | "memberId">): LogMeta {
   const { clusterId, incarnation, memberId } = owner;
   const bounds = { commit: 0, first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
@@ -64,7 +64,7 @@ export function encodeLogMeta(meta: LogMeta): Uint8Array {
   return bytes;
 }
 
-/** The row, or null if it is not whole. */
+/** The decoded row, or null if it is damaged. */
 export function decodeLogMeta(bytes: Uint8Array): LogMeta | null {
   if (bytes.length !== META_BYTES || bytes[4] !== FORMAT || readUint32(bytes, 0) !== crc32(bytes.subarray(4))) {
     return null;

@@ -1,8 +1,8 @@
 /**
- * Tells what the log thread asks of the disk, and lets a write fail. Its spec loads it into the thread before the thread
- * itself, by `--import`; the product never does.
+ * Reports the disk operations of the log thread to its spec, and can make a write fail. The spec loads it into the
+ * thread by `--import`, before the thread itself; the product never loads it.
  *
- * What a crash of the process leaves is the same whether a write was synced or not, so this is how a spec sees it.
+ * A crash of the process leaves the same files whether a write was synced or not, so the spec must observe the calls.
  */
 
 import fs from "node:fs";
@@ -33,7 +33,7 @@ RocksLevel.prototype.batch = function (this: RocksLevel) {
   return batch;
 };
 
-// A question that the witness answers by itself, after everything that the thread was asked before.
+// The witness itself answers a ping, after all earlier requests to the thread.
 const listen = parentPort?.on.bind(parentPort);
 if (parentPort !== null && listen !== undefined) {
   parentPort.on = ((event: "message", listener: (request: { readonly kind: string }) => void) => {

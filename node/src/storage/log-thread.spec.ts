@@ -18,7 +18,7 @@ const META = emptyLogMeta({
 });
 const WITNESS = new URL("./log-thread-witness.ts", import.meta.url);
 
-/** What the thread answers, and between that what it does, as the witness tells it. */
+/** Replies of the thread, and between them its disk operations, which the witness reports. */
 type Told = LogReply | ThreadReply | { readonly kind: "seen"; readonly what: string };
 
 describe("the log thread", () => {
@@ -101,7 +101,7 @@ describe("the log thread", () => {
     expect(rocks.get(new Uint8Array([3]))).to.equal(undefined);
   });
 
-  it("tells corruption as such when RocksDB has found a damaged table in the background (P30)", async () => {
+  it("reports corruption as such when RocksDB has found a damaged table in the background (P30)", async () => {
     const { directory } = rocks;
     await rocks.close();
     await damageTable(directory, new Uint8Array([7]), () => Rocks.open(directory, OPTIONS));

@@ -1,8 +1,8 @@
 /**
- * The log thread: makes every write to the Raft log's store and to the fence, one after the other.
+ * The log thread: performs all writes to the Raft log's store and to the fence, one after the other.
  *
- * For each request: the synced batch, then the fence slot, then (if asked) the fence's own sync, then the answer. The
- * first error is answered as fatal and latches: nothing is written after it (P32).
+ * For each request: the synced batch, then the fence slot, then (if requested) the sync of the fence, then the reply.
+ * The first error is reported as fatal and latches: nothing is written after it (P32).
  */
 
 import { closeSync, constants, existsSync, fdatasyncSync, openSync } from "node:fs";
@@ -28,10 +28,10 @@ export type LogRequest =
       readonly changes: ArrayBuffer;
       readonly fence: Uint8Array;
       readonly fenceOffset: number;
-      /** Whether the fence must be durable before the answer, else within a second. */
+      /** Whether the fence must be durable before the reply; otherwise it is within a second. */
       readonly syncFence: boolean;
     }
-  /** Writes the fence alone, durably; only a healing is answered. */
+  /** Writes only the fence, durably. There is a reply only for a healing. */
   | {
       readonly kind: "fence";
       readonly fence: Uint8Array;
@@ -45,9 +45,9 @@ export type LogReply =
   | { readonly kind: "written"; readonly writeSeq: number; readonly durationMs: number }
   | { readonly kind: "healed" };
 
-/** A fence without a change of term or vote may be this much behind after a power cut. */
+/** After a power cut the fence may be this many milliseconds behind, but never in term or vote. */
 const FENCE_SYNC_DELAY_MS = 1000;
-/** Only the owner may read what is in the data directory. */
+/** Only the owner may read files in the data directory. */
 const FILE_MODE = 0o600;
 
 const port = parentPort;
@@ -59,7 +59,7 @@ const rocks = await Rocks.attach(handle);
 const fenceIsNew = !existsSync(fencePath);
 const fence = openSync(fencePath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
 if (fenceIsNew) {
-  // The name of a new file must become as durable as its content.
+  // The name of a new file must be durable too.
   syncDirectory(dirname(fencePath));
 }
 let failed = false;
@@ -136,7 +136,7 @@ port.on("message", (request: LogRequest) => {
       case "close":
         syncFence();
         closeSync(fence);
-        // The store itself is closed by the thread that opened it.
+        // The thread that opened the store closes it.
         port.close();
         return;
     }

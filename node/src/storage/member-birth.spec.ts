@@ -69,7 +69,7 @@ describe("joining with an empty data directory", () => {
     return data;
   }
 
-  it("makes a member of the cluster that has voted for nobody and holds nothing", async () => {
+  it("makes a member of the cluster that has not voted and has an empty log", async () => {
     const data = await joinCluster();
     expect(data).to.deep.include({ term: 0, vote: 0, commit: 0, writeSeq: 1, boot: 1, damaged: false });
     expect(data.bounds).to.deep.equal(NOTHING);
@@ -122,7 +122,7 @@ describe("joining with an empty data directory", () => {
     await closeAll();
     await joinCluster();
     await closeAll();
-    // The fence of the attempt that is not there any more must not outdo that of the next one.
+    // The fence of the lost attempt must not have a greater counter than that of the next one.
     writeIdentity(directory, empty.identity);
     rmSync(join(directory, "raft"), { recursive: true });
     expect((await joinCluster(600)).identity.memberId).to.equal(600);

@@ -1,9 +1,9 @@
 /**
- * How an empty directory becomes a member's: as the first of a new cluster, or as one that was added.
+ * Creates the data of a member in an empty directory: of the first member of a new cluster, or of an added one.
  *
- * The log comes first, with the fence, then the state, then the identity that says so. A crash before the log is there
- * leaves the directory empty; after one that comes later the next start completes the rest. Nothing was acknowledged, and
- * no peer was spoken to, before the identity is there.
+ * The order is: log and fence, then the state, then the identity. A crash before the log is durable leaves the
+ * directory empty. After a later crash the next start completes the rest. Before the identity is durable, the member
+ * acknowledges nothing and connects to no peer.
  */
 
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export interface EmptyDirectory {
   readonly onFatal: (error: StoreError) => void;
 }
 
-/** What a new member is, and what its log begins with. */
+/** A new member and the beginning of its log. */
 interface Birth {
   readonly clusterId: string;
   readonly memberId: number;
@@ -56,17 +56,17 @@ export function foundCluster(
 }
 
 /**
- * Makes the directory a member that a cluster has added, with nothing yet. Raises what the founding raises, and a
- * RangeError if the cluster id is no UUID or the member id cannot be one: both come from another process.
+ * Makes the directory a member that a cluster has added, with an empty log. Raises what `foundCluster` raises, and a
+ * RangeError if the cluster id is not a UUID or the member id is invalid: both come from another process.
  */
 export async function joinCluster(empty: EmptyDirectory, clusterId: string, memberId: number): Promise<MemberData> {
   if (!isClusterId(clusterId) || !Number.isSafeInteger(memberId) || memberId < 1) {
-    throw new RangeError(`member ${memberId} of cluster "${clusterId}" cannot be`);
+    throw new RangeError(`member ${memberId} of cluster "${clusterId}" is not valid`);
   }
   return bear(empty, { clusterId, memberId, term: 0, rows: [] });
 }
 
-/** Whether the log of a directory that is not a member's yet is that of a founding: a joining one holds nothing. */
+/** Whether an incomplete birth is a founding. The log of a joining member is empty. */
 export function isFounding(meta: LogMeta): boolean {
   return meta.last > 0;
 }
@@ -81,7 +81,7 @@ async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
     rocks: raft,
     fencePath,
     meta: { ...emptyLogMeta({ clusterId, memberId, incarnation: identity.incarnation }), boot: 1 },
-    // An earlier attempt that lost its log may have left a fence, which this one must outdo.
+    // An earlier attempt that lost its log may have left a fence; this counter must be greater.
     fence: { counter: readFence(fencePath)?.counter ?? 0, damaged: false, sole: rows.length > 0 },
     onFatal: failure.reporting(noteCorruption(directory, SUSPECT_LOG, onFatal)),
   });
@@ -102,7 +102,7 @@ async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
   }
 }
 
-/** What comes after the log: an empty state, and the identity. Returns the identity. */
+/** Creates what follows the log: an empty state, and the identity. Returns the identity. */
 export async function completeBirth(directory: string, identity: Identity, meta: LogMeta): Promise<Identity> {
   await makeFirstState(directory);
   crashPoint("found.state.after");

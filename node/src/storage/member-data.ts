@@ -1,5 +1,5 @@
 /**
- * The stores of a running member, and where they stood when it started.
+ * The stores of a running member, and their positions at its start.
  */
 
 import type { LogBounds } from "../raft/index.ts";
@@ -20,22 +20,22 @@ export interface MemberData {
   readonly commit: number;
   readonly bounds: LogBounds;
   readonly writeSeq: number;
-  /** Number of this start of the directory, durable already. */
+  /** Boot number of this start, already durable. */
   readonly boot: number;
   /**
-   * Acknowledged data was lost, now or before, and is not known to be back: the member may neither vote nor lead until
-   * `log.heal` (P46).
+   * Acknowledged data was lost, at this start or earlier, and is not known to be back: the member may neither vote nor
+   * lead until `log.heal` (P46).
    */
   readonly damaged: boolean;
-  /** While it is damaged: what was lost, which files showed it, and what comes now, for people. Else "". */
+  /** If damaged: what was lost, the evidence, and what happens next, for people. Otherwise "". */
   readonly loss: string;
   /**
-   * No start serves this data again: it only reports the reason. Durable on return; blocks the calling thread. The stores
-   * stay as they are and are still to be closed. Raises what the file system raises.
+   * Retires the data: later starts only report the reason. Durable on return; blocks the calling thread. The stores
+   * stay as they are, and the caller must still close them. Raises what the file system raises.
    */
   retire(phase: RetiredPhase, reason: string): void;
   close(): Promise<void>;
-  /** A number that RocksDB tells of a store under this name; null once the stores are closed. */
+  /** The RocksDB property of a store; null once the stores are closed. */
   storeProperty(store: "raft" | "state", name: string): number | null;
 }
 
@@ -67,7 +67,7 @@ export function memberData(
     retire: (phase, reason) => writeIdentity(directory, { ...identity, phase, reason }),
     storeProperty: (store, name) => (store === "raft" ? raft : state).property(name),
     close: async () => {
-      // So that the next start need not apply it again.
+      // Flush, so that the next start need not apply these entries again.
       overlay.flush();
       await Promise.all([log.close(), state.close()]);
       await raft.close();

@@ -1,9 +1,9 @@
 /**
- * How an empty directory becomes that of the first member of a cluster that is founded from a backup: the restored data is made
- * beside what is there, takes its place, and is started as after any other start.
+ * Founds a cluster from a backup in an empty directory: creates the restored data beside the existing files, puts it in
+ * place, and starts the member as usual.
  *
- * A failure before the decision leaves the directory empty, and it can be tried again. After a crash behind the decision the
- * next start completes the rest.
+ * A failure before the decision leaves the directory empty, and the caller can try again. After a crash behind the
+ * decision the next start completes the rest.
  */
 
 import { invariant } from "../raft/index.ts";

@@ -14,11 +14,17 @@ import {
   until,
   untilDamageIsFound,
 } from "../../test/harness/index.ts";
-import { type Change, CLUSTER_VERSIONS, clusterRow, PROGRESS_ROW, readProgress } from "../state/index.ts";
+import {
+  type Change,
+  CLUSTER_VERSIONS,
+  clusterRow,
+  PROGRESS_ROW,
+  readProgress,
+  UnknownVersion,
+} from "../state/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { FENCE_FILE, fenceOffset, readFence } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
-import { UnknownVersion } from "./known-version.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberData } from "./member-data.ts";
 import { startMember } from "./member-start.ts";
@@ -28,7 +34,7 @@ import { StoppedMember } from "./stopped-member.ts";
 import { StoreError } from "./store-error.ts";
 
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
-/** Bounds of an empty log, and of one that goes on behind the state. */
+/** Bounds of an empty log, and of one that begins after the state. */
 const EMPTY = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 const BEHIND_STATE = {
   first: JOINED.applied + 1,
@@ -144,7 +150,7 @@ describe("start of a member of several", function () {
       const cut = { term: 4, vote: 0, commit: 20, from: 21, rows: [], resetTo: null };
       data.log.write({ ...cut, writeSeq: writeSeq + 1 }, () => resolve());
     });
-    // What was not committed was not applied either; this state is from before it.
+    // An uncommitted entry was not applied either; this state is from before it.
     await closeAll();
     rmSync(path("state-1"), { recursive: true });
     cpSync(join(original, "state-1"), path("state-1"), { recursive: true });
@@ -154,7 +160,7 @@ describe("start of a member of several", function () {
   });
 
   it("is refused, and nothing is touched, where a release wrote the directory whose data has another format", async () => {
-    // Whatever checksum that release has is its own.
+    // Another release may have another checksum.
     const { checksum: _, ...written } = JSON.parse(readFileSync(path("identity"), "utf8"));
     for (const format of [1, 2, 4]) {
       writeFileSync(path("identity"), JSON.stringify({ ...written, format }));
@@ -186,7 +192,7 @@ describe("start of a member of several", function () {
       });
     }
 
-    /** The version stands behind the name. */
+    /** The version follows the name. */
     function writeVersion(version: number): Promise<void> {
       return changeRecord((record) => record.writeUInt32BE(version, record.indexOf("spec") + "spec".length));
     }
@@ -361,7 +367,7 @@ describe("start of a member of several", function () {
   });
 
   describe("whose state is ahead of the log", () => {
-    /** As a snapshot that was placed, before the log could follow. */
+    /** A state as after a snapshot was placed and before the log was reset. */
     async function place(index: number, term: number): Promise<void> {
       const data = await open();
       const progress = Uint8Array.from(data.state.get(PROGRESS_ROW) as Uint8Array);
@@ -378,7 +384,7 @@ describe("start of a member of several", function () {
       await closeAll();
     }
 
-    it("P58: begins the log anew behind a snapshot that was placed, undamaged", async () => {
+    it("P58: resets the log to begin after a placed snapshot, undamaged", async () => {
       await place(50, 3);
       const data = await open();
       expect(data).to.deep.include({ damaged: false, term: 3, vote: 2, commit: 50 });
@@ -444,7 +450,7 @@ describe("start of a member of several", function () {
       const received = join(directories.make(), "state-2");
       cpSync(path("state-2"), received, { recursive: true });
       await closeAll();
-      // As a crash leaves it: an orderly end deletes it.
+      // Left by a crash: a clean stop deletes it.
       cpSync(received, path("state-2"), { recursive: true });
       const next = await open();
       expect([next.damaged, appliedBy(next)]).to.deep.equal([false, 20]);
@@ -459,7 +465,7 @@ describe("start of a member of several", function () {
         rmSync(path(FENCE_FILE), { force: true });
         const refused = await openRefused();
         expect(refused.state).to.equal("MEMBER_REFUSED");
-        expect(refused.reason).to.include("removed from its cluster and added again");
+        expect(refused.reason).to.include("remove a member of several from its cluster, and add it again");
         expect(lost()).to.deep.equal([]);
       }
     });
@@ -486,7 +492,7 @@ describe("start of a member of several", function () {
       await (found as { close(): Promise<void> }).close();
     });
 
-    it("is refused as before, and unchanged, while nobody else votes: nobody else has the data", async () => {
+    it("is refused as before, and unchanged, if it is the only voter: no other member has the data", async () => {
       const data = await open();
       data.log.setSole(true);
       await append(data, 21, 3);
@@ -508,7 +514,7 @@ describe("start of a member of several", function () {
       writeFileSync(path("suspect"), "entry 5 fails its checksum\n");
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_DAMAGED");
-      expect(refused.reason).to.include("deleting that file takes the word back");
+      expect(refused.reason).to.include("delete that file to clear the mark");
       rmSync(path("suspect"));
       expect((await open()).damaged).to.equal(false);
     });
@@ -537,7 +543,7 @@ describe("start of a member of several", function () {
 
   it("notes a state that it cannot read while it runs, and the next start takes it for lost", async () => {
     const data = await open();
-    // As large as a block each: a start looks for other rows, and reads the blocks at the ends.
+    // Each as large as a block: a start reads other rows, and with them the blocks at the ends.
     const middle = 32;
     const key = Uint8Array.of(0x64, middle);
     const rows = Array.from({ length: 64 }, (_, at) => ({

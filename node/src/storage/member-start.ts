@@ -1,9 +1,9 @@
 /**
  * The start of a member from its data.
  *
- * First both stores are opened and judged, and nothing is changed. If acknowledged data is lost that others have, the
- * member is damaged (P46): the fence says so before anything else changes, what is lost is put aside, and the member
- * starts with the term and the vote of its fence, neither voting nor leading until it has everything again.
+ * First it opens and judges both stores, and changes nothing. If acknowledged data is lost that others have, the member
+ * is damaged (P46). The fence records that before anything else changes, and the lost stores are put aside. The member
+ * starts with the term and the vote of its fence, and neither votes nor leads until it has everything again.
  */
 
 import { join } from "node:path";
@@ -28,15 +28,15 @@ export interface MemberStart extends Case {
 }
 
 /**
- * Starts the member. What it opens it adds to `opened`, for the caller to close should the start fail. Raises Refused,
- * having changed nothing that matters, a StoreError, or what the file system raises. A store that fails meanwhile is also
- * reported to `onFatal`, first.
+ * Starts the member. Adds the stores that it opens to `opened`; the caller must close them if the start fails. Raises
+ * Refused, having changed nothing that matters, a StoreError, or what the file system raises. If a store fails
+ * meanwhile, `onFatal` is called first.
  */
 export async function startMember(start: MemberStart, raft: Finding<Rocks>, opened: Rocks[]): Promise<MemberData> {
   const { directory, identity, onFatal, stateCacheBytes } = start;
   const stateRocks = await lookFor(() => openState(directory, stateCacheBytes));
   if (stateRocks.value !== null) {
-    // Its lock keeps others out even where the log is not there to be locked.
+    // Its lock keeps other processes out even if there is no log to lock.
     opened.push(stateRocks.value);
   }
   const beginning = await judge(start, raft, stateRocks);
@@ -52,7 +52,7 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
   let log: RocksLogStore | null = null;
   try {
     if (resetTo !== null) {
-      // From here on only the state has what the log lets go of.
+      // After the reset only the state has the entries that the log drops.
       await failure.orDone((done) => state.sync(done));
     }
     const opening = new RocksLogStore({
@@ -64,7 +64,7 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
     });
     log = opening;
     const boot = Math.max(meta.boot, stores.fence.boot) + 1;
-    // What is applied is committed, which is known for good from here on.
+    // Applied entries are committed; the log records that durably from now on.
     const commit = Math.max(position.appliedIndex, log.meta.commit);
     await failure.orDone((done) => opening.writeStart({ boot, ...hardState, commit, resetTo }, done));
     if (beginning.loss !== null) {
@@ -72,13 +72,13 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
     }
     return memberData(directory, identity, { raft: stores.raft, log, state, commit });
   } catch (error) {
-    // Their threads must let go of the stores before the caller closes those.
+    // Their threads must release the stores before the caller closes them.
     await Promise.all([log?.close(), state.close()]);
     throw error;
   }
 }
 
-/** Puts aside what is lost and makes it anew, empty; the fence says so first. */
+/** Marks the damage in the fence, puts lost stores aside, and creates empty ones. */
 async function replaceLost(
   { directory, stateCacheBytes }: MemberStart,
   { loss, fence }: Beginning,

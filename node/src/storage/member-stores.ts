@@ -1,6 +1,6 @@
 /**
- * The two stores of a member in its data directory: where they lie, how they are opened and made, and what is tidied up
- * once they are known to be whole.
+ * The two stores of a member in its data directory: their places, how to open and create them, and the clean-up once
+ * they are known to be undamaged.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { StoreError } from "./store-error.ts";
 
 export const RAFT_DIRECTORY = "raft";
 const FIRST_STATE_DIRECTORY = "state-1";
-/** Where a recovery makes the data of another cluster: worth nothing until it is renamed. */
+/** Where a recovery creates the data of another cluster. It may be deleted until it is renamed. */
 export const SUCCESSOR_DRAFT = "successor.new";
 const STATE_DIRECTORY_PATTERN = /^state-[1-9][0-9]*$/;
 /** Only the owner may enter: the stores hold signing keys and password hashes. */
@@ -30,7 +30,7 @@ const STATE_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
   cacheBytes: 64 * 1024 * 1024,
 };
 
-/** Opens the log's store, or makes it if it `isNew` and not there. Raises a StoreError. */
+/** Opens the log's store; creates it first if `isNew` and there is none. Raises a StoreError. */
 export async function openRaft(directory: string, isNew: boolean): Promise<Rocks> {
   const path = join(directory, RAFT_DIRECTORY);
   if (isNew) {
@@ -41,7 +41,7 @@ export async function openRaft(directory: string, isNew: boolean): Promise<Rocks
     return await Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
   } catch (error) {
     if (kept && error instanceof StoreError && error.kind === "locked") {
-      // These are the files of a running member, which change; nothing was recovered.
+      // The files belong to a running member and keep changing; RocksDB has recovered nothing.
       dropKeptFiles(path);
     }
     throw error;
@@ -49,8 +49,8 @@ export async function openRaft(directory: string, isNew: boolean): Promise<Rocks
 }
 
 /**
- * Opens the live state, with a cache of so many bytes if that is given. Raises a StoreError, of kind "missing" or
- * "corruption" if there is none.
+ * Opens the live state with a cache of `cacheBytes`. Raises a StoreError, of kind "missing" or "corruption" if there is
+ * no live state.
  */
 export async function openState(directory: string, cacheBytes = STATE_OPTIONS.cacheBytes): Promise<Rocks> {
   const path = join(directory, liveState(directory));
@@ -58,7 +58,7 @@ export async function openState(directory: string, cacheBytes = STATE_OPTIONS.ca
   return Rocks.open(path, { ...STATE_OPTIONS, cacheBytes, createIfMissing: false });
 }
 
-/** Makes an empty state and the file that names it. Raises a StoreError. */
+/** Creates an empty state and the file that names it. Raises a StoreError. */
 export async function makeFirstState(directory: string): Promise<void> {
   const path = makeDirectory(directory, FIRST_STATE_DIRECTORY);
   const state = await Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: true });
@@ -66,12 +66,12 @@ export async function makeFirstState(directory: string): Promise<void> {
   nameLiveState(path);
 }
 
-/** Where the first state of a directory lies. */
+/** Path of the first state of a directory. */
 export function firstState(directory: string): string {
   return join(directory, FIRST_STATE_DIRECTORY);
 }
 
-/** Opens a state that is not the live one, or makes it in this directory if it `isNew`. Raises a StoreError. */
+/** Opens a state that is not the live one; creates it in this directory if `isNew`. Raises a StoreError. */
 export async function openStateAt(path: string, isNew: boolean): Promise<Rocks> {
   return Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: isNew });
 }
@@ -82,8 +82,8 @@ export function nameLiveState(path: string): void {
 }
 
 /**
- * Both stores are whole and fit each other: deletes what was kept of them, every state but the live one, and what a
- * recovery that was cut short has left.
+ * Cleans up once both stores are known to be undamaged and to fit together: deletes their kept files, every state but
+ * the live one, and leftovers of an interrupted recovery.
  */
 export function tidyStores(directory: string): void {
   const live = liveState(directory);
@@ -118,7 +118,7 @@ function liveState(directory: string): string {
   return name;
 }
 
-/** What the file `state` may have named, for a person who restores it. */
+/** The names that the file `state` may have contained, for a person who restores it. */
 function statesIn(directory: string): string {
   const names = readdirSync(directory).filter((name) => STATE_DIRECTORY_PATTERN.test(name));
   return `state directories that are there: ${names.join(", ") || "none"}`;

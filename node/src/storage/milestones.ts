@@ -1,13 +1,13 @@
 /**
- * Milestones: numbered rows that a store of unsynced batches leaves behind, to show that nothing in between is missing.
+ * Milestones: numbered rows among unsynced batches. A gap in their numbers shows that batches are missing.
  *
- * After damage RocksDB may open a store with its newest batches and without some before them, and without an error: it
- * takes a manifest whose end is cut off for an older one, and a write-ahead log that is not there for one that never
- * was. The applied index is among the newest rows and shows nothing. What can get lost like that is a whole memtable
- * or all that was in memory when the store was last opened, so the first batch of each opening and then one batch in
- * every MiB carries the next number, and at the next opening the newest numbers must be there without a gap.
+ * After damage RocksDB may open a store that has its newest batches but lacks earlier ones, without an error. It takes
+ * a truncated manifest for an older one, and does not miss a write-ahead log that was deleted. The applied index does
+ * not show this, because it is among the newest rows. Such a loss covers a whole memtable, or everything that was in
+ * memory when the store was last opened. So the first batch of each opening, and then one batch in every MiB, contains
+ * the next number. At the next opening the newest numbers must be present without a gap.
  *
- * The rows belong to this copy of the store: they are no part of the replicated state.
+ * The rows are local to this copy of the store: they are not part of the replicated state.
  */
 
 import { readUint53, writeUint53 } from "../raft/index.ts";
@@ -19,9 +19,11 @@ import { StoreError } from "./store-error.ts";
 const NUMBER_BYTES = 8;
 const EMPTY = new Uint8Array(0);
 
-/** A memtable holds at least eight times this, so none is without a milestone. */
+/** A memtable holds at least eight times this, so every memtable contains a milestone. */
 const SPACING_BYTES = 1024 * 1024;
-/** The newest ones that are kept: far more bytes than RocksDB ever has outside of its tables. */
+/**
+ * Number of the newest milestones that are kept. They span far more bytes than RocksDB ever has outside of its tables.
+ */
 const KEPT = 1024;
 
 export class Milestones {
@@ -32,7 +34,7 @@ export class Milestones {
     this.#newest = newest;
   }
 
-  /** Those of the store. Raises a StoreError of kind "corruption" if one that must be there is missing. */
+  /** Reads the milestones of the store. Raises a StoreError of kind "corruption" if one is missing. */
   static read(rocks: Rocks): Milestones {
     const numbers: number[] = [];
     rocks.scan(milestoneRow(0), new Uint8Array([MILESTONE_TABLE + 1]), ({ key }) => {
@@ -47,7 +49,7 @@ export class Milestones {
     return new Milestones(newest);
   }
 
-  /** The batch, with the next milestone if one is due. */
+  /** Returns the batch, with the next milestone if one is due. */
   mark(changes: readonly Change[]): readonly Change[] {
     let bytes = 0;
     for (let at = 0; at < changes.length; at++) {

@@ -1,8 +1,9 @@
 /**
- * A state that no member serves: the rows of a snapshot or the copy of a member's state, and then entries of the log, applied
- * as members apply them. Backups are verified with it, and clusters are restored and recovered.
+ * A state that no member serves: it starts with the rows of a snapshot or a copy of a member's state, and then applies
+ * log entries as members do. It is used to verify backups, and to restore and recover clusters.
  *
- * It is written by this thread. It is durable only after `sync` or `succeed`, and until then its directory is worth nothing.
+ * This thread writes it. It is durable only after `sync` or `succeed`; until then its directory is worthless after a
+ * crash.
  */
 
 import { mkdirSync } from "node:fs";
@@ -45,13 +46,13 @@ import { DIRECTORY_MODE, openStateAt } from "./member-stores.ts";
 import { Milestones } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 
-/** Entries that are applied as one batch, and bytes of them: what is kept in memory. */
+/** Entries that are applied as one batch, and their bytes; bounds the memory. */
 const BATCH_ENTRIES = 512;
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Any value does: the row only makes a batch that can be synced. */
+/** The value does not matter: the row only serves as a batch to sync. */
 const SYNCED = new Uint8Array(8);
 
-/** What entries are applied to, once all rows are there. */
+/** The store and machine that apply entries, once all rows are written. */
 interface Applied {
   readonly store: OfflineStore;
   readonly machine: StateMachine;
@@ -73,9 +74,9 @@ export class OfflineState {
   }
 
   /**
-   * Makes an empty state, which gets the rows of a snapshot first. Raises a StoreError, or what the file system raises.
+   * Creates an empty state for the rows of a snapshot. Raises a StoreError, or what the file system raises.
    *
-   * @param path of a directory that is not there yet, in one that is
+   * @param path a directory that does not exist yet; its parent exists
    */
   static async create(path: string, limits: StateLimits = DEFAULT_STATE_LIMITS): Promise<OfflineState> {
     mkdirSync(path, { mode: DIRECTORY_MODE });
@@ -84,7 +85,7 @@ export class OfflineState {
     return new OfflineState(rocks, limits, new IncomingState(rocks));
   }
 
-  /** Opens a state that only this process uses. Raises a StoreError. */
+  /** Opens an existing state. No other process may use it. Raises a StoreError. */
   static async open(path: string): Promise<OfflineState> {
     const state = new OfflineState(await openStateAt(path, false), DEFAULT_STATE_LIMITS, null);
     state.#begin();
@@ -97,12 +98,12 @@ export class OfflineState {
     this.#incoming.write(rows);
   }
 
-  /** The entry that the rows say was applied last; null if they do not say any. */
+  /** The last applied entry according to the rows; null if they do not contain it. */
   get lastOfRows(): Installed | null {
     return this.#incoming?.last ?? null;
   }
 
-  /** All rows are there, of a state whose last entry is `lastOfRows`. Raises a StoreError. */
+  /** All rows are written: completes the state, whose last entry is `lastOfRows`. Raises a StoreError. */
   finishRows(): void {
     const last = this.lastOfRows;
     invariant(this.#incoming !== null && this.#applied === null && last !== null, "rows are finished once, and whole");
@@ -110,19 +111,19 @@ export class OfflineState {
     this.#begin();
   }
 
-  /** The state with everything that was applied. */
+  /** The state with all applied entries. */
   get reader(): StateReader {
     this.#commit();
     return this.#open.store;
   }
 
-  /** How far the state has come. */
+  /** The progress of the state. */
   get progress(): Progress {
     this.#commit();
     return this.#open.machine.progress;
   }
 
-  /** Why the state is not the one that its cluster had; null unless an entry has shown it. */
+  /** How the state differs from the cluster's, if an entry has shown that it does; otherwise null. */
   get divergence(): Divergence | null {
     return this.#open.machine.divergence;
   }
@@ -138,10 +139,10 @@ export class OfflineState {
   }
 
   /**
-   * Makes it the state of a new cluster, by an entry of this term behind the last one; its index is the id of the first
-   * member. Then names an owner, if there is one to name. Durable on return.
+   * Makes it the state of a new cluster, by an entry of this term after the last one. The index of that entry is the id
+   * of the first member. Then resets the owner, if one is given. Durable on return.
    *
-   * @returns the outcome for the owner; null without one
+   * @returns the outcome of the owner reset; null without one
    */
   succeed(
     succession: Succession,
@@ -161,7 +162,7 @@ export class OfflineState {
     return outcome;
   }
 
-  /** Makes everything that was applied durable. Raises a StoreError. */
+  /** Makes all applied entries durable. Raises a StoreError. */
   sync(): void {
     this.#commit();
     this.#open.store.sync(() => undefined);
@@ -182,10 +183,10 @@ export class OfflineState {
     return this.#applied;
   }
 
-  /** Applies an entry that is made here, at once. */
+  /** Creates an entry and applies it at once. */
   #applyOwn(type: EntryType, payload: Uint8Array, at: { readonly term: number; readonly wallMs: number }) {
     const { appliedIndex, tickMs } = this.progress;
-    // The clock of the cluster stands still while no member leads; only the wall clock goes on.
+    // The cluster tick stands still while there is no leader; only the wall clock advances.
     const row = encodeEntry(type, { tickMs, wallMs: at.wallMs, origin: NO_ORIGIN }, payload);
     sealEntry(row, at.term, appliedIndex + 1, crc32);
     const outcome = this.#apply(row);
@@ -197,7 +198,7 @@ export class OfflineState {
     return this.#open.machine.apply(row, this.#reconfigure);
   }
 
-  /** The core does the same with the same function. */
+  /** Changes the configuration with the same function as the core. */
   readonly #reconfigure: Reconfigure = (index, change, expectIndex) => {
     const next = changeConfiguration(this.#open.configuration, index, change, expectIndex);
     if (typeof next !== "string") {
@@ -213,7 +214,7 @@ export class OfflineState {
   }
 }
 
-/** A state store without threads: batches are made durable by the last one. */
+/** A state store without threads: a synced last batch makes all earlier ones durable. */
 class OfflineStore implements StateStore {
   readonly #rocks: Rocks;
   readonly #milestones: Milestones;
@@ -242,14 +243,14 @@ class OfflineStore implements StateStore {
     }
   }
 
-  /** A batch that is synced makes everything before it durable. Blocks the calling thread. */
+  /** Writes a synced batch, which makes everything before it durable. Blocks the calling thread. */
   sync(done: () => void): void {
     this.#requireWhole();
     this.#rocks.write(this.#milestones.mark([{ key: SYNC_ROW, value: SYNCED }]), true);
     done();
   }
 
-  /** What fails in the background is raised by the next write. */
+  /** Raises a failure of a background operation at the next write. */
   #requireWhole(): void {
     if (this.#failure !== null) {
       throw this.#failure;

@@ -184,7 +184,7 @@ describe("the recovery of a stopped member's data", function () {
     const { data } = await reopened();
     expect(data.identity.clusterId).to.equal(NEXT_ID);
     await close();
-    // It has another voter now, which is lost.
+    // It now has another voter, which is lost.
     await addVoter();
     const { identity } = await recover({ clusterId: THIRD_ID });
     expect(identity.clusterId).to.equal(THIRD_ID);
@@ -200,7 +200,7 @@ describe("the recovery of a stopped member's data", function () {
     return { data: await openMember() };
   }
 
-  /** As if the voters were others by what is applied: a row that another member's id takes. */
+  /** Changes the voters in the applied state: replaces the id in the row by another member's. */
   async function addVoter(): Promise<void> {
     const data = await openJoinedMember(directory);
     const key = new Uint8Array([0x63]);
@@ -289,7 +289,7 @@ describe("the recovery of a stopped member's data", function () {
     const refused = await openJoined(directory);
     expect(refused).to.include({ phase: "refused", state: "MEMBER_REFUSED" });
     expect((refused as { reason: string }).reason).to.contain("quoin-node recover --data-dir");
-    expect((await refusalOf(() => openStopped())).message).to.contain("cut short");
+    expect((await refusalOf(() => openStopped())).message).to.contain("interrupted after its decision");
     placeSuccessor(directory);
     expect((await openMember()).identity.clusterId).to.equal(NEXT_ID);
   });

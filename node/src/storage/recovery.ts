@@ -1,8 +1,9 @@
 /**
- * The recovery of a cluster that has lost its quorum: the data of one survivor becomes that of a new cluster's only member.
+ * The recovery of a cluster that has lost its quorum: the data of one survivor becomes the data of a new cluster's only
+ * member.
  *
- * The survivor's log is applied to its end: what it holds beyond the last entry that it knows committed may have been
- * acknowledged, and losing it would be worse than keeping a write that was never acknowledged.
+ * The survivor's log is applied to its end. Entries beyond its last known commit may have been acknowledged, and losing
+ * them would be worse than keeping a write that was never acknowledged.
  */
 
 import { entryType, invariant, isConfigurationType } from "../raft/index.ts";
@@ -15,9 +16,10 @@ import { type StagedSuccessor, type SuccessorPlan, stageSuccessor } from "./succ
 import { beginSuccessor, mintIncarnation } from "./successor-directory.ts";
 
 /**
- * Makes the data of the new cluster beside that of the stopped member, and decides for it; `placeSuccessor` puts it in
- * place once the member is closed. Raises Refused, having changed nothing, if the cluster needs no recovery or the state
- * is not that of its cluster; a StoreError, or what the file system raises.
+ * Creates the data of the new cluster beside the data of the stopped member. On return the decision is made:
+ * `placeSuccessor` puts the data in place once the member is closed. Raises Refused, having changed nothing, if the
+ * cluster needs no recovery or the state differs from its cluster's. Raises a StoreError, or what the file system
+ * raises.
  */
 export async function stageRecovery(member: StoppedMember, plan: SuccessorPlan): Promise<StagedSuccessor> {
   const { directory, identity, facts } = member;
@@ -41,20 +43,22 @@ export async function stageRecovery(member: StoppedMember, plan: SuccessorPlan):
   }
 }
 
-/** A comparison of states that was among the last entries may show that the survivor's state is another one. */
+/**
+ * Raises Refused if a digest check among the last entries shows that the survivor's state differs from the cluster's.
+ */
 function requireSameState({ directory }: StoppedMember, { divergence }: OfflineState): void {
   if (divergence !== null) {
     throw new Refused(
       "MEMBER_REFUSED",
-      `the state of ${directory} is not the one that its cluster had at entry ${divergence.index}. Nothing was changed; ` +
+      `the state of ${directory} differs from its cluster's at entry ${divergence.index}. Nothing was changed; ` +
         "recover the cluster from another member",
     );
   }
 }
 
 /**
- * Refuses the only voter of a cluster before anything is made, and before a person is asked, where the applied state shows
- * it for certain. `stageRecovery` decides in every case. Raises Refused, or a StoreError.
+ * Refuses the only voter of a cluster early, before any change and before a person has to confirm, if the applied state
+ * is sufficient to know it. `stageRecovery` checks every case. Raises Refused, or a StoreError.
  */
 export function requireLostVoters(member: StoppedMember): void {
   for (const row of member.unapplied()) {
@@ -65,7 +69,7 @@ export function requireLostVoters(member: StoppedMember): void {
   requireOthers(member, member.state);
 }
 
-/** A cluster with this member as its only voter has its quorum. */
+/** Raises Refused if this member is the only voter: its cluster has its quorum. */
 function requireOthers({ directory, identity }: StoppedMember, state: StateReader): void {
   const { voters = [], outgoing = [] } = readCluster(state)?.configuration ?? {};
   if (voters.length === 1 && voters[0] === identity.memberId && outgoing.length === 0) {
@@ -77,7 +81,7 @@ function requireOthers({ directory, identity }: StoppedMember, state: StateReade
   }
 }
 
-/** The member says where it is when it starts; until then, where it was. */
+/** The last recorded address. The member updates it when it starts. */
 function addressOf(state: StateReader, memberId: number): MemberAddress {
   const member = readCluster(state)?.members.find(({ id }) => id === memberId);
   return member?.address ?? { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" };

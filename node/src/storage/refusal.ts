@@ -1,13 +1,13 @@
 /**
- * Why a data directory is not served: the words that a person reads, and what is to be done. Refusing changes nothing in
- * the directory.
+ * Why a data directory is not served: messages for people, with the next step. A refusal changes nothing in the
+ * directory.
  */
 
 import { keptDirectory } from "./kept-files.ts";
 
 /**
- * MEMBER_DAMAGED: acknowledged data is lost, and nobody else has it. MEMBER_REFUSED: the data is not this member's, is
- * not understood, or does not show how the member voted. MEMBER_REMOVED: the member was removed from its cluster.
+ * MEMBER_DAMAGED: acknowledged data is lost, and no other member has it. MEMBER_REFUSED: the data is not this member's,
+ * is not understood, or does not show how the member voted. MEMBER_REMOVED: the member was removed from its cluster.
  */
 export type RefusedState = "MEMBER_DAMAGED" | "MEMBER_REFUSED" | "MEMBER_REMOVED";
 
@@ -21,7 +21,7 @@ export class Refused extends Error {
   }
 }
 
-/** Acknowledged data is lost that no other member has. */
+/** Acknowledged data is lost, and no other member has it. */
 export function lostForGood(directory: string, problem: string): Refused {
   return new Refused(
     "MEMBER_DAMAGED",
@@ -31,7 +31,7 @@ export function lostForGood(directory: string, problem: string): Refused {
   );
 }
 
-/** The member may have voted, or acknowledged, what nothing here shows: it could vote twice in a term. */
+/** The member may have voted or acknowledged entries without a trace here, so it could vote twice in a term. */
 export function votesUnknown(directory: string, problem: string): Refused {
   return new Refused(
     "MEMBER_REFUSED",
@@ -44,18 +44,19 @@ export function fenceMissing(directory: string): Refused {
   return new Refused(
     "MEMBER_REFUSED",
     `the fence of ${directory} is missing or unreadable, so nothing shows whether votes or acknowledged ` +
-      "writes are lost. Restore the file `fence`; for the only member of a cluster, --accept-missing-fence goes on " +
-      "with what the log holds; a member of several is removed from its cluster and added again with an empty directory",
+      "writes are lost. Restore the file `fence`. Otherwise, start the only member of a cluster with " +
+      "--accept-missing-fence, which uses what the log has; remove a member of several from its cluster, and add it again " +
+      "with an empty directory",
   );
 }
 
-/** The file that says whose directory it is has changed by itself. */
+/** The identity file is corrupt. */
 export function identityDamaged(file: string, problem: string): Refused {
   return new Refused(
     "MEMBER_REFUSED",
     `the file ${file} is damaged: it ${problem}. The directory is not served, and nothing in it was changed. Restore that ` +
-      "file from a copy; a member of several can instead be removed from its cluster and added again with an empty " +
-      "directory, and takes its data from the others",
+      "file from a copy. Or remove a member of several from its cluster, and add it again with an empty directory: it gets " +
+      "its data from the others",
   );
 }
 
@@ -68,7 +69,7 @@ export function otherFormat(directory: string, format: number, known: number): R
   );
 }
 
-/** The directory was given up for good, by this member itself. */
+/** This member itself retired the directory for good. */
 export function retired(directory: string, phase: "removed" | "refused", reason: string): Refused {
   return phase === "removed"
     ? new Refused(

@@ -20,7 +20,7 @@ describe("reserveBytes", () => {
     fc.assert(
       fc.property(fc.integer({ min: TOTAL, max: 100_000 * GIB }), (total) => {
         expect(reserveBytes(total)).to.be.lessThan(total / 20);
-        // Given back, it ends being full.
+        // After its release the disk is not full any more.
         expect(spaceOf(reserveBytes(total), total)).not.to.equal("full");
         expect(reserveBytes(total)).to.be.at.least(fullBelow(total));
       }),
@@ -115,7 +115,7 @@ describe("ReserveFile", function () {
     expect(length()).to.equal(8 * MIB);
   });
 
-  it("tells a failure, leaves the disk alone for a while, and tries again", async () => {
+  it("reports a failure, leaves the disk alone for a while, and tries again", async () => {
     rmSync(directory, { recursive: true });
     await reserve.keep(roomy);
     expect(reserve.failure?.message).to.include("ENOENT");
@@ -130,7 +130,7 @@ describe("ReserveFile", function () {
     expect(reserve.failure).to.equal(null);
   });
 
-  it("tells that it could not be given back", async () => {
+  it("reports that it could not be deleted", async () => {
     mkdirSync(path);
     await reserve.release();
     expect(reserve.failure).not.to.equal(null);

@@ -1,9 +1,9 @@
 /**
- * The reserve: a file in the data directory that holds room on the disk, to be given back when the disk is full.
+ * The reserve: a file in the data directory that occupies disk space, and is deleted when the disk is full.
  *
- * Deleting and compacting need room too, so a disk that is full to the last byte could not be emptied by the member
- * itself (P45). The file is really written, slice by slice, one with each call of `keep`, so that it takes neither the
- * event loop's time nor the disk's from what is urgent. It holds nothing that matters: a failure here ends no member.
+ * Deleting and compacting need space too, so a member could not free a disk that is full to the last byte (P45). The
+ * file is not sparse: each call of `keep` writes one slice, so that urgent work keeps both the event loop and the disk.
+ * It contains no data, so a failure here ends no member.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,33 +15,33 @@ import { type DiskRoom, fullBelow, spaceOf } from "./disk-space.ts";
 export const RESERVE_FILE = "reserve";
 
 const MIB = 1024 * 1024;
-/** More than the room below which a disk counts as full, by as much as getting out of that state may take. */
+/** Size of the reserve beyond the threshold of a full disk: what freeing the disk may need. */
 const BEYOND_FULL_BYTES = 64 * MIB;
-/** On smaller file systems there is none. From here on it takes less than 5 % of any: 2 % and 64 MiB at most. */
+/** Smaller file systems have no reserve. On larger ones it takes less than 5 %: at most 2 % and 64 MiB. */
 const FILE_SYSTEM_BYTES_MIN = 4 * 1024 * MIB;
-/** Written and made durable at a time. */
+/** Bytes that one step writes and syncs. */
 const SLICE_BYTES = 8 * MIB;
-/** After a failure, so many calls of `keep` do nothing: about a minute. */
+/** After a failure this many calls of `keep` do nothing: about a minute. */
 const CALLS_AFTER_FAILURE = 60;
-/** Only the owner may read what is in the data directory. */
+/** Only the owner may read files in the data directory. */
 const FILE_MODE = 0o600;
 
-/** Bytes of the reserve on a file system of so many bytes; 0 if there is none. */
+/** Bytes of the reserve on a file system of `totalBytes`; 0 = no reserve. */
 export function reserveBytes(totalBytes: number): number {
   return totalBytes < FILE_SYSTEM_BYTES_MIN ? 0 : Math.floor(fullBelow(totalBytes)) + BEYOND_FULL_BYTES;
 }
 
 export class ReserveFile {
   readonly #path: string;
-  /** Steps, one after the other. */
+  /** Steps run one after the other. */
   #work: Promise<void> = Promise.resolve();
   #isBusy = false;
-  /** Bytes of the file; null if that is not known. */
+  /** Bytes of the file; null if not known. */
   #length: number | null = null;
   #failure: Error | null = null;
   #callsToSkip = 0;
   #isStopped = false;
-  /** Random, so that no file system takes it for less than it is. */
+  /** Random bytes, so that no file system can compress or deduplicate them. */
   #slice: Uint8Array | null = null;
 
   constructor(directory: string) {
@@ -54,9 +54,9 @@ export class ReserveFile {
   }
 
   /**
-   * Takes one more step towards the whole file, in the background, if it is not whole and the disk has room: it must
-   * not be low with all of the file in it. To be called about once a second. Resolves when the step is done, or has
-   * failed; nothing has to wait for it.
+   * Writes one more slice in the background, if the file is not complete and the disk has space: with the complete file
+   * it must not be low. The caller calls this about once a second. Resolves when the step is done or has failed; the
+   * caller need not wait.
    */
   async keep(room: DiskRoom): Promise<void> {
     if (this.#isBusy || this.#isStopped) {
@@ -74,12 +74,12 @@ export class ReserveFile {
     }
   }
 
-  /** Gives its room back. Resolves when that is done, or has failed. It is made again when there is room (`keep`). */
+  /** Deletes the file. Resolves when that is done or has failed. `keep` creates it again when there is space. */
   release(): Promise<void> {
     return this.#step(() => this.#remove());
   }
 
-  /** Leaves the file as it is; the next start goes on with it. Resolves when nothing is written any more. */
+  /** Leaves the file as it is; the next start continues with it. Resolves when no write is in flight. */
   stop(): Promise<void> {
     this.#isStopped = true;
     return this.#work;
@@ -102,7 +102,7 @@ export class ReserveFile {
       await append(this.#path, bytes);
       this.#length = length + bytes.length;
     } catch (error) {
-      // What is left of it may be what the disk lacks now.
+      // Delete the file: the disk may need its space now.
       await this.#remove();
       throw error;
     }
@@ -138,7 +138,7 @@ async function lengthOf(path: string): Promise<number> {
   }
 }
 
-/** Durable when it resolves, so that the length of the file is never more than what was written. */
+/** Durable when it resolves, so that the file's length never exceeds the written bytes. */
 async function append(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, "a", FILE_MODE);
   try {

@@ -1,9 +1,9 @@
 /**
- * The restore of a cluster: the state of a backup becomes that of the only member of a new cluster, in a directory that
+ * The restore of a cluster: the state of a backup becomes the state of a new cluster's only member, in a directory that
  * belongs to no cluster.
  *
- * Rows of a snapshot come first, then entries that followed it, then the plan for the new cluster. Until it is complete
- * the directory is as it was. It knows nothing of how backups look.
+ * The caller first adds the rows of a snapshot, then the entries after it, and then completes it with the plan for the
+ * new cluster. Until then the directory stays as it was. It does not know the format of backups.
  */
 
 import { mkdirSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ import { type StagedSuccessor, type SuccessorMember, type SuccessorPlan, stageSu
 import { beginSuccessor, mintIncarnation, requireUnused } from "./successor-directory.ts";
 
 export class Restoration {
-  /** To be filled with the rows and entries of the backup. */
+  /** The caller fills it with the rows and entries of the backup. */
   readonly state: OfflineState;
   readonly #directory: string;
   readonly #making: string;
@@ -34,7 +34,7 @@ export class Restoration {
     return Restoration.beginUnused(directory, await requireUnused(directory));
   }
 
-  /** The same in a directory that is known to belong to no cluster. */
+  /** The same for a directory that is known to belong to no cluster. */
   static async beginUnused(directory: string, identity: Identity | null): Promise<Restoration> {
     const path = beginSuccessor(directory);
     const incarnation = identity?.incarnation ?? mintIncarnation();
@@ -42,8 +42,8 @@ export class Restoration {
   }
 
   /**
-   * Makes the data of the new cluster around the state, and decides for it; `placeSuccessor` puts it in place. To be called
-   * last. Raises what `stageSuccessor` raises.
+   * Creates the data of the new cluster around the state. On return the decision is made: `placeSuccessor` puts the
+   * data in place. The caller must call this last. Raises what `stageSuccessor` raises.
    */
   async complete(plan: SuccessorPlan, member: Omit<SuccessorMember, "incarnation">): Promise<StagedSuccessor> {
     const { appliedTerm } = this.state.progress;
@@ -51,7 +51,7 @@ export class Restoration {
     return stageSuccessor(this.#directory, this.state, plan, { ...member, incarnation: this.#incarnation }, last);
   }
 
-  /** Gives the restore up before its decision, and deletes what was written. */
+  /** Cancels the restore before its decision, and deletes what was written. */
   async abandon(): Promise<void> {
     await this.state.close();
     rmSync(this.#making, { recursive: true, force: true });

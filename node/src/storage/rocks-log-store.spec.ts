@@ -150,7 +150,7 @@ describe("RocksLogStore", () => {
     expect(storedMeta()).to.include({ last: 1, lastTerm: 1 });
   });
 
-  it("starts anew behind a snapshot, whatever it held: before it, around it, or beyond it", async () => {
+  it("is reset to begin after a snapshot, whatever it had: before it, around it, or beyond it", async () => {
     await write(append(1, 1, 1, 6));
     const reset = { term: 5, vote: 0, rows: [] };
     await write({ ...reset, writeSeq: 2, commit: 4, from: 5, resetTo: { index: 4, term: 3 } });
@@ -171,7 +171,7 @@ describe("RocksLogStore", () => {
     expect(readFence(join(directory, FENCE_FILE))).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1 });
   });
 
-  it("makes a start durable that begins the log anew behind the state, below what it held or above", async () => {
+  it("makes a start durable that resets the log to begin after the state, below its entries or above", async () => {
     await write(append(1, 1, 1, 6));
     const start = { term: 4, vote: 1, commit: 6 };
     await new Promise<void>((resolve) => {
@@ -292,7 +292,7 @@ describe("RocksLogStore", () => {
       }
       expect(
         fatal.splice(0).map(({ kind }) => kind),
-        "it ends the member, whoever asked",
+        "it always ends the member",
       ).to.deep.equal(Array.from({ length: 3 }, () => "corruption"));
       expect(store.entries(1, 2, 10_000)).to.have.length(2);
       rocks.write([{ key: entryKey(3), value: whole }], false);

@@ -1,9 +1,9 @@
 /**
  * The Raft log in RocksDB: row `m`, and one row per entry under `e` and its index.
  *
- * Each write is one synced batch made by the log thread: the whole row `m`, the new rows, and a deletion for each old
- * index above the new last one. The fence follows each batch and precedes its acknowledgement. Rows are checked
- * against their checksums whenever they are read, all of them at every start.
+ * The log thread writes each append as one synced batch: the whole row `m`, the new rows, and a deletion for each old
+ * index above the new last one. It writes the fence after each batch and before its acknowledgement. Every read
+ * verifies the checksums of its rows, and every start reads all rows.
  */
 
 import { crc32 } from "node:zlib";
@@ -42,24 +42,24 @@ export function entryKey(index: number): Uint8Array {
 export interface RocksLogStoreOptions {
   readonly rocks: Rocks;
   readonly fencePath: string;
-  /** What the store holds now. */
+  /** The current row `m` of the store. */
   readonly meta: LogMeta;
-  /** What only the fence knows. */
+  /** The fields that only the fence has. */
   readonly fence: FenceMarks;
-  /** Called when a write, a read or the thread failed; no write is acknowledged afterwards. */
+  /** Called when a write, a read or the thread fails; no write is acknowledged afterwards. */
   readonly onFatal: (error: StoreError) => void;
 }
 
 export type FenceMarks = Pick<Fence, "counter" | "damaged" | "sole">;
 
-/** A start of the directory: its number, and the hard state that it begins with. */
+/** A start of the directory: its boot number, and its initial hard state. */
 export interface LogStart {
   readonly boot: number;
   readonly term: number;
   readonly vote: number;
-  /** An index known to be committed; of no meaning if the log begins anew. */
+  /** An index known to be committed; ignored if the log is reset. */
   readonly commit: number;
-  /** The log begins anew after this entry, whose effects are durable in the state; null = it goes on. */
+  /** The log is reset to begin after this entry, whose effects are durable in the state; null = no reset. */
   readonly resetTo: LogReset | null;
 }
 
@@ -81,7 +81,7 @@ export class RocksLogStore implements LogStore {
     this.#first = options.meta.first;
     this.#prevTerm = options.meta.prevTerm;
     this.#onFatal = options.onFatal;
-    // Of these alone: a whole fence would overwrite what each write says of itself.
+    // Copy only these fields: with a whole fence, `#nextFence` would overwrite the fields of each write.
     const { counter, damaged, sole } = options.fence;
     this.#fence = { counter, damaged, sole };
     const data: LogThreadData = { handle: options.rocks.handle, fencePath: options.fencePath };
@@ -94,7 +94,7 @@ export class RocksLogStore implements LogStore {
     );
   }
 
-  /** Bounds of the log as of the last write handed out. */
+  /** Bounds of the log as of the last write that was handed to the thread. */
   get bounds(): LogBounds {
     const { last, lastTerm } = this.#meta;
     return { first: this.#first, prevTerm: this.#prevTerm, last, lastTerm };
@@ -111,9 +111,9 @@ export class RocksLogStore implements LogStore {
 
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
     if (append.resetTo !== null) {
-      // The state has everything up to there: the log goes on behind it, whatever it held.
+      // The state has everything up to there, so the log continues after it and drops its entries.
       this.#resetTo(append.resetTo);
-      invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
+      invariant(append.from === this.#first, "a log that is reset begins right after the reset point");
     }
     const last = append.from + append.rows.length - 1;
     const lastRow = append.rows.at(-1);
@@ -178,7 +178,7 @@ export class RocksLogStore implements LogStore {
     this.#prevTerm = prevTerm;
   }
 
-  /** Finishes the write in flight, syncs the fence and ends the thread; the caller closes the store afterwards. */
+  /** Finishes the write in flight, syncs the fence and ends the thread. The caller must close the store afterwards. */
   close(): Promise<void> {
     return this.#thread.close({ kind: "close" });
   }
@@ -202,7 +202,7 @@ export class RocksLogStore implements LogStore {
     this.#meta = next;
     this.#done = done;
     const encoded = encodeChanges(changes);
-    // The first write says whose directory it is; votes and starts must not be forgotten either.
+    // The first write records the owner of the directory. Votes and starts must not be lost either.
     const isFirst = before.writeSeq === 0;
     const hasVoted = next.term !== before.term || next.vote !== before.vote;
     const syncFence = isFirst || hasVoted || next.boot !== before.boot;
@@ -213,7 +213,7 @@ export class RocksLogStore implements LogStore {
     );
   }
 
-  /** The fence alone. A write in flight is durable before it: the thread works in order. */
+  /** Writes only the fence. A write in flight is durable before it, because the thread works in order. */
   #writeFence(isHealing: boolean): void {
     this.#thread.post({ kind: "fence", ...this.#nextFence(this.#meta), isHealing });
   }
@@ -294,7 +294,7 @@ export class RocksLogStore implements LogStore {
     }
   }
 
-  /** A log that cannot be read ends the member, whoever asked: it must not say less than it holds (P30). */
+  /** A log that cannot be read always ends the member: it must never appear shorter than it is (P30). */
   #orFatal<T>(read: () => T): T {
     try {
       return read();

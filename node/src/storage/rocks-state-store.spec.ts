@@ -159,7 +159,7 @@ describe("RocksStateStore", () => {
     });
   });
 
-  it("tells when a sync is done, in a turn of its own, and can be synced again", async () => {
+  it("reports the end of a sync in a turn of its own, and can be synced again", async () => {
     store.write([{ key: bytes("k"), value: bytes("v") }]);
     let done = false;
     const synced = new Promise<void>((resolve) => {

@@ -1,10 +1,9 @@
 /**
- * The replicated state in RocksDB: unsynced batches from the main thread, made durable now and then by the state
- * thread. The log replays what a power cut takes away, so it keeps everything after the last sync.
+ * The replicated state in RocksDB: the main thread writes unsynced batches, and the state thread syncs them from time
+ * to time. After a power cut the log replays what was not synced, so the log keeps all entries after the last sync.
  *
- * A state that is received as a snapshot grows beside the live one, as `state-<n+1>` beside `state-<n>`, written by the
- * state thread. Opening, closing and deleting stores happens in the background; only the main thread closes a store,
- * once the state thread has let go of it.
+ * The state thread writes a received snapshot to a store `state-<n+1>` beside the live `state-<n>`. Stores are opened,
+ * closed and deleted in the background. Only the main thread closes a store, once the state thread has released it.
  */
 
 import { mkdir, rm } from "node:fs/promises";
@@ -30,7 +29,7 @@ const FIRST_KEY = new Uint8Array([0]);
 export class RocksStateStore implements MemberStateStore {
   readonly #thread: StoreThread<StateRequest, StateReply>;
   readonly #onFatal: (error: StoreError) => void;
-  /** Whom the replies of the thread are for: it answers in order. */
+  /** Callbacks for the replies of the thread, which come in order. */
   readonly #awaited: (() => void)[] = [];
   #rocks: Rocks;
   #milestones: Milestones;
@@ -39,17 +38,17 @@ export class RocksStateStore implements MemberStateStore {
   #syncs = 0;
   #isSyncing = false;
   #isProbing = false;
-  /** Failures of RocksDB in the background after which a write succeeded. */
+  /** Number of RocksDB background errors after which a write has succeeded. */
   #probedErrors = 0;
   #openViews = 0;
   #replacement: RocksStateReplacement | null = null;
-  /** Counts replacements that were asked for: what opens a store for an earlier one gives up. */
+  /** Counts requested replacements. Opening a store for an earlier one is cancelled. */
   #begun = 0;
-  /** To be called when the thread has let go of a store, as it was asked to. */
+  /** Callbacks for when the thread has released a store. */
   readonly #leaving = new Set<() => void>();
-  /** Opening, closing and deleting stores, one after the other. */
+  /** Opens, closes and deletes stores, one after the other. */
   #background: Promise<void> = Promise.resolve();
-  /** Reads a row from the disk. Made once: apply reads rows all the time. */
+  /** Reads a row from the disk. Created once, because apply reads rows all the time. */
   readonly #read = (key: Uint8Array): Uint8Array | undefined => {
     try {
       return this.#rocks.get(key);
@@ -59,7 +58,7 @@ export class RocksStateStore implements MemberStateStore {
   };
 
   /**
-   * Takes over the store, which lies in a directory `state-<n>`, and deletes what a crash has left of dropped rows.
+   * Takes over the store, whose directory is a `state-<n>`, and deletes dropped rows that a crash has left behind.
    * Raises a StoreError of kind "corruption" if it has lost batches between older and newer ones.
    */
   constructor(rocks: Rocks, onFatal: (error: StoreError) => void) {
@@ -78,9 +77,9 @@ export class RocksStateStore implements MemberStateStore {
   }
 
   /**
-   * Whether RocksDB holds writes back, so that a batch now would block the event loop. A store that has failed in the
-   * background while it did so, as over a damaged table, never stops holding back: then the state thread writes, and
-   * learns what is wrong.
+   * Whether RocksDB stalls writes, so that a batch now would block the event loop. After a background error, such as a
+   * damaged table, a stall never ends. So after such an error the state thread writes a row, to learn whether the store
+   * has failed.
    */
   get isStalled(): boolean {
     if (this.#isProbing) {
@@ -93,12 +92,12 @@ export class RocksStateStore implements MemberStateStore {
     return isStalled;
   }
 
-  /** Batches are with RocksDB already. */
+  /** Nothing to do: RocksDB has all batches already. */
   flush(): boolean {
     return true;
   }
 
-  /** A number that RocksDB tells of the live state under this name; null once it is closed. */
+  /** The RocksDB property of the live state; null once it is closed. */
   property(name: string): number | null {
     return this.#rocks.property(name);
   }
@@ -137,7 +136,7 @@ export class RocksStateStore implements MemberStateStore {
   }
 
   openView(): StateView {
-    // Beginnings of tables that are known to be deleted are left out: stepping over them takes as long as over rows.
+    // Skip the deleted beginnings of tables: stepping over tombstones takes as long as over rows.
     const ranges = this.#floors.rangesWithin(FIRST_KEY, LOCAL_ROWS_FROM);
     const view = this.#orFatal(() => this.#rocks.view(ranges));
     let isOpen = true;
@@ -198,13 +197,13 @@ export class RocksStateStore implements MemberStateStore {
 
   /** Ends the thread and closes the store. A replacement that was not placed is deleted. */
   async close(): Promise<void> {
-    // What is being opened finds that it is not wanted any more.
+    // Cancels a replacement that is being opened.
     this.#begun++;
     if (this.#replacement?.isPlacing === false) {
       this.#replacement.abandon();
     }
     await this.#thread.close({ kind: "close" });
-    // A thread that has failed lets go of its stores without an answer.
+    // A failed thread releases its stores without a reply.
     for (const onLeft of this.#leaving) {
       onLeft();
     }
@@ -222,7 +221,7 @@ export class RocksStateStore implements MemberStateStore {
     }
   }
 
-  /** Writes in the state thread, which may wait: success shows that what has failed so far does not matter any more. */
+  /** Writes in the state thread, which may block. Success shows that the errors so far do not matter any more. */
   #probeAfterErrors(): void {
     const probed = this.#rocks;
     const errors = probed.property("rocksdb.background-errors") ?? 0;
@@ -235,7 +234,7 @@ export class RocksStateStore implements MemberStateStore {
     }
   }
 
-  /** Deletes the rows of a range by one mark, which scans and views pass over at once however many rows it covers. */
+  /** Deletes a range by one range tombstone, which scans and views skip at once, however many rows it covers. */
   #clear({ from, to }: KeyRange): void {
     this.#orFatal(() => {
       this.#rocks.clear(from, to, (error) => {
@@ -246,7 +245,7 @@ export class RocksStateStore implements MemberStateStore {
     });
   }
 
-  /** A crash between a batch and the deletions that belong to it leaves rows behind that no lookup finds any more. */
+  /** Deletes rows that no lookup finds any more, left by a crash between a batch and its range deletions. */
   #clearLeftovers(): void {
     const range = droppedReplays(this);
     let hasLeftovers = false;
@@ -283,8 +282,7 @@ export class RocksStateStore implements MemberStateStore {
   }
 
   /**
-   * Closes and deletes a store once the thread has answered the request that makes it let go of it. Whatever is done in
-   * the background later finds it gone.
+   * Closes and deletes a store once the thread has released it. Later background work waits until it is deleted.
    */
   #release(rocks: Rocks, request: StateRequest, wasLive: boolean): void {
     const left = new Promise<void>((resolve) => {
@@ -327,7 +325,7 @@ export class RocksStateStore implements MemberStateStore {
     });
   }
 
-  /** A state that cannot be read or written ends the member, whoever asked. */
+  /** A state that cannot be read or written always ends the member. */
   #orFatal<T>(action: () => T): T {
     try {
       return action();
@@ -336,7 +334,7 @@ export class RocksStateStore implements MemberStateStore {
     }
   }
 
-  /** The same error, which has ended the member if it is one of the store. */
+  /** Reports a StoreError as fatal. Returns the error. */
   #fatal(error: unknown): unknown {
     if (error instanceof StoreError) {
       this.#onFatal(error);
@@ -352,14 +350,14 @@ async function closeAndDelete(rocks: Rocks): Promise<void> {
   try {
     await rm(directory, { recursive: true, force: true });
   } catch {
-    // It takes space and does no harm: each start deletes the states that are not the live one, and a replacement of
-    // the same number begins with deleting it, where a failure counts.
+    // The leftover only takes space: each start deletes all states but the live one, and a replacement with the same
+    // number first deletes it, where a failure counts.
   }
 }
 
 /**
- * Errors of a store, and of the file system, as those of kind "io"; null for what is neither. Never "corruption": these
- * are stores that are not live any more, or not yet, and damage of those says nothing about the live one.
+ * Converts errors of a store or of the file system to kind "io"; null for any other error. Never "corruption": these
+ * stores are not live, and damage in them says nothing about the live one.
  */
 function asStoreError(error: unknown): StoreError | null {
   const isOfDisk = error instanceof StoreError || (error instanceof Error && "syscall" in error);

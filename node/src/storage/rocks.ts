@@ -1,13 +1,13 @@
 /**
  * The border to the RocksDB binding: the only file that knows its types and its synchronous methods.
  *
- * A write runs in the calling thread, and a synced one blocks it until the disk has answered: synced writes belong in
- * a worker thread (P59). A store opened once can be shared with worker threads by its handle. Closing it closes it for
- * all of them, and the binding does not survive a call after that: the thread that opened the store closes it, when no
- * other uses it any more, and this file refuses whatever comes later.
+ * A write runs in the calling thread, and a synced write blocks it until the disk has answered. So synced writes belong
+ * in a worker thread (P59). An open store can be shared with worker threads by its handle. Closing it closes it for all
+ * of them, and a later call would crash the binding. So the thread that opened the store closes it when no other thread
+ * uses it any more, and this file refuses later calls.
  *
- * The binding keeps every batch and iterator in a list until it is closed asynchronously; what is closed synchronously
- * has to be taken off the list here, or memory would grow with each write.
+ * The binding keeps every batch and iterator in a list until it is closed asynchronously. This file closes them
+ * synchronously and must remove them from that list, or memory would grow with each write.
  */
 
 import { type RocksBatch, type RocksIterator, RocksLevel } from "rocksdb";
@@ -17,27 +17,27 @@ import { StoreError } from "./store-error.ts";
 import { requireReadableLogs } from "./wal-framing.ts";
 
 export interface RocksOptions {
-  /** Whether a store that is not there is made; otherwise it is an error of kind "missing". */
+  /** Whether to create a store that does not exist; otherwise that is an error of kind "missing". */
   readonly createIfMissing: boolean;
   /** Whether blocks of older levels are compressed. */
   readonly compression: boolean;
-  /** Bytes of the in-memory tables of all generations together. */
+  /** Bytes of all memtables together. */
   readonly memtableBytes: number;
   readonly cacheBytes: number;
 }
 
-/** Rows fetched from the binding at a time: few, because most scans look at one or a page. */
+/** Rows fetched from the binding at a time: few, because most scans need one row or a page. */
 const SCAN_ROWS = 32;
-/** And bytes of them: with large rows, what is fetched and not looked at would stall the event loop (S44). */
+/** Bytes of them: fetching large rows that the scan does not need would stall the event loop (S44). */
 const SCAN_BYTES = 256 * 1024;
-/** Rows that one read of a view returns at most: bounds the work of a turn (S44) when they are small. */
+/** Maximum rows of one read of a view: bounds the work of a turn when rows are small (S44). */
 const VIEW_ROWS_MAX = 1024;
 const EMPTY = Buffer.alloc(0);
 const READ_OPTIONS = { valueEncoding: "buffer" } as const;
 
 export class Rocks {
   readonly #level: RocksLevel;
-  /** How it was opened; null where it is only attached to. */
+  /** The options with which this thread opened it; null if the store is only attached. */
   readonly #options: RocksOptions | null;
   #closed = false;
 
@@ -66,20 +66,20 @@ export class Rocks {
     return new Rocks(level, options);
   }
 
-  /** Shares the store that another thread has open, by its handle. It is not to be closed here. */
+  /** Attaches to a store that another thread has opened, by its handle. This thread must not close it. */
   static async attach(handle: bigint): Promise<Rocks> {
     const level = new RocksLevel(handle, { keyEncoding: "buffer", valueEncoding: "buffer" });
     await level.open({});
     return new Rocks(level, null);
   }
 
-  /** Opens a new store in this directory, made like this one. Raises a StoreError. */
+  /** Creates a store in this directory with the same options. Raises a StoreError. */
   openAnother(directory: string): Promise<Rocks> {
     invariant(this.#options !== null, "the thread that opened a store opens others like it");
     return Rocks.open(directory, { ...this.#options, createIfMissing: true });
   }
 
-  /** Where the store lies. */
+  /** Directory of the store. */
   get directory(): string {
     return this.#level.location;
   }
@@ -121,8 +121,8 @@ export class Rocks {
   }
 
   /**
-   * The rows of these ranges, one range after the other, as they are now. The view must be closed: until then it keeps
-   * the store from deleting files.
+   * A consistent view of the rows in these ranges, one range after the other. The caller must close it: until then the
+   * store cannot delete the files that it uses.
    */
   view(ranges: readonly KeyRange[]): RocksView {
     return this.#guard("read", () => {
@@ -136,7 +136,7 @@ export class Rocks {
     return this.#level.iterator({ ...bounds, fillCache, highWaterMarkBytes: SCAN_BYTES });
   }
 
-  /** Writes all changes or none; with `sync` it returns only when they are on the disk. */
+  /** Writes all changes or none. With `sync` it returns only when they are on the disk. */
   write(changes: readonly Change[], sync: boolean): void {
     this.#guard("write", () => {
       const batch = this.#level.batch();
@@ -151,8 +151,8 @@ export class Rocks {
   }
 
   /**
-   * Deletes from ≤ key < to by one range tombstone, unsynced. It is done on return, but whether it succeeded is told
-   * by `done`, later in the same turn.
+   * Deletes from ≤ key < to by one range tombstone, unsynced. It takes effect before this returns; `done` gets the
+   * result later in the same turn.
    */
   clear(from: Uint8Array, to: Uint8Array, done: (error: StoreError | null) => void): void {
     this.#requireOpen();
@@ -161,12 +161,12 @@ export class Rocks {
     });
   }
 
-  /** A number that RocksDB tells of itself under this name, such as "rocksdb.size-all-mem-tables"; null once closed. */
+  /** A numeric RocksDB property, such as "rocksdb.size-all-mem-tables"; null once closed. */
   property(name: string): number | null {
     return this.#closed ? null : Number(this.#level.getProperty(name));
   }
 
-  /** Whether RocksDB holds writes back at the moment, so that a write would block its thread. */
+  /** Whether RocksDB stalls writes at the moment, so that a write would block its thread. */
   get isStalled(): boolean {
     this.#requireOpen();
     return (
@@ -175,7 +175,7 @@ export class Rocks {
     );
   }
 
-  /** Closes the store for all threads; no other may use it any more. Raises a StoreError. */
+  /** Closes the store for all threads; no other thread may use it any more. Raises a StoreError. */
   async close(): Promise<void> {
     this.#closed = true;
     try {
@@ -201,13 +201,13 @@ export class Rocks {
   }
 }
 
-/** What a store held at some moment, read in pieces. */
+/** A consistent view of a store, read in pieces. */
 class RocksView {
   readonly #level: RocksLevel;
-  /** What is left to read. Each of them was made at the moment of the view. */
+  /** Iterators that are left to read. All of them were created with the view. */
   readonly #iterators: RocksIterator[];
   readonly #guard: <T>(read: () => T) => T;
-  /** Fetched and not handed out yet, the first ones last. */
+  /** Rows that were fetched and not returned yet, in reverse order. */
   #fetched: Row[] = [];
 
   constructor(level: RocksLevel, iterators: readonly RocksIterator[], guard: <T>(read: () => T) => T) {
@@ -216,7 +216,7 @@ class RocksView {
     this.#guard = guard;
   }
 
-  /** The next rows by key, of `maxBytes` together, or one that is larger; none at the end. Raises a StoreError. */
+  /** The next rows in key order: up to `maxBytes` together, or one larger row; none at the end. Raises a StoreError. */
   read(maxBytes: number): Row[] {
     const rows: Row[] = [];
     let bytes = 0;
@@ -269,7 +269,7 @@ class RocksView {
   }
 }
 
-// An iterator over all changes of a batch would allocate with each of them.
+// An index loop: a for-of loop would allocate for each change.
 function addTo(batch: RocksBatch, changes: readonly Change[]): void {
   for (let at = 0; at < changes.length; at++) {
     const { key, value } = changes[at] as Change;
@@ -299,7 +299,7 @@ function openError(directory: string, error: unknown): StoreError {
   if (message.includes("does not exist (create_if_missing is false)")) {
     return new StoreError("missing", `there is no store in ${directory}`, { cause });
   }
-  // A file that a manifest names and that is not there is lost data, whatever RocksDB calls it.
+  // A missing file that a manifest names is lost data, although RocksDB does not report it as corruption.
   const corrupt = /^Corruption|No such file or directory|does not exist/.test(message);
   return new StoreError(corrupt ? "corruption" : "io", `the store in ${directory} does not open: ${message}`, {
     cause,

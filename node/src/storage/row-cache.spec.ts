@@ -31,14 +31,14 @@ describe("RowCache", () => {
     expect([get(), get(), reads]).to.deep.equal([undefined, undefined, 1]);
   });
 
-  it("reads anew what was written", () => {
+  it("reads written rows again", () => {
     get();
     stored = undefined;
     cache.forget(KEY.slice());
     expect([get(), reads]).to.deep.equal([undefined, 2]);
   });
 
-  it("tells rows apart by their bytes, not by their text", () => {
+  it("distinguishes rows by their bytes, not by their text", () => {
     get(new Uint8Array([0x75, 0xc3, 0xbf]));
     get(new Uint8Array([0x75, 0xff]));
     expect(reads).to.equal(2);

@@ -1,14 +1,14 @@
 /**
- * Rows that nearly every request reads, kept in memory: who asks, and the namespace that is meant.
+ * A cache of rows that nearly every request reads: the caller's and the namespace's.
  *
- * Reading a row from RocksDB costs microseconds, and a request reads these several times over: when it is
- * authenticated, when it is authorised, and again in apply. The cache holds exactly what the store holds, absence
- * included: whatever writes a row removes it from here in the same turn.
+ * Reading a row from RocksDB costs microseconds, and a request reads these rows several times: when it is
+ * authenticated, when it is authorised, and again in apply. The cache always equals the store, including absent rows:
+ * each write removes its rows from the cache in the same turn.
  */
 
 import { latin1Of } from "../bytes/index.ts";
 
-/** More users, keys and namespaces than are in use at a time; beyond, the cache starts anew. */
+/** More users, keys and namespaces than are usually in use. When it is full, the cache is cleared. */
 const ROWS_MAX = 10_000;
 
 export class RowCache {
@@ -36,7 +36,7 @@ export class RowCache {
     return value;
   }
 
-  /** The row is written or deleted. */
+  /** Removes the row from the cache, because it is written or deleted. */
   forget(key: Uint8Array, name?: string): void {
     if (this.#rows.size > 0) {
       this.#rows.delete(name ?? latin1Of(key));

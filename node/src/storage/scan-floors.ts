@@ -1,10 +1,11 @@
 /**
- * Where the first row of each table lies, so that a scan of a table's beginning need not go over what was deleted there.
+ * Remembers the first row of each table, so that a scan from the beginning of a table need not step over deleted rows.
  *
- * Some tables are queues: rows are added at the end and removed at the front, by time. In RocksDB a removed row stays as
- * a tombstone until it is compacted away, and a scan from the front of the table has to step over every one: hundreds of
- * milliseconds after a million of them, in the event loop. So the first row that such a scan finds is remembered, and
- * the next one begins there; a row that is written before it moves the mark back. What a scan sees does not change.
+ * Some tables are queues: rows are added at the end and removed at the front, by time. In RocksDB a removed row stays
+ * as a tombstone until compaction, and a scan from the front of the table has to step over every one. After a million
+ * of them that takes hundreds of milliseconds in the event loop. So this class remembers the first row that such a scan
+ * finds, and the next scan begins there. A row that is written before it moves the mark back. The result of a scan does
+ * not change.
  */
 
 import { compareBytes } from "../bytes/index.ts";
@@ -17,7 +18,7 @@ export class ScanFloors {
   readonly #floors = new Map<number, Uint8Array>();
 
   /**
-   * Scans with `scan`, from the first row on if the scan is of one table and `from` is its beginning, its letter alone.
+   * Scans with `scan`. Skips to the first row if the range is within one table and `from` is only the table's letter.
    */
   scan(scan: Scan, from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
     const table = from[0];
@@ -42,7 +43,7 @@ export class ScanFloors {
     }
   }
 
-  /** The ranges, ascending, that hold all rows with from ≤ key < to: what is left without the known gaps. */
+  /** Ascending ranges that contain all rows with from ≤ key < to, without the known gaps. */
   rangesWithin(from: Uint8Array, to: Uint8Array): KeyRange[] {
     const ranges: KeyRange[] = [];
     let start = from;
@@ -57,7 +58,7 @@ export class ScanFloors {
     return ranges.filter((range) => compareBytes(range.from, range.to) < 0);
   }
 
-  /** The changes are being written. */
+  /** To be called when the changes are written: moves marks back. */
   onWrite(changes: readonly Change[]): void {
     if (this.#floors.size === 0) {
       return;

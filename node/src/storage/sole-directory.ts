@@ -1,5 +1,6 @@
 /**
- * Whether the files beside the stores let one process change replicated data alone: only the sole voter of a cluster may.
+ * Checks, by the files beside the stores, that this is the sole voter of its cluster: only then may one process change
+ * replicated data alone.
  */
 
 import { join } from "node:path";
@@ -7,9 +8,9 @@ import { FENCE_FILE, readFence } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
 
 /**
- * Why this directory is not that of a sole voter, as far as its identity and its fence say; null if they do not object.
- * Whatever else is wrong with the directory, opening it says. Changes nothing, and makes no directory. Raises Refused,
- * or a StoreError if a file cannot be read.
+ * Why this directory does not belong to a sole voter, by its identity and its fence; null if they do not object.
+ * Opening the directory reports all other problems. Changes nothing, and creates no directory. Raises Refused, or a
+ * StoreError if a file cannot be read.
  */
 export function objectionToSoleUse(directory: string): string | null {
   const identity = readIdentity(directory);
@@ -26,7 +27,7 @@ export function objectionToSoleUse(directory: string): string | null {
   return isOthersData ? notSoleVoter(directory) : null;
 }
 
-/** What to do where others vote. */
+/** The message for a member of a cluster with other voters. */
 export function notSoleVoter(directory: string): string {
   return (
     `the member of ${directory} is not the only voter of its cluster, so it must not change the cluster's data alone. ` +

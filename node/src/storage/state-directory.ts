@@ -1,5 +1,5 @@
 /**
- * Names of the directories that hold states: `state-<n>`, of which the file `state` names the live one.
+ * Names of the state directories: `state-<n>`. The file `state` names the live one.
  */
 
 import { basename, dirname, join } from "node:path";

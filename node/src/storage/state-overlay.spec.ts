@@ -96,7 +96,7 @@ describe("the newest changes of the state, in memory", () => {
               model.write(changes, store.isStalled ? [] : dropped);
             }
             if (next === "stall" && !store.isStalled) {
-              // A write to a range that waits to be dropped could not wait.
+              // A write to a range that is still to be dropped could not wait.
               tried.flush();
             }
             store.isStalled = next === "stall" || (store.isStalled && next !== "go on");

@@ -2,12 +2,12 @@
  * The newest changes of the state in memory, in front of the store on the disk.
  *
  * A batch of the store costs far more than the changes in it, and most rows of a slice change again in the next one. So
- * batches are collected here, and handed over as one: at each tick, and before there are too many. Each batch is handed
- * over whole, so the store always holds the state as it was behind some slice. A crash of the process loses what was not
- * handed over, as a power cut loses what was not synced: the log holds those entries and applies them again.
+ * this class collects batches and writes them to the store as one: at each tick, and before there are too many. It
+ * writes whole batches only, so the store always has the state as it was after some slice. A crash of the process loses
+ * unwritten changes, as a power cut loses unsynced ones: the log has those entries, and they are applied again.
  *
- * Rows that were handed over last stay in memory until the next time, unless they are very large. Rows in constant use
- * are read from here.
+ * The rows of the last write stay in memory until the next write, unless they are very large. So rows in constant use
+ * are read from memory.
  */
 
 import { isWithin, latin1Of } from "../bytes/index.ts";
@@ -16,24 +16,24 @@ import { ChangedRows } from "./changed-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
 
 export interface OverlayLimits {
-  /** Changes are handed over when there are so many rows of them, or so many bytes of keys and values. */
+  /** Changes are written to the store at this many rows, or this many bytes of keys and values. */
   readonly rowsMax: number;
   readonly bytesMax: number;
 }
 
-/** One batch of so many rows takes a few milliseconds of the event loop (S44). */
+/** One batch of this size takes a few milliseconds of the event loop (S44). */
 const DEFAULT_LIMITS: OverlayLimits = { rowsMax: 1_000, bytesMax: 256 * 1024 };
-/** A batch above so many times `bytesMax`, such as one of 10 MiB of events, does not stay in memory. */
+/** A batch of more than this many times `bytesMax`, such as 10 MiB of events, does not stay in memory. */
 const RECENT_TIMES = 4;
 
 export class StateOverlay implements MemberStateStore {
   readonly #store: MemberStateStore;
   readonly #limits: OverlayLimits;
-  /** What the store does not have yet. */
+  /** Changes that the store does not have yet. */
   #pending = new ChangedRows();
-  /** To be dropped in the store, behind the pending changes. No pending change lies in one of these. */
+  /** Ranges to drop in the store after the pending changes. No pending change lies in one of these. */
   #dropped: KeyRange[] = [];
-  /** What the store was given last. */
+  /** The changes of the last write to the store. */
   #recent = new ChangedRows();
 
   constructor(store: MemberStateStore, limits: OverlayLimits = DEFAULT_LIMITS) {
@@ -68,7 +68,7 @@ export class StateOverlay implements MemberStateStore {
 
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {
-      // The store drops ranges behind changes: what is written to a dropped range must come in a later batch.
+      // The store drops ranges after the changes of a batch, so changes in a dropped range need a later batch.
       this.#handOver();
     }
     for (let at = 0; at < changes.length; at++) {
@@ -119,7 +119,7 @@ export class StateOverlay implements MemberStateStore {
   }
 
   #isDropped(key: Uint8Array): boolean {
-    // Nearly always there is none, and then not even the closure is made.
+    // Nearly always there is none, and then this does not even create the closure.
     return this.#dropped.length > 0 && this.#dropped.some(({ from, to }) => isWithin(key, from, to));
   }
 

@@ -16,10 +16,10 @@ import type { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const MIB = 1024 * 1024;
-/** Says that entry 1 of term 1 was applied. */
+/** The progress row: entry 1 of term 1 is applied. */
 const PROGRESS: Row = { key: PROGRESS_ROW, value: new AppliedLog().store.get(PROGRESS_ROW) as Uint8Array };
 
-// A context that is made after the flag was set has a function that collects garbage.
+// A context that is created after the flag is set has a function that collects garbage.
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
@@ -52,7 +52,7 @@ describe("a replacement of the state, on a disk", function () {
     return new RocksStateStore(await Rocks.open(join(directory, name), OPTIONS), (error) => fatal.push(error));
   }
 
-  /** What the next start opens. */
+  /** The state that the next start opens. */
   const live = (): string => readFileSync(join(directory, "state"), "utf8").trim();
   const stateDirectories = (): string[] => readdirSync(directory).filter((name) => name.startsWith("state-"));
   const begin = (): Promise<StateReplacement> => new Promise((resolve) => store.beginReplacement(resolve));
@@ -229,7 +229,7 @@ describe("a replacement of the state, on a disk", function () {
     listenToMarks((name) => passed.push(name));
     store.switchTo(await placed());
     await until("the former state is deleted", () => passed.includes("install.delete.after"));
-    // Those of the state thread are seen where a process is killed at them.
+    // Other specs kill a process at the crash points of the state thread.
     const here = INSTALL_CRASH_POINTS.filter((point) => !/rows|finish|place/.test(point));
     expect(passed).to.deep.equal([...here]);
   });

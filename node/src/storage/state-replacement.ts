@@ -1,7 +1,7 @@
 /**
- * A state that is received whole before it takes the place of the live one, in a store of its own.
+ * A state in a separate store, which is received completely before it replaces the live one.
  *
- * What it is asked for goes to the state thread, one request at a time; this side only sees to the order of the steps.
+ * It sends each step to the state thread, one request at a time. This side only enforces the order of the steps.
  */
 
 import { compareBytes } from "../bytes/index.ts";
@@ -15,7 +15,7 @@ import type { StateRequest } from "./state-thread.ts";
 
 type Phase = "receiving" | "finished" | "placing" | "placed" | "abandoned";
 
-/** Posts a request to the state thread; `done` when it is answered. */
+/** Posts a request to the state thread, and calls `done` at its reply. */
 export type RequestStateThread = (request: StateRequest, transfer: readonly ArrayBuffer[], done: () => void) => void;
 
 export class RocksStateReplacement implements StateReplacement {
@@ -32,7 +32,7 @@ export class RocksStateReplacement implements StateReplacement {
     this.#onAbandoned = onAbandoned;
   }
 
-  /** Makes it known to the state thread; to be called first. */
+  /** Attaches the store to the state thread. The caller must call this first. */
   attach(done: () => void): void {
     this.#step({ kind: "attach", handle: this.rocks.handle }, [], done);
   }
@@ -61,7 +61,7 @@ export class RocksStateReplacement implements StateReplacement {
     });
   }
 
-  /** Whether the next start may open it, so that it can only be switched to. */
+  /** Whether the next start may open it, so that it cannot be abandoned any more. */
   get isPlacing(): boolean {
     return this.#phase === "placing" || this.#phase === "placed";
   }

@@ -1,10 +1,10 @@
 /**
- * The state thread: everything about the state store that waits for the disk, one request after the other.
+ * The state thread: performs all work on the state store that waits for the disk, one request after the other.
  *
- * It makes the live state durable up to now: a synced write of one marker row makes every earlier batch of the same
- * write-ahead log durable with it. And it writes, completes and places the state that is received as a snapshot. A
- * synced write blocks its thread for as long as the disk takes, and a piece of a snapshot for milliseconds: hence not
- * in the main thread. Each request has one reply, in order.
+ * It syncs the live state: a synced write of one marker row makes every earlier batch of the same write-ahead log
+ * durable. It also writes, completes and places a received snapshot. A synced write blocks its thread for as long as
+ * the disk takes, and a chunk of a snapshot for milliseconds, so the main thread must not do this. Each request has one
+ * reply, in order.
  */
 
 import { dirname } from "node:path";
@@ -27,15 +27,15 @@ export interface StateThreadData {
 export type StateRequest =
   /** Makes the live state durable. */
   | { readonly kind: "sync"; readonly marker: Uint8Array }
-  /** From here on the store of this handle is the replacement. */
+  /** The store of this handle is the replacement from now on. */
   | { readonly kind: "attach"; readonly handle: bigint }
   /** Rows for the replacement. */
   | { readonly kind: "rows"; readonly changes: ArrayBuffer }
   | { readonly kind: "finish"; readonly installed: Installed }
   | { readonly kind: "place" }
-  /** The replacement is the live state from here on. The former one is not used any more when this is answered. */
+  /** Makes the replacement the live state. After the reply the thread does not use the old one any more. */
   | { readonly kind: "switch" }
-  /** There is no replacement any more. Its store is not used any more when this is answered. */
+  /** Drops the replacement. After the reply the thread does not use its store any more. */
   | { readonly kind: "detach" }
   | { readonly kind: "close" };
 
@@ -50,7 +50,7 @@ if (port === null) {
 let live = await Rocks.attach((workerData as StateThreadData).handle);
 let replacement: IncomingState | null = null;
 let failed = false;
-/** Attaching takes turns, and the requests keep their order. */
+/** Attaching is asynchronous, so a chain of promises keeps the requests in order. */
 let served: Promise<void> = Promise.resolve();
 
 port.on("message", (request: StateRequest) => {
@@ -59,7 +59,7 @@ port.on("message", (request: StateRequest) => {
 
 async function serve(request: StateRequest): Promise<void> {
   if (request.kind === "close") {
-    // The stores themselves are closed by the thread that opened them.
+    // The thread that opened the stores closes them.
     port?.close();
     return;
   }
@@ -72,7 +72,7 @@ async function serve(request: StateRequest): Promise<void> {
   } catch (error) {
     failed = true;
     const fatal = fatalReply(error);
-    // Damage in a state that is still being received says nothing about the live one; the next start deletes it.
+    // Damage in an incomplete replacement says nothing about the live state; the next start deletes the replacement.
     reply(request.kind === "sync" ? fatal : { ...fatal, errorKind: "io" });
   }
 }
@@ -100,7 +100,7 @@ async function execute(request: Exclude<StateRequest, { readonly kind: "close" }
     case "finish":
       crashPoint("install.finish.before");
       present().finish(request.installed);
-      // The name of the store's directory, which was made for it.
+      // Make the name of the store's new directory durable.
       syncDirectory(dirname(present().rocks.directory));
       crashPoint("install.finish.after");
       return;

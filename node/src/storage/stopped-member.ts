@@ -1,8 +1,9 @@
 /**
- * The data of a stopped member, opened to be read: what it knows of its cluster, its state, and its log.
+ * Read-only access to the data of a stopped member: its facts about the cluster, its state, and its log.
  *
- * It is opened as a start opens it, under the same lock and with the same checks, but nothing is written: no vote, no
- * start, no repair. Damaged data is refused by name. What a start would repair after a crash stays as it is.
+ * It opens the data like a start, under the same lock and with the same checks, but writes nothing: no vote, no boot
+ * number, no repair. It refuses damaged data, and names the damage. What a start would repair after a crash stays as it
+ * is.
  */
 
 import { statSync } from "node:fs";
@@ -23,31 +24,31 @@ import { unfinishedSuccession } from "./successor-directory.ts";
 
 const FIRST_KEY = new Uint8Array([0]);
 
-/** What a stopped member knows. */
+/** Facts from the data of a stopped member. */
 export interface MemberFacts {
   readonly clusterId: string;
   readonly clusterName: string;
   readonly name: string;
   readonly memberId: number;
-  /** Index and term of the last entry that it holds, committed or not. */
+  /** Index and term of the last entry in its log, committed or not. */
   readonly lastIndex: number;
   readonly lastTerm: number;
-  /** Up to which entry it knows that a majority had it. */
+  /** The last entry that it knows as committed. */
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly appliedTerm: number;
-  /** The highest term that it has heard of. */
+  /** The highest term that it has seen. */
   readonly term: number;
   /** Revision of the applied state. */
   readonly revision: number;
   /** The membership as of the applied state; null if nothing was applied. */
   readonly cluster: Cluster | null;
-  /** When it last wrote to its log, in milliseconds, by the clock of the file system; up to 1 s early. */
+  /** Time of its last write to its log, in milliseconds, by the clock of the file system; up to 1 s early. */
   readonly writtenAtMs: number;
 }
 
 export interface StoppedMemberOptions {
-  /** Also data that must not be served any more, because the member was removed or its data was given up. */
+  /** Whether to open retired data too: the member was removed, or its data must not be served any more. */
   readonly acceptRetired: boolean;
 }
 
@@ -67,8 +68,8 @@ export class StoppedMember {
   }
 
   /**
-   * Raises Refused if the directory holds no whole data of a member; a StoreError of kind "locked" if the member runs, of
-   * kind "io" if the disk fails.
+   * Raises Refused if the directory does not hold undamaged data of a member; a StoreError of kind "locked" if the
+   * member runs, of kind "io" if the disk fails.
    */
   static async open(directory: string, { acceptRetired }: StoppedMemberOptions): Promise<StoppedMember> {
     const identity = requireMemberData(directory, acceptRetired);
@@ -102,7 +103,7 @@ export class StoppedMember {
     return this.#openState;
   }
 
-  /** All rows of the applied state in the order of their keys, without those of this copy of the store, in pieces. */
+  /** All rows of the applied state in key order, without local rows, in pieces of about `pieceBytes`. */
   *rows(pieceBytes: number): Generator<readonly Row[]> {
     const view = this.#openState.view([{ from: FIRST_KEY, to: LOCAL_ROWS_FROM }]);
     try {
@@ -114,7 +115,10 @@ export class StoppedMember {
     }
   }
 
-  /** Closes the applied state and keeps the log open, whose lock keeps the member from starting. Returns its directory. */
+  /**
+   * Closes the applied state, and returns its directory. The log stays open, because its lock keeps the member from
+   * starting.
+   */
   async releaseState(): Promise<string> {
     const { directory } = this.#openState;
     const state = this.#openState;
@@ -123,7 +127,7 @@ export class StoppedMember {
     return directory;
   }
 
-  /** The entries behind the applied state, in order. Raises a StoreError. */
+  /** The entries after the applied ones, in order. Raises a StoreError. */
   *unapplied(): Generator<Uint8Array> {
     const { appliedIndex, lastIndex } = this.facts;
     for (let index = appliedIndex + 1; index <= lastIndex; index++) {
@@ -135,7 +139,7 @@ export class StoppedMember {
     }
   }
 
-  /** Lets the member start again. */
+  /** Closes the stores, so that the member can start again. */
   async close(): Promise<void> {
     await this.#state?.close();
     await this.#raft.close();
@@ -149,7 +153,9 @@ export class StoppedMember {
   }
 }
 
-/** The identity of the member whose data the directory holds, stopped or not. Changes nothing. Raises Refused. */
+/**
+ * The identity of the member in the directory, running or not. Changes nothing. Raises Refused if there is no member.
+ */
 export function requireMemberData(directory: string, acceptRetired: boolean): Identity {
   const unfinished = unfinishedSuccession(directory);
   if (unfinished !== null) {
@@ -172,7 +178,7 @@ export function requireMemberData(directory: string, acceptRetired: boolean): Id
   return identity;
 }
 
-/** Data that a start would take from others, or that is not known to be back, is not all that was acknowledged. */
+/** Raises Refused if acknowledged data is lost, now or earlier, and is not known to be back. */
 function requireWhole(directory: string, { loss, fence }: Beginning): void {
   if (loss !== null) {
     throw lostForGood(directory, loss.problem);
@@ -215,7 +221,7 @@ function asRefusal(directory: string, error: unknown): unknown {
 
 type LastEntry = Pick<MemberFacts, "lastTerm" | "lastIndex">;
 
-/** Whether the first is the better one to go on from: the last term decides, then the last index. */
+/** Whether the first member's log is more up to date: the last term decides, then the last index. */
 export function isFurther(one: LastEntry, other: LastEntry): boolean {
   return one.lastTerm > other.lastTerm || (one.lastTerm === other.lastTerm && one.lastIndex > other.lastIndex);
 }

@@ -1,6 +1,6 @@
 /**
- * A copy of a closed store that shares its tables with the original: RocksDB never changes a table once it is written,
- * so a hard link is as good as a copy, and costs neither time nor room. Everything else is small and is copied.
+ * Copies a closed store, sharing its tables with the original. RocksDB never changes a written table, so a hard link is
+ * as good as a copy, and needs neither time nor space. The other files are small and are copied.
  */
 
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync } from "node:fs";
@@ -9,12 +9,18 @@ import { syncDirectory } from "./durable-file.ts";
 import { DIRECTORY_MODE } from "./member-stores.ts";
 
 const TABLE = /\.sst$/;
-/** Tables, write-ahead logs, manifests, and the file that names the manifest; the rest belongs to the running process. */
+/**
+ * Tables, write-ahead logs, manifests, and the file that names the manifest. Other files matter only to a running
+ * process.
+ */
 const COPIED = /\.sst$|\.log$|^MANIFEST-\d+$|^CURRENT$/;
-/** What a file system answers that has no hard links, or none between these two places. */
+/** Errors of a file system without hard links, or without links between these two places. */
 const NO_LINK: ReadonlySet<unknown> = new Set(["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-/** Makes the directory `to` with the same rows as the closed store in `from`. Durable on return. Raises what the file system raises. */
+/**
+ * Creates the directory `to` with the same rows as the closed store in `from`. Durable on return. Raises what the file
+ * system raises.
+ */
 export function copyStore(from: string, to: string): void {
   mkdirSync(to, { mode: DIRECTORY_MODE });
   for (const name of readdirSync(from).filter((file) => COPIED.test(file))) {

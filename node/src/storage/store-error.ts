@@ -1,12 +1,12 @@
 /**
- * What went wrong with a store or its files. None of it is retried: a failed write or sync may have lost data that a
- * later one would silently step over (P32), so the process ends and the next start judges what is there.
+ * A failure of a store or its files. It is never retried: a failed write or sync may have lost data, and a later one
+ * would silently skip it (P32). So the process ends, and the next start judges the data.
  */
 
 export type StoreErrorKind =
   /** Another process has the directory open. */
   | "locked"
-  /** The store is not there. */
+  /** The store does not exist. */
   | "missing"
   /** The store's own checksums or structure are wrong. */
   | "corruption"

@@ -8,7 +8,7 @@ interface Reply {
   readonly text: string;
 }
 
-/** What the thread of these specs is told to do. */
+/** Requests to the thread of these specs. */
 type Request =
   | { readonly kind: "echo"; readonly text: string }
   | { readonly kind: "fatal"; readonly errorKind: StoreErrorKind }
@@ -63,9 +63,9 @@ describe("StoreThread", () => {
     expect(fatal).to.deep.equal([]);
   });
 
-  it("knows what Node tells itself about a thread when it watches sources", async () => {
+  it("ignores Node's own messages about a thread when it watches sources", async () => {
     const { WATCH_REPORT_DEPENDENCIES: before } = process.env;
-    // As `node --watch` sets it for the process that it starts, and so for its threads.
+    // `node --watch` sets it for the process that it starts, and so for its threads.
     process.env.WATCH_REPORT_DEPENDENCIES = "1";
     const watched = start({ prefix: "watched " });
     try {

@@ -1,23 +1,25 @@
 /**
- * A worker thread that works for one store, seen from the main thread.
+ * The main thread's side of a worker thread for one store.
  *
- * Requests are answered in order. A reply `fatal`, an error or an unexpected end of the thread is reported once, as a
- * StoreError of the kind that the thread met; nothing is reported after it, because nothing that the thread says can be
+ * Replies come in the order of the requests. A `fatal` reply, an error or an unexpected end of the thread is reported
+ * once, as a StoreError of the thread's error kind. Later replies are ignored, because a failed thread cannot be
  * trusted any more.
  */
 
 import { Worker } from "node:worker_threads";
 import { StoreError, type StoreErrorKind } from "./store-error.ts";
 
-/** What every such thread may answer besides its own replies. */
+/** The reply that every such thread may send besides its own. */
 export interface ThreadReply {
   readonly kind: "fatal";
-  /** The kind of the error that ended the thread. A message between threads keeps no class, so it is told apart. */
+  /**
+   * The kind of the error that ended the thread. It is a separate field, because messages between threads lose classes.
+   */
   readonly errorKind: StoreErrorKind;
   readonly message: string;
 }
 
-/** The last reply of a thread that this error ended. */
+/** The last reply of a thread after this error. */
 export function fatalReply(error: unknown): ThreadReply {
   return {
     kind: "fatal",
@@ -74,14 +76,14 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
     this.#worker.postMessage(request, transfer);
   }
 
-  /** Asks the thread to finish what it has and end, by a request that it ends by itself on. Returns when it is gone. */
+  /** Posts the request to close, on which the thread finishes its work and ends. Resolves when the thread has ended. */
   async close(request: Request): Promise<void> {
     if (!this.#closing) {
       this.#closing = true;
       this.post(request);
     }
     if (this.#failed) {
-      // A failed thread does nothing any more, also not end.
+      // A failed thread ignores all requests, including this one.
       await this.#worker.terminate();
     }
     await this.#exited;
@@ -103,7 +105,7 @@ function isThreadReply(reply: { readonly kind: string }): reply is ThreadReply {
   return reply.kind === "fatal";
 }
 
-/** Under `node --watch`, Node tells itself by the same way which files a thread has read. */
+/** Under `node --watch`, Node sends its own messages on this channel, about the files that the thread has read. */
 function isOfNode(message: object): boolean {
   return "watch:import" in message || "watch:require" in message;
 }

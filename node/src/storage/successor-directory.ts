@@ -1,15 +1,16 @@
 /**
- * The data directory of the first member of a cluster that succeeds another one, and how it comes into being.
+ * Creates the data directory of the first member of a cluster that succeeds another one.
  *
- * The successor is made whole beside what is there, and then takes its place. Nothing of the former cluster is deleted:
+ * The successor is created completely beside the existing data, and then replaces it. Nothing of the former cluster is
+ * deleted:
  *
- *     successor.new/         being made; worth nothing after a crash
- *     successor/             made and durable: from here on the former data is never served again
- *     former-cluster-<id>/   what was there before, moved away, marked as not to be served
- *     successor-placing/     everything former is away: the successor's files move to their places, identity last
+ *     successor.new/         being created; may be deleted after a crash
+ *     successor/             complete and durable: from here on the former data is never served again
+ *     former-cluster-<id>/   the former data, moved away and marked as not to be served
+ *     successor-placing/     all former data is moved: the successor's files move to their places, identity last
  *
- * Each arrow between them is one rename, and each move is repeated by the next run where a crash cut it short. A member
- * does not start on a directory in between.
+ * Each step is one rename. After a crash the next run repeats the moves that are missing. A member does not start on a
+ * directory in between.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
@@ -35,15 +36,15 @@ import { StoreError } from "./store-error.ts";
 
 const MADE = "successor";
 const PLACING = "successor-placing";
-/** Held by the process that is about a succession. */
+/** Lock of the process that performs a succession. */
 export const SUCCESSION_LOCK = "successor-lock";
 const FORMER_PREFIX = "former-cluster-";
 const IDENTITY_FILE = "identity";
-/** What a file system brings by itself, and room that is kept back: neither belongs to a cluster. */
+/** Names that do not belong to a cluster's data and stay: `lost+found`, the reserve, and the parts of a succession. */
 const STAYS: ReadonlySet<string> = new Set(["lost+found", "reserve", SUCCESSOR_DRAFT, MADE, PLACING, SUCCESSION_LOCK]);
 const LOCK_OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 1024 * 1024, cacheBytes: 1024 * 1024 };
 
-/** Whose data the directory becomes, and where its log begins. */
+/** The new member, and where its log begins. */
 export interface SuccessorBirth {
   readonly clusterId: string;
   readonly clusterName: string;
@@ -51,14 +52,16 @@ export interface SuccessorBirth {
   readonly name: string;
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
-  /** Index of the succession, which is the member's id. */
+  /** Index of the succession entry, which is the member's id. */
   readonly memberId: number;
-  /** The last entry that the state has applied, and its term; the log begins behind it. */
+  /** The last entry that the state has applied, and its term; the log begins after it. */
   readonly lastIndex: number;
   readonly term: number;
 }
 
-/** Where the state of the successor is made: a path that is not there yet. Deletes what an earlier try has left. */
+/**
+ * Prepares a succession. Returns the path at which to create the state. Deletes the leftovers of an earlier attempt.
+ */
 export function beginSuccessor(directory: string): string {
   const making = join(directory, SUCCESSOR_DRAFT);
   rmSync(making, { recursive: true, force: true });
@@ -68,21 +71,23 @@ export function beginSuccessor(directory: string): string {
 }
 
 /**
- * Why nothing must be done here yet, for people: a succession was decided and is not complete. Null if there is none.
+ * The message, for people, if a succession was decided and is not complete: nothing else may use the directory. Null if
+ * there is none.
  */
 export function unfinishedSuccession(directory: string): string | null {
   if (!isUnfinished(directory)) {
     return null;
   }
   return hasFormerData(directory)
-    ? `the recovery of ${directory} was cut short after its decision. Run \`quoin-node recover --data-dir ${directory}\` ` +
+    ? `the recovery of ${directory} was interrupted after its decision. Run \`quoin-node recover --data-dir ${directory}\` ` +
         "again: it completes the recovery"
-    : `the restore into ${directory} was cut short after its decision. Start the member, or restore again: both complete it`;
+    : `the restore into ${directory} was interrupted after its decision. Start the member, or restore again: both complete it`;
 }
 
 /**
- * Completes a restore that was cut short after its decision. What replaces the data of a former cluster is left to the command
- * that a person has begun it with. Raises a StoreError of kind "locked" if another process is about it.
+ * Completes a restore that was interrupted after its decision. Does nothing for a recovery, which replaces the data of
+ * a former cluster: a person has to run its command again. Raises a StoreError of kind "locked" if another process does
+ * the same.
  */
 export async function completeRestoration(directory: string): Promise<Identity | null> {
   if (!isUnfinished(directory) || hasFormerData(directory)) {
@@ -95,27 +100,31 @@ function isUnfinished(directory: string): boolean {
   return existsSync(join(directory, MADE)) || existsSync(join(directory, PLACING));
 }
 
-/** Whether a former cluster's data is, or was, in the directory. A recovery makes the place for it before it is moved. */
+/**
+ * Whether a former cluster's data is, or was, in the directory. A recovery creates its directory before it moves the
+ * data.
+ */
 function hasFormerData(directory: string): boolean {
   const identity = readIdentity(directory);
   const isServed = identity !== null && identity.phase !== "empty";
   return (isServed && !isPlaced(directory)) || readdirSync(directory).some((name) => name.startsWith(FORMER_PREFIX));
 }
 
-/** Whether the identity of the successor is in its place already: it moves last. */
+/** Whether the successor's identity is in place already. It moves last. */
 function isPlaced(directory: string): boolean {
   const placing = join(directory, PLACING);
   return existsSync(placing) && readdirSync(placing).length === 0;
 }
 
-/** An incarnation that no data directory had before. */
+/** A new, unique incarnation. */
 export function mintIncarnation(): string {
   return mintIdentity("", "").incarnation;
 }
 
 /**
- * Completes the successor around its state, which must be durable and closed: a log that begins behind the succession, the
- * fence, the identity. On return the decision is made. Raises a StoreError, or what the file system raises.
+ * Completes the successor around its state, which must be durable and closed: creates a log that begins after the
+ * succession, the fence, and the identity. On return the decision is made. Raises a StoreError, or what the file system
+ * raises.
  */
 export async function completeSuccessor(directory: string, birth: SuccessorBirth): Promise<void> {
   const making = join(directory, SUCCESSOR_DRAFT);
@@ -130,7 +139,7 @@ export async function completeSuccessor(directory: string, birth: SuccessorBirth
   crashPoint("successor.made.after");
 }
 
-/** Puts the successor in place of the former data, from wherever a crash has left it. Returns its identity. */
+/** Puts the successor in place of the former data. Continues from any point of a crash. Returns its identity. */
 export function placeSuccessor(directory: string): Identity {
   const made = join(directory, MADE);
   const placing = join(directory, PLACING);
@@ -148,8 +157,9 @@ export function placeSuccessor(directory: string): Identity {
 }
 
 /**
- * Runs the action while no other process does the same in this directory. Raises a StoreError of kind "locked". The lock is
- * a store, because the system takes its lock away from a process that ends; the next start of the member deletes it.
+ * Runs the action under an exclusive lock of this directory. Raises a StoreError of kind "locked". The lock is a
+ * RocksDB store, because the operating system releases its lock when the process ends. The next start of the member
+ * deletes it.
  */
 export async function withSuccessionLock<T>(directory: string, action: () => Promise<T>): Promise<T> {
   const lock = await Rocks.open(join(directory, SUCCESSION_LOCK), LOCK_OPTIONS);
@@ -160,19 +170,19 @@ export async function withSuccessionLock<T>(directory: string, action: () => Pro
   }
 }
 
-/** For a start that holds the lock of the member's log: then no recovery goes on. */
+/** Removes the lock. Only for a start that holds the lock of the member's log: then no recovery is in progress. */
 export function removeSuccessionLock(directory: string): void {
   rmSync(join(directory, SUCCESSION_LOCK), { recursive: true, force: true });
 }
 
-/** Where the data of this cluster lies after it was moved away. */
+/** Directory to which the data of this former cluster is moved. */
 export function formerDirectory(directory: string, clusterId: string): string {
   return join(directory, `${FORMER_PREFIX}${clusterId}`);
 }
 
 /**
- * The identity of a directory that belongs to no cluster yet; null if it is empty. Raises Refused if there is anything in
- * it that a restore would have to replace, a StoreError of kind "locked" if its member runs.
+ * The identity of a directory that belongs to no cluster yet; null if it is empty. Raises Refused if it contains data
+ * that a restore would replace, a StoreError of kind "locked" if its member runs.
  */
 export async function requireUnused(directory: string): Promise<Identity | null> {
   const identity = readIdentity(directory);
@@ -188,7 +198,7 @@ export async function requireUnused(directory: string): Promise<Identity | null>
     const hasLog = raft.get(LOG_META_KEY) !== undefined;
     await raft.close();
     if (hasLog) {
-      throw notUnused(directory, "it holds the log of a founding that was cut short");
+      throw notUnused(directory, "it holds the log of a founding that was interrupted");
     }
   }
   return identity;
@@ -198,14 +208,16 @@ function notUnused(directory: string, why: string): Refused {
   return new Refused("MEMBER_REFUSED", `${directory} cannot be restored into: ${why}. Name an empty directory`);
 }
 
-/** A directory that belongs to no cluster holds an identity and a log without a row, and both are made again. */
+/** Removes the identity and the empty log of a directory that belongs to no cluster. Both are created again. */
 function removeUnused(directory: string): void {
   rmSync(join(directory, RAFT_DIRECTORY), { recursive: true, force: true });
   rmSync(join(directory, IDENTITY_FILE), { force: true });
   syncDirectory(directory);
 }
 
-/** The former identity goes last, so that a run after a crash still knows where the rest belongs. */
+/**
+ * Moves the former data away. The identity goes last, so that a run after a crash still knows where the rest belongs.
+ */
 function moveFormerAway(directory: string, successor: Identity): void {
   const former = readIdentity(directory);
   if (former === null || former.phase === "empty") {
@@ -260,7 +272,7 @@ function requireIdentity(directory: string): Identity {
   return identity;
 }
 
-/** An empty log behind the succession. No member voted in its term or has an entry of it. */
+/** Creates an empty log that begins after the succession. No member has voted in its term, or has an entry of it. */
 async function writeLog(making: string, birth: SuccessorBirth): Promise<void> {
   const { clusterId, memberId, incarnation, lastIndex, term } = birth;
   const raft = await openRaft(making, true);

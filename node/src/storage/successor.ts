@@ -1,6 +1,6 @@
 /**
- * The succession of a cluster, made offline: the state of a former cluster becomes that of a new one with one member. The last
- * step of a recovery and of a restore.
+ * The offline succession of a cluster: the state of a former cluster becomes the state of a new cluster with one
+ * member. It is the last step of a recovery and of a restore.
  */
 
 import {
@@ -19,12 +19,12 @@ import type { OfflineState } from "./offline-state.ts";
 import { Refused } from "./refusal.ts";
 import { completeSuccessor } from "./successor-directory.ts";
 
-/** What a person, or a program on their behalf, decides about the new cluster. Secrets are made before. */
+/** Decisions about the new cluster, by a person or a program on their behalf. The caller generates the secrets. */
 export interface SuccessorPlan
   extends Pick<Succession, "cause" | "clusterId" | "revisionJump" | "signingKey" | "pageTokenKey"> {
   /** Wall clock in milliseconds. */
   readonly wallMs: number;
-  /** Becomes an active owner with this password and API key; null = users stay as they are. */
+  /** The user who becomes an active owner with this password and API key; null = users stay as they are. */
   readonly owner: ResetOwner | null;
 }
 
@@ -34,27 +34,27 @@ export interface SuccessorMember {
   readonly name: string;
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
-  /** Where the member is reached, if that is known; the member says so when it starts. */
+  /** The address of the member, if it is known. The member updates it when it starts. */
   readonly address: MemberAddress;
 }
 
-/** Where the log of a new cluster begins, and with which state. */
+/** The beginning of the new cluster. */
 export interface StagedSuccessor {
   /** The state of the new cluster. */
   readonly progress: Progress;
-  /** Of the first member. */
+  /** Id of the first member. */
   readonly memberId: number;
-  /** The former cluster, and the revision of its state with all that was applied. */
+  /** The former cluster, and the revision of its state after all applied entries. */
   readonly formerClusterId: string;
   readonly formerRevision: number;
 }
 
 /**
- * Makes the state that of the new cluster, closes it, and completes the member's directory around it. On return the decision is
- * made; `placeSuccessor` puts the directory in place. Raises Refused or a CoordinationError, having decided nothing, if the
- * plan cannot be carried out; a StoreError, or what the file system raises.
+ * Converts the state to the state of the new cluster, closes it, and completes the member's directory around it. On
+ * return the decision is made; `placeSuccessor` puts the directory in place. Raises Refused or a CoordinationError,
+ * having decided nothing, if the plan is not possible; a StoreError, or what the file system raises.
  *
- * @param last term of the last entry of the former cluster, and the highest term that is known of it
+ * @param last term of the former cluster's last entry, and the highest known term of the former cluster
  */
 export async function stageSuccessor(
   directory: string,
@@ -93,18 +93,18 @@ export async function stageSuccessor(
 function requirePossible(state: StateReader, { clusterId, revisionJump }: SuccessorPlan, revision: number): string {
   const former = readCluster(state);
   if (former === undefined) {
-    throw new Refused("MEMBER_REFUSED", "the state is that of no cluster. Use another member, or another backup");
+    throw new Refused("MEMBER_REFUSED", "the state belongs to no cluster. Use another member, or another backup");
   }
   if (clusterId === former.clusterId || readFormerCluster(state, clusterId) !== undefined) {
     throw new Refused(
       "MEMBER_REFUSED",
-      `the id ${clusterId} is that of the former cluster, or of one before it, and the new cluster needs an id that no ` +
-        "cluster had: else their members could not be told apart. Name another id",
+      `the id ${clusterId} belongs to the former cluster, or to one before it. The new cluster needs an id that no cluster ` +
+        "had, so that the members of both can be distinguished. Name another id",
     );
   }
   const objection = revisionJumpObjection(revision, revisionJump);
   if (objection !== null) {
-    throw new Refused("MEMBER_REFUSED", `the number by which revisions jump, ${revisionJump}, ${objection}`);
+    throw new Refused("MEMBER_REFUSED", `the revision jump, ${revisionJump}, ${objection}`);
   }
   return former.clusterId;
 }

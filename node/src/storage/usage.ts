@@ -1,4 +1,4 @@
-/** How much of the disk a data directory takes, and how much is left. */
+/** Disk usage of a data directory, and the free space. */
 
 import { type Dirent, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -26,14 +26,14 @@ function bytesBelow(directory: string): number {
     if (entry.isDirectory()) {
       bytes += bytesBelow(path);
     } else {
-      // Compactions remove files at any moment.
+      // Compactions may remove files at any moment.
       bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     }
   }
   return bytes;
 }
 
-/** A directory that was replaced, or was only being received, is removed at any moment. */
+/** A replaced or abandoned state directory may be removed at any moment. */
 function entriesOf(directory: string): Dirent[] {
   try {
     return readdirSync(directory, { withFileTypes: true });

@@ -7,7 +7,7 @@ import { damagedLogs, requireReadableLogs } from "./wal-framing.ts";
 
 const BLOCK_BYTES = 32 * 1024;
 
-/** A record as RocksDB frames it; the checksum is none of this file's business. */
+/** A record as RocksDB frames it; `requireReadableLogs` ignores its checksum. */
 function record(type: number, length: number): Buffer {
   const bytes = Buffer.alloc(7 + length, 0x55);
   bytes.writeUInt16LE(length, 4);
@@ -59,7 +59,7 @@ describe("framing of write-ahead logs", () => {
     }
     const space = Buffer.alloc(BLOCK_BYTES - whole.length);
     expect(check(Buffer.concat([whole, space, record(4, 9)]))).not.to.throw();
-    // Behind zeros RocksDB leaves the block, so nothing there counts; in the next block it goes on.
+    // After zeros RocksDB skips the rest of the block, and continues in the next block.
     expect(check(Buffer.concat([whole, Buffer.alloc(7), record(5, 9)]))).not.to.throw();
     expect(check(Buffer.concat([whole, space, record(5, 9)]))).to.throw("damaged record");
   });

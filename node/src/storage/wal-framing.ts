@@ -1,13 +1,13 @@
 /**
- * A look at the framing of a store's logs before RocksDB reads them.
+ * Checks the framing of a store's logs before RocksDB reads them.
  *
- * Manifest and write-ahead logs are made of records in blocks of 32 KiB, each with a checksum, a length and a type.
- * RocksDB 9.7 finds nearly all damage there by itself. But a record whose type a flipped bit has turned into one of a
- * recycled log makes its reader go round in circles without ever moving on (log_reader.cc returns kBadRecord before it
- * consumes anything), so a member would hang at its start. These stores never recycle logs: such a type is damage.
+ * Manifests and write-ahead logs consist of records in blocks of 32 KiB, each with a checksum, a length and a type.
+ * RocksDB 9.7 finds nearly all damage there by itself. But if a flipped bit turns the type of a record into one of a
+ * recycled log, its reader loops for ever (log_reader.cc returns kBadRecord before it consumes anything), and a member
+ * would hang at its start. These stores never recycle logs, so such a type is damage.
  *
- * RocksDB also cuts a write-ahead log off at a record that fails its checksum, and says so to nobody but its own notes.
- * Once a store is known to have lost data, the same framing tells which file lost it.
+ * RocksDB also truncates a write-ahead log at a record that fails its checksum, and reports that only in its own info
+ * log. Once a store is known to have lost data, the same framing shows which file lost it.
  */
 
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
@@ -20,12 +20,12 @@ const BLOCK_BYTES = 32 * 1024;
 const HEADER_BYTES = 7;
 const LENGTH_OFFSET = 4;
 const TYPE_OFFSET = 6;
-/** What a file system leaves where nothing was written yet. */
+/** Type in the zeros that a file system returns where nothing was written yet. */
 const ZERO_TYPE = 0;
 /** Full, first, middle, last, and the size of user-defined timestamps, each of a recycled log. */
 const RECYCLED_TYPES = new Set([5, 6, 7, 8, 11]);
 
-/** RocksDB stores checksums rotated and with this added, so that one over data with checksums in it is a good one. */
+/** RocksDB stores checksums rotated and with this added, because a CRC over data that contains CRCs is weak. */
 const CHECKSUM_DELTA = 0xa282ead8;
 /** Remainders of the polynomial of Castagnoli, reflected, by byte. */
 const CASTAGNOLI = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -37,8 +37,8 @@ const CASTAGNOLI = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * Names of the logs and manifests in this directory that hold a record which is cut off or fails its checksum, with the
- * offset of the first such record in bytes. Reads all of them, at some 200 MiB/s: for a store that has lost data.
+ * Names of the logs and manifests in this directory with a record that is truncated or fails its checksum, each with
+ * the byte offset of the first such record. Reads all of them, at some 200 MiB/s: only for a store that has lost data.
  */
 export function damagedLogs(directory: string): string[] {
   if (!existsSync(directory)) {
@@ -51,7 +51,7 @@ export function damagedLogs(directory: string): string[] {
   });
 }
 
-/** Where the first record begins that is not there as a whole or fails its checksum; null if there is none. */
+/** Offset of the first record that is truncated or fails its checksum; null if there is none. */
 function damagedRecordOf(log: Buffer): number | null {
   for (let start = 0; start < log.length; start += BLOCK_BYTES) {
     const block = log.subarray(start, start + BLOCK_BYTES);
@@ -61,7 +61,7 @@ function damagedRecordOf(log: Buffer): number | null {
       if (block.readUInt8(offset + TYPE_OFFSET) === ZERO_TYPE && end === offset + HEADER_BYTES) {
         break;
       }
-      // No record reaches beyond its block, and at the end of the file it is one that was cut off.
+      // No record crosses its block; at the end of the file such a record is truncated.
       if (
         end > block.length ||
         block.readUInt32LE(offset) !== maskedChecksum(block.subarray(offset + TYPE_OFFSET, end))
@@ -116,7 +116,7 @@ function hasRecycledRecord(path: string): boolean {
   }
 }
 
-/** A process that has the store open may delete its logs at any moment; then opening it fails for another reason. */
+/** A process that has the store open may delete its logs at any moment. Opening the store then fails anyway. */
 function openIfPresent(path: string): number | null {
   try {
     return openSync(path, "r");

@@ -3,7 +3,7 @@ import { CERTIFICATE_METRICS } from "./certificate-metrics.ts";
 import { Metrics } from "./metrics.ts";
 
 describe("metrics of certificates", () => {
-  it("tell how long each is valid that is shown, and nothing of one that is not", async () => {
+  it("report how long each certificate in use is valid, and nothing without one", async () => {
     let endMs: number | null = 90_000;
     const metrics = new Metrics(() => 0);
     metrics.add(CERTIFICATE_METRICS, {

@@ -1,4 +1,4 @@
-/** Metrics of the certificates that a member shows: when somebody has to have renewed them. */
+/** Metrics of a member's certificates: how long until each one expires. */
 
 import { gauge, type Metric } from "./metric.ts";
 
@@ -6,14 +6,14 @@ const MS_PER_SECOND = 1000;
 
 export interface ShownCertificates {
   readonly wallMs: () => number;
-  /** When each is over, on the wall clock, by to whom it is shown; null where that is none. */
+  /** Expiry of the certificate for members and for clients, on the wall clock; null without one. */
   readonly expiresMs: Readonly<Record<"members" | "clients", () => number | null>>;
 }
 
 export const CERTIFICATE_METRICS: readonly Metric<ShownCertificates>[] = [
   gauge({
     name: "quoin_certificate_expiry_seconds",
-    help: "Time until the certificate is over that the member shows now; it reads renewed files by itself.",
+    help: "Time until the member's current certificate expires; the member reads renewed files by itself.",
     labels: ["shown_to"],
     read: ({ wallMs, expiresMs }) =>
       Object.entries(expiresMs).flatMap(([shownTo, read]) => {

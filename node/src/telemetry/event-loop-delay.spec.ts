@@ -15,7 +15,7 @@ describe("EventLoopDelay", () => {
     delay.beat();
   }
 
-  it("is the largest one since it was asked for last", () => {
+  it("is the largest one since it was last read", () => {
     expect(delay.takeLargestMs()).to.equal(0);
     for (const lateMs of [1, 40, 3]) {
       beatAfter(BEAT_INTERVAL_MS + lateMs);
@@ -39,7 +39,7 @@ describe("EventLoopDelay", () => {
     expect(delay.takeLargestMs()).to.equal(0);
   });
 
-  it("tells who asks in the middle of a stall its first part, and the next one the rest", () => {
+  it("reports the first part of a stall to a reader in the middle of it, and the rest to the next", () => {
     nowMs += BEAT_INTERVAL_MS + 200;
     delay.takeLargestMs();
     beatAfter(300);
@@ -55,7 +55,7 @@ describe("EventLoopDelay", () => {
     expect(delay.delays.sumSeconds).to.be.closeTo(0.33, 1e-9);
   });
 
-  it("misses no stall that begins when it is asked for", () => {
+  it("misses no stall that begins when it is read", () => {
     beatAfter(BEAT_INTERVAL_MS);
     delay.takeLargestMs();
     beatAfter(200);

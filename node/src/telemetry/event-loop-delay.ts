@@ -1,33 +1,33 @@
 /**
- * How late the event loop of this process is, and was at most: heartbeats, timers and requests wait that long.
+ * How late the event loop of this process is, and its maximum: heartbeats, timers and requests wait that long.
  *
- * A timer beats at a fixed interval. What it is late, something has kept the loop busy: a stall is seen when it is over,
- * or when it is asked for, and is told once. Work of other threads is not seen.
+ * A timer beats at a fixed interval. If a beat is late, something has kept the loop busy. This class sees a stall when
+ * it is over or when a caller reads the delay, and reports it once. It does not see work of other threads.
  */
 
 import { Durations, SHORT_BOUNDS } from "./durations.ts";
 
 /**
- * How often `beat` is to be called, in milliseconds. A delay is understated by this much at most, which is little beside
- * those that matter; an idle member should not wake up more often for it.
+ * The interval at which the owner must call `beat`, in milliseconds. It understates a delay by at most this much, which
+ * is little beside delays that matter. A shorter interval would wake up an idle member more often.
  */
 export const BEAT_INTERVAL_MS = 50;
 
 export class EventLoopDelay {
-  /** Of each beat, as far as it was late. */
+  /** Delay of each beat. */
   readonly delays = new Durations(SHORT_BOUNDS);
   readonly #monotonicMs: () => number;
   /** When the next beat is due. */
   #dueMs: number;
   #largestMs = 0;
 
-  /** @param monotonicMs milliseconds that only grow, with fractions. */
+  /** @param monotonicMs milliseconds that never decrease, with fractions. */
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
     this.#dueMs = monotonicMs() + BEAT_INTERVAL_MS;
   }
 
-  /** The timer has come. */
+  /** The timer fired. */
   beat(): void {
     const nowMs = this.#monotonicMs();
     this.#notice(nowMs);
@@ -35,11 +35,11 @@ export class EventLoopDelay {
     this.#dueMs = nowMs + BEAT_INTERVAL_MS;
   }
 
-  /** The largest delay since this was called last, in milliseconds. */
+  /** The largest delay since the last call, in milliseconds. */
   takeLargestMs(): number {
     const nowMs = this.#monotonicMs();
     this.#notice(nowMs);
-    // A beat that is late already is due from now on: what it was late is told here, and not again.
+    // A beat that is already late is due from now on: this call reports its delay, and no later call repeats it.
     this.#dueMs = Math.max(this.#dueMs, nowMs);
     const largestMs = this.#largestMs;
     this.#largestMs = 0;

@@ -1,5 +1,5 @@
 /**
- * What `/startupz`, `/livez` and `/readyz` answer: named checks, each passing or failing with a reason.
+ * The answers of `/startupz`, `/livez` and `/readyz`: named checks, each passing or failing with a reason.
  */
 
 import { gauge, type Metric } from "./metric.ts";
@@ -11,10 +11,10 @@ export interface Check {
   readonly reason: string;
 }
 
-/** Looks at one thing now; null if it is fine, else why not. */
+/** Runs one check now. Returns null if it passes, else the reason. */
 export type Test = () => string | null;
 
-/** What each answer rests on, by name. */
+/** The checks behind each answer, by name. */
 export interface Tests {
   readonly started: ReadonlyMap<string, Test>;
   readonly live: ReadonlyMap<string, Test>;
@@ -28,7 +28,7 @@ export class Health {
     this.#tests = tests;
   }
 
-  /** Whether the process has begun to work, in whatever state it is. */
+  /** Whether the process has started, in any state. */
   started(): Check[] {
     return run(this.#tests.started);
   }

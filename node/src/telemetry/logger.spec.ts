@@ -3,7 +3,7 @@ import { expect } from "chai";
 
 const LOGGER = new URL("./logger.ts", import.meta.url).href;
 
-/** What a process prints that logs these fields at these levels; the logger writes to standard output itself. */
+/** The output of a process that logs these fields at these levels. The logger writes to standard output itself. */
 function logged(
   level: string,
   lines: readonly (readonly [level: string, fields: object])[],
@@ -35,7 +35,7 @@ describe("the logger", () => {
     expect(new Date(String(lines[0]?.time)).toISOString()).to.equal(lines[0]?.time);
   });
 
-  it("censors what has the name of a secret, also in objects and in objects in those", () => {
+  it("censors fields with the name of a secret, also in objects and in nested objects", () => {
     const names = ["authorization", "password", "apiKey", "api_key", "token", "accessToken"];
     const secrets = Object.fromEntries(names.map((name) => [name, `the secret ${name}`]));
     const [line] = logged("debug", [["debug", { ...secrets, request: { ...secrets, owner: secrets, port: 1 } }]]);

@@ -1,8 +1,8 @@
 /**
- * Structured logs: one JSON object a line on standard output.
+ * Structured logs: one JSON object per line on standard output.
  *
- * Never a secret: no token, API key, password, value or request body is passed to it, and what could carry one by
- * mistake is censored by path.
+ * The log never contains a secret: callers pass no token, API key, password, value or request body. The logger also
+ * censors fields by path that could contain one by mistake.
  */
 
 import { type Logger, pino } from "pino";
@@ -12,10 +12,12 @@ export type { Logger } from "pino";
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Names under which a secret could be logged. */
+/** Names of fields that could contain a secret. */
 const CENSORED = ["authorization", "password", "apiKey", "api_key", "token", "accessToken"];
 
-/** A logger whose lines carry the member's name. Writes synchronously, so the last line before an exit is there. */
+/**
+ * A logger whose lines contain the member's name. It writes synchronously, so the last line before an exit is complete.
+ */
 export function createLogger(level: LogLevel, member: string): Logger {
   return pino({
     level,

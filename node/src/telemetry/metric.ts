@@ -1,21 +1,21 @@
 /**
- * Metrics as the rooms of a member define them: a name in the conventions of Prometheus, what it means, and how it is
- * read from whatever has it. Nothing is counted here: what happens often is counted as plain numbers where it happens,
- * and read when somebody asks.
+ * Metrics as the parts of a member define them: a name by the conventions of Prometheus, a meaning, and a function that
+ * reads the value from its source. This file counts nothing. Code with frequent events counts them as plain numbers,
+ * and a collector reads those.
  *
  * Labels have few values, which the program knows: never a key, a subject, an address or anything else that clients
- * choose. The one exception are namespaces near a limit, which administrators have named: at most twenty at a time.
+ * choose. The only exception is namespaces near a limit, which administrators have named: at most twenty at a time.
  */
 
 import { Durations } from "./durations.ts";
 
-/** Values of the labels, in their order, and the number for them. */
+/** The values of the labels, in order, and the number for them. */
 type Labelled<Value> = Iterable<readonly [labels: readonly string[], value: Value]>;
 
-/** One number, or one for each combination of labels; null where there is nothing to tell at the moment. */
+/** One number, or one for each combination of labels; null if there is no value now. */
 type Reading<Value> = Value | Labelled<Value> | null;
 
-/** What is known of a metric without anything to read it from. */
+/** The description of a metric, without its source. */
 export interface MetricDescription {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -54,14 +54,14 @@ export function gauge<Source>(definition: Definition<Source, number>): Metric<So
   return { type: "gauge", labels: [], ...definition };
 }
 
-/** Durations by bucket; all of one metric have these bounds. */
+/** Durations by bucket; all durations of one metric share these bounds. */
 export function histogram<Source>(
   definition: Definition<Source, Durations> & { readonly bounds: readonly number[] },
 ): Metric<Source> {
   return { type: "histogram", labels: [], ...definition };
 }
 
-/** What was read, as pairs of labels and values. */
+/** The values of a reading, as pairs of labels and values. */
 export function pairsOf<Value extends number | Durations>(reading: Reading<Value>): Labelled<Value> {
   if (reading === null) {
     return [];

@@ -16,14 +16,14 @@ describe("metrics of a member", () => {
     metrics = new Metrics(() => nowMs);
   });
 
-  /** The lines about a metric, without its description. */
+  /** The lines of a metric, without its description. */
   async function linesOf(name: string): Promise<string[]> {
     nowMs += FRESH_MS;
     const text = await metrics.metrics();
     return text.split("\n").filter((line) => line.startsWith(name));
   }
 
-  it("are read when they are asked for, with their help and their type", async () => {
+  it("are read at each collection, with their help and their type", async () => {
     const source = { sent: 3 };
     const read = ({ sent }: typeof source) => sent;
     metrics.add([counter({ name: "quoin_sent_total", help: "What was sent.", read })], source);
@@ -35,7 +35,7 @@ describe("metrics of a member", () => {
     expect(await linesOf("quoin_sent_total")).to.deep.equal(["quoin_sent_total 5"]);
   });
 
-  it("have a line for each combination of labels, and none where there is nothing to tell", async () => {
+  it("have a line for each combination of labels, and none without a value", async () => {
     const pairs: [string[], number][] = [
       [["a", "x"], 1],
       [['"\\', "y"], 2],
@@ -56,7 +56,7 @@ describe("metrics of a member", () => {
     expect(await linesOf("quoin_pairs")).to.deep.equal([]);
   });
 
-  it("tell durations by buckets, each with all below it", async () => {
+  it("report durations by buckets, each with all below it", async () => {
     const bounds = [0.01, 1];
     const durations = new Durations(bounds);
     for (const ms of [5, 6, 500, 5_000]) {
@@ -73,7 +73,7 @@ describe("metrics of a member", () => {
     ]);
   });
 
-  it("are collected once for all who ask at the same time, and anew a moment later", async () => {
+  it("are collected once for all simultaneous readers, and again a moment later", async () => {
     let reads = 0;
     metrics.add([gauge({ name: "quoin_reads", help: "Reads.", read: () => ++reads })], {});
     expect(await Promise.all([metrics.metrics(), metrics.metrics()])).to.have.property("length", 2);
@@ -87,7 +87,7 @@ describe("metrics of a member", () => {
     expect(() => metrics.add(taken, {})).to.throw("quoin_twice");
   });
 
-  it("tell the largest delay of the event loop in seconds, and begin anew", async () => {
+  it("report the largest delay of the event loop in seconds, and start again", async () => {
     let monotonicMs = 0;
     metrics.add(PROCESS_METRICS, { version: "1.2.3", eventLoopDelay: new EventLoopDelay(() => monotonicMs) });
     monotonicMs += BEAT_INTERVAL_MS + 250;
@@ -100,7 +100,7 @@ describe("metrics of a member", () => {
     ]);
   });
 
-  it("tell of the process, with names that only counters have where they count", async () => {
+  it("describe the process, and only counters have names of counters", async () => {
     metrics.addProcess();
     const text = await metrics.metrics();
     expect(text).to.match(/^process_cpu_seconds_total [0-9.e-]+$/m);
@@ -110,7 +110,7 @@ describe("metrics of a member", () => {
     }
   });
 
-  it("tell nothing for which a timer would wake an idle process up", async () => {
+  it("report nothing that needs a timer which wakes an idle process up", async () => {
     metrics.addProcess();
     const text = await metrics.metrics();
     const lags = [...text.matchAll(/^# TYPE (nodejs_eventloop_lag_\S+) /gm)].map(([, name]) => name);

@@ -1,29 +1,28 @@
 /**
- * Everything that a member tells Prometheus about itself: the metrics of its rooms, and those of its process.
+ * All metrics of a member for Prometheus: those of its parts, and those of its process.
  *
- * They are collected when somebody asks, at most every tenth of a second: whoever may ask for them cannot keep a member
- * busy with it.
+ * A request for the metrics collects them, at most every tenth of a second. So readers cannot keep a member busy.
  */
 
 import { collectDefaultMetrics, type Gauge, Registry } from "prom-client";
 import type { Durations } from "./durations.ts";
 import { type Metric, type MetricDescription, pairsOf } from "./metric.ts";
 
-/** An answer that is younger is given again, in milliseconds. */
+/** A younger answer is returned again; in milliseconds. */
 const FRESH_MS = 100;
 
-/** Gauges of the library whose names end as those of counters must. */
+/** Gauges of the library whose names wrongly end like those of counters. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 /**
- * Gauges of a timer that wakes the process up a hundred times a second, to measure what `EventLoopDelay` does. The
- * library starts the timer in any case: with this precision it never fires.
+ * Gauges of a timer that wakes the process up a hundred times a second, to measure the same as `EventLoopDelay`. The
+ * library always starts the timer; with this precision it never fires.
  */
 const WAKEFUL = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map((of) => `nodejs_eventloop_lag_${of}_seconds`);
 const NEVER_MS = 2 ** 31 - 1;
 
-/** A line of the text. */
+/** One line of the output. */
 interface Sample {
-  /** Where it is not that of the metric. */
+  /** The name, if it differs from the metric's name. */
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -34,7 +33,7 @@ export class Metrics {
   readonly #monotonicMs: () => number;
   #latest: { readonly text: Promise<string>; readonly atMs: number } | null = null;
 
-  /** @param monotonicMs milliseconds that only grow. */
+  /** @param monotonicMs milliseconds that never decrease. */
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
   }
@@ -44,17 +43,17 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** Adds metrics, which are read from the source whenever somebody asks. Raises an error for a name that is taken. */
+  /** Adds metrics; each collection reads them from the source. Raises an error for a name that is already in use. */
   add<Source>(metrics: readonly Metric<Source>[], source: Source): void {
     for (const metric of metrics) {
       const { name, help, type } = metric;
       const get = async () => ({ name, help, type, values: samplesOf(metric, source), aggregator: "sum" });
-      // Of a metric the registry uses its name and what `get` gives, and no more; its types ask for a whole one.
+      // The registry uses only the name of a metric and the result of `get`, but its types require a complete metric.
       this.#registry.registerMetric({ name, get } as unknown as Gauge);
     }
   }
 
-  /** Adds what the process and its runtime tell of themselves. */
+  /** Adds the metrics of the process and its runtime. */
   addProcess(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: NEVER_MS });
     for (const name of [...MISNAMED, ...WAKEFUL]) {
@@ -62,7 +61,7 @@ export class Metrics {
     }
   }
 
-  /** All metrics as text, as they are now or were a moment ago. Rejects with what reading them raises. */
+  /** All metrics as text, current or a moment old. Rejects with the error of a reading. */
   metrics(): Promise<string> {
     const nowMs = this.#monotonicMs();
     if (this.#latest === null || nowMs - this.#latest.atMs > FRESH_MS) {
@@ -85,7 +84,7 @@ function labelled({ labels }: MetricDescription, values: readonly string[]): Rec
   return Object.fromEntries(labels.map((name, at) => [name, values[at] ?? ""]));
 }
 
-/** Each bucket with all below it, as Prometheus wants them. */
+/** Each bucket together with all smaller ones, as Prometheus requires. */
 function bucketsOf(name: string, labels: Record<string, string>, { bounds, counts, sumSeconds }: Durations): Sample[] {
   let count = 0;
   const buckets = counts.map((inBucket, at) => {

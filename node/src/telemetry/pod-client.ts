@@ -1,8 +1,9 @@
 /**
- * Reads and labels pods by the API server of Kubernetes, as the account whose files are mounted into this pod.
+ * Reads and labels pods through the Kubernetes API server, as the service account whose files are mounted into this
+ * pod.
  *
- * The files are read at each call, because tokens and authorities are replaced while the process runs. Each call has a
- * connection of its own: there are few, and none may wait for one that a lost server has left behind.
+ * Each call reads the files, because tokens and authorities change while the process runs. Each call opens its own
+ * connection: there are few calls, and none may wait for a connection that a lost server has left behind.
  */
 
 import { readFile } from "node:fs/promises";
@@ -10,7 +11,7 @@ import type { IncomingMessage } from "node:http";
 import { type RequestOptions, request } from "node:https";
 import { join } from "node:path";
 
-/** A call must be over by then, in milliseconds: the server answers within a few, or is not there. */
+/** Deadline of a call, in milliseconds: a healthy server answers within a few. */
 const CALL_MS_MAX = 5_000;
 /** No object of the API server is larger. */
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
@@ -26,7 +27,7 @@ export interface PodClientOptions {
   readonly accountDirectory: string;
 }
 
-/** What a pod says of its member, and which version of the pod says so. */
+/** The role and term in a pod's labels, and the version of the pod that contains them. */
 export interface LabelledPod {
   readonly resourceVersion: string;
   readonly role: string | null;
@@ -35,7 +36,7 @@ export interface LabelledPod {
 
 /** The server has refused a call, or has not answered it. */
 export class PodClientError extends Error {
-  /** Somebody else has changed the pod since it was read. */
+  /** Another client has changed the pod since it was read. */
   readonly isConflict: boolean;
 
   constructor(message: string, { isConflict = false, cause }: { isConflict?: boolean; cause?: unknown } = {}) {
@@ -56,7 +57,7 @@ export class PodClient {
     this.#options = options;
   }
 
-  /** Null if there is no such pod. Rejects with a PodClientError. */
+  /** Returns null if there is no such pod. Rejects with a PodClientError. */
   async read(name: string, signal: AbortSignal): Promise<LabelledPod | null> {
     const { status, text } = await this.#call("GET", name, null, signal);
     if (status === 404) {
@@ -66,7 +67,7 @@ export class PodClient {
     return podOf(text);
   }
 
-  /** Labels the pod unless it has changed since it was this version. Rejects with a PodClientError. */
+  /** Labels the pod unless it has changed since this version. Rejects with a PodClientError. */
   async label(
     name: string,
     { resourceVersion, role, term }: { readonly resourceVersion: string; readonly role: string; readonly term: number },
@@ -129,7 +130,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** What the server says in its own words may be long; the first of them say what is wrong. */
+/** A server's own message may be long; its first words name the problem. */
 function requireOk(status: number, text: string): void {
   if (status < 200 || status > 299) {
     throw new PodClientError(`the API server answers ${status}: ${text.slice(0, 200)}`, { isConflict: status === 409 });
@@ -141,11 +142,11 @@ function podOf(text: string): LabelledPod {
   try {
     pod = JSON.parse(text);
   } catch (error) {
-    throw new PodClientError("the API server answers with what is no JSON", { cause: error });
+    throw new PodClientError("the answer of the API server is not JSON", { cause: error });
   }
   const { resourceVersion, labels = {}, annotations = {} } = pod.metadata ?? {};
   if (typeof resourceVersion !== "string") {
-    throw new PodClientError("the API server answers with what is no pod");
+    throw new PodClientError("the answer of the API server is not a pod");
   }
   const role: unknown = Object.entries(labels).find(([name]) => name === ROLE_LABEL)?.[1];
   const term = Number(Object.entries(annotations).find(([name]) => name === TERM_ANNOTATION)?.[1] ?? Number.NaN);

@@ -9,7 +9,7 @@ import { PodLabel, type PodRole } from "./pod-label.ts";
 const NAMESPACE = "team-a";
 const PODS = ["demo-0", "demo-1", "demo-2"];
 
-/** Pauses end when the spec says so. */
+/** Pauses that end when the spec ends them. */
 class Pauses {
   readonly lengthsMs: number[] = [];
   #end: (() => void) | null = null;
@@ -22,7 +22,7 @@ class Pauses {
     });
   };
 
-  /** Waits for the pause after so many, and ends it. */
+  /** Waits until there were this many pauses, and ends the last one. */
   async next(count: number): Promise<void> {
     await this.untilResting(count);
     this.#end?.();
@@ -86,10 +86,10 @@ describe("the label of a member's pod", function () {
     return { role, term, others: () => new Map(others) };
   }
 
-  /** What was asked for, as in `GET demo-0`. */
+  /** The requests so far, as in `GET demo-0`. */
   const asked = (): string[] => server.calls.map(({ method, pod }) => `${method} ${pod}`);
 
-  it("says what a member is when that changes, and writes nothing that is there already", async () => {
+  it("writes the role of a member when it changes, and writes nothing twice", async () => {
     const pauses = new Pauses();
     const label = labelOf("demo-0", pauses);
     label.update(report("none", 0));
@@ -112,7 +112,7 @@ describe("the label of a member's pod", function () {
     expect(new Set(pauses.lengthsMs)).to.deep.equal(new Set([30_000]));
   });
 
-  it("mends every 30 s what somebody else has written", async () => {
+  it("corrects every 30 s a label that another client has changed", async () => {
     const pauses = new Pauses();
     labelOf("demo-0", pauses).update(report("follower", 3));
     await pauses.untilResting(1);
@@ -175,7 +175,7 @@ describe("the label of a member's pod", function () {
     ]);
   });
 
-  it("is not kept from it by a pod of a later term that leads nobody, nor by one that is not there", async () => {
+  it("is not stopped by a pod of a later term that does not lead, nor by a missing pod", async () => {
     server.put("demo-1", "follower", 9);
     const others = new Map([
       ["demo-1", "follower"],
@@ -186,7 +186,7 @@ describe("the label of a member's pod", function () {
     expect(server.told("demo-1")).to.equal("follower 9");
   });
 
-  it("tries again from 100 ms, doubled to 2 s, until the server answers, and says so once", async () => {
+  it("tries again from 100 ms, doubled to 2 s, until the server answers, and logs that once", async () => {
     server.before = async () => 503;
     const pauses = new Pauses();
     const label = labelOf("demo-0", pauses);
@@ -203,7 +203,7 @@ describe("the label of a member's pod", function () {
     expect(lines.filter((line) => line.includes("cannot be labelled"))).to.have.length(1);
   });
 
-  it("gives up what it was about to write when the member is something else", async () => {
+  it("gives up a pending write when the role of the member changes", async () => {
     const reading = Promise.withResolvers<void>();
     server.before = async ({ method }) => {
       if (method === "GET" && server.calls.length === 1) {
@@ -220,7 +220,7 @@ describe("the label of a member's pod", function () {
     expect(asked().filter((call) => call.startsWith("PATCH"))).to.have.length(1);
   });
 
-  it("reads the account's token and authorities at each call, and tells neither", async () => {
+  it("reads the account's token and authorities at each call, and logs neither", async () => {
     const pauses = new Pauses();
     const label = labelOf("demo-0", pauses);
     label.update(report("follower", 1));

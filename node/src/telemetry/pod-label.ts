@@ -1,11 +1,11 @@
 /**
- * Tells Kubernetes by a label of this member's pod what the member is, so that a Service can lead to whoever leads.
+ * Writes the member's role as a label on its pod, so that a Service can route to the leader.
  *
- * The label `quoin.dev/role` is written with the term in which it was true, and only over what is not of a later term. A
- * new leader first writes its term on the pods of all other members, and takes the label of a former leader away with
- * that: whoever has read its own pod before cannot write it any more, because the pod has changed since, and finds the
- * later term when it reads it again. So for a moment no pod is labelled as the leader's, and never two. Nothing about
- * consensus depends on any of this.
+ * The label `quoin.dev/role` is written with the term of the role, and only over a label that is not of a later term. A
+ * new leader first writes its term on the pods of all other members, which removes the label of a former leader. A
+ * former leader that has read its own pod before cannot write it any more: the pod has changed, and a second read shows
+ * the later term. So for a moment no pod has the label of the leader, and never do two. Consensus does not depend on
+ * any of this.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,12 +13,12 @@ import { type LabelledPod, type PodClient, PodClientError } from "./pod-client.t
 
 export type PodRole = "leader" | "follower" | "learner" | "none";
 
-/** What a member is. */
+/** The role of a member. */
 export interface RoleReport {
   /** `leader` only once an entry of its term is committed. */
   readonly role: PodRole;
   readonly term: number;
-  /** The pods of all other members of the configuration, by name, with what they are if they do not lead. */
+  /** The pods of all other members of the configuration, by name, with their role if they do not lead. */
   readonly others: () => ReadonlyMap<string, "follower" | "learner">;
 }
 
@@ -30,13 +30,13 @@ export interface PodLabelOptions {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
   };
-  /** Resolves after so many milliseconds, and rejects when the signal says so. */
+  /** Resolves after this many milliseconds; rejects when the signal aborts. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What is right is looked at again this often, in milliseconds: others may have changed the label. */
+/** Interval of checks of a correct label, in milliseconds: another client may have changed it. */
 const REFRESH_MS = 30_000;
-/** Between two attempts, in milliseconds, doubled from the first to the last. */
+/** Delay between two attempts, in milliseconds, doubled from the first to the last. */
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2_000;
 
@@ -45,7 +45,7 @@ export class PodLabel {
   readonly #pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #stopping = new AbortController();
   #report: RoleReport | null = null;
-  /** Ends what is done about an earlier report. */
+  /** Ends the work for an earlier report. */
   #superseding = new AbortController();
   #isWorking = false;
   #problem: string | null = null;
@@ -55,7 +55,7 @@ export class PodLabel {
     this.#pause = options.pause ?? ((ms, signal) => sleep(ms, undefined, { signal }));
   }
 
-  /** To be called often: it acts if the role is another one than before, or a leader's term is. */
+  /** The caller reports often. It acts if the role differs from the last one, or if the term of a leader does. */
   update(report: RoleReport): void {
     if (this.#stopping.signal.aborted) {
       return;
@@ -102,7 +102,7 @@ export class PodLabel {
     }
   }
 
-  /** Whether everything is as it should be, or of a later term. */
+  /** Returns whether all labels are correct, or of a later term. */
   async #attempt(superseded: AbortSignal): Promise<boolean> {
     const report = this.#report;
     if (report === null) {
@@ -139,7 +139,7 @@ export class PodLabel {
     log.info({ role, term }, "the pod is labelled");
   }
 
-  /** Writes this leader's term on the pod of another member; returns whether that is the leader of a later term. */
+  /** Writes this leader's term on the pod of another member. Returns whether that pod is the leader of a later term. */
   async #fence(name: string, role: PodRole, term: number, superseded: AbortSignal): Promise<boolean> {
     const pod = await this.#read(name);
     if (pod === null) {
@@ -158,10 +158,10 @@ export class PodLabel {
     return this.#options.pods.read(name, this.#stopping.signal);
   }
 
-  /** What an earlier report would write is not written any more. */
+  /** Does not write for an outdated report. */
   async #label(name: string, pod: LabelledPod, role: PodRole, term: number, superseded: AbortSignal): Promise<void> {
     if (superseded.aborted) {
-      throw new PodClientError("the member is something else by now");
+      throw new PodClientError("the role of the member has changed in the meantime");
     }
     const { resourceVersion } = pod;
     await this.#options.pods.label(name, { resourceVersion, role, term }, this.#stopping.signal);
@@ -170,7 +170,7 @@ export class PodLabel {
   #note(problem: string): void {
     if (problem !== this.#problem) {
       this.#problem = problem;
-      this.#options.log.warn({ problem }, "the pod cannot be labelled: it is tried again");
+      this.#options.log.warn({ problem }, "the pod cannot be labelled; the member retries");
     }
   }
 }

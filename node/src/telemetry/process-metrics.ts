@@ -1,4 +1,4 @@
-/** Metrics of the process of a member: what it is, and how it gets along. */
+/** Metrics of a member's process: its versions, and the delay of its event loop. */
 
 import { SHORT_BOUNDS } from "./durations.ts";
 import type { EventLoopDelay } from "./event-loop-delay.ts";
@@ -7,7 +7,7 @@ import { gauge, histogram, type Metric } from "./metric.ts";
 const MS_PER_SECOND = 1000;
 
 export interface MeasuredProcess {
-  /** Of the program. */
+  /** Version of the program. */
   readonly version: string;
   readonly eventLoopDelay: EventLoopDelay;
 }
@@ -21,13 +21,13 @@ export const PROCESS_METRICS: readonly Metric<MeasuredProcess>[] = [
   }),
   histogram({
     name: "quoin_event_loop_delay_seconds",
-    help: "How late the event loop was, looked at every 50 ms.",
+    help: "Delay of the event loop, measured every 50 ms.",
     bounds: SHORT_BOUNDS,
     read: ({ eventLoopDelay }) => eventLoopDelay.delays,
   }),
   gauge({
     name: "quoin_event_loop_delay_max_seconds",
-    help: "Largest delay of the event loop since this was asked for last, by whomever.",
+    help: "Largest delay of the event loop since the last collection, by any client.",
     read: ({ eventLoopDelay }) => eventLoopDelay.takeLargestMs() / MS_PER_SECOND,
   }),
 ];

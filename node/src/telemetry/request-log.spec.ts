@@ -24,16 +24,16 @@ describe("RequestLog", () => {
     return new RequestLog(logger, slowMs, () => nowMs);
   }
 
-  it("has a line for each request at level debug, and is not even told what they are otherwise", () => {
+  it("has a line for each request at level debug, and does not evaluate its fields at other levels", () => {
     logAt("debug").add(12.345_67, false, () => PUT);
     expect(lines).to.deep.equal([["debug", { ...PUT, durationMs: 12.346 }, "request"]]);
     logAt("info").add(12, false, () => {
-      throw new Error("nobody wants to know");
+      throw new Error("the fields are not needed");
     });
     expect(lines).to.have.length(1);
   });
 
-  it("warns of what took long, but for what waits because its client wants it to", () => {
+  it("warns of slow requests, except requests that wait because the client wants it", () => {
     const log = logAt("info");
     log.add(499.9, false, () => PUT);
     log.add(60_000, true, () => PUT);

@@ -1,30 +1,30 @@
 /**
- * Lines about requests: each one at level `debug`, and those that took long at level `warn`.
+ * Log lines about requests: every request at level `debug`, slow ones at level `warn`.
  *
- * A line says which method, what came of it and how long it took, and carries the request id; of HTTP also the address of
- * the client. It never says what was in the request, or which user sent it. Of slow ones only so many a second get a line of their own, the rest is counted: when all are
- * slow, there must be room in the log for the reason.
+ * A line contains the method, the result, the duration and the request id; for HTTP also the address of the client. It
+ * never contains the content of the request or the user. Only a limited number of slow requests per second get their
+ * own line; the rest is counted. When all requests are slow, the log must still have space for the reason.
  */
 
 const SLOW_LINES_PER_SECOND = 10;
 const MS_PER_SECOND = 1000;
 
-/** A request that has been answered, or whose client is gone. */
+/** A request that was answered, or whose client is gone. */
 export interface AnsweredRequest {
   readonly protocol: "grpc" | "http";
-  /** A name that the program knows: the full name of a method, or a method and the template of a route. */
+  /** A name that the program knows: the full name of a method, or an HTTP method and the template of a route. */
   readonly method: string;
-  /** Of the answer. */
+  /** Status of the answer. */
   readonly status: string;
   /** Null if the request had none. */
   readonly requestId: string | null;
-  /** Why it failed, in a word; "" if it did not. */
+  /** Why it failed, as one word; "" if it did not. */
   readonly reason: string;
-  /** IP address of the client, where it is known. */
+  /** IP address of the client, if known. */
   readonly client?: string;
 }
 
-/** What is needed of a logger. */
+/** The part of a logger that this class needs. */
 interface Lines {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -36,14 +36,14 @@ export class RequestLog {
   readonly #slowMs: number;
   readonly #isDebug: boolean;
   readonly #monotonicMs: () => number;
-  /** Begin of the second in which lines about slow requests are counted. */
+  /** Start of the second in which slow lines are counted. */
   #secondMs = Number.NEGATIVE_INFINITY;
   #linesInSecond = 0;
   #suppressed = 0;
 
   /**
-   * @param slowMs what takes at least so many milliseconds is slow; 0 = nothing is.
-   * @param monotonicMs milliseconds that only grow.
+   * @param slowMs requests that take at least this many milliseconds are slow; 0 = none is.
+   * @param monotonicMs milliseconds that never decrease.
    */
   constructor(logger: Lines, slowMs: number, monotonicMs: () => number) {
     this.#logger = logger;
@@ -55,8 +55,8 @@ export class RequestLog {
   /**
    * A request is over.
    *
-   * @param mayWait whether it takes as long as its client asks for, so that it is never slow.
-   * @param describe says the rest, if there is to be a line.
+   * @param mayWait whether the client decides how long it takes, so that it is never slow.
+   * @param describe returns the other fields; called only if a line is written.
    */
   add(durationMs: number, mayWait: boolean, describe: () => AnsweredRequest): void {
     const isSlow = !mayWait && this.#slowMs > 0 && durationMs >= this.#slowMs;

@@ -5,7 +5,7 @@ import { CoordinationError, type Outcome } from "../state/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, type EventHubLimits, type FollowRequest } from "./event-hub.ts";
 import { NamespaceStreams } from "./namespace-streams.ts";
 
-/** A hub over an applied log, with event logs in it and those who follow them. */
+/** A hub over an applied log with event logs and their followers. */
 class FollowedLogs {
   readonly log = new AppliedLog();
   readonly time = new FakeTime();
@@ -43,7 +43,7 @@ class FollowedLogs {
     };
   }
 
-  /** Tells the hub of an outcome as applying does; null = all may be different. */
+  /** Reports an outcome to the hub as applying does; null = anything may have changed. */
   tell(outcome: Outcome | null): void {
     for (const listener of this.observers) {
       listener(outcome === null ? null : [{ outcome }, { outcome: null }]);
@@ -64,9 +64,9 @@ class FollowedLogs {
 }
 
 class Reader {
-  /** What it was told, in words. */
+  /** The messages that it got, in words. */
   readonly lines: string[] = [];
-  /** Whether each message is taken as it comes. */
+  /** Whether it takes each message at once. */
   isQuick = true;
   refusal: CoordinationError | null = null;
   leave: () => void = () => undefined;
@@ -96,7 +96,7 @@ class Reader {
 }
 
 describe("EventHub", () => {
-  it("tells what is there and what comes, in order, once, to each from where it begins", () => {
+  it("sends existing and new events in order, once, to each follower from its start", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     followed.append(events, "a");
@@ -115,7 +115,7 @@ describe("EventHub", () => {
     ]);
   });
 
-  it("closes messages at their bounds, and goes on with the next one", () => {
+  it("ends messages at their limits, and continues with the next one", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     for (let count = 0; count < 7; count++) {
@@ -128,7 +128,7 @@ describe("EventHub", () => {
     expect(byBytes.lines).to.deep.equal(["1 2", "3 4", "5 6", "7"]);
   });
 
-  it("S38: holds one message for who is slow, and delays nobody", () => {
+  it("S38: keeps one message for a slow follower, and delays no other", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const slow = followed.follow(events);
@@ -144,7 +144,7 @@ describe("EventHub", () => {
     expect(slow.lines).to.deep.equal(["1", "2 3"]);
   });
 
-  it("goes over what retention has removed, and misses nothing that is kept", () => {
+  it("skips what retention has removed, and misses nothing that is kept", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({ retentionMaxBytes: 2 }, { log: followed.log });
     const slow = followed.follow(events);
@@ -160,7 +160,7 @@ describe("EventHub", () => {
     expect(slow.lines).to.deep.equal(["1", "4 5"]);
   });
 
-  it("reads nothing for what is applied elsewhere", () => {
+  it("reads nothing for entries that are not about its logs", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const other = new AppliedEventLog({}, { log: followed.log, name: "other" });
@@ -174,7 +174,7 @@ describe("EventHub", () => {
     expect(followed.reads).to.equal(before);
   });
 
-  it("looks at every log after the state was replaced", () => {
+  it("reads every log after the state was replaced", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
@@ -185,7 +185,7 @@ describe("EventHub", () => {
     expect(reader.lines).to.deep.equal(["1"]);
   });
 
-  it("S44: serves a bounded number in one turn, and all in turn", () => {
+  it("S44: serves a bounded number of followers in one turn, and all of them in time", () => {
     const followed = new FollowedLogs({ servedPerTurn: 2 });
     const events = new AppliedEventLog({}, { log: followed.log });
     followed.append(events, "a");
@@ -198,7 +198,7 @@ describe("EventHub", () => {
     expect(counts).to.deep.equal([2, 4, 5]);
   });
 
-  it("S39: ends within a second for whom is refused, also if nothing comes", () => {
+  it("S39: ends a refused follower within a second, also without new events", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const readers = Array.from({ length: 30 }, () => followed.follow(events));
@@ -211,7 +211,7 @@ describe("EventHub", () => {
     expect(followed.hub.size).to.equal(0);
   });
 
-  it("S39: tells nothing more to whom is refused", () => {
+  it("S39: sends a refused follower nothing more", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
@@ -245,13 +245,13 @@ describe("EventHub", () => {
   });
 
   for (const [name, spoil] of [
-    ["hears no leader for a second", (followed: FollowedLogs) => Object.assign(followed, { leaderId: 0 })],
+    ["has no leader for a second", (followed: FollowedLogs) => Object.assign(followed, { leaderId: 0 })],
     ["is a second behind", (followed: FollowedLogs) => Object.assign(followed, { lagMs: 1_001 })],
     [
       "serves another replica",
       (followed: FollowedLogs) => Object.assign(followed.member, { replica: followed.replicaOf() }),
     ],
-    ["serves none any more", (followed: FollowedLogs) => Object.assign(followed.member, { replica: null })],
+    ["no longer serves a replica", (followed: FollowedLogs) => Object.assign(followed.member, { replica: null })],
   ] as const) {
     it(`ends with NO_LEADER when the member ${name}`, () => {
       const followed = new FollowedLogs();
@@ -266,7 +266,7 @@ describe("EventHub", () => {
     });
   }
 
-  it("S47: ends all when it is to stop, and begins none any more", async () => {
+  it("S47: ends all streams when it drains, and refuses new ones", async () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
@@ -275,7 +275,7 @@ describe("EventHub", () => {
     expect((await refused(() => followed.follow(events))).reason).to.equal("SHUTTING_DOWN");
   });
 
-  it("bounds how many follow, and forgets who has left", async () => {
+  it("bounds the number of followers, and forgets those that have left", async () => {
     const followed = new FollowedLogs({ followersMax: 2 });
     const events = new AppliedEventLog({}, { log: followed.log });
     const first = followed.follow(events);

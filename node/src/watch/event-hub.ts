@@ -1,9 +1,10 @@
 /**
- * Tells who follows event logs of their events: each once, in the order of sequences, none left out that is still kept.
+ * Sends the events of logs to their followers: each event once, in the order of sequences, without leaving out one that
+ * is still kept.
  *
- * Applying only says to which logs something was appended; in turns of their own, those who follow one of these are put
- * in line, and served from the state in slices. A follower is one position and at most one message on its way: nothing
- * is kept in memory for it, so a slow one costs none and delays nobody.
+ * Applying only notes which logs got new events. In separate turns the hub queues the followers of those logs and
+ * serves them from the state in slices. A follower is a position and at most one message in flight. The hub buffers
+ * nothing for it, so a slow follower costs no memory and delays no other.
  */
 
 import {
@@ -20,33 +21,35 @@ import type { NamespaceStreams } from "./namespace-streams.ts";
 export interface FollowRequest {
   /** 16 bytes. */
   readonly logId: Uint8Array;
-  /** That of the log, in whose quota it counts. */
+  /** The namespace of the log; the stream counts toward its quota. */
   readonly namespace: string;
-  /** The first sequence that is told, or the first one above it that is kept. */
+  /** The first sequence to send, or else the first kept one above it. */
   readonly fromSequence: number;
-  /** Events of one message at most, and bytes of their payloads and keys. */
+  /** Limits of one message: events, and bytes of their payloads and keys. */
   readonly eventsMax: number;
   readonly bytesMax: number;
-  /** Monotonic time at which it is over, in milliseconds; infinity = when the follower leaves. */
+  /** When the stream ends, in monotonic milliseconds; infinity = when the follower leaves. */
   readonly untilMs: number;
 }
 
-/** Events that follow each other but for those that are not kept any more. */
+/** Consecutive events, except for those that are no longer kept. */
 export interface EventMessage {
   readonly events: readonly LogEvent[];
   readonly log: EventLog;
 }
 
 export interface Follower {
-  /** Takes the message; calls `taken` once it does not hold it in memory any more, which asks for the next one. */
+  /** Takes the message. Calls `taken` when the message is no longer in memory; this requests the next one. */
   send(message: EventMessage, taken: () => void): void;
-  /** Raises the refusal, a CoordinationError, unless it may still be told of this log. */
+  /** Raises the refusal, a CoordinationError, if the follower may no longer read this log. */
   recheck(log: EventLog): void;
-  /** It is over for this reason, or because its time is up; called at most once, and nothing is sent after it. */
+  /**
+   * The stream has ended for this reason; null = its time is up. Called at most once, and nothing is sent afterwards.
+   */
   end(error: CoordinationError | null): void;
 }
 
-/** What an entry has come to. */
+/** The result of one entry. */
 interface Executed {
   readonly outcome: Outcome | null;
 }
@@ -54,7 +57,10 @@ interface Executed {
 export interface FollowedReplica {
   readonly state: StateReader;
   status(): { readonly leaderId: number; readonly lagMs: number };
-  /** Calls back, in the turn, whenever more is applied, with null if all may be different; until it is ended. */
+  /**
+   * Calls back in the same turn when more is applied; null = anything may have changed. Returns a function that stops
+   * this.
+   */
   observe(listener: (entries: readonly Executed[] | null) => void): () => void;
 }
 
@@ -63,9 +69,12 @@ export interface EventHubLimits {
   /** Milliseconds of work in one turn of the event loop, and followers served in it. */
   readonly turnMs: number;
   readonly servedPerTurn: number;
-  /** Every follower is checked this often, in milliseconds: what was revoked ends within a second (S39). */
+  /**
+   * The hub checks every follower this often, in milliseconds: a stream ends within a second after its access is
+   * revoked (S39).
+   */
   readonly recheckMs: number;
-  /** A member that hears no leader, or lags behind in applying, for so many milliseconds tells nobody anything. */
+  /** A member sends nothing after so many milliseconds without a leader, or while it lags so far behind in applying. */
   readonly staleMs: number;
 }
 
@@ -78,7 +87,7 @@ export const DEFAULT_EVENT_HUB_LIMITS: EventHubLimits = {
 };
 
 export interface EventHubOptions {
-  /** Its replica is null while the member serves none. */
+  /** The replica is null while the member serves none. */
   readonly member: { readonly replica: FollowedReplica | null };
   readonly clock: { monotonicMs(): number };
   readonly scheduler: {
@@ -86,7 +95,7 @@ export interface EventHubOptions {
     every(intervalMs: number, callback: () => void): () => void;
   };
   readonly limits: EventHubLimits;
-  /** Where the streams of each namespace are counted, those of other hubs of the member included. */
+  /** Counts the streams of each namespace, for all hubs of the member. */
   readonly namespaceStreams: NamespaceStreams;
 }
 
@@ -94,31 +103,31 @@ interface Following {
   readonly request: FollowRequest;
   readonly logKey: string;
   readonly follower: Follower;
-  /** Everything below this sequence has been told, or is not kept. */
+  /** Everything below this sequence was sent or is no longer kept. */
   next: number;
   isSending: boolean;
 }
 
-/** What the hub holds of the replica while anybody follows. */
+/** What the hub needs of the replica while there are followers. */
 interface Source {
   readonly replica: FollowedReplica;
-  /** Ends the callbacks of the replica and of the timer. */
+  /** Stops the callbacks of the replica and of the timer. */
   readonly release: () => void;
   /** When the replica was last seen with a leader, in monotonic milliseconds. */
   ledMs: number;
 }
 
-/** How often it is looked for what is due. */
+/** How often the hub looks for due work, in milliseconds. */
 const TIMER_MS = 50;
 
 export class EventHub {
   readonly #options: EventHubOptions;
-  /** Those that were checked longest ago come first. */
+  /** In the order of their last checks, the oldest check first. */
   readonly #all = new Set<Following>();
   readonly #byLog = new Map<string, Set<Following>>();
-  /** Logs to which something was appended; null = all may be different. */
+  /** Logs that got new events; null = any log may have changed. */
   #touched: Set<string> | null = new Set();
-  /** Who is to be served, in this order. */
+  /** Followers to serve, in this order. */
   readonly #line = new Set<Following>();
   #source: Source | null = null;
   #isArmed = false;
@@ -128,15 +137,15 @@ export class EventHub {
     this.#options = options;
   }
 
-  /** Followers at the moment. */
+  /** How many followers there are now. */
   get size(): number {
     return this.#all.size;
   }
 
   /**
-   * Begins to tell of a log. Whether there is one is seen in the first turn.
+   * Begins to follow a log. The hub checks in the first turn whether the log exists.
    *
-   * @returns what must be called once the follower leaves, for whatever reason.
+   * @returns a function that the caller must call when the follower leaves, for whatever reason.
    * @throws CoordinationError TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN, NO_LEADER
    */
   open(request: FollowRequest, follower: Follower): () => void {
@@ -163,13 +172,13 @@ export class EventHub {
     };
   }
 
-  /** Ends all following, and begins no more. */
+  /** Ends all streams, and refuses new ones. */
   drain(): void {
     this.#isDraining = true;
     this.#endAll(shuttingDown());
   }
 
-  /** The replica to read from, from now on if it is another one than before. */
+  /** Reads from this replica from now on; ends the streams of another one. */
   #attach(replica: FollowedReplica): void {
     if (this.#source?.replica === replica) {
       return;
@@ -185,7 +194,7 @@ export class EventHub {
     this.#source = { replica, release, ledMs: clock.monotonicMs() };
   }
 
-  /** On the path of applying: notes which logs have changed, and no more. */
+  /** On the path of applying: notes only which logs have changed. */
   #note(entries: readonly Executed[] | null): void {
     if (entries === null) {
       this.#touched = null;
@@ -252,7 +261,7 @@ export class EventHub {
     }
   }
 
-  /** Puts in line who follows a log that has changed. */
+  /** Queues the followers of the logs that have changed. */
   #announce(): void {
     const touched = this.#touched;
     this.#touched = new Set();
@@ -270,7 +279,7 @@ export class EventHub {
       return;
     }
     const events = readEvents(replica.state, log, following.next, request);
-    // What is not kept any more cannot be told.
+    // Skip what is no longer kept.
     following.next = (events.at(-1)?.sequence ?? log.lastSequence) + 1;
     if (events.length === 0) {
       return;
@@ -282,7 +291,7 @@ export class EventHub {
     });
   }
 
-  /** The log, if it is there and the follower may be told of it; else it is over. */
+  /** The log, if it exists and the follower may read it; else ends the stream and returns null. */
   #logOf(replica: FollowedReplica, following: Following): EventLog | null {
     try {
       const log = describeLog(replica.state, following.request.logId);
@@ -307,7 +316,7 @@ export class EventHub {
       return;
     }
     if (this.#isStale(source)) {
-      this.#endAll(new CoordinationError("NO_LEADER", "this member hears no leader, or cannot keep up with it"));
+      this.#endAll(new CoordinationError("NO_LEADER", "this member has no leader, or lags behind it"));
       return;
     }
     const nowMs = this.#options.clock.monotonicMs();
@@ -346,7 +355,7 @@ export class EventHub {
   }
 }
 
-/** What may concern who follows a log. */
+/** Whether the result can concern followers of a log. */
 function isAboutEvents(answer: {
   readonly kind: string;
 }): answer is { readonly kind: "append-events" | "delete-log"; readonly logId: Uint8Array } {
@@ -354,7 +363,7 @@ function isAboutEvents(answer: {
 }
 
 function shuttingDown(): CoordinationError {
-  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down; go on at another one");
+  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down; continue at another member");
 }
 
 function noReplica(): CoordinationError {

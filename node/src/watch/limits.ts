@@ -1,21 +1,24 @@
-/** What bounds the watches of a member. */
+/** The limits of a member's watches. */
 
 export interface WatchLimits {
-  /** Streams, those included that are about to end. */
+  /** Streams, including those that are about to end. */
   readonly streamsMax: number;
-  /** Bytes of the newest changes in memory, as they take them in the history. */
+  /** Bytes of the newest changes that stay in memory, by their size in the history. */
   readonly recentBytesMax: number;
-  /** A message is closed when its changes have so many bytes; one revision is never split, however large it is. */
+  /** A message is complete at this many bytes of changes. A revision is never split, however large it is. */
   readonly messageBytes: number;
-  /** What is read from the history in one go: revisions, and bytes of them (S44). */
+  /** How much one read of the history returns at most: revisions, and their bytes (S44). */
   readonly readRevisionsMax: number;
   readonly readBytesMax: number;
   /** Milliseconds of work in one turn of the event loop, and watchers served in it. */
   readonly turnMs: number;
   readonly servedPerTurn: number;
-  /** Every watcher is checked this often, in milliseconds: what was revoked ends within a second (S39). */
+  /**
+   * The hub checks every watcher this often, in milliseconds: a watch ends within a second after its access is revoked
+   * (S39).
+   */
   readonly recheckMs: number;
-  /** A member that hears no leader, or lags behind in applying, for so many milliseconds tells nobody anything. */
+  /** A member sends nothing after so many milliseconds without a leader, or while it lags so far behind in applying. */
   readonly staleMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How many streams of each namespace are open at a member: watches of keys and locks, tails of event logs, and reads that
- * wait for events. They share one quota, `quota.namespace.watches`, whatever they follow.
+ * Counts the open streams of each namespace at a member: watches of keys and locks, tails of event logs, and reads that
+ * wait for events. They all share one quota, `quota.namespace.watches`.
  */
 
 import { invariant } from "../raft/index.ts";
@@ -8,10 +8,10 @@ import { DEFAULT_STATE_LIMITS, namespaceFull, namespaceWatchesMaxOf, type StateR
 
 export class NamespaceStreams {
   readonly #max: number;
-  /** Only of namespaces that have any. */
+  /** Only namespaces with at least one stream. */
   readonly #counts = new Map<string, number>();
 
-  /** @param max streams of a namespace, unless settings say otherwise */
+  /** @param max streams of a namespace, unless the settings have another limit */
   constructor(max = DEFAULT_STATE_LIMITS.namespaceWatchesMax) {
     this.#max = max;
   }
@@ -19,8 +19,8 @@ export class NamespaceStreams {
   /**
    * Counts one more stream of the namespace.
    *
-   * @returns what must be called once the stream is over; to call it again does nothing.
-   * @throws CoordinationError QUOTA, if the namespace has as many as the state allows
+   * @returns a function that the caller must call when the stream ends; further calls do nothing.
+   * @throws CoordinationError QUOTA if the namespace has reached its limit
    */
   enter(state: StateReader, namespace: string): () => void {
     const used = this.#counts.get(namespace) ?? 0;

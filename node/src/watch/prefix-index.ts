@@ -1,6 +1,6 @@
 /**
- * Finds the watchers of a name without asking each of them: by namespace, then by every length that a prefix of this
- * namespace has. A change costs as many look-ups as there are different lengths, however many watchers there are.
+ * Finds the watchers of a name without checking each of them: by namespace, then by each length of a prefix in that
+ * namespace. A change costs one look-up for each different length, however many watchers there are.
  */
 
 interface Prefixes<Watcher> {
@@ -29,7 +29,7 @@ export class PrefixIndex<Watcher> {
     prefixes.lengths.set(prefix.length, (prefixes.lengths.get(prefix.length) ?? 0) + 1);
   }
 
-  /** Removes what was added with the same arguments, and every trace of it. */
+  /** Removes what `add` added for the same arguments, without a trace. */
   remove(namespace: string, prefix: Uint8Array, watcher: Watcher): void {
     const prefixes = this.#namespaces.get(namespace);
     const name = firstBytes(prefix, prefix.length);
@@ -49,7 +49,7 @@ export class PrefixIndex<Watcher> {
     }
   }
 
-  /** Calls `visit` for the watchers whose prefix the name has, once each. */
+  /** Calls `visit` once for each watcher whose prefix matches the name. */
   visit(namespace: string, name: Uint8Array, visit: (watcher: Watcher) => void): void {
     const prefixes = this.#namespaces.get(namespace);
     if (prefixes === undefined) {
@@ -61,7 +61,7 @@ export class PrefixIndex<Watcher> {
     }
   }
 
-  /** Whether nothing is in it. */
+  /** Whether the index is empty. */
   get isEmpty(): boolean {
     return this.#namespaces.size === 0;
   }

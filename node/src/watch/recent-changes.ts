@@ -1,34 +1,36 @@
 /**
- * The newest changes, in memory once for all watchers: who is not far behind need not read the history.
+ * The newest changes, in memory once for all watchers. A watcher that is only slightly behind need not read the
+ * history.
  *
- * Bounded by bytes; what falls out is in the history still. So a slow watcher holds a position and no changes.
+ * The number of bytes is bounded. A change that is dropped here is still in the history, so a slow watcher costs a
+ * position and no memory for changes.
  */
 
 import { invariant } from "../raft/index.ts";
 import type { SharedRevision } from "./shared-change.ts";
 
-/** Room of entries that have fallen out is given back when they are more than the others, and more than this. */
+/** Shorten the array when the dropped entries outnumber the others and this limit. */
 const GONE_MAX = 1_024;
 
 export class RecentChanges {
   readonly #bytesMax: number;
   #entries: SharedRevision[] = [];
-  /** Entries before this position have fallen out. */
+  /** Entries before this position have been dropped. */
   #first = 0;
   #bytes = 0;
   #from: number;
 
   /**
-   * @param from the revision from which on changes are added.
-   * @param bytesMax of the history; encodings come on top, at most one of each variant. The newest revision is kept
-   *   however large it is.
+   * @param from the first revision that will be added.
+   * @param bytesMax by size in the history. Encodings come on top, at most one of each variant. The newest revision
+   * stays however large it is.
    */
   constructor(from: number, bytesMax: number) {
     this.#from = from;
     this.#bytesMax = bytesMax;
   }
 
-  /** From this revision on, nothing that was added is missing. */
+  /** No revision from this one on is missing. */
   get from(): number {
     return this.#from;
   }
@@ -40,7 +42,7 @@ export class RecentChanges {
     this.#bytes += revision.bytes;
     while (this.#bytes > this.#bytesMax && this.#first < this.#entries.length - 1) {
       const gone = this.#entries[this.#first] as SharedRevision;
-      // Its place is given back later, what it holds at once.
+      // Free its content now and its place later.
       this.#entries[this.#first] = { revision: gone.revision, changes: [], bytes: 0 };
       this.#first++;
       this.#bytes -= gone.bytes;
@@ -52,9 +54,12 @@ export class RecentChanges {
     }
   }
 
-  /** Calls `visit` for the revisions from this one on, ascending, until it returns false. Not from before `from`. */
+  /**
+   * Calls `visit` for the revisions from this one on, ascending, until it returns false. `from` must not be less than
+   * `this.from`.
+   */
   visit(from: number, visit: (revision: SharedRevision) => boolean): void {
-    invariant(from >= this.#from, "what has fallen out is read from the history");
+    invariant(from >= this.#from, "dropped changes are read from the history");
     let low = this.#first;
     let high = this.#entries.length;
     while (low < high) {

@@ -1,8 +1,8 @@
-/** A change as all its watchers share it: read once, and encoded once for each way in which it is told. */
+/** A change that all its watchers share: read once, and encoded once for each variant. */
 
 import { encodeText, type RevisionChanges, type WatchedChange } from "../state/index.ts";
 
-/** Bytes that a change takes in a message beside its texts, key and values, about. */
+/** Bytes of a change in a message besides its texts, key and values; an estimate. */
 const OVERHEAD_BYTES = 64;
 
 export class SharedChange {
@@ -10,7 +10,7 @@ export class SharedChange {
   readonly revision: number;
   /** Cluster tick of the change, in milliseconds. */
   readonly tickMs: number;
-  /** What the changed thing is called, by which it is watched: a key, or the name of a lock in UTF-8. */
+  /** The name by which the changed object is watched: a key, or the name of a lock in UTF-8. */
   readonly name: Uint8Array;
   readonly #encodings: (Uint8Array | undefined)[] = [];
 
@@ -21,7 +21,7 @@ export class SharedChange {
     this.name = change.about === "key" ? change.current.key : encodeText(change.name);
   }
 
-  /** About as many bytes as it takes in a message at most. */
+  /** An estimate of the most bytes that it takes in a message. */
   get bytes(): number {
     const { change, name } = this;
     if (change.about === "lock") {
@@ -32,9 +32,9 @@ export class SharedChange {
   }
 
   /**
-   * The change in one of the ways in which it is told, encoded when this is first asked for.
+   * The change, encoded on the first call for a variant and cached from then on.
    *
-   * @param variant a small number of the way; whoever uses the same number encodes in the same way.
+   * @param variant a small number for the encoding; callers with the same number must encode in the same way.
    */
   encoded(variant: number, encode: (shared: SharedChange) => Uint8Array): Uint8Array {
     const made = this.#encodings[variant] ?? encode(this);
@@ -47,7 +47,7 @@ export class SharedChange {
 export interface SharedRevision {
   readonly revision: number;
   readonly changes: readonly SharedChange[];
-  /** Bytes that they take in the history. */
+  /** Their bytes in the history. */
   readonly bytes: number;
 }
 

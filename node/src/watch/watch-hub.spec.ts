@@ -4,7 +4,7 @@ import { acquireLock, createLock, NAMED, putOf, refused } from "../../test/index
 import { CoordinationError } from "../state/index.ts";
 
 describe("WatchHub", () => {
-  it("tells what is watched from now on, and nothing else", () => {
+  it("sends the watched changes from now on, and nothing else", () => {
     const watched = new WatchedLog();
     watched.put("a1");
     const reader = watched.watch("a");
@@ -19,7 +19,7 @@ describe("WatchHub", () => {
     expect(reader.lines).to.deep.equal(["created 2:", "changes 4: 3", "changes 8: 5"]);
   });
 
-  it("tells of keys and of locks of the same name only who watches the one or the other", () => {
+  it("keeps watches of keys and of locks of the same name apart", () => {
     const watched = new WatchedLog();
     watched.log.result(createLock({ name: "a" }));
     watched.log.result(createLock({ name: "a", rw: true }));
@@ -40,7 +40,7 @@ describe("WatchHub", () => {
     expect(again.lines).to.deep.equal(["created 0:", "changes 6: 5 6"]);
   });
 
-  it("S37: tells all changes of one revision in one message, however small messages are", () => {
+  it("S37: sends all changes of one revision in one message, however small the limit of messages is", () => {
     const watched = new WatchedLog({ messageBytes: 1 });
     watched.log.result(createLock({ rw: true }));
     const locks = watched.watch("", { about: "lock" });
@@ -52,7 +52,7 @@ describe("WatchHub", () => {
     expect(locks.lines).to.deep.equal(["created 2:", "changes 3: 3", "changes 4: 4", "changes 5: 5 5"]);
   });
 
-  it("S37: goes on from any revision that is kept, the newest as well, without a gap or a repetition", () => {
+  it("S37: continues from any kept revision, also the newest, without a gap or a repetition", () => {
     const watched = new WatchedLog();
     for (let at = 0; at < 6; at++) {
       watched.put(at % 2 === 0 ? "even" : "odd");
@@ -71,7 +71,7 @@ describe("WatchHub", () => {
     }
   });
 
-  it("S37: begins where it was asked to, however much is applied and not published then", () => {
+  it("S37: begins at the requested revision, however much is applied but not yet published", () => {
     const watched = new WatchedLog();
     watched.watch("");
     watched.time.settle();
@@ -82,7 +82,7 @@ describe("WatchHub", () => {
     expect(reader.lines).to.deep.equal(["created 1:", "changes 3: 3"]);
   });
 
-  it("S37: waits for a start that is ahead, and tells neither changes nor progress before it (etcd#20221)", () => {
+  it("S37: waits for a start that is ahead, and sends neither changes nor progress before it (etcd#20221)", () => {
     const watched = new WatchedLog();
     const reader = watched.watch("", { startRevision: 5, progressIntervalMs: 100 });
     watched.put("a");
@@ -97,7 +97,7 @@ describe("WatchHub", () => {
     expect(reader.lines).to.deep.equal(["created 4:", "progress 4:", "changes 5: 5"]);
   });
 
-  it("S37: tells progress behind what was to be told before it (etcd#15220)", () => {
+  it("S37: sends progress after the changes before it (etcd#15220)", () => {
     const watched = new WatchedLog();
     const reader = watched.watch("a", { progressIntervalMs: 100 }, false);
     watched.time.settle();
@@ -117,7 +117,7 @@ describe("WatchHub", () => {
     expect(reader.lines.slice(2)).to.deep.equal(["progress 5:"]);
   });
 
-  it("tells progress as often as it was asked for, and not while there are changes", () => {
+  it("sends progress at the requested interval, and not while there are changes", () => {
     const watched = new WatchedLog();
     const often = watched.watch("a", { progressIntervalMs: 100 });
     const seldom = watched.watch("a", { progressIntervalMs: 1_000 });
@@ -131,7 +131,7 @@ describe("WatchHub", () => {
     expect(seldom.lines.filter((line) => line.startsWith("progress"))).to.have.length(1);
   });
 
-  it("S38: holds one message for a slow watcher, and gives it all of the rest when it is taken", () => {
+  it("S38: keeps one message for a slow watcher, and sends all of the rest when it is taken", () => {
     const watched = new WatchedLog({ recentBytesMax: 1_000, messageBytes: 2_000 });
     const slow = watched.watch("", {}, false);
     const quick = watched.watch("");
@@ -151,7 +151,7 @@ describe("WatchHub", () => {
     expect(slow.messages.length).to.be.within(4, 10);
   });
 
-  it("shares one encoding of a change among all who are told it in the same way", () => {
+  it("shares one encoding of a change among all watchers with the same variant", () => {
     const watched = new WatchedLog();
     const readers = Array.from({ length: 50 }, () => watched.watch("a"));
     watched.time.settle();
@@ -172,7 +172,7 @@ describe("WatchHub", () => {
     expect(encodings).to.equal(2);
   });
 
-  it("S38: serves who has far to go in turns, so that others are not kept waiting", () => {
+  it("S38: serves a watcher that is far behind in turns, so that others do not wait", () => {
     const watched = new WatchedLog({ recentBytesMax: 1, readRevisionsMax: 10, servedPerTurn: 2 });
     for (let at = 0; at < 1_000; at++) {
       watched.put("a");
@@ -205,7 +205,7 @@ describe("WatchHub", () => {
   });
 
   describe("when history is dropped", () => {
-    it("refuses a start before it, and tells from where on one may start", async () => {
+    it("refuses a start before it, and reports the first possible start", async () => {
       const watched = new WatchedLog({}, { revisionsMax: 3 });
       for (let at = 0; at < 9; at++) {
         watched.put("a");
@@ -219,7 +219,7 @@ describe("WatchHub", () => {
       expect(reader.lines).to.deep.equal(["created 7:", "changes 10: 8 9 10"]);
     });
 
-    it("ends a watcher that had not come so far, instead of leaving something out (etcd#18089)", () => {
+    it("ends a watcher that is further behind, instead of leaving something out (etcd#18089)", () => {
       const watched = new WatchedLog({}, { revisionsMax: 3 });
       const slow = watched.watch("a", {}, false);
       const idle = watched.watch("b");
@@ -241,7 +241,7 @@ describe("WatchHub", () => {
     });
 
     describe("by an administrator", () => {
-      /** Two who watch; then everything below what is applied is given up, in the turn in which that was written. */
+      /** Two watchers; then everything below the applied revision is dropped, in the turn that wrote it. */
       function compacted() {
         const watched = new WatchedLog();
         const quick = watched.watch("a");
@@ -255,7 +255,7 @@ describe("WatchHub", () => {
         return { watched, quick, slow };
       }
 
-      it("refuses to begin below it, and goes on with everybody who watches, also if it came before the changes", () => {
+      it("refuses to begin below it, and continues all watches, also if it came before the changes", () => {
         const { watched, quick, slow } = compacted();
         expect(() => watched.watch("a", { startRevision: 5 })).to.throw(CoordinationError);
         watched.time.settle();
@@ -266,7 +266,7 @@ describe("WatchHub", () => {
         }
       });
 
-      it("ends who has not come so far when the changes go", () => {
+      it("ends a watcher that is further behind when the changes are dropped", () => {
         const { watched, quick, slow } = compacted();
         watched.time.settle();
         watched.trim();
@@ -279,7 +279,7 @@ describe("WatchHub", () => {
       });
     });
 
-    it("ends those who missed what an installed snapshot does not have, and goes on with the others", () => {
+    it("ends the watchers that miss changes which an installed snapshot lacks, and continues the others", () => {
       const watched = new WatchedLog({}, { revisionsMax: 3 });
       const now = watched.watch("a");
       const ahead = watched.watch("a", { startRevision: 9 });
@@ -296,7 +296,7 @@ describe("WatchHub", () => {
   });
 
   describe("ends", () => {
-    it("S39: who may not watch any more, within a second and without another message", () => {
+    it("S39: a watcher that lost its access, within a second and without another message", () => {
       const watched = new WatchedLog();
       const readers = Array.from({ length: 40 }, () => watched.watch("a", { progressIntervalMs: 100 }));
       watched.time.advance(1_000);
@@ -312,7 +312,7 @@ describe("WatchHub", () => {
       expect(readers.filter(({ ended }) => ended !== null)).to.have.length(1);
     });
 
-    it("all when the member stops, with progress before and where to go on", async () => {
+    it("all when the member stops, with progress and the revision to continue from", async () => {
       const watched = new WatchedLog({ servedPerTurn: 4 });
       const quick = watched.watch("a");
       const slow = watched.watch("a", {}, false);
@@ -340,7 +340,7 @@ describe("WatchHub", () => {
       expect([watched.time.timerCount, watched.observers.size]).to.deep.equal([0, 0]);
     });
 
-    it("all when the member has heard no leader for a second, and not before", () => {
+    it("all when the member has had no leader for a second, and not before", () => {
       const watched = new WatchedLog();
       const reader = watched.watch("a");
       watched.time.advance(300);
@@ -366,7 +366,7 @@ describe("WatchHub", () => {
       expect(reader.ended?.reason).to.equal("NO_LEADER");
     });
 
-    it("all when the member serves no cluster any more", async () => {
+    it("all when the member no longer serves a cluster", async () => {
       const watched = new WatchedLog();
       const reader = watched.watch("a");
       watched.isServing = false;
@@ -376,7 +376,7 @@ describe("WatchHub", () => {
     });
   });
 
-  it("refuses more streams than a member serves, and counts those until they are over", async () => {
+  it("refuses more streams than the limit of a member, and counts each until it ends", async () => {
     const watched = new WatchedLog({ streamsMax: 2 });
     const first = watched.watch("a");
     first.refusal = new CoordinationError("TOKEN_EXPIRED", "expired");
@@ -388,7 +388,7 @@ describe("WatchHub", () => {
     watched.watch("a");
   });
 
-  it("refuses more streams of one namespace than its quota, and counts those until they are over", async () => {
+  it("refuses more streams of one namespace than its quota, and counts each until it ends", async () => {
     const watched = new WatchedLog();
     const limit = (value: string) => {
       const values = [{ name: "quota.namespace.default.watches", value }];
@@ -411,7 +411,7 @@ describe("WatchHub", () => {
     expect((await refused(() => watched.watch("b"))).reason).to.equal("QUOTA");
   });
 
-  it("keeps nothing running when nobody watches", () => {
+  it("keeps nothing running without watchers", () => {
     const watched = new WatchedLog();
     const readers = [watched.watch("a"), watched.watch("a"), watched.watch("b")];
     watched.time.settle();

@@ -1,11 +1,12 @@
 /**
- * Tells watchers what has changed: each change once, in the order of revisions, nothing left out, no revision split.
+ * Sends changes to watchers: each change once, in the order of revisions, with no change left out and no revision
+ * split.
  *
- * Applying only says that there is something new; in turns of their own, changes are read from the history, once for all
- * watchers, and each watcher that one of them concerns is put in line. A watcher is one position and at most one message
- * on its way: when that is taken, it is served what followed, from the newest changes in memory, or from the history if
- * it has fallen far behind. So a slow one costs no memory and delays nobody. Progress comes out of the same line, after
- * what was there before it (S37, S38).
+ * Applying only signals that there is something new. In separate turns the hub reads the changes from the history once
+ * for all watchers, and queues each watcher that a change concerns. A watcher is a position and at most one message in
+ * flight. When it has taken that message, the hub serves it the following changes: from memory, or from the history if
+ * it is far behind. So a slow watcher costs no memory and delays no other. Progress uses the same queue and follows the
+ * changes before it (S37, S38).
  */
 
 import { invariant, mark } from "../raft/index.ts";
@@ -18,32 +19,32 @@ import { type SharedChange, type SharedRevision, shared } from "./shared-change.
 import type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";
 import { Watcher } from "./watcher.ts";
 
-/** The replica whose changes are watched. */
+/** The replica with the watched changes. */
 export interface WatchedReplica {
   readonly state: StateReader;
-  /** Of the state as it can be read. */
+  /** Revision of the readable state. */
   readonly revision: number;
   status(): { readonly leaderId: number; readonly lagMs: number };
-  /** Calls back, in the turn, whenever more is applied; until the returned function is called. */
+  /** Calls back in the same turn when more is applied, until the caller calls the returned function. */
   observe(listener: () => void): () => void;
 }
 
 export interface WatchStatistics {
-  /** Streams, those included that are about to end. */
+  /** Streams, including those that are about to end. */
   readonly streams: number;
-  /** Watches that have not been told everything that is there for them. */
+  /** Watches that have not yet got all changes that exist for them. */
   readonly catchingUp: number;
-  /** Watches that are to be served next. */
+  /** Watches in the queue of the next turns. */
   readonly queued: number;
-  /** Changes and messages that were sent so far. */
+  /** Changes and messages sent since the start. */
   readonly changesSent: number;
   readonly messagesSent: number;
-  /** Watches that were ended so far, by the reason. */
+  /** Watches that this member has ended since the start, by reason. */
   readonly ended: ReadonlyMap<string, number>;
 }
 
 export interface WatchHubOptions {
-  /** Its replica is null while the member serves none. */
+  /** The replica is null while the member serves none. */
   readonly member: { readonly replica: WatchedReplica | null };
   readonly clock: { monotonicMs(): number };
   readonly scheduler: {
@@ -51,41 +52,41 @@ export interface WatchHubOptions {
     every(intervalMs: number, callback: () => void): () => void;
   };
   readonly limits: WatchLimits;
-  /** Where the streams of each namespace are counted, those of other hubs of the member included. */
+  /** Counts the streams of each namespace, for all hubs of the member. */
   readonly namespaceStreams: NamespaceStreams;
 }
 
-/** What the hub holds of the replica while anybody watches. */
+/** What the hub needs of the replica while there are watchers. */
 interface Source {
   readonly replica: WatchedReplica;
   recent: RecentChanges;
-  /** Ends the callbacks of the replica and of the timer. */
+  /** Stops the callbacks of the replica and of the timer. */
   readonly release: () => void;
-  /** Changes up to this revision were read, and who watches them was put in line. */
+  /** The hub has read the changes up to this revision and queued their watchers. */
   publishedRevision: number;
   /** When the replica was last seen with a leader, in monotonic milliseconds. */
   ledMs: number;
 }
 
-/** How often it is looked for what is due; half of the shortest interval of progress. */
+/** How often the hub looks for due work, in milliseconds; half of the shortest progress interval. */
 const TIMER_MS = 50;
 
 export class WatchHub {
   readonly #options: WatchHubOptions;
   readonly #limits: WatchLimits;
-  /** Those that were checked longest ago come first. */
+  /** In the order of their last checks, the oldest check first. */
   readonly #watchers = new Set<Watcher>();
-  /** Keys and locks of one name are watched apart. */
+  /** A key and a lock of the same name are watched separately. */
   readonly #indexes = { key: new PrefixIndex<Watcher>(), lock: new PrefixIndex<Watcher>() };
-  /** Who is to be served, in this order. */
+  /** Watchers to serve, in this order. */
   readonly #line = new Set<Watcher>();
-  /** Who is to be told that it is over, and why. */
+  /** Watchers to end, and why. */
   readonly #leaving = new Map<Watcher, CoordinationError>();
   #source: Source | null = null;
   #streams = 0;
   #changesSent = 0;
   #messagesSent = 0;
-  /** Watches that this member has ended, by the reason. */
+  /** Watches that this member has ended, by reason. */
   readonly #ended = new Map<string, number>();
   #isArmed = false;
   #isDraining = false;
@@ -96,9 +97,10 @@ export class WatchHub {
   }
 
   /**
-   * Begins a watch, which sees everything from its start on. A start above what is applied here is waited for.
+   * Begins a watch, which sends every change from its start on. A start above the applied revision waits for that
+   * revision.
    *
-   * @returns what must be called once the stream of the subscriber is over, for whatever reason.
+   * @returns a function that the caller must call when the stream of the subscriber ends, for whatever reason.
    * @throws CoordinationError COMPACTED, TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN, NO_LEADER
    */
   open(request: WatchRequest, subscriber: Subscriber): () => void {
@@ -133,7 +135,7 @@ export class WatchHub {
     };
   }
 
-  /** What it does and has done. */
+  /** Current and total numbers. */
   get statistics(): WatchStatistics {
     let catchingUp = 0;
     for (const { isLive } of this.#watchers) {
@@ -143,13 +145,13 @@ export class WatchHub {
     return { streams, catchingUp, queued, changesSent, messagesSent: this.#messagesSent, ended: this.#ended };
   }
 
-  /** Ends all watches with a last sign of progress, and begins no more. */
+  /** Sends each watch its progress, ends it, and refuses new watches. */
   drain(): void {
     this.#isDraining = true;
     this.#endAll(shuttingDown());
   }
 
-  /** The replica to read from, from now on if it is another one than before. */
+  /** Reads from this replica from now on; ends the watches of another one. */
   #attach(replica: WatchedReplica): Source {
     if (this.#source?.replica === replica) {
       return this.#source;
@@ -229,7 +231,7 @@ export class WatchHub {
     }
   }
 
-  /** Reads what is new, and puts in line whom it concerns. */
+  /** Reads new changes, and queues the watchers that they concern. */
   #publish(source: Source): void {
     const { replica, recent, publishedRevision } = source;
     const { readRevisionsMax, readBytesMax } = this.#limits;
@@ -273,7 +275,7 @@ export class WatchHub {
     }
   }
 
-  /** A snapshot has brought a history that begins later: whoever needs what is missing will find that out. */
+  /** A snapshot has brought a history that begins later. A watcher that needs the missing part ends in its turn. */
   #skipTo(source: Source, keptFrom: number): void {
     const firstMissed = source.publishedRevision + 1;
     source.publishedRevision = keptFrom - 1;
@@ -307,7 +309,7 @@ export class WatchHub {
     }
   }
 
-  /** The next changes for a watcher that is behind; null if they are gone, which ends it. */
+  /** The next changes for a watcher that is behind. If they are gone, ends the watch and returns null. */
   #read({ replica, recent, publishedRevision }: Source, watcher: Watcher): readonly SharedChange[] | null {
     const { next, request } = watcher;
     const bounds = readHistoryBounds(replica.state);
@@ -373,7 +375,7 @@ export class WatchHub {
     }
     if (this.#isStale(source)) {
       mark("watch.stale");
-      this.#endAll(new CoordinationError("NO_LEADER", "this member hears no leader, or cannot keep up with it"));
+      this.#endAll(new CoordinationError("NO_LEADER", "this member has no leader, or lags behind it"));
       return;
     }
     for (const watcher of this.#watchers) {
@@ -393,7 +395,7 @@ export class WatchHub {
     return nowMs - source.ledMs > this.#limits.staleMs || lagMs > this.#limits.staleMs;
   }
 
-  /** Checks those that were checked longest ago: a share each time, so that it takes no long turn. */
+  /** Checks the watchers with the oldest checks: only a share of them each time, so that the turn stays short. */
   #recheckSome(): void {
     const count = Math.ceil((this.#watchers.size * TIMER_MS) / this.#limits.recheckMs);
     for (const watcher of [...this.#watchers.values().take(count)]) {
@@ -410,7 +412,7 @@ export class WatchHub {
     }
   }
 
-  /** In turns of their own: there may be thousands. */
+  /** In later turns, because there may be thousands. */
   #endAll(error: CoordinationError): void {
     for (const watcher of this.#watchers) {
       this.#leaving.set(watcher, error);
@@ -419,7 +421,7 @@ export class WatchHub {
     this.#arm();
   }
 
-  /** Tells the watcher that it is over; before that how far it has come, unless it was refused. */
+  /** Ends the watch. Sends its progress first, unless the watch was refused. */
   #dismiss(watcher: Watcher, error: CoordinationError): void {
     const revision = watcher.toldRevision(this.#source?.publishedRevision ?? 0);
     this.#ended.set(error.reason, (this.#ended.get(error.reason) ?? 0) + 1);
@@ -453,15 +455,15 @@ function concerns({ change, name }: SharedChange, { about, namespace, prefix }: 
 function compacted(revision: number, compactRevision: number): CoordinationError {
   return new CoordinationError(
     "COMPACTED",
-    `changes from revision ${revision} on are not kept any more; read what is there, and watch from then on`,
+    `changes from revision ${revision} on are no longer kept; read the current state, and watch from its revision`,
     { details: new Map([["compact_revision", String(compactRevision)]]) },
   );
 }
 
 function shuttingDown(): CoordinationError {
-  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down; go on at another one");
+  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down; continue at another member");
 }
 
 function noReplica(): CoordinationError {
-  return new CoordinationError("NO_LEADER", "this member serves no cluster any more");
+  return new CoordinationError("NO_LEADER", "this member no longer serves a cluster");
 }

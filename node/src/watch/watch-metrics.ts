@@ -11,27 +11,27 @@ export const WATCH_METRICS: readonly Metric<{ readonly statistics: WatchStatisti
   }),
   gauge({
     name: "quoin_watch_catching_up",
-    help: "Watches that have not been told everything that is there for them.",
+    help: "Watches that have not yet got all changes that exist for them.",
     read: ({ statistics }) => statistics.catchingUp,
   }),
   gauge({
     name: "quoin_watch_queued",
-    help: "Watches that are to be sent something in the next turns.",
+    help: "Watches in the queue of the next turns.",
     read: ({ statistics }) => statistics.queued,
   }),
   counter({
     name: "quoin_watch_events_sent_total",
-    help: "Changes that watches were told.",
+    help: "Changes sent to watches.",
     read: ({ statistics }) => statistics.changesSent,
   }),
   counter({
     name: "quoin_watch_messages_sent_total",
-    help: "Messages of watches, with changes or to tell how far they have come.",
+    help: "Messages sent to watches, with changes or with progress.",
     read: ({ statistics }) => statistics.messagesSent,
   }),
   counter({
     name: "quoin_watch_ended_total",
-    help: "Watches that this member has ended, by the reason: COMPACTED is one that was too slow.",
+    help: "Watches that this member has ended, by reason: COMPACTED = the watch was too slow.",
     labels: ["reason"],
     read: ({ statistics }) => [...statistics.ended].map(([reason, count]) => [[reason], count]),
   }),

@@ -75,7 +75,7 @@ const step = fc.oneof(
       about: fc.constantFrom("key" as const, "lock" as const),
       namespace,
       prefix: fc.constantFrom(...PREFIXES),
-      /** From now, or so far behind or ahead of what is applied. */
+      /** From now, or so far behind or ahead of the applied revision. */
       start: fc.oneof(fc.constant("now" as const), fc.integer({ min: -40, max: 4 })),
       isQuick: fc.boolean(),
       progressIntervalMs: fc.constantFrom(100, 500),
@@ -88,7 +88,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A change of a key as anybody would write it down. */
+/** A change of a key in the simplest form. */
 interface ToldKey {
   readonly kind: KeyChange["kind"];
   readonly namespace: string;
@@ -122,7 +122,7 @@ function toldOf({ change, revision }: SharedChange): Told {
 
 type Watched = Pick<WatchRequest, "about" | "namespace" | "prefix">;
 
-/** What happened, kept for ever. */
+/** All that happened, kept for ever. */
 class Model {
   readonly changes: ToldKey[] = [];
   readonly locks = new LockModel({ ...DEFAULT_STATE_LIMITS, lockDelaySeconds: DELAY_SECONDS, ttlSeconds: 30 });
@@ -151,7 +151,7 @@ class Model {
     this.#keys.delete(`${space}/${name}`);
   }
 
-  /** What a watch is to be told of the revisions from < revision ≤ to. */
+  /** The changes that a watch must get of the revisions from < revision ≤ to. */
   between({ about, namespace: space, prefix }: Watched, from: number, to: number): Told[] {
     const start = Buffer.from(prefix);
     const isWatched = (change: Told) =>
@@ -175,15 +175,15 @@ type Asked = Pick<AcquireLock, "ttlSeconds" | "waitMs" | "fencingToken">;
 interface Session {
   readonly reader: WatchReader;
   readonly request: WatchRequest;
-  /** Messages that were judged. */
+  /** Checked messages. */
   judged: number;
-  /** What was told up to here is right. */
+  /** The messages up to here are correct. */
   revision: number;
 }
 
 class Comparison {
   readonly #watched = new WatchedLog(
-    // As small as they can be, so that everything happens: several slices, several messages, histories that end.
+    // As small as possible, so that every case occurs: several slices, several messages, histories that end.
     { recentBytesMax: 600, messageBytes: 300, readRevisionsMax: 5, readBytesMax: 700, servedPerTurn: 3 },
     { revisionsMax: 30 },
   );
@@ -360,7 +360,7 @@ class Comparison {
     }
   }
 
-  /** Breaks off, and goes on where the messages ended, as a client does. */
+  /** Disconnects, and continues where the messages ended, as a client does. */
   #resume(session: Session | undefined): void {
     if (session !== undefined && session.judged > 0) {
       session.reader.close();
@@ -381,7 +381,7 @@ class Comparison {
         session.revision = message.revision;
       }
       if (session.reader.ended !== null) {
-        // Only what the limits allow to be dropped may be missing, and it is said.
+        // Only changes that the limits allow to drop may be missing, and the error must say so.
         const { compactRevision } = readHistoryBounds(this.#watched.log.store);
         expect([session.reader.ended.reason, compactRevision > session.revision + 1]).to.deep.equal([
           "COMPACTED",
@@ -393,11 +393,11 @@ class Comparison {
     }
   }
 
-  /** Ordered, unique, complete, and not split: exactly what happened between the last message and this one. */
+  /** Ordered, unique, complete, and not split: exactly the changes between the last message and this one. */
   #judgeMessage({ request, judged, revision }: Session, message: WatchMessage): void {
     expect(message.kind === "created").to.equal(judged === 0);
     expect(message.changes.length > 0).to.equal(message.kind === "changes");
-    // Only a start that is ahead is told of although it is not reached.
+    // Only a start that is ahead may be announced before it is reached.
     const isAhead = message.kind === "created" && message.revision === revision;
     expect(message.revision).to.be.within(revision, isAhead ? revision : this.#watched.log.revision);
     const wanted = this.#model.between(request, revision, message.revision);
@@ -408,7 +408,7 @@ class Comparison {
     }
   }
 
-  /** When everybody reads, everybody comes to the end. */
+  /** When all readers read, all reach the end. */
   #finish(): void {
     for (const session of this.#sessions) {
       session.reader.isQuick = true;
@@ -444,7 +444,7 @@ class Comparison {
 }
 
 describe("watches beside a model that keeps everything", () => {
-  it("S37, S38: tell each change once, in order and with what was before, to readers of any speed", () => {
+  it("S37, S38: send each change once, in order and with the previous value, to readers of any speed", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(fc.array(step, { minLength: 150, maxLength: 150 }), (steps) => {
@@ -452,7 +452,7 @@ describe("watches beside a model that keeps everything", () => {
       }),
       { numRuns: 25 },
     );
-    // Otherwise agreement would mean little.
+    // Without these cases, agreement would mean little.
     expect([...seen].sort()).to.deep.equal([
       "acquired downgraded",
       "acquired normal",

@@ -1,20 +1,20 @@
-/** One watch: how far it has come, and what it is doing. Its transitions are those of the hub. */
+/** One watch: its position and its state. Only the hub changes it. */
 
 import type { Subscriber, WatchRequest } from "./subscriber.ts";
 
 export class Watcher {
   readonly request: WatchRequest;
   readonly subscriber: Subscriber;
-  /** The first revision that it is told of. */
+  /** The first revision that it gets. */
   readonly start: number;
-  /** Everything it asked for below this revision has been told. */
+  /** All requested changes below this revision have been sent. */
   #next: number;
-  /** Whether nothing that it watches was published since; then everything that was published counts as told. */
+  /** Whether none of its changes is unsent. Then it counts as up to date with everything published. */
   #isLive: boolean;
   isCreated = false;
-  /** A message is on its way: nothing else is sent before it is taken. */
+  /** A message is in flight: the hub sends nothing else until it is taken. */
   isSending = false;
-  /** When it was last told something, in monotonic milliseconds. */
+  /** When it got its last message, in monotonic milliseconds. */
   toldMs: number;
 
   constructor(request: WatchRequest, subscriber: Subscriber, next: number, isLive: boolean, nowMs: number) {
@@ -34,12 +34,12 @@ export class Watcher {
     return this.#isLive;
   }
 
-  /** Everything that it asked for up to this revision has been told, given what has been published. */
+  /** All requested changes up to this revision have been sent, given the published revision. */
   toldRevision(publishedRevision: number): number {
     return this.#isLive ? Math.max(publishedRevision, this.#next - 1) : this.#next - 1;
   }
 
-  /** A change at this revision concerns it, or may: it has to be read from there on. */
+  /** A change at this revision concerns it, or may: the hub must read from there. */
   fallBehind(revision: number): void {
     if (this.#isLive && revision >= this.#next) {
       this.#next = revision;
@@ -47,7 +47,7 @@ export class Watcher {
     }
   }
 
-  /** Everything up to the revision has been read for it, which is all that was published if `isAll`. */
+  /** The hub has read everything up to the revision for it; `isAll` = that is all that was published. */
   onRead(revision: number, isAll: boolean): void {
     this.#next = revision + 1;
     this.#isLive = isAll;

@@ -44,7 +44,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   ],
   "logs.ts": [
     "stored as 1, then again as 1, replayed: true",
-    "somebody was faster: the last one is 2",
+    "another client was faster: the last one is 2",
     "a batch is stored as 3, 4, 5",
     'read 2 "order 2", 3 "order 3\\nof two lines"',
     "followed 4, 0 bytes",
@@ -57,13 +57,13 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "grace@example.com is a viewer in default, and unverified",
     "now a member",
     "gone",
-    "requests of this month, of which the hours have as many as the total: true",
+    "requests of this month, with the same sum over its hours as in total: true",
   ],
   "election.ts": [
     "the leader is first",
     "the leader is second, under a greater token: true",
     "the last leader that was observed is second",
-    "afterwards the leader is nobody",
+    "afterwards the leader is none",
   ],
 };
 

@@ -93,7 +93,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
       const reason = await untilRefused(cluster, wrong);
       expect(reason).to.match(/at log index [0-9]+000 the state of this member had the digest [0-9a-f]{8}/);
       expect(reason).to.contain("add it again with an empty data directory");
-      expect(wrong.output).to.contain("this member serves no more");
+      expect(wrong.output).to.contain("this member stops serving");
       await expectOutOfService(cluster, wrong);
 
       // Without an admin port to say so, the process ends.

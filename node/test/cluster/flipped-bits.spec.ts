@@ -1,9 +1,9 @@
 /**
  * A bit flips in each kind of file that a member has, while it is down and while it runs.
  *
- * A supervisor starts the process again when it ends. Each flip must come to an end there, after one such start at most:
- * the member serves everything again, or it is refused with a message that names the file. It never ends again and
- * again, and never serves less or other than was written.
+ * A supervisor starts the process again when it ends. Each flip must come to an end there, after one such start at
+ * most: the member serves everything again, or it is refused with a message that names the file. It never ends again
+ * and again, and never serves less or other than was written.
  */
 
 import { randomInt } from "node:crypto";
@@ -151,7 +151,9 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
       }
     }
 
-    /** Starts the member, and once more if its process ends by itself; returns what has come of it, and what it said. */
+    /**
+     * Starts the member, and once more if its process ends by itself; returns what has come of it, and what it said.
+     */
     async function supervise(): Promise<{ readonly outcome: Outcome; readonly said: string }> {
       let said = "";
       for (let ends = 0; ; ends++) {
@@ -348,7 +350,7 @@ describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
             () => "",
             (error: unknown) => String(error),
           );
-          expect(refused).to.match(/the member is MEMBER_DAMAGED: .*\.sst.*deleting that file takes the word back/s);
+          expect(refused).to.match(/the member is MEMBER_DAMAGED: .*\.sst.*delete that file to clear the mark/s);
         } finally {
           await member.kill();
         }

@@ -211,7 +211,7 @@ describe("a cluster that has lost its quorum", function () {
       "--yes-lose-writes-after",
       lastIndex,
     ]);
-    expect(unread).to.contain("cannot be compared").and.to.contain("leave out --backup-store");
+    expect(unread).to.contain("cannot be compared").and.to.contain("omit --backup-store");
 
     await refusal(76, [...at, ...wrong, "--report", report]);
     expect((reported() as { problem: string }).problem).to.contain(`which is ${lastIndex}`);

@@ -172,7 +172,7 @@ describe("a cluster whose volumes are all lost", function () {
     expect(launcher.stdout).to.contain(`cluster ${former.clusterId} (under-test) was restored as cluster`);
     expect(launcher.stdout)
       .to.contain(`up to    revision ${revision} `)
-      .and.to.contain("entries of the archive behind");
+      .and.to.contain("entries of the archive after that point");
     const get = async (key: string) => {
       const env = { ...process.env, QUOIN_ENDPOINTS_FILE: join(directory, "endpoints.json") };
       const child = new TestProcess(QUOINCTL, ["kv", "get", `${NAMESPACE}/${key}`], { env });

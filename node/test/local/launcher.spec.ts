@@ -147,7 +147,7 @@ describe("npm start", function () {
     running.push(again);
     await again.untilPrinted(`${leader.name} is RUNNING, ready\n`);
     expect(await read("default/greeting", leader.grpc, token)).to.equal("still here\n");
-    await expectRefusal(["--member", leader.name, "--data-dir", data], /does q-[0-9] run already/);
+    await expectRefusal(["--member", leader.name, "--data-dir", data], /is q-[0-9] already running/);
     await expectRefusal(["--member", "q-7", "--data-dir", data], /no member q-7; it has q-0, q-1, q-2/);
 
     await stop(first);

@@ -5,7 +5,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { crc32 } from "node:zlib";
+import { createClient } from "@quoin/client";
 import { expect } from "chai";
+import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../../src/raft/index.ts";
+import { CLUSTER_VERSIONS, encodeCommand } from "../../src/state/index.ts";
+import { openDataDirectory, StoppedMember } from "../../src/storage/index.ts";
 import { MemberUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -58,6 +63,53 @@ describe("the program of a member", function () {
     expect(await child.ended).to.deep.equal({ code: 73, signal: null });
     expect(child.stdout).to.include("has no identity and is not empty").and.to.include("holiday.jpg");
   });
+
+  it("ends with exit code 75 where its log raises the cluster version beyond what it knows, and loses nothing", async () => {
+    const member = new MemberUnderTest(directories.make());
+    try {
+      const listening = await member.start();
+      const credentials = { token: await member.token(listening) };
+      const client = createClient({ endpoints: [listening.grpc], credentials });
+      await client.keyValue.put("default", "key", Buffer.from("value"));
+      client.close();
+      await member.kill();
+      await logRaise(member.dataDirectory);
+      for (const time of ["once", "again"]) {
+        member.spawn();
+        expect(await member.process.ended, time).to.deep.equal({ code: 75, signal: null });
+        expect(member.process.stdout)
+          .to.include(`another release is needed: the cluster has raised its version to ${CLUSTER_VERSIONS.max + 1}`)
+          .and.to.include(`this release knows the cluster versions ${CLUSTER_VERSIONS.min} to ${CLUSTER_VERSIONS.max}`)
+          .and.to.include("use the release that the other members run");
+      }
+      const stopped = await StoppedMember.open(member.dataDirectory, { acceptRetired: false });
+      expect(stopped.facts.cluster?.version).to.equal(CLUSTER_VERSIONS.max);
+      expect([...stopped.unapplied()].length).to.be.greaterThan(0);
+      await stopped.close();
+    } finally {
+      await member.kill();
+    }
+  });
+
+  /** The entry of a later release, behind all that this member has in its log. */
+  async function logRaise(directory: string): Promise<void> {
+    const opened = await openDataDirectory({
+      ...{ directory, clusterName: "quoin", name: "q-0", acceptMissingFence: false },
+      onFatal: (error) => expect.fail(error.message),
+    });
+    const data = opened.phase === "member" ? opened.data : expect.fail(opened.phase);
+    const { last, lastTerm: term, writeSeq } = data.log.meta;
+    const operation = { kind: "set-cluster-version", version: CLUSTER_VERSIONS.max + 1 } as const;
+    const row = encodeEntry(
+      EntryType.Command,
+      NO_ENVELOPE,
+      encodeCommand({ principal: null, request: null, operation }),
+    );
+    sealEntry(row, term, last + 1, crc32);
+    const write = { writeSeq: writeSeq + 1, term, vote: 0, commit: last, from: last + 1, rows: [row], resetTo: null };
+    await new Promise<void>((resolve) => data.log.write(write, () => resolve()));
+    await data.close();
+  }
 
   it("names the place that it cannot use, with exit code 71", async () => {
     const directory = directories.make();

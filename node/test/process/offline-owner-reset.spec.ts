@@ -183,7 +183,7 @@ describe("the reset of the owner on a stopped member", function () {
     const args = flags(member.dataDirectory);
     expect(await refusal(76, args, "short\n")).to.include("--password-file must");
     expect(await refusal(76, [...args, "--password-file", join(directory, "none")])).to.include("cannot be read");
-    expect(await refusal(76, [...args, "--api-key-file", "-"], "x")).to.include("standard input holds one secret");
+    expect(await refusal(76, [...args, "--api-key-file", "-"], "x")).to.include("standard input has only one secret");
     const noKey = [...args, "--password-file", passwordFile, "--api-key-file", "-"];
     const message = await refusal(76, noKey, "hunter2\n");
     expect(message).to.include("--api-key-file must have the form").and.to.not.include("hunter2");

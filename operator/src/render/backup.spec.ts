@@ -113,11 +113,11 @@ describe("backups of a member's pod", () => {
     expect(refused({ containers: [{ name: "quoin", volumeMounts }] })).to.throw("/etc/quoin/backup-keys");
   });
 
-  it("alerts of an archive, by its interval, and of none where nothing is archived", () => {
+  it("alerts of backups where there is a store, and of an archive, by its interval, where there is one", () => {
     const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" };
     const monitoring = { podMonitor: { enabled: false }, rules: { enabled: true } };
-    const alertsOf = (archive: boolean): Map<string, string> => {
-      const cluster = clusterOf({ monitoring, backup: { ...BACKUP, archive } });
+    const alertsOf = (archive: boolean | null): Map<string, string> => {
+      const cluster = clusterOf({ monitoring, ...(archive === null ? {} : { backup: { ...BACKUP, archive } }) });
       const objects = render(cluster, { replicas: 3, minAvailable: null }, settings);
       const rules = objects.find(({ kind }) => kind === "PrometheusRule") as unknown as {
         spec: { groups: { rules: { alert: string; expr: string }[] }[] };
@@ -125,7 +125,14 @@ describe("backups of a member's pod", () => {
       return new Map(rules.spec.groups[0]?.rules.map(({ alert, expr }) => [alert, expr]));
     };
     const series = '{namespace="default",quoin_dev_cluster="demo"}';
-    const [alerts, without] = [alertsOf(true), alertsOf(false)];
+    const [alerts, without, none] = [alertsOf(true), alertsOf(false), alertsOf(null)];
+    expect([...without.keys()].filter((name) => !none.has(name))).to.deep.equal(["QuoinBackupVerificationFailed"]);
+    const verified = "max(max_over_time(quoin_backup_verified_timestamp_seconds";
+    expect(without.get("QuoinBackupVerificationFailed")).to.equal(
+      ["failed", "succeeded"]
+        .map((result) => `${verified}${series.slice(0, -1)},result="${result}"}[14d]))`)
+        .join(" > "),
+    );
     expect(alerts.get("QuoinBackupOverdue")).to.equal(
       `time() - max(max_over_time(quoin_backup_last_success_timestamp_seconds${series}[86400s])) > 86400`,
     );

@@ -90,6 +90,20 @@ const ALERTS: readonly Alert[] = [
   },
 ];
 
+/** Alerts about the backups of a cluster that has a store. */
+const BACKUP_ALERTS: readonly Alert[] = [
+  {
+    name: "QuoinBackupVerificationFailed",
+    // A member that starts says 0, and another one may archive by now: what was said before counts, too.
+    when:
+      'max(max_over_time(quoin_backup_verified_timestamp_seconds{SERIES,result="failed"}[14d])) > ' +
+      'max(max_over_time(quoin_backup_verified_timestamp_seconds{SERIES,result="succeeded"}[14d]))',
+    for: "0m",
+    severity: "critical",
+    summary: "A backup in the store cannot be used: take another one, and see what has damaged it",
+  },
+];
+
 /** Alerts about the archive of a cluster. `SECONDS` stands for two of its intervals. */
 const ARCHIVE_ALERTS: readonly Alert[] = [
   {
@@ -124,12 +138,15 @@ const ARCHIVE_ALERTS: readonly Alert[] = [
 ];
 
 function alertsOf({ spec: { backup } }: CoordinationCluster): readonly Alert[] {
-  if (backup?.archive !== true) {
+  if (backup === undefined) {
     return ALERTS;
+  }
+  if (backup.archive !== true) {
+    return [...ALERTS, ...BACKUP_ALERTS];
   }
   const seconds = String((2 * durationMsOf(backup.interval)) / 1000);
   const ofArchive = ARCHIVE_ALERTS.map((alert) => ({ ...alert, when: alert.when.replaceAll("SECONDS", seconds) }));
-  return [...ALERTS, ...ofArchive];
+  return [...ALERTS, ...BACKUP_ALERTS, ...ofArchive];
 }
 
 /** Null if it is disabled. */

@@ -73,19 +73,19 @@ onEachHost("CallIntake", (host) => {
     return connection;
   }
 
-  /** How often calls were refused by this limit, as a map of scopes. */
+  /** Number of calls that this limit refused, by scope. */
   function refusals(limit: string): Record<string, number> {
     const found = [...ports.publicServer.intake.refusals].find(([name]) => name === limit);
     return Object.fromEntries(found?.[1] ?? []);
   }
 
-  /** Waits until a call with a message is answered, behind which stands what was sent on other connections before. */
+  /** Waits for the answer to a call with a message; data that other connections sent before are then processed. */
   async function verdict(bearer = token): Promise<readonly string[]> {
     const { code, reason } = await ports.caller(bearer).call(getKey, GET);
     return [code, reason];
   }
 
-  it("refuses a call without a good token when its headers arrive, and closes it", async () => {
+  it("refuses a call without a valid token when its headers arrive, and closes it", async () => {
     await serve();
     const connection = await halfOpen(putKey.path, { bearer: null });
     await connection.openCalls(3);
@@ -128,7 +128,7 @@ onEachHost("CallIntake", (host) => {
     const connection = await halfOpen(putKey.path);
     const call = await connection.openCalls(1);
     const frame = grpcFrame(PutKeyRequest.encode(PUT).finish());
-    // All but the end of the stream is there.
+    // Only the end of the stream is missing.
     await connection.sendData(call, frame);
     expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
     expect(connection.answered).to.equal(0);
@@ -147,17 +147,17 @@ onEachHost("CallIntake", (host) => {
     ]);
   });
 
-  // The other host closes a refused call at once, whatever its client reads.
+  // The other host closes a refused call at once, even if its client reads nothing.
   if (host === "grpc-js") {
-    it("cuts a connection whose client does not let go of refused calls", async () => {
+    it("closes a connection whose client keeps refused calls open", async () => {
       await serve({ unverifiedCalls: { member: MANY, address: MANY }, calls: { ...FREE, user: 1 } });
       const connection = await halfOpen(putKey.path);
       connection.pause();
-      // More answers than the buffers of the connection take, which are up to 10 MiB.
+      // More answers than fit into the buffers of the connection, which are up to 10 MiB.
       const opened = connection.openCalls(40_000);
       await until("the cut", () => {
         ports.elapse(REQUEST_MS);
-        // What reads nothing learns of the end only when it writes.
+        // A client that reads nothing notices the end only when it writes.
         void connection.openCalls(1);
         return connection.isClosed;
       });
@@ -165,7 +165,7 @@ onEachHost("CallIntake", (host) => {
     });
   }
 
-  it("cuts a connection on which call after call is refused, unless a token was good on it", async () => {
+  it("closes a connection after many refused calls, unless a token was verified on it", async () => {
     await serve({ calls: { ...FREE, user: 1 } });
     const stranger = await halfOpen(putKey.path, { bearer: null });
     const member = await halfOpen(putKey.path);
@@ -179,9 +179,9 @@ onEachHost("CallIntake", (host) => {
     expect(member.isClosed).to.equal(false);
   });
 
-  it("cuts connections that open more calls without a token than may wait, and nobody else's", async () => {
+  it("closes connections that open too many calls without a verified token, and no others", async () => {
     await serve({ unverifiedCalls: { member: 100, address: 20 } });
-    // It takes a while to find out that its signature is not right.
+    // It takes a while to check that its signature is wrong.
     const bearer = `${token.slice(0, -8)}AAAAAAAA`;
     const flood = await halfOpen(putKey.path, { from: OTHER_ADDRESS, bearer });
     await flood.openCalls(100);
@@ -195,12 +195,12 @@ onEachHost("CallIntake", (host) => {
   });
 
   for (const scope of ["user", "address", "member"] as const) {
-    it(`bounds the calls of one ${scope}, and says which limit it is`, async () => {
+    it(`bounds the calls of one ${scope}, and names the limit`, async () => {
       await serve({ calls: { ...FREE, [scope]: 5 } });
       const connection = await halfOpen(putKey.path);
       const owner = ports.caller(token);
       const refusal = await until("the limit", async () => {
-        // One that meets the call below where there is room for one is refused: the next one has it.
+        // A call that competes with the call below for the last place is refused; the next one gets it.
         await connection.openCalls(5);
         const answer = await owner.call(getKey, GET);
         return answer.reason === "TOO_MANY_STREAMS" && answer;
@@ -218,7 +218,7 @@ onEachHost("CallIntake", (host) => {
     });
   }
 
-  it("keeps calls and streams apart", async () => {
+  it("counts calls and streams separately", async () => {
     await serve({ calls: { ...FREE, member: 2 }, streams: { ...FREE, member: 2 } });
     const owner = ports.caller(token);
     const request = WatchKeysRequest.fromPartial({ namespace: "default" });
@@ -245,7 +245,7 @@ onEachHost("CallIntake", (host) => {
     });
   });
 
-  it("bounds the bytes of requests that are on their way, each piece with what it costs to hold", async () => {
+  it("bounds the bytes of open requests, including the cost of each piece", async () => {
     await serve({ requestBytes: { ...FREE, user: 64 * 1024 } });
     const connection = await halfOpen(putKey.path);
     const large = grpcFrame(Buffer.alloc(1024 * 1024)).subarray(0, 16 * 1024);
@@ -301,7 +301,7 @@ onEachHost("CallIntake", (host) => {
     }
   });
 
-  it("lets calls through as before: some at a time, on one connection", async () => {
+  it("lets ordinary calls through: several at a time, on one connection", async () => {
     await serve();
     const owner = ports.caller(token);
     await owner.call(createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));

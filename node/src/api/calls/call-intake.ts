@@ -1,11 +1,12 @@
 /**
- * What becomes of a call when its headers arrive, before anything of its message is read.
+ * Checks a call when its headers arrive, before its message is read.
  *
- * The first checks of the contract are made in their order (1 token, 2 api-version, 3 request-id), then whether the
- * client has too much open already. What is refused there costs little: its stream is closed with the answer. The
- * request must be complete in time, and its bytes are counted while they come. A client that does not let go of what
- * was refused loses its connection. So does at once a client that opens calls where too many wait for their token to be
- * verified, or that has had many refused, unless a token was verified on its connection before.
+ * It makes the first checks of the contract in their order (1 token, 2 api-version, 3 request-id), and then checks the
+ * limits of the client. A refusal here is cheap: the stream closes with the answer. The request must be complete in
+ * time, and its bytes are counted as they arrive.
+ *
+ * A client that does not close refused calls loses its connection. A client without a verified token on its connection
+ * also loses it if too many calls wait for the check of their token, or if many of its calls were refused.
  */
 
 import { LinkedQueue } from "../../collections/index.ts";
@@ -33,25 +34,25 @@ export interface CallIntakeOptions<Caller extends { readonly principal: Principa
   readonly logger: ErrorLog;
 }
 
-/** What the headers of a call have shown. */
+/** The result of checking the headers of a call. */
 export interface Admission<Caller> {
   readonly caller: Caller;
-  /** In lower case. */
+  /** The request id in lower case. */
   readonly requestId: string | undefined;
 }
 
 /** For metrics. */
 export interface CallStatistics {
   readonly port: string;
-  /** Calls that were refused because there was too much of something. */
+  /** Calls that were refused because a limit was reached. */
   readonly refusals: OpenCalls["refusals"];
 }
 
-/** A connection on which a token was verified is refused single calls until there are so many times too many. */
+/** On a connection with a verified token, single calls are refused; beyond this multiple of the limit, it is closed. */
 const VERIFIED_FACTOR = 2;
-/** A connection on which no token is good is cut behind so many refusals: each of them costs more than its call. */
+/** Refusals after which a connection without a verified token is closed: a refusal costs more than its call. */
 const UNVERIFIED_REFUSALS_MAX = 100;
-/** How often requests are looked for that are late, in milliseconds. */
+/** Interval of the search for late requests, in milliseconds. */
 const LOOK_MS = 500;
 
 export class CallIntake<Caller extends { readonly principal: Principal }> implements CallStatistics, CallChecks {
@@ -59,7 +60,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
   readonly #open: OpenCalls;
   /** Full names of the methods that need a token. */
   readonly #guarded = new Set<string>();
-  /** Calls that are not complete, or were refused and are not closed, in the order in which they are due. */
+  /** Calls that are not complete yet, or that were refused and are still open, in the order of `dueMs`. */
   readonly #due = new LinkedQueue<IncomingCall>();
   readonly #looking: NodeJS.Timeout;
 
@@ -77,18 +78,18 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     return this.#open.refusals;
   }
 
-  /** From now on calls of this method need a token. */
+  /** Makes calls of this method need a token. */
   guard(path: string): void {
     this.#guarded.add(path);
   }
 
-  /** What the headers of a call of a guarded method have shown. */
+  /** Returns the result of checking the headers of a call of a guarded method. */
   admission({ admission }: { readonly admission: unknown }): Admission<Caller> {
-    invariant(admission !== null, "a guarded method is called for admitted calls only");
+    invariant(admission !== null, "a guarded method runs only for admitted calls");
     return admission as Admission<Caller>;
   }
 
-  /** To be called when no call is open any more. */
+  /** Call it when no call is open any more. */
   stop(): void {
     clearInterval(this.#looking);
   }
@@ -158,9 +159,9 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
       return;
     }
     if (!(error instanceof CoordinationError)) {
-      this.#options.logger.error({ err: error, method: call.method.path }, "the headers of a call met a bug");
+      this.#options.logger.error({ err: error, method: call.method.path }, "checking the headers of a call failed");
     }
-    // From now on the client has so long to let go of it.
+    // The client must close the refused call within this time.
     this.#due.remove(call);
     call.dueMs = this.#nowMs() + REQUEST_MS;
     this.#due.push(call);
@@ -168,7 +169,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     call.answerRefusal(error);
   }
 
-  /** Refuses what is late, and cuts connections that keep what was refused. */
+  /** Refuses late requests, and closes connections whose clients keep refused calls open. */
   #look(): void {
     const nowMs = this.#nowMs();
     for (let call = this.#due.first; call !== null && call.dueMs <= nowMs; call = this.#due.first) {
@@ -189,7 +190,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
 export const INTAKE_METRICS: readonly Metric<readonly CallStatistics[]>[] = [
   counter({
     name: "quoin_grpc_calls_refused_total",
-    help: "Calls that were refused because too much was open or their request was not complete in time, by port, limit and scope.",
+    help: "Calls that were refused because a limit was reached or the request was not complete in time, by port, limit and scope.",
     labels: ["port", "limit", "scope"],
     read: (ports) =>
       ports.flatMap(({ port, refusals }) =>

@@ -50,7 +50,7 @@ onEachHost("CallObserver", (host) => {
   const inFlightOf = async (service: string, method: string) =>
     (await valuesOf("quoin_grpc_requests_in_flight"))[`{service="${service}",method="${method}"}`];
 
-  it("counts each call once, by what it ended with, and how long it took", async () => {
+  it("counts each call once, by its status, and measures its duration", async () => {
     await owner.call(putKey, PUT);
     await owner.call(putKey, PUT);
     await owner.call(putKey, { ...PUT, key: "" });
@@ -66,7 +66,7 @@ onEachHost("CallObserver", (host) => {
     expect(await inFlightOf("KeyValueService", "PutKey")).to.equal(0);
   });
 
-  it("counts what the library itself refuses, and what is over at its deadline", async () => {
+  it("counts calls that the library itself refuses, and calls that end at their deadline", async () => {
     const frame = grpcFrame(Buffer.alloc(0));
     frame.writeUInt32BE(0xffffffff, 1);
     const headers = {
@@ -90,7 +90,7 @@ onEachHost("CallObserver", (host) => {
     expect(await inFlightOf("LockService", "AcquireLock")).to.equal(0);
   });
 
-  it("counts streams as long as they are open, then as cancelled, and never how long they took", async () => {
+  it("counts streams while they are open, then as cancelled, and never measures their duration", async () => {
     const stream = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
     await stream.until("it to be open", (messages) => messages.length > 0);
     expect(await inFlightOf("WatchService", "WatchKeys")).to.equal(1);
@@ -101,7 +101,7 @@ onEachHost("CallObserver", (host) => {
     expect(await valuesOf("quoin_grpc_request_duration_seconds_count")).to.deep.equal({});
   });
 
-  it("tells the log the request id if it is one, and why a call failed, and nothing else that the client has sent", async () => {
+  it("logs a valid request id, and why a call failed, and nothing else that the client has sent", async () => {
     const id = randomUUID();
     await owner.call(putKey, PUT, { metadata: new Map([["request-id", id.toUpperCase()]]) });
     await owner.call(putKey, PUT, { metadata: new Map([["request-id", "my-secret"]]) });

@@ -1,9 +1,9 @@
 /**
- * Counts the calls of the gRPC ports, by method and status, and tells the log of them.
+ * Counts the calls of the gRPC ports, by method and status, and reports them to the log.
  *
- * It sees every call that reaches a method, also one that the library itself answers, and its end exactly once: with the
- * status that was sent, or as CANCELLED if the client was gone before. It stands where every call passes, so it counts
- * plain numbers; what they cost is measured by `npm run bench`.
+ * It sees every call that reaches a method, including calls that the library itself answers. It counts the end of each
+ * call exactly once: with the status that was sent, or as CANCELLED if the client had gone before. Every call passes
+ * here, so it counts plain numbers; `npm run bench` measures their cost.
  */
 
 import { status } from "@grpc/grpc-js";
@@ -19,7 +19,7 @@ import {
 import type { CallMethod } from "./call-method.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
-/** Calls that take as long as their clients want to wait for a lock. */
+/** Methods whose calls may wait for a lock as long as their clients want. */
 const WAITING = new Set(["AcquireLock", "AcquireRWLock"]);
 const STATUS_CODES = 17;
 
@@ -32,7 +32,7 @@ export class MethodCalls {
   readonly mayWait: boolean;
   readonly isStream: boolean;
   inFlight = 0;
-  /** How many ended with which status, by its number. */
+  /** Number of calls that ended with each status, by the number of the status. */
   readonly codes = new Array<number>(STATUS_CODES).fill(0);
   readonly durations = new Durations(REQUEST_BOUNDS);
 
@@ -49,7 +49,7 @@ export class MethodCalls {
 /** How a call ended. */
 interface CallEnd {
   readonly code: status;
-  /** The trailer error-reason, "" without. */
+  /** The trailer error-reason; "" = none. */
   readonly reason: string;
   readonly call: { values(name: string): readonly string[] };
 }
@@ -59,13 +59,13 @@ export class CallObserver {
   readonly #monotonicMs: () => number;
   readonly #methods = new Map<string, MethodCalls>();
 
-  /** @param monotonicMs milliseconds that only grow, with fractions. */
+  /** @param monotonicMs monotonic clock in milliseconds, with fractions. */
   constructor(log: RequestLog, monotonicMs: () => number) {
     this.#log = log;
     this.#monotonicMs = monotonicMs;
   }
 
-  /** The methods that were called so far. */
+  /** The methods that were called at least once. */
   get methods(): readonly MethodCalls[] {
     return [...this.#methods.values()];
   }
@@ -106,7 +106,7 @@ export class CallObserver {
 export const CALL_METRICS: readonly Metric<CallObserver>[] = [
   counter({
     name: "quoin_grpc_requests_total",
-    help: "Calls that have ended, streams included, by service, method and status.",
+    help: "Calls that have ended, including streams, by service, method and status.",
     labels: ["service", "method", "code"],
     read: ({ methods }) =>
       methods.flatMap(({ service, method, codes }) =>
@@ -115,7 +115,7 @@ export const CALL_METRICS: readonly Metric<CallObserver>[] = [
   }),
   histogram({
     name: "quoin_grpc_request_duration_seconds",
-    help: "How long calls took that are answered once; those that wait for a lock count with their waiting.",
+    help: "Duration of unary calls, including the time that they wait for a lock.",
     labels: ["service", "method"],
     bounds: REQUEST_BOUNDS,
     read: ({ methods }) =>
@@ -125,7 +125,7 @@ export const CALL_METRICS: readonly Metric<CallObserver>[] = [
   }),
   gauge({
     name: "quoin_grpc_requests_in_flight",
-    help: "Calls that have begun and not ended, streams included.",
+    help: "Calls that have begun and not ended, including streams.",
     labels: ["service", "method"],
     read: ({ methods }) => methods.map(({ service, method, inFlight }) => [[service, method], inFlight]),
   }),

@@ -1,12 +1,14 @@
-/** Who may use a port, and for what: the part in which the public port and the admin port differ. */
+/** Authentication and authorisation of callers: the public port and the admin port implement it differently. */
 
 import type { Need, Principal } from "../../state/index.ts";
 
 export interface CallerAccess<Caller extends { readonly principal: Principal }> {
-  /** Who is asking, given all values of the metadata `authorization`. Raises what is wrong with them. */
+  /** Returns the caller, from all values of the metadata `authorization`. Throws if they are not valid. */
   authenticate(authorization: readonly string[], deadlineMs: number): Caller | Promise<Caller>;
-  /** Raises the refusal unless the caller may do what is needed; returns a promise if that takes a read barrier. */
+  /**
+   * Throws the refusal unless the caller has the access that is needed. Returns a promise if it needs a read barrier.
+   */
   authorize(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void>;
-  /** The same decision at once, on the applied state alone. */
+  /** Makes the same decision at once, from the applied state only. */
   recheck(caller: Caller, need: Need | null): void;
 }

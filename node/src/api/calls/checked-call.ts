@@ -1,6 +1,6 @@
 /**
- * What every call of a port has in common, however it is answered: who calls, as the headers have shown, what they may
- * do, and what makes a retry recognisable.
+ * What all calls of a port have in common: the caller from the headers, the caller's rights, and the request id by
+ * which a retry is recognised.
  */
 
 import type { RateLimiter } from "../../access/index.ts";
@@ -17,9 +17,9 @@ import { requestIdBytes } from "./metadata-contract.ts";
 /** What all calls of a port share. */
 export interface PortContext<Caller extends { readonly principal: Principal }> {
   readonly access: CallerAccess<Caller>;
-  /** Has checked the headers of every call. */
+  /** Checks the headers of every call. */
   readonly intake: CallIntake<Caller>;
-  /** Who has called how often; null where nobody is limited. */
+  /** Limits the rate of calls; null = no limit. */
   readonly limiter: RateLimiter | null;
   readonly clock: Clock;
   readonly logger: ErrorLog;
@@ -65,11 +65,11 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
 
   requestId(): Uint8Array {
     const { requestId } = this.#admission;
-    invariant(requestId !== undefined, "a mutation that is to be recognised has a request id");
+    invariant(requestId !== undefined, "a mutation whose retries are recognised has a request id");
     return requestIdBytes(requestId);
   }
 
-  /** For the operator's log: the method and the request id, never what was in the request. */
+  /** Logs the method and the request id for the operator, never the contents of the request. */
   protected report(error: Error): void {
     const fields = { err: error, method: this.#path, requestId: this.#admission.requestId };
     this.port.logger.error(fields, "a request failed because of a bug");

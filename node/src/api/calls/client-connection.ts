@@ -1,14 +1,14 @@
-/** A connection of a client on which it calls: what is known of it, and how it ends. */
+/** A connection on which a client makes calls: its client, its refusals, and how to close it. */
 import { clientOf } from "../connections/index.ts";
 
 export class ClientConnection {
-  /** What all addresses of the client have in common. */
+  /** The part that all addresses of the client share. */
   readonly address: string;
-  /** Whether a token was verified on it. */
+  /** Whether a token was verified on this connection. */
   isVerified = false;
-  /** Calls that were refused on it. */
+  /** Number of calls that were refused on this connection. */
   refusals = 0;
-  /** Ends it at once, because of how its client behaves. */
+  /** Closes the connection at once because its client misbehaves. */
   readonly cut: () => void;
 
   constructor(remoteAddress: string, cut: () => void) {

@@ -4,7 +4,7 @@ import { allowedMs } from "./deadline.ts";
 describe("deadline", () => {
   const NOW_MS = 1_750_000_000_000;
 
-  it("is 5 s where the client sets none", () => {
+  it("is 5 s if the client sets none", () => {
     expect(allowedMs(Infinity, NOW_MS)).equal(5_000);
   });
 
@@ -15,7 +15,7 @@ describe("deadline", () => {
     expect(allowedMs(NOW_MS + 60_001, NOW_MS)).equal(60_000);
   });
 
-  it("of a call that asks to wait is what the client sets up to an hour, else the wait and 5 s", () => {
+  it("of a call that waits for a lock is what the client sets, up to an hour, else the wait and 5 s", () => {
     expect(allowedMs(Infinity, NOW_MS, 20_000)).equal(25_000);
     expect(allowedMs(Infinity, NOW_MS, 7_200_000)).equal(3_600_000);
     expect(allowedMs(NOW_MS + 100_000, NOW_MS, 20_000)).equal(100_000);
@@ -24,7 +24,7 @@ describe("deadline", () => {
     expect(allowedMs(NOW_MS + 60_001, NOW_MS, 0)).equal(60_000);
   });
 
-  it("is over when it is now or was before", () => {
+  it("has passed if it is now or earlier", () => {
     expect(allowedMs(NOW_MS, NOW_MS)).equal(0);
     expect(allowedMs(NOW_MS - 7, NOW_MS)).equal(-7);
   });

@@ -1,4 +1,4 @@
-/** Where the servers report what callers must not be told. A pino logger is one. */
+/** The log for errors whose details callers must not see, such as a pino logger. */
 export interface ErrorLog {
   error(fields: object, message: string): void;
 }

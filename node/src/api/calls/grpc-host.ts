@@ -1,17 +1,17 @@
-/** What serves gRPC on connections that were accepted. Its two implementations should look the same to clients. */
+/** Serves gRPC on accepted connections. Its two implementations should look the same to clients. */
 import type { Socket } from "node:net";
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { ServerTls } from "../../peers/index.ts";
 import type { CallHandler } from "./answered-call.ts";
 
-/** Bytes of a request message, without the five bytes that gRPC puts before it. */
+/** Maximum bytes of a request message, without the prefix of five bytes that gRPC adds. */
 export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * As many as a member serves watches (the quota of the contract), and calls beside them: who opens more on one connection
- * must be told so, and not kept waiting.
+ * Enough for all watches that a member serves (the quota of the contract) and for other calls. A client that opens more
+ * streams on one connection must get a refusal instead of waiting.
  */
 export const CONCURRENT_STREAMS_MAX = 12_000;
-/** A connection that broke without a word is noticed within 40 s. */
+/** A broken connection is detected within 40 s, the sum of the two. */
 export const KEEPALIVE_TIME_MS = 30_000;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
 
@@ -24,12 +24,12 @@ export const DEFAULT_GRPC_HOST: GrpcHostName = "quoin";
 export interface GrpcHost {
   /** Serves the methods of a definition; requests, and the messages of streams, are bytes (see rawMethods). */
   addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void;
-  /** Serves methods that a library implements as grpc-js has it: those of health and reflection. */
+  /** Serves methods that a library implements for grpc-js: the methods of health and reflection. */
   addLibraryService(definition: ServiceDefinition, handlers: UntypedServiceImplementation): void;
-  /** Begins to serve, without `tls` in plain text. To be called once, after all services were added. */
+  /** Begins to serve; without `tls`, unencrypted. Call it once, after all services were added. */
   begin(tls: ServerTls | null): void;
   /** Serves a connection. */
   accept(socket: Socket): void;
-  /** Serves no more connections, lets calls under way finish, and ends what is left after `graceMs` milliseconds. */
+  /** Serves no more connections, lets open calls finish, and ends the remaining ones after `graceMs` milliseconds. */
   stop(graceMs: number): Promise<void>;
 }

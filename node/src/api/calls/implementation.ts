@@ -1,4 +1,4 @@
-/** How the methods of a service of the contract are registered on a server. */
+/** Makes the handlers by which a server registers the methods of a service of the contract. */
 
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import type { CallHandler } from "./answered-call.ts";
@@ -7,7 +7,7 @@ import { errorStatus } from "./status.ts";
 import { StreamCall, type StreamMethod } from "./stream-call.ts";
 import { UnaryCall, type UnaryMethod } from "./unary-call.ts";
 
-/** The handler of every method of a service; requests come as bytes, and streams take bytes (see rawMethods). */
+/** The handlers of all methods of a service; requests are bytes, and streams take bytes (see rawMethods). */
 export type Implementation<Definition> = {
   readonly [Method in keyof Definition]: Definition[Method] extends {
     readonly responseStream: infer Streams;
@@ -17,7 +17,7 @@ export type Implementation<Definition> = {
     : never;
 };
 
-/** The handler of a unary method, which needs a token from now on. */
+/** Makes the handler of a unary method, and makes the method need a token. */
 export function unary<Caller extends { readonly principal: Principal }, Request, Response>(
   port: PortContext<Caller>,
   method: UnaryMethod<Request, Response>,
@@ -26,7 +26,7 @@ export function unary<Caller extends { readonly principal: Principal }, Request,
   return (call, request) => new UnaryCall(port, method, call, request).start();
 }
 
-/** The same for a method that answers with a stream. */
+/** Does the same for a method that answers with a stream. */
 export function serverStream<Caller extends { readonly principal: Principal }, Request>(
   port: PortContext<Caller>,
   method: StreamMethod<Request>,
@@ -36,8 +36,8 @@ export function serverStream<Caller extends { readonly principal: Principal }, R
 }
 
 /**
- * The handler of a method that is part of the contract and not served here. Like a method that no server knows, it is
- * refused before anything else is looked at, but says what it is that is missing.
+ * Makes the handler of a method that is part of the contract but not served here. Like an unknown method, it refuses
+ * calls before any other check, but its message says what is missing.
  *
  * @param why a sentence about the method.
  */

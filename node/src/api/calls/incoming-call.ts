@@ -1,10 +1,10 @@
 /**
- * A call of gRPC from its headers to the end of its stream, as far as it is the same on every host: its headers have come,
- * its message may never come.
+ * A gRPC call from its headers to the end of its stream: the part that is the same on every host. Its headers have
+ * arrived; its message may never arrive.
  *
- * The host calls it with what arrives, and hands the request to the method only as far as it says. A call that was refused
- * hands nothing on any more, so it is certainly not executed. Its end is counted exactly once: with the status that was
- * sent, or as CANCELLED if the client was gone before.
+ * The host reports what arrives, and passes the request to the method only if the call allows it. A refused call passes
+ * nothing on, so it is certainly not executed. Its end is counted exactly once: with the status that was sent, or as
+ * CANCELLED if the client had gone before.
  */
 
 import { status } from "@grpc/grpc-js";
@@ -19,21 +19,21 @@ import { deadlineExceeded } from "./deadline.ts";
 import type { OpenCall } from "./open-calls.ts";
 import { type CallStatus, errorStatus } from "./status.ts";
 
-/** What looks at each call when its headers come. */
+/** The checks of each call when its headers arrive. */
 export interface CallChecks {
-  /** Counts the call. May cut its connection. */
+  /** Counts the call. May close its connection. */
   arrive(call: IncomingCall): OpenCall;
-  /** Raises the refusal of the call, at once or later. */
+  /** Returns if the call is admitted; throws or rejects with the refusal otherwise. */
   admit(call: IncomingCall): undefined | Promise<undefined>;
-  /** Something is wrong with the call: ends it. May cut its connection. */
+  /** Ends the call with this error. May close its connection. */
   refuse(call: IncomingCall, error: Error): void;
-  /** The request has come whole. */
+  /** Called when the request is complete. */
   complete(call: IncomingCall): void;
-  /** The stream is closed. */
+  /** Called when the stream is closed. */
   leave(call: IncomingCall): void;
 }
 
-/** What all calls of a port go through. */
+/** What all calls of a port share. */
 export interface CallPort {
   readonly intake: CallChecks;
   readonly observer: CallObserver;
@@ -48,7 +48,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   readonly open: OpenCall;
   /** Its place among the calls that are due. */
   readonly links = new Links<IncomingCall>();
-  /** When the request must be complete, or once it is refused, closed. On the monotonic clock. */
+  /** When the request must be complete or, after a refusal, closed. On the monotonic clock. */
   dueMs = 0;
   admission: unknown = null;
   onOver: (() => void) | null = null;
@@ -79,7 +79,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   abstract answer(response: unknown, replayed: Replayed): void;
   abstract send(message: Uint8Array, taken: () => void): void;
   abstract end(status: CallStatus): void;
-  /** The headers are admitted: the request may be handed on. */
+  /** Called when the headers are admitted: the request may be passed on. */
   protected abstract pass(): void;
   /** Whether the stream has ended, so that nothing can be sent. */
   protected abstract get isGone(): boolean;
@@ -92,7 +92,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     return this.#isRefused;
   }
 
-  /** Whether the request has come whole. */
+  /** Whether the request is complete. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -103,7 +103,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     this.end(errorStatus(error, "no", this.#port.leaderEndpoint()));
   }
 
-  /** Looks at the headers. `pass` follows, or the end. */
+  /** Checks the headers. Then `pass` is called, or the call ends. */
   protected receiveHeaders(): void {
     try {
       const pending = this.#port.intake.admit(this);
@@ -117,7 +117,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     }
   }
 
-  /** So many bytes of the request have come. */
+  /** Counts bytes of the request that have arrived. */
   protected receiveBytes(count: number): void {
     if (this.#isRefused) {
       return;
@@ -129,7 +129,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     }
   }
 
-  /** A message has come whole. Returns whether it may be handed on. */
+  /** Notes that a complete message has arrived. Returns whether it may be passed on. */
   protected receiveMessage(): boolean {
     this.#hasMessage = true;
     if (this.method.requestStream) {
@@ -138,7 +138,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     return !this.#isRefused;
   }
 
-  /** The request has ended. Returns whether that may be handed on. */
+  /** Notes that the request has ended. Returns whether that may be passed on. */
   protected receiveEnd(): boolean {
     this.#complete();
     if (this.#isRefused) {
@@ -151,7 +151,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     return true;
   }
 
-  /** The request has ended within a message. */
+  /** Refuses a request that has ended within a message. */
   protected refuseIncomplete(): void {
     this.#port.intake.refuse(
       this,
@@ -159,12 +159,12 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     );
   }
 
-  /** What is answered when the deadline of the client has passed, and nothing else has answered. */
+  /** The answer when the client's deadline has passed before another answer. */
   protected missedDeadline(): CallStatus {
     return errorStatus(deadlineExceeded(), "no", this.#port.leaderEndpoint());
   }
 
-  /** The call ends with this status. */
+  /** Counts the end of the call with this status, once. */
   protected countEnd(code: status, reason: string): void {
     if (!this.#isCounted) {
       this.#isCounted = true;
@@ -172,7 +172,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     }
   }
 
-  /** The client has the whole answer, or is not there any more. */
+  /** Ends the call: the client has the complete answer, or has gone. */
   protected finish(): void {
     if (this.#isOver) {
       return;
@@ -184,7 +184,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     onOver?.();
   }
 
-  /** The stream is closed. */
+  /** Notes that the stream is closed. */
   protected leave(): void {
     if (!this.#hasLeft) {
       this.#hasLeft = true;

@@ -1,6 +1,6 @@
 /**
- * Calls of gRPC, whatever serves them: what is checked when their headers come, what clients may hold, how they are
- * counted, and how requests become calls of methods and answers become statuses. It knows no HTTP/2.
+ * gRPC calls, independent of the host that serves them: the checks of their headers, the limits of clients, their
+ * metrics, and the way from requests to methods and from answers to statuses. This folder does not depend on HTTP/2.
  */
 
 export type { AnsweredCall, CallHandler } from "./answered-call.ts";

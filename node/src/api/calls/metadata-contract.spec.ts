@@ -4,7 +4,7 @@ import { requestId, requestIdBytes, requireApiVersion, requireRequestId } from "
 
 const UUID = "0189f7f1-2345-7abc-8def-0123456789ab";
 
-/** Field and message of the BAD_METADATA that the check raises. */
+/** Field and message of the BAD_METADATA that the check throws. */
 function refusal(check: () => unknown): readonly (string | undefined)[] {
   try {
     check();
@@ -18,7 +18,7 @@ function refusal(check: () => unknown): readonly (string | undefined)[] {
 }
 
 describe("metadata contract", () => {
-  it("wants api-version v1, once", () => {
+  it("requires api-version v1, once", () => {
     requireApiVersion(["v1"]);
     const cases: readonly (readonly [readonly string[], string])[] = [
       [[], "is missing"],
@@ -36,7 +36,7 @@ describe("metadata contract", () => {
     }
   });
 
-  it("takes a request-id of any UUID version in any case, and keeps it in lower case (RFC 9562)", () => {
+  it("takes a request-id of any UUID version in any case, and returns it in lower case (RFC 9562)", () => {
     const nil = "00000000-0000-0000-0000-000000000000";
     const max = "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF";
     for (const uuid of [UUID, UUID.toUpperCase(), nil, max]) {
@@ -44,7 +44,7 @@ describe("metadata contract", () => {
     }
   });
 
-  it("refuses a request-id that is missing, repeated or no UUID", () => {
+  it("refuses a request-id that is missing, repeated or not a UUID", () => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [[], "is missing"],
       [[UUID, UUID], "is repeated"],

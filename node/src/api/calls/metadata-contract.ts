@@ -1,8 +1,8 @@
 /**
- * The metadata that every call must carry besides its token: `api-version: v1` and `request-id: <UUID>`, each once.
+ * The metadata that every call must have besides its token: `api-version: v1` and `request-id: <UUID>`, each once.
  *
- * Repeated metadata are refused: whether the first or the last counts would otherwise be for each implementation to
- * choose. They arrive as several values or joined by a comma, depending on the sender's library.
+ * Repeated metadata are refused, because implementations differ on whether the first or the last value counts. They
+ * arrive as several values or joined by a comma, depending on the client's library.
  */
 
 import { invariant } from "../../raft/index.ts";
@@ -13,7 +13,7 @@ const REQUEST_ID_BYTES = 16;
 /** RFC 9562 §4: the text form, of any version, in any case. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Raises BAD_METADATA unless the call speaks the version of the contract that is served. */
+/** Throws BAD_METADATA unless the call names the version of the contract that this server implements. */
 export function requireApiVersion(values: readonly string[]): void {
   const value = single(values, "api-version");
   if (value === undefined) {
@@ -24,7 +24,7 @@ export function requireApiVersion(values: readonly string[]): void {
   }
 }
 
-/** The request id in lower case, or undefined if there is none. Raises BAD_METADATA unless it is one UUID. */
+/** Returns the request id in lower case; undefined if there is none. Throws BAD_METADATA unless it is one UUID. */
 export function requestId(values: readonly string[]): string | undefined {
   const value = single(values, "request-id");
   if (value !== undefined && !UUID.test(value)) {
@@ -33,7 +33,7 @@ export function requestId(values: readonly string[]): string | undefined {
   return value?.toLowerCase();
 }
 
-/** The request id in lower case. Raises BAD_METADATA unless it is there, once, and a UUID. */
+/** Returns the request id in lower case. Throws BAD_METADATA if it is missing, repeated or not a UUID. */
 export function requireRequestId(values: readonly string[]): string {
   const value = requestId(values);
   if (value === undefined) {
@@ -42,7 +42,9 @@ export function requireRequestId(values: readonly string[]): string {
   return value;
 }
 
-/** The request id for the log: in lower case, or null if there is none or it is none, whatever the client has sent. */
+/**
+ * The request id for the log: in lower case, or null if it is missing or not a UUID. So nothing else reaches the log.
+ */
 export function loggedRequestId([value]: readonly string[]): string | null {
   return value !== undefined && UUID.test(value) ? value.toLowerCase() : null;
 }

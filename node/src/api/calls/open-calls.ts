@@ -1,22 +1,22 @@
 /**
- * What clients hold of a port of gRPC at the moment: calls that are open, and bytes of their requests, for the whole
- * port, each remote address and each user.
+ * Counts what clients use of a gRPC port at the moment: open calls, and bytes of their requests, for the whole port,
+ * each remote address and each user.
  *
  * A call begins as unverified. It becomes a call or a stream of a user when its token is verified, or an open call if
- * its method needs no token, or it is refused and counts as unverified until the client lets it go. Streams and other
- * calls count apart, so neither can keep the other out.
+ * its method needs no token. A refused call counts as unverified until the client closes it. Streams and other calls
+ * have separate counts, so neither can use up the limit of the other.
  */
 
 import { CoordinationError } from "../../state/index.ts";
 import { type ClientLimits, REQUEST_MS, type ScopedLimit } from "../connections/index.ts";
 
-/** What a call is counted as, as the limits name it. */
+/** The kinds by which calls are counted; the names are those of the limits. */
 type Kind = "calls" | "streams" | "unverifiedCalls" | "openCalls";
 type Scope = keyof ScopedLimit;
-/** The limits by which calls are refused; the last one is that of time, which each call has for itself. */
+/** The limits by which calls are refused. The last one is the time limit, which applies to each call by itself. */
 type Limit = Kind | "requestBytes" | "requestMs";
 
-/** What one client holds. */
+/** The open calls and request bytes of one client. */
 class Holdings implements Record<Kind | "requestBytes", number> {
   calls = 0;
   streams = 0;
@@ -31,11 +31,11 @@ class Holdings implements Record<Kind | "requestBytes", number> {
 }
 
 /**
- * What a piece of a request costs beside its bytes: the object that holds it. A message in pieces of one byte would
- * otherwise take a hundred times what is counted.
+ * Bytes that a piece of a request costs besides its data: the object around it. Without it, a message in pieces of one
+ * byte would take a hundred times the counted memory.
  */
 const PIECE_BYTES = 256;
-/** So many clients are remembered, whether or not they have open calls. */
+/** Number of clients to keep, even if they have no open calls. */
 const HOLDINGS_KEPT = 1_000;
 const WORDS: Readonly<Record<Kind, string>> = {
   calls: "open calls",
@@ -52,7 +52,7 @@ const HOLDERS: Readonly<Record<Scope, string>> = {
 
 export class OpenCalls {
   readonly limits: ClientLimits;
-  /** How many calls were refused, by the limit and its scope. */
+  /** Number of refused calls, by the limit and its scope. */
   readonly refusals = new Map<Limit, Map<Scope, number>>();
   readonly #member = new Holdings();
   readonly #addresses = new HoldingsByName();
@@ -67,7 +67,7 @@ export class OpenCalls {
     return new OpenCall(this, this.#member, this.#addresses.of(address));
   }
 
-  /** What the user holds. */
+  /** Returns the counts of a user. */
   user(subject: string): Holdings {
     return this.#users.of(subject);
   }
@@ -80,7 +80,7 @@ export class OpenCalls {
       ["scope", scope],
     ]);
     return limit === "requestBytes"
-      ? new CoordinationError("OVERLOADED", `${HOLDERS[scope]} has ${max} bytes of requests on their way`, { details })
+      ? new CoordinationError("OVERLOADED", `${HOLDERS[scope]} has ${max} bytes of open requests`, { details })
       : new CoordinationError("TOO_MANY_STREAMS", `${HOLDERS[scope]} has ${max} ${WORDS[limit]}`, { details });
   }
 
@@ -113,16 +113,16 @@ export class OpenCall {
   }
 
   /**
-   * Whether the address or the port has more unverified calls than it may have, this one included.
+   * Whether the address or the port has more unverified calls than allowed, including this one.
    *
-   * @param factor of the limit.
+   * @param factor multiplies the limit.
    */
   isBeyondUnverified(factor: number): boolean {
     const { member, address } = this.#calls.limits.unverifiedCalls;
     return this.#ofAddress.unverifiedCalls > factor * address || this.#member.unverifiedCalls > factor * member;
   }
 
-  /** The refusal of a call that is beyond the limit of unverified ones. */
+  /** The refusal of a call above the limit of unverified calls. */
   unverifiedRefusal(): CoordinationError {
     const { member, address } = this.#calls.limits.unverifiedCalls;
     return this.#ofAddress.unverifiedCalls > address
@@ -135,7 +135,7 @@ export class OpenCall {
     return this.#calls.lateRefusal();
   }
 
-  /** Counts the call as one that needs no token. Raises TOO_MANY_STREAMS, and changes nothing. */
+  /** Counts the call as one that needs no token. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admitOpen(): void {
     const { member, address } = this.#calls.limits.openCalls;
     this.#require("openCalls", "address", this.#ofAddress, address);
@@ -143,7 +143,7 @@ export class OpenCall {
     this.#become("openCalls");
   }
 
-  /** Counts the call as one of the user. Raises TOO_MANY_STREAMS, and changes nothing. */
+  /** Counts the call as one of the user. Throws TOO_MANY_STREAMS, and then changes nothing. */
   admit(kind: "calls" | "streams", subject: string): void {
     const { member, address, user } = this.#calls.limits[kind];
     this.#require(kind, "address", this.#ofAddress, address);
@@ -157,7 +157,7 @@ export class OpenCall {
     ofUser.requestBytes += this.#bytes;
   }
 
-  /** Counts a piece of the request. Raises OVERLOADED if there is no room for it. */
+  /** Counts a piece of the request. Throws OVERLOADED if it exceeds a limit. */
   addBytes(bytes: number): void {
     const cost = bytes + PIECE_BYTES;
     this.#bytes += cost;
@@ -174,12 +174,12 @@ export class OpenCall {
     }
   }
 
-  /** Counts the call as one that the client must let go of. */
+  /** Counts the call as refused: the client must close it. */
   refuse(): void {
     this.#become("unverifiedCalls");
   }
 
-  /** The stream of the call is closed. To be called once. */
+  /** Notes that the stream of the call is closed. Call it once. */
   leave(): void {
     this.#count(-1);
     this.#countBytes(-this.#bytes);
@@ -215,8 +215,8 @@ export class OpenCall {
 }
 
 /**
- * Holdings by the name of their client. Empty ones are kept until there are many: a client without an open call is
- * likely to open another one.
+ * Counts by client. Empty counts are kept until there are many, because a client without an open call will probably
+ * open another one.
  */
 class HoldingsByName {
   readonly #all = new Map<string, Holdings>();
@@ -240,7 +240,7 @@ class HoldingsByName {
         this.#all.delete(name);
       }
     }
-    // Twice as many as are in use, so that the search is rare.
+    // Twice the number in use, so that the search is rare.
     this.#sizeMax = Math.max(HOLDINGS_KEPT, 2 * this.#all.size);
   }
 }

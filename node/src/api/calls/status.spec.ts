@@ -40,7 +40,7 @@ describe("gRPC status", () => {
     });
   });
 
-  it("tells when to retry what another try can mend, and never 0 (S46)", () => {
+  it("says when to retry an error that a retry can solve, and never 0 (S46)", () => {
     for (const reason of ["NO_LEADER", "LEADER_CHANGED", "SHUTTING_DOWN", "OVERLOADED"] as const) {
       const answer = errorStatus(new CoordinationError(reason, "later"), "no", null);
       expect(answer.code).equal(status.UNAVAILABLE);
@@ -49,18 +49,18 @@ describe("gRPC status", () => {
     expect(detailsOf(errorStatus(new CoordinationError("QUOTA", "full"), "no", null)).retryDelayMs).equal(undefined);
   });
 
-  it("keeps the outcome that the error knows", () => {
+  it("keeps the outcome of the error", () => {
     const lost = new CoordinationError("LEADER_CHANGED", "lost", { outcome: "unknown" });
     expect(trailersOf(errorStatus(lost, "no", null)).outcome).equal("unknown");
   });
 
-  it("names no leader that it does not know, or that no trailer can carry", () => {
+  it("names no leader if none is known, or if a trailer cannot contain it", () => {
     const refusal = new CoordinationError("NO_LEADER", "none");
     expect(trailersOf(errorStatus(refusal, "no", null))).not.to.have.property("leader-endpoint");
     expect(trailersOf(errorStatus(refusal, "no", "h\u00f4te:1"))).not.to.have.property("leader-endpoint");
   });
 
-  it("says of a bug only that there was one", () => {
+  it("reports a bug without any details", () => {
     const answer = errorStatus(new TypeError("password 'hunter2' is not a function"), "no", null);
     expect(answer.code).equal(status.INTERNAL);
     expect(JSON.stringify([answer, detailsOf(answer).message])).not.to.include("hunter2");
@@ -68,7 +68,7 @@ describe("gRPC status", () => {
     expect(detailsOf(answer).reason).equal("INTERNAL");
   });
 
-  it("cuts off a message that trailers could not carry, between characters", () => {
+  it("cuts off a message that is too long for trailers, between characters", () => {
     const short = new CoordinationError("NAMESPACE_DENIED", "\u{1f600}".repeat(256));
     expect(errorStatus(short, "no", null).message).equal(short.message);
     for (const filler of ["a", "\u00e9", "\uffff", "\u{1f600}"]) {
@@ -80,7 +80,7 @@ describe("gRPC status", () => {
     }
   });
 
-  it("never carries a lone surrogate, which could not be encoded", () => {
+  it("never contains a lone surrogate, which could not be encoded", () => {
     expect(errorStatus(new CoordinationError("BAD_FIELD", "a\ud83d"), "no", null).message).equal("a\ufffd");
   });
 

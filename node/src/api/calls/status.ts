@@ -1,9 +1,9 @@
 /**
- * Errors as gRPC answers them: the one place where a CoordinationError becomes a status with details and trailers.
+ * Errors in gRPC: the only place where a CoordinationError becomes a status with details and trailers.
  *
  * Programs read `error-reason`, `outcome` and `leader-endpoint` (ASCII trailers), or google.rpc.ErrorInfo and RetryInfo
- * in `grpc-status-details-bin`; people read the message. An error of any other type tells the caller nothing about
- * itself, because its message was not written for callers.
+ * in `grpc-status-details-bin`; people read the message. The caller sees nothing of an error of any other type, because
+ * its message was not written for callers.
  */
 
 import { status } from "@grpc/grpc-js";
@@ -12,11 +12,13 @@ import { retryAfterMs } from "../../access/index.ts";
 import { CoordinationError, type ErrorOutcome, type Replayed } from "../../state/index.ts";
 
 /**
- * A message is sent twice, percent-encoded and in base64, and common clients accept 8 KiB of trailers in all. Names of
- * things are much shorter; only what a caller made up may be longer.
+ * A message is sent twice, percent-encoded and in base64, and common clients allow 8 KiB of trailers in total. Only a
+ * name that the caller invented can make a message longer than this limit.
  */
 const MESSAGE_BYTES_MAX = 1024;
-/** An election takes about this long; for an overloaded or stopping member it is long enough to ask another one. */
+/**
+ * About the duration of an election. For an overloaded or stopping member, a client can use another member meanwhile.
+ */
 const RETRY_DELAY_MS = 100;
 const NO_TRAILERS: readonly string[] = [];
 const REPLAYED_FIELDS: Readonly<Record<Replayed, readonly string[]>> = {
@@ -26,18 +28,18 @@ const REPLAYED_FIELDS: Readonly<Record<Replayed, readonly string[]>> = {
 };
 const PRINTABLE_ASCII = /^[ -~]+$/;
 
-/** What is answered to a call that ran into a bug. */
+/** The answer to a call that failed because of a bug. */
 const INTERNAL = {
   code: status.INTERNAL,
   reason: "INTERNAL",
-  message: "the service failed to answer this request; its log says why",
+  message: "the service failed to answer this request; see its log for the cause",
 } as const;
 
 /** How a call ends. */
 export interface CallStatus {
   readonly code: status;
   readonly message: string;
-  /** The trailer error-reason, "" without. */
+  /** The trailer error-reason; "" = none. */
   readonly reason: string;
   /** Name, value, name, value, …; values of names that end with -bin are in base64. */
   readonly trailers: readonly string[];
@@ -54,12 +56,12 @@ export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: st
   return withTrailers(INTERNAL, "unknown", replayed, leaderEndpoint);
 }
 
-/** A status that has nothing but a code and a message, as gRPC itself gives it. */
+/** A status with only a code and a message, like those of gRPC itself. */
 export function plainStatus(code: status, message: string, trailers: readonly string[] = NO_TRAILERS): CallStatus {
   return { code, message, reason: "", trailers };
 }
 
-/** The field of metadata that says that an answer is that of an earlier attempt; empty if it is not. */
+/** The metadata field that marks the answer of an earlier attempt; empty for any other answer. */
 export function replayedField(replayed: Replayed): readonly string[] {
   return REPLAYED_FIELDS[replayed];
 }
@@ -87,7 +89,7 @@ function withTrailers(
   return { code, message, reason, trailers };
 }
 
-/** The message, cut off between characters where it is too long. Never with lone surrogates: they cannot be sent. */
+/** The message, cut off between characters if it is too long, without lone surrogates, which cannot be sent. */
 function bounded(message: string): string {
   if (Buffer.byteLength(message) <= MESSAGE_BYTES_MAX) {
     return message.toWellFormed();

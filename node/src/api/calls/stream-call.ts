@@ -1,9 +1,9 @@
 /**
  * One call that is answered with a stream, from its message to its end.
  *
- * Its headers are checked already. It checks the rest as a unary call does, and hands the request to its method, which sends what it
- * has when it has it. The deadline of the contract bounds the opening; the stream itself lasts until the client, the
- * client's own deadline, or the method ends it. It ends once, and what comes later is dropped.
+ * Its headers are checked already. It makes the other checks like a unary call, and passes the request to its method,
+ * which sends messages whenever it has them. The deadline of the contract bounds the opening. The stream itself lasts
+ * until the client, the client's own deadline, or the method ends it. It ends once; later messages are dropped.
  */
 
 import { status } from "@grpc/grpc-js";
@@ -34,9 +34,9 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   readonly #call: AnsweredCall<never>;
   readonly #bytes: Buffer;
   readonly #allowedMs: number;
-  /** On the monotonic clock: until when the stream must be open. */
+  /** On the monotonic clock: when the stream must be open. */
   readonly deadlineMs: number;
-  /** It was ended here; messages that are not taken yet may still be on their way. */
+  /** The member has ended the stream; messages that are not taken yet may still wait. */
   #isEnding = false;
   #isClosed = false;
   readonly #onOver: (() => void)[] = [];
@@ -67,7 +67,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     }
   }
 
-  /** Makes check 4 and goes on. A call whose deadline has passed already is never executed. */
+  /** Makes check 4 and continues. A call whose deadline has passed already is never executed. */
   start(): void {
     this.#call.onOver = () => this.#close();
     if (this.#allowedMs <= 0) {

@@ -29,7 +29,7 @@ function withRequestId(requestId: string): CallOptions {
   return { metadata: new Map([["request-id", requestId]]) };
 }
 
-/** Code and reason, and the field where one is to blame. */
+/** Code and reason, and the field if one is wrong. */
 function verdict(answer: Answer<unknown>): readonly string[] {
   const field = answer.details?.metadata.get("field");
   return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
@@ -57,13 +57,13 @@ onEachHost("unary call", (host) => {
     return ports.member.replica?.proposed.length ?? 0;
   }
 
-  /** The headers of a call that is in order. */
+  /** The headers of a valid call. */
   function rawHeaders() {
     return { authorization: `Bearer ${ownerToken}`, "api-version": "v1", "request-id": randomUUID() };
   }
 
   describe("order of checks", () => {
-    it("answers for the first thing that is wrong, in the order of the contract", async () => {
+    it("reports the first error in the order of the contract", async () => {
       const broken = new Map<string, string | null>([
         ["authorization", null],
         ["api-version", "v2"],
@@ -101,7 +101,7 @@ onEachHost("unary call", (host) => {
       expect((await call(request)).code).equal("OK");
     });
 
-    it("decides about access before existence: no oracle for other namespaces (S43)", async () => {
+    it("checks access before existence: no oracle for other namespaces (S43)", async () => {
       const caller = ports.caller(await ports.token(secrets, { role: "member", namespaces: ["prod"] }));
       const refused = ["PERMISSION_DENIED", "NAMESPACE_DENIED"];
       for (const namespace of ["default", "no-such-namespace", "prod-eu", "pro", "", "*"]) {
@@ -110,13 +110,13 @@ onEachHost("unary call", (host) => {
       }
     });
 
-    it("refuses what only replicated records refuse after a read barrier and a second look", async () => {
+    it("refuses because of replicated records only after a read barrier and a second check", async () => {
       const { cluster } = ports.member;
       cluster.changeOwner({ role: "viewer" });
       cluster.barriers.length = 0;
       expect(verdict(await owner.call(putKey, PUT))).deep.equal(["PERMISSION_DENIED", "ACCESS_DENIED"]);
       expect(cluster.barriers).have.length(1);
-      // The barrier brings the entry that gives the access back.
+      // The barrier brings the entry that restores the access.
       cluster.onBarrier = (done) => {
         cluster.changeOwner({ role: "owner" });
         done(null);
@@ -124,7 +124,7 @@ onEachHost("unary call", (host) => {
       expect((await owner.call(putKey, PUT)).code).equal("OK");
     });
 
-    it("does not refuse for records while no barrier can be had, but says that there is no leader", async () => {
+    it("does not refuse because of records while barriers fail, but answers NO_LEADER", async () => {
       const { cluster } = ports.member;
       cluster.changeApiKey({ revokedAtMs: 1 });
       cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader"));
@@ -145,7 +145,7 @@ onEachHost("unary call", (host) => {
       }
     });
 
-    it("never takes the second of two authorization headers; of HTTP/2 in Node.js no host learns of it", async () => {
+    it("never uses the second of two authorization headers; HTTP/2 in Node.js hides it from the host", async () => {
       const firstIsGood = host === "grpc-js" ? "0" : "16";
       const second = { ...rawHeaders(), authorization: [`Bearer ${ownerToken}`, "Bearer other"] };
       expect((await rawGrpcCall(ports.publicPort, putKey.path, second, grpcFrame(PUT_BYTES))).grpcStatus).equal(
@@ -155,7 +155,7 @@ onEachHost("unary call", (host) => {
       expect((await rawGrpcCall(ports.publicPort, putKey.path, first, grpcFrame(PUT_BYTES))).grpcStatus).equal("16");
     });
 
-    it("prints no token to the console, not even one that no metadata may hold", async () => {
+    it("prints no token to the console, not even one that metadata may not contain", async () => {
       const written: string[] = [];
       const { error, warn, log, info } = console;
       const note = (...parts: readonly unknown[]) => {
@@ -184,7 +184,7 @@ onEachHost("unary call", (host) => {
       expect(answer.message).to.include("guard.lock_name is not valid UTF-8");
     });
 
-    it("keeps two keys apart that a lenient decoder would make one", async () => {
+    it("distinguishes two keys that a lenient decoder would make equal", async () => {
       for (const byte of [0xfe, 0xff]) {
         const bytes = Buffer.from(PUT_BYTES);
         bytes[bytes.indexOf("k", 10)] = byte;
@@ -210,7 +210,7 @@ onEachHost("unary call", (host) => {
       expect(verdict(largest)).deep.equal(["FAILED_PRECONDITION", "REVISION_MISMATCH"]);
     });
 
-    it("refuses bytes that are no message", async () => {
+    it("refuses bytes that are not a message", async () => {
       for (const bytes of [Buffer.from([0x0a]), Buffer.from([0x0a, 0x05, 0x61]), Buffer.from([0x07])]) {
         const answer = await owner.call(putKey, bytes);
         expect([answer.code, answer.reason], bytes.toString("hex")).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
@@ -226,7 +226,7 @@ onEachHost("unary call", (host) => {
   });
 
   describe("deadline", () => {
-    it("never executes a call that has none left", async () => {
+    it("never executes a call whose deadline has passed", async () => {
       for (const timeout of ["0m", "0n", "1n", "999u"]) {
         const headers = { ...rawHeaders(), "grpc-timeout": timeout };
         const answer = await rawGrpcCall(ports.publicPort, putKey.path, headers, grpcFrame(PUT_BYTES));
@@ -236,7 +236,7 @@ onEachHost("unary call", (host) => {
       expect(proposals()).equal(0);
     });
 
-    it("has the trailers of the contract also where the library keeps it: the request never came", async () => {
+    it("has the trailers of the contract even if the library enforces it, because the request never arrived", async () => {
       const headers = { ...rawHeaders(), "grpc-timeout": "50m" };
       const answer = await rawGrpcCall(ports.publicPort, putKey.path, headers, grpcFrame(PUT_BYTES).subarray(0, 7), {
         endStream: false,
@@ -247,7 +247,7 @@ onEachHost("unary call", (host) => {
       expect(answer.headers["grpc-status-details-bin"]).a("string");
     });
 
-    it("answers unknown when it passes, whatever comes later; a retry tells the truth (S12)", async () => {
+    it("answers unknown when it passes, whatever happens later; a retry returns the real answer (S12)", async () => {
       const { replica } = ports.member;
       const executed: (() => void)[] = [];
       const execute = replica?.onPropose;
@@ -274,7 +274,7 @@ onEachHost("unary call", (host) => {
       expect(replica.revision).equal(2);
     });
 
-    /** Client and server count in whole milliseconds, on another clock. */
+    /** Client and server use whole milliseconds, on different clocks. */
     const ROUNDING_MS = 10;
 
     it("reaches the replica: what the client sets, 5 s without, at most 60 s", async () => {
@@ -315,7 +315,7 @@ onEachHost("unary call", (host) => {
       expect(ports.member.replica?.revision).equal(2);
     });
 
-    it("answers a refusal by the state again, also when the state has moved on", async () => {
+    it("repeats a refusal by the state, even if the state has changed", async () => {
       const id = randomUUID();
       const request = DeleteKeyRequest.fromPartial({ namespace: "default", key: "k" });
       const first = await owner.call(deleteKey, request, withRequestId(id));
@@ -326,7 +326,7 @@ onEachHost("unary call", (host) => {
       expect(second.trailers.get("replayed")).deep.equal(["true"]);
     });
 
-    it("stores nothing for what the first six steps refuse", async () => {
+    it("stores nothing for calls that the first six steps refuse", async () => {
       const id = randomUUID();
       expect((await owner.call(putKey, { ...PUT, key: "" }, withRequestId(id))).code).equal("INVALID_ARGUMENT");
       expect((await owner.call(putKey, PUT, withRequestId(id))).code).equal("OK");
@@ -335,7 +335,7 @@ onEachHost("unary call", (host) => {
     describe("of answers above 4 KiB", () => {
       const LARGE = { ...PUT, value: Buffer.alloc(5_000, "x") };
       const SWAP = CompareAndSwapRequest.fromPartial({ namespace: "default", key: "k", newValue: Buffer.from("y") });
-      /** Calls that answer with the large value that the key has. */
+      /** Calls whose answer contains the large value of the key. */
       const CALLS = [
         (metadata: CallOptions) => owner.call(putKey, { ...PUT, returnPrevious: true }, metadata),
         (metadata: CallOptions) =>
@@ -350,7 +350,7 @@ onEachHost("unary call", (host) => {
         await owner.call(putKey, { ...PUT, value });
       }
 
-      it("is complete: what is not stored twice is in the request, the key, or the history", async () => {
+      it("is complete: values that are not stored twice are in the request, the key, or the history", async () => {
         for (const hasChanged of [false, true]) {
           for (const [at, call] of CALLS.entries()) {
             await owner.call(putKey, LARGE);
@@ -367,7 +367,7 @@ onEachHost("unary call", (host) => {
         }
       });
 
-      it("says in the message what is missing once the history has dropped it", async () => {
+      it("marks what is missing once the history has dropped it", async () => {
         const missing: unknown[] = [];
         for (const call of CALLS) {
           await owner.call(putKey, LARGE);
@@ -406,7 +406,7 @@ onEachHost("unary call", (host) => {
         ]);
       });
 
-      it("knows the value of a failed swap from the key, if it has not changed, without any history", async () => {
+      it("takes the value of a failed swap from the key, if it has not changed, without any history", async () => {
         await owner.call(putKey, LARGE);
         const { replica } = ports.member;
         replica?.lead({ kind: "compact-history", revision: replica.revision + 1, subject: "spec", request: null });
@@ -421,7 +421,7 @@ onEachHost("unary call", (host) => {
   });
 
   describe("errors", () => {
-    it("tell where the leader is, when one is known", async () => {
+    it("contain the leader's address, if a leader is known", async () => {
       const request = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
       const known = await owner.call(getKey, request);
       expect(known.trailers.get("leader-endpoint")).deep.equal(["127.0.0.1:7400"]);
@@ -480,7 +480,7 @@ onEachHost("unary call", (host) => {
       }
     });
 
-    it("say NO_LEADER while the member serves no cluster, before anything else", async () => {
+    it("are NO_LEADER while the member serves no cluster, before any other check", async () => {
       ports.member.stopServing();
       const answer = await owner.call(putKey, PUT, { metadata: new Map([["authorization", null]]) });
       expect(verdict(answer)).deep.equal(["UNAVAILABLE", "NO_LEADER"]);

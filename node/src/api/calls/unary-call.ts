@@ -1,10 +1,11 @@
 /**
  * One unary call, from its message to its answer.
  *
- * Its headers are checked already. It makes check 4 of the contract, rate limit and decoding, and hands the request to
- * its method, which does the others. It answers exactly once; what comes after the deadline is dropped.
- * No exception leaves it into the code that called it: a refusal is answered, a bug is answered as INTERNAL and logged,
- * and a broken invariant ends the process.
+ * Its headers are checked already. It makes check 4 of the contract (rate limit and decoding), and passes the request
+ * to its method, which makes the other checks. It answers exactly once; an answer after the deadline is dropped.
+ *
+ * It throws nothing to its caller. It answers a refusal, answers a bug as INTERNAL and logs it, and ends the process
+ * after a broken invariant.
  */
 
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
@@ -23,9 +24,11 @@ export interface UnaryMethod<Request, Response> {
   /** Full name, such as /coordination.v1.KeyValueService/PutKey. */
   readonly path: string;
   readonly codec: MessageCodec<Request>;
-  /** Milliseconds that the request asks to wait for a lock; they prolong the deadline. */
+  /** Milliseconds that the request may wait for a lock; they extend the deadline. */
   readonly waitMs?: (request: Request) => number;
-  /** Whether a request is never limited, because others would wait for what it does; without it none is. */
+  /**
+   * Whether the rate limit does not apply to a request, because other clients wait for its effect. Absent = it applies.
+   */
   readonly isUnlimited?: (request: Request) => boolean;
   handle(call: CancellableCall, request: Request, reply: Reply<Response>): void;
 }
@@ -37,13 +40,13 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   readonly #method: UnaryMethod<Request, Response>;
   readonly #call: AnsweredCall<Response>;
   readonly #bytes: Buffer;
-  /** Date.now() and the monotonic clock at its begin. */
+  /** Date.now() and the monotonic clock when the call began. */
   readonly #startedWallMs = Date.now();
   readonly #startedMs: number;
   #allowedMs: number;
   #timer: NodeJS.Timeout | undefined;
   #answered = false;
-  /** To be called when the client is not there any more. */
+  /** Called when the client has gone. */
   #onGone: (() => void) | undefined;
 
   /** @param bytes the encoded request. */
@@ -78,7 +81,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     }
     this.#onGone = listener;
     this.#call.onOver = () => {
-      // A wait for a lock may be long: its timer would hold the call in memory until then.
+      // A wait for a lock may be long, and its timer would keep the call in memory until its end.
       clearTimeout(this.#timer);
       this.#leave();
     };
@@ -99,7 +102,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     }
   }
 
-  /** Waits for the deadline, which may have come nearer or gone further away. */
+  /** Waits for the deadline, which may have changed. */
   #startTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
@@ -111,7 +114,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     );
   }
 
-  /** Nobody waits for an answer any more. */
+  /** Reports that the client no longer waits for the answer. */
   #leave(): void {
     if (!this.#answered) {
       this.#onGone?.();
@@ -128,7 +131,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
   }
 
-  /** The request, once its caller has not called too often: a limit precedes what is wrong with the bytes. */
+  /** Returns the request after the check of the rate limit, which comes before the check of the bytes. */
   #decodeLimited(): Request {
     const { limiter } = this.port;
     const { subject } = this.principal;
@@ -171,7 +174,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   }
 }
 
-/** The request of these bytes. Raises BAD_FIELD, with the field where one is to blame. */
+/** Decodes a request. Throws BAD_FIELD, with the field if one is wrong. */
 export function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
   try {
     return decodeRequest(codec, bytes);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { clientOf } from "./client-address.ts";
 
-describe("whom an address belongs to", () => {
+describe("the client of an address", () => {
   for (const [address, client] of [
     ["192.0.2.7", "192.0.2.7"],
     ["::ffff:192.0.2.7", "192.0.2.7"],
@@ -14,7 +14,7 @@ describe("whom an address belongs to", () => {
     ["2001:0DB8::9", "2001:db8:0:0"],
     ["", ""],
   ] as const) {
-    it(`of ${address || "nobody"} is ${client || "nobody"}`, () => {
+    it(`"${address}" is "${client}"`, () => {
       expect(clientOf(address)).to.equal(client);
     });
   }

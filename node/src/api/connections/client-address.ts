@@ -1,13 +1,15 @@
-/** Whose a remote address is: which addresses count as one client. */
+/** Maps remote addresses to clients: which addresses count as one client. */
 
 import { isIPv6 } from "node:net";
 
-/** An IPv6 network, the first four groups of eight, counts as one client with all its addresses. */
+/** All addresses of an IPv6 network, which is the first four groups of eight, count as one client. */
 const NETWORK_GROUPS = 4;
 const ADDRESS_GROUPS = 8;
 const MAPPED = "::ffff:";
 
-/** What addresses of one client have in common: all of an IPv4 address, the network of an IPv6 address. */
+/**
+ * Returns the part that the addresses of one client share: the whole IPv4 address, or the network of an IPv6 address.
+ */
 export function clientOf(address: string): string {
   const plain = address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
   if (!isIPv6(plain)) {

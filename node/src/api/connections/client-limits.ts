@@ -1,11 +1,11 @@
 /**
- * What clients may hold of a member at the same time, with the defaults.
+ * What clients may use of a member at the same time, with the defaults.
  *
  * A limit has up to three scopes: the whole member, one remote address, and one user. An IPv6 address counts as its
- * network of 64 bits. Each gRPC and HTTP port counts for itself, so clients of one port never close another.
+ * network of 64 bits. Each gRPC and HTTP port has its own counts, so clients of one port cannot use up another.
  */
 
-/** 0 is not allowed: every scope is at least 1. */
+/** Every scope is at least 1. */
 export interface ScopedLimit {
   readonly member: number;
   readonly address: number;
@@ -13,27 +13,28 @@ export interface ScopedLimit {
 }
 
 export interface ClientLimits {
-  /** Connections to a port; users do not count here: a connection has none. */
+  /** Connections to a port. A connection has no user, so there is no limit per user. */
   readonly connections: Omit<ScopedLimit, "user">;
-  /** Calls of gRPC that are open, streams excepted. */
+  /** Open gRPC calls, except streams. */
   readonly calls: ScopedLimit;
-  /** Streams of gRPC that are open. */
+  /** Open gRPC streams. */
   readonly streams: ScopedLimit;
-  /** Calls of gRPC whose token is not verified, and refused calls that the client keeps open. */
+  /** gRPC calls whose token is not verified yet, and refused calls that the client keeps open. */
   readonly unverifiedCalls: Omit<ScopedLimit, "user">;
-  /** Calls of gRPC that need no token: health and reflection. */
+  /** gRPC calls that need no token: health and reflection. */
   readonly openCalls: Omit<ScopedLimit, "user">;
-  /** Bytes of requests of gRPC, from their first byte to the end of the call. */
+  /** Bytes of gRPC requests, from their first byte to the end of the call. */
   readonly requestBytes: ScopedLimit;
 }
 
-/** Connections to a port of clients. */
+/** Maximum number of connections to a port for clients. */
 const CONNECTIONS_MAX = 10_000;
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * A call without a message takes some 6 KiB, an idle connection some 60 KiB. So one address can take about 150 MiB of
- * connections and calls, and 128 MiB of messages. A user may hold all streams: quotas of namespaces share them out.
+ * A call without a message takes about 6 KiB, an idle connection about 60 KiB. So one address can take about 150 MiB of
+ * memory for connections and calls, and 128 MiB for messages. A user may have all streams: the quotas of namespaces
+ * limit them.
  */
 export const DEFAULT_CLIENT_LIMITS: ClientLimits = {
   connections: { member: CONNECTIONS_MAX, address: CONNECTIONS_MAX / 4 },
@@ -44,8 +45,11 @@ export const DEFAULT_CLIENT_LIMITS: ClientLimits = {
   requestBytes: { member: 256 * MEBIBYTE, address: 128 * MEBIBYTE, user: 128 * MEBIBYTE },
 };
 
-/** Connections to a port for administrators or health checks, which clients do not share. */
+/** Connections to a port for administrators or health checks; clients do not use it. */
 export const ADMINISTRATION_CONNECTIONS: ClientLimits["connections"] = { member: 128, address: 128 };
 
-/** A request of gRPC must be complete so many milliseconds after its headers, and a refused call be closed. */
+/**
+ * Milliseconds from its headers until a gRPC request must be complete, and from its refusal until a call must be
+ * closed.
+ */
 export const REQUEST_MS = 10_000;

@@ -6,7 +6,7 @@ import { ConnectionGate } from "./connection-gate.ts";
 import { DescriptorShare } from "./descriptor-share.ts";
 
 const [HERE, ELSEWHERE] = ["127.0.0.1", "127.0.0.2"];
-/** Longer than the log waits with the next line. */
+/** Longer than the minimum time between two log lines. */
 const LONG_MS = 60_000;
 
 describe("ConnectionGate", () => {
@@ -45,7 +45,7 @@ describe("ConnectionGate", () => {
     await once(server, "listening");
   }
 
-  /** Connects, and waits until it is known what becomes of it. */
+  /** Connects, and waits until the connection is admitted or refused. */
   async function arrive(from: string): Promise<Socket> {
     const { port } = server.address() as AddressInfo;
     const before = gate.open + refusals();
@@ -60,7 +60,7 @@ describe("ConnectionGate", () => {
     return Object.values(gate.refused).reduce((sum, count) => sum + count, 0);
   }
 
-  it("limits a proxy, which connects for many clients, with the member alone", async () => {
+  it("applies only the limit of the member to a proxy, which connects for many clients", async () => {
     await guard({ member: 3, address: 1 }, null, (address) => address === HERE);
     for (const from of [HERE, HERE, ELSEWHERE, ELSEWHERE, HERE]) {
       await arrive(from);
@@ -68,7 +68,7 @@ describe("ConnectionGate", () => {
     expect(gate.refused).to.deep.equal({ member: 1, address: 1, descriptors: 0 });
   });
 
-  it("closes what exceeds the limit of an address, and admits others", async () => {
+  it("closes connections above the limit of an address, and admits other addresses", async () => {
     await guard({ member: 10, address: 2 });
     const [first] = [await arrive(HERE), await arrive(HERE)];
     const refused = await arrive(HERE);
@@ -82,7 +82,7 @@ describe("ConnectionGate", () => {
     expect(gate.refused.address).to.equal(1);
   });
 
-  it("closes what exceeds the limit of the port, or what descriptors leave", async () => {
+  it("closes connections above the limit of the port, or of file descriptors", async () => {
     await guard({ member: 2, address: 2 }, new DescriptorShare(1_000));
     for (const from of [HERE, ELSEWHERE, "127.0.0.3"]) {
       await arrive(from);
@@ -90,7 +90,7 @@ describe("ConnectionGate", () => {
     expect(gate.refused).to.deep.equal({ member: 1, address: 0, descriptors: 0 });
   });
 
-  it("shares what descriptors leave with other ports", async () => {
+  it("shares the file descriptors with other ports", async () => {
     const share = new DescriptorShare(4);
     await guard({ member: 10, address: 10 }, share);
     expect(share.take(), "by another port").to.equal(true);
@@ -103,7 +103,7 @@ describe("ConnectionGate", () => {
     expect(gate.refused.descriptors).to.equal(1);
   });
 
-  it("logs refusals by rate, with how many were not logged", async () => {
+  it("logs refusals at a limited rate, with the number that were not logged", async () => {
     await guard({ member: 1, address: 1 });
     for (let connections = 0; connections < 4; connections++) {
       await arrive(HERE);
@@ -114,7 +114,7 @@ describe("ConnectionGate", () => {
     expect(lines[1]).to.deep.include({ port: "grpc", notLogged: 2, message: "a connection was refused" });
   });
 
-  it("survives an accept that fails, and says so", async () => {
+  it("survives a failed accept, and logs it", async () => {
     await guard({ member: 10, address: 10 });
     server.emit("error", Object.assign(new Error("accept ENOBUFS"), { code: "ENOBUFS" }));
     expect(lines[0]).to.deep.include({ port: "grpc", reason: "accept ENOBUFS" });

@@ -1,9 +1,9 @@
 /**
- * Which connections a port accepts.
+ * Limits the connections of a port.
  *
- * A port has limits for itself and for each remote address, and the ports of clients share what the process may open:
- * its stores must never find all descriptors taken by clients. A connection above a limit is closed as it comes, before
- * it costs anything. An accept that fails is logged, and ends nothing.
+ * A port has a limit for all connections and one for each remote address. The ports for clients also share a limit of
+ * file descriptors, so that clients never take those that the stores need. A connection above a limit is closed at
+ * once, before it costs anything. A failed accept is logged and has no other effect.
  */
 
 import type { Server, Socket } from "node:net";
@@ -17,19 +17,22 @@ export interface ConnectionGateOptions {
   /** Name of the port, such as grpc. */
   readonly port: string;
   readonly limits: ClientLimits["connections"];
-  /** What the ports of clients share; null for a port of administrators, which has its own part. */
+  /** The descriptors that the ports for clients share; null for a port for administrators, which has reserved ones. */
   readonly share: DescriptorShare | null;
-  /** Whether an address is that of a proxy, which connects for many clients: the limit of one address is not for it. */
+  /**
+   * Whether an address belongs to a proxy. A proxy connects for many clients, so the limit of one address does not
+   * apply.
+   */
   readonly isProxy?: (address: string) => boolean;
   readonly log: WarningLog;
-  /** Milliseconds that only grow. */
+  /** Monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
 }
 
-/** The limit that a connection met. */
+/** The limit that refused a connection. */
 type Refusal = "member" | "address" | "descriptors";
 
-/** The log has a line about refused connections at most this often, in milliseconds. */
+/** Minimum time between two log lines about refused connections, in milliseconds. */
 const LOG_INTERVAL_MS = 10_000;
 
 export class ConnectionGate {
@@ -46,12 +49,12 @@ export class ConnectionGate {
     this.port = options.port;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get open(): number {
     return this.#open;
   }
 
-  /** Lets only admitted connections through to what listens for connections of the server at this time. */
+  /** Passes only admitted connections to the listeners that the server has now. */
   guard(server: Server): void {
     const accept = server.listeners("connection");
     server.removeAllListeners("connection");
@@ -63,7 +66,7 @@ export class ConnectionGate {
       }
     });
     server.on("error", (error: NodeJS.ErrnoException) => {
-      // An error before that is the answer to listen.
+      // Before that, the error is the result of listen.
       if (server.listening) {
         this.#log(error.message, "a connection could not be accepted");
       }
@@ -81,7 +84,7 @@ export class ConnectionGate {
       return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
     }
     if (share?.take() === false) {
-      return this.#refuse(socket, "descriptors", `clients have ${share.max} connections, all that ulimit -n leaves`);
+      return this.#refuse(socket, "descriptors", `clients have ${share.max} connections, all that ulimit -n allows`);
     }
     this.#open++;
     this.#addresses.set(address, ofAddress + 1);
@@ -113,13 +116,13 @@ export class ConnectionGate {
 export const CONNECTION_METRICS: readonly Metric<readonly ConnectionGate[]>[] = [
   gauge({
     name: "quoin_connections",
-    help: "Connections that are open, by port.",
+    help: "Open connections, by port.",
     labels: ["port"],
     read: (gates) => gates.map(({ port, open }) => [[port], open]),
   }),
   counter({
     name: "quoin_connections_refused_total",
-    help: "Connections that were closed as they came, by port and by the limit: of the member, of one address, or of file descriptors.",
+    help: "Connections that were closed on arrival, by port and by limit: of the member, of one address, or of file descriptors.",
     labels: ["port", "limit"],
     read: (gates) =>
       gates.flatMap(({ port, refused }) => Object.entries(refused).map(([limit, count]) => [[port, limit], count])),

@@ -1,17 +1,17 @@
 /**
- * Notices that a process has no file descriptors left: the system then closes connections as they come, without a word
- * to the process. Connections that are there go on.
+ * Detects that the process has no file descriptors left. The system then closes new connections without an error to the
+ * process. Existing connections continue.
  */
 
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import type { WarningLog } from "./sparse-log.ts";
 
-/** How often it looks, in milliseconds. */
+/** Interval of the check, in milliseconds. */
 const LOOK_MS = 1_000;
-/** So long after descriptors were used up the alarm is over, in milliseconds. */
+/** How long the alarm lasts after the last time without a free descriptor, in milliseconds. */
 const ALARM_MS = 60_000;
-/** What opening a file says when there is no descriptor, in this process or on this machine. */
+/** Error codes when no descriptor is left, in this process or on this machine. */
 const NO_DESCRIPTOR = new Set(["EMFILE", "ENFILE"]);
 
 export class DescriptorProbe {
@@ -19,14 +19,14 @@ export class DescriptorProbe {
   readonly #monotonicMs: () => number;
   #usedUpMs = Number.NEGATIVE_INFINITY;
 
-  /** Looks from now on. @param monotonicMs milliseconds that only grow. */
+  /** Starts the periodic check. @param monotonicMs monotonic clock in milliseconds. */
   constructor(log: WarningLog, monotonicMs: () => number) {
     this.#log = log;
     this.#monotonicMs = monotonicMs;
     setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** What is wrong at the moment, for people. */
+  /** The active alarms, as text for people. */
   get alarms(): string[] {
     return this.#isAlarm() ? ["no file descriptors are left for new connections: raise ulimit -n"] : [];
   }
@@ -40,7 +40,7 @@ export class DescriptorProbe {
         throw error;
       }
       if (!this.#isAlarm()) {
-        this.#log.warn({ reason: message }, "no file descriptors are left: new connections are closed as they come");
+        this.#log.warn({ reason: message }, "no file descriptors are left: new connections are closed on arrival");
       }
       this.#usedUpMs = this.#monotonicMs();
     }

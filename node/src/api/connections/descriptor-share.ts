@@ -1,21 +1,21 @@
 /**
- * How many connections clients may have of all ports together, so that the stores, the other members and the
- * administrators always find file descriptors.
+ * Limits the connections of clients to all ports together, so that the stores, the other members and the administrators
+ * always get file descriptors.
  */
 
-/** What the stores, the connections of members, administrators and health checks may need. */
+/** Descriptors for the stores and for connections of members, administrators and health checks. */
 const RESERVED = 512;
 
 export class DescriptorShare {
   readonly max: number;
   #taken = 0;
 
-  /** @param descriptors what the process may have open; Infinity = as many as it likes. At most half is reserved. */
+  /** @param descriptors how many the process may have open; Infinity = no limit. At most half of them is reserved. */
   constructor(descriptors: number) {
     this.max = Math.max(1, descriptors - Math.min(RESERVED, Math.ceil(descriptors / 2)));
   }
 
-  /** Takes one; false, and takes nothing, if none is left. */
+  /** Takes one descriptor. Returns false if none is left. */
   take(): boolean {
     if (this.#taken >= this.max) {
       return false;
@@ -29,9 +29,9 @@ export class DescriptorShare {
   }
 }
 
-/** How many descriptors this process may have open (`ulimit -n`); Infinity where the system says nothing of it. */
+/** Returns how many descriptors this process may have open (`ulimit -n`); Infinity if the system does not report it. */
 export function descriptorLimit(): number {
-  // Otherwise the report asks the network for names of addresses.
+  // Otherwise the report resolves names of addresses over the network.
   const report = Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
   const soft = userLimits?.open_files?.soft;

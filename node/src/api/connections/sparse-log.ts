@@ -1,9 +1,9 @@
 /**
- * Warnings that clients can cause as often as they like: at most one in a while reaches the log. It says how many were left
- * out before it.
+ * A rate limit for warnings that clients can cause as often as they like. A logged warning contains the number of
+ * warnings that were dropped before it.
  */
 
-/** Where the warnings go. A pino logger is one. */
+/** The log that gets the warnings, such as a pino logger. */
 export interface WarningLog {
   warn(fields: object, message: string): void;
 }
@@ -16,8 +16,8 @@ export class SparseLog {
   #unlogged = 0;
 
   /**
-   * @param intervalMs milliseconds from one warning to the next.
-   * @param monotonicMs milliseconds that only grow.
+   * @param intervalMs minimum milliseconds between two warnings.
+   * @param monotonicMs monotonic clock in milliseconds.
    */
   constructor(log: WarningLog, intervalMs: number, monotonicMs: () => number) {
     this.#log = log;

@@ -1,8 +1,8 @@
 /**
  * Serves gRPC with the library grpc-js.
  *
- * A message above 4 MiB is refused by the library with RESOURCE_EXHAUSTED, before it is read. Clients may send keepalive
- * pings as often as they like; connections that leave ours unanswered are closed.
+ * The library refuses a message above 4 MiB with RESOURCE_EXHAUSTED, before it is read. Clients may send keepalive
+ * pings as often as they like. A connection that does not answer our pings is closed.
  */
 
 import { constants, type ServerHttp2Session } from "node:http2";
@@ -45,14 +45,14 @@ export class GrpcJsHost implements GrpcHost {
   #injector: ConnectionInjector | null = null;
 
   constructor(port: CallPort) {
-    // The library prints metadata that it cannot parse to the console, and so whole tokens.
+    // The library prints metadata that it cannot parse to the console, including whole tokens.
     setLogVerbosity(logVerbosity.NONE);
     this.#server = new Server({
       "grpc.max_receive_message_length": REQUEST_BYTES_MAX,
       "grpc.max_concurrent_streams": CONCURRENT_STREAMS_MAX,
       "grpc.keepalive_time_ms": KEEPALIVE_TIME_MS,
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
-      // Its counters cost time with each call, and no client could read them: the service is not registered.
+      // Its counters cost time in each call, and no client could read them, because the service is not registered.
       "grpc.enable_channelz": 0,
       interceptors: [this.#interceptor(port)],
     });
@@ -81,9 +81,9 @@ export class GrpcJsHost implements GrpcHost {
     this.#injector?.injectConnection(socket);
   }
 
-  /** The library waits for no session that is closing already, and knows no connection that has not begun to speak. */
+  /** The library does not wait for sessions that are closing already, nor for connections without any data yet. */
   async stop(graceMs: number): Promise<void> {
-    // In this order: draining overlooks the connections that are closing already.
+    // In this order: draining ignores connections that are closing already.
     this.#injector?.drain(graceMs);
     await new Promise<void>((resolve, reject) => {
       this.#server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
@@ -123,7 +123,7 @@ export class GrpcJsHost implements GrpcHost {
 
   #callOf(metadata: Metadata): LibraryCall {
     const call = this.#calls.get(metadata);
-    invariant(call !== undefined, "the gRPC library hands on the metadata that it has told");
+    invariant(call !== undefined, "the gRPC library passes the same metadata to interceptor and handler");
     return call;
   }
 }

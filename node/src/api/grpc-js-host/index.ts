@@ -1,3 +1,3 @@
-/** gRPC served by the library grpc-js, on the HTTP/2 of Node. */
+/** gRPC with the library grpc-js, on the HTTP/2 of Node. */
 
 export { GrpcJsHost } from "./grpc-js-host.ts";

@@ -1,6 +1,6 @@
 /**
- * A call of the gRPC library. It stands between the library and the method: what the library hands on passes through here,
- * and so does what it sends to the client, also where it answers by itself.
+ * A call of the gRPC library. It is between the library and the method: everything that the library receives or sends
+ * passes through it, also answers that the library itself makes.
  */
 
 import { constants, type ServerHttp2Stream } from "node:http2";
@@ -28,7 +28,7 @@ type PartialStatus = Parameters<ServerInterceptingCall["sendStatus"]>[0];
 
 const ignore = (): void => undefined;
 
-/** The HTTP/2 stream of a call, as the library hands the call to its interceptors. */
+/** Returns the HTTP/2 stream of a call that the library passes to its interceptors. */
 export function streamOf(call: ServerInterceptingCall): ServerHttp2Stream {
   const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
   invariant(stream !== undefined, "the gRPC library keeps the stream of a call in the call");
@@ -41,11 +41,11 @@ export class LibraryCall extends IncomingCall {
   readonly #onHeaders: (metadata: Metadata, call: LibraryCall) => void;
   #metadata: Metadata | null = null;
   #listener: Listener | null = null;
-  /** How the library takes the answer of a unary call, and that of a stream, once it has called the handler. */
+  /** The library's functions for the answer of a unary call and of a stream; set when it has called the handler. */
   #respond: sendUnaryData<unknown> | null = null;
   #answers: ServerWritableStream<Buffer, Buffer> | null = null;
 
-  /** @param onHeaders is called when the library tells the metadata of the call. */
+  /** @param onHeaders called when the library passes on the metadata of the call. */
   constructor(
     port: CallPort,
     method: CallMethod,
@@ -59,18 +59,18 @@ export class LibraryCall extends IncomingCall {
     this.#stream = stream;
     this.#onHeaders = onHeaders;
     const start = call.start.bind(call);
-    // The call itself: a wrapper around it would cost every message another round of callbacks.
+    // Changes the call itself: a wrapper would cost every message another round of callbacks.
     call.start = (listener) => {
       this.#listener = listener;
       start(this.#admitted(listener));
     };
     const sendStatus = call.sendStatus.bind(call);
     call.sendStatus = (answer) => this.#onStatus(answer, sendStatus);
-    // The library has paused the stream: this does not make it flow.
+    // The library has paused the stream; this listener does not start it.
     stream.on("data", (bytes: Buffer) => this.receiveBytes(bytes.length));
     stream.once("close", () => {
       this.leave();
-      // Sessions keep streams in a Map, and so in memory until the next full collection: this one lets go of the call.
+      // Sessions keep streams in a Map, and so in memory until the next full collection. Free the call of this one.
       stream.removeAllListeners().on("error", ignore);
     });
   }
@@ -83,13 +83,13 @@ export class LibraryCall extends IncomingCall {
     return this.#metadata === null ? [] : this.#metadata.get(name).map(String);
   }
 
-  /** The library has called the handler of a unary method. */
+  /** Called when the library has called the handler of a unary method. */
   respondBy(respond: sendUnaryData<unknown>): this {
     this.#respond = respond;
     return this;
   }
 
-  /** The library has called the handler of a method that answers with a stream. */
+  /** Called when the library has called the handler of a method that answers with a stream. */
   streamBy(answers: ServerWritableStream<Buffer, Buffer>): this {
     this.#answers = answers;
     return this;
@@ -117,7 +117,7 @@ export class LibraryCall extends IncomingCall {
     if (this.#answers === null) {
       this.#call.sendStatus(object);
     } else {
-      // Behind what was written.
+      // After the written messages.
       this.#answers.emit("error", object);
     }
   }
@@ -147,7 +147,7 @@ export class LibraryCall extends IncomingCall {
           listener.onReceiveHalfClose();
         }
       },
-      // The library says so of every call that is over.
+      // The library calls this for every call that is over.
       onCancel: () => {
         this.finish();
         listener.onCancel();
@@ -156,7 +156,7 @@ export class LibraryCall extends IncomingCall {
   }
 
   #onStatus(answer: PartialStatus, send: (status: PartialStatus) => void): void {
-    // The library ends a call at the deadline of the client by itself, with a code and nothing else.
+    // At the client's deadline the library itself ends the call, with only a code.
     const isBare = answer.code === status.DEADLINE_EXCEEDED && (answer.metadata ?? null) === null;
     if (isBare) {
       this.end(this.missedDeadline());
@@ -166,8 +166,8 @@ export class LibraryCall extends IncomingCall {
     const isOnlyAnswer = !this.#stream.headersSent;
     send(answer);
     if (isOnlyAnswer && !this.isComplete) {
-      // Otherwise the stream would last until the client has sent the rest. The answer leaves at the end of this turn,
-      // and a reset before that would take its place.
+      // Otherwise the stream would last until the client has sent the rest. The answer leaves at the end of this turn;
+      // a reset before that would replace it.
       setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
     }
   }

@@ -1,9 +1,9 @@
-/** Fields as the gRPC library has them. */
+/** Fields in the form of the gRPC library. */
 import { Metadata } from "@grpc/grpc-js";
 import type { Replayed } from "../../state/index.ts";
 import { replayedField } from "../calls/index.ts";
 
-/** The metadata of fields that are name, value, name, value, …, those of names that end with -bin in base64. */
+/** Makes metadata from fields: name, value, name, value, …; values of names that end with -bin are in base64. */
 export function metadataOf(fields: readonly string[]): Metadata {
   const metadata = new Metadata();
   for (let at = 0; at < fields.length; at += 2) {
@@ -13,7 +13,7 @@ export function metadataOf(fields: readonly string[]): Metadata {
   return metadata;
 }
 
-/** Metadata that says that an answer is that of an earlier attempt; null if it is not. */
+/** Returns metadata that mark the answer of an earlier attempt; null for any other answer. */
 export function replayedMetadata(replayed: Replayed): Metadata | null {
   return replayed === "no" ? null : metadataOf(replayedField(replayed));
 }

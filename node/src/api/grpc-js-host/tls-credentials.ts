@@ -1,12 +1,12 @@
-/** The credentials of a gRPC server that speaks TLS. */
+/** The credentials of a gRPC server with TLS. */
 
 import { experimental, type ServerCredentials } from "@grpc/grpc-js";
 import type { ServerTls, TlsSet } from "../../peers/index.ts";
 
-/** Credentials that are always those of `tls`. The library may ask for them again and again. */
+/** Returns credentials that always follow `tls`. The library may read them any number of times. */
 export function tlsCredentials(tls: ServerTls): ServerCredentials {
   const provider = new TlsProvider(tls);
-  // The first is that of the server's own certificate, whatever the library calls it.
+  // The first argument is the provider of the server's own certificate, whatever the library calls it.
   return experimental.createCertificateProviderServerCredentials(
     provider,
     tls.needsClientCertificate ? provider : null,
@@ -31,7 +31,7 @@ class TlsProvider implements experimental.CertificateProvider {
     });
   }
 
-  /** The library is told in a later turn: only then does it listen to itself. */
+  /** Calls the listener in a later turn: only then is the library ready. */
   addCaCertificateListener(listener: experimental.CaCertificateUpdateListener): void {
     this.#ofCa.add(listener);
     process.nextTick(() => listener(caOf(this.#tls.set)));

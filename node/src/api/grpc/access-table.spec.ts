@@ -1,9 +1,9 @@
 /**
- * Who may do what by gRPC, as one table: each method × role × namespace × own, equal, greater. The list of methods comes
+ * The rights over gRPC as one table: each method × role × namespace × own, equal, greater. The list of methods comes
  * from the descriptors of the contract, so a method without rows fails.
  *
- * Actors call a real port with real tokens. Each cell has a target of its own, so no cell depends on another one. Calls
- * that are answered with a stream are judged by their first message or their error.
+ * Actors call a real port with real tokens. Each cell has its own target, so cells are independent. The result of a
+ * stream is its first message or its error.
  */
 
 import { randomUUID } from "node:crypto";
@@ -24,7 +24,7 @@ import {
 import { foundingSecrets, updateUser } from "../../../test/index.ts";
 import { type AcquireLock, derivedIdText, type LockMode, type Role } from "../../state/index.ts";
 
-/** Actors of some namespaces hold the first and the third; the second is there too, the third and the fourth are not. */
+/** Actors with some namespaces have the first and the third. The first and the second exist, the others do not. */
 const OWN = "a";
 const OTHER = "b";
 const COVERED_ONLY = "covered-only";
@@ -51,10 +51,10 @@ type Expected = readonly [
 ];
 
 type Fields = Readonly<Record<string, unknown>>;
-/** What a row asks for, by an actor of each column: the target of the cell is made for it. */
+/** The request of a row, for an actor of each column. It creates the target of the cell. */
 type Ask = (world: World, actor: Actor) => Fields | Promise<Fields>;
 type Row = readonly [what: string, ask: Ask, expected: Expected];
-/** The request about a thing in a namespace; `isThere` = the thing is to be made before. */
+/** The request about a thing in a namespace; `isThere` = create the thing first. */
 type AskIn = (world: World, namespace: string, isThere: boolean) => Fields;
 type Level = "read" | "write" | "admin";
 
@@ -69,14 +69,14 @@ const BAD_FIELD = "INVALID_ARGUMENT BAD_FIELD";
 const NOT_HOLDER = "FAILED_PRECONDITION NOT_LOCK_HOLDER";
 const NOT_SERVED = "UNIMPLEMENTED NOT_SERVED";
 
-/** In a namespace of all actors. */
+/** Expected answers in a namespace that all actors have. */
 function inOwn(level: Level, answer: string): Expected {
   const reads = level === "read" ? answer : NO_ACCESS;
   const writes = level === "admin" ? NO_ACCESS : answer;
   return [reads, writes, answer, reads, answer, answer];
 }
 
-/** In a namespace that only those have who have all. */
+/** Expected answers in a namespace that only actors with all namespaces have. */
 function inOthers(level: Level, answer: string): Expected {
   return [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, level === "read" ? answer : NO_ACCESS, answer, answer];
 }
@@ -86,9 +86,9 @@ function same(answer: string): Expected {
 }
 
 /**
- * The rows that every method of a namespace has.
+ * The rows of every method of a namespace.
  *
- * @param missing the answer where the namespace is there and the thing is not; null = the method needs no thing.
+ * @param missing the answer if the namespace exists but the thing does not; null = the method needs no thing.
  */
 function inNamespaces(level: Level, ask: AskIn, missing: string | null): readonly Row[] {
   const row = (what: string, namespace: string, isThere: boolean, expected: Expected): Row => [
@@ -112,13 +112,13 @@ function inNamespaces(level: Level, ask: AskIn, missing: string | null): readonl
   ];
 }
 
-/** Rows about a region of another namespace, under the name of an own one. */
+/** Rows about a region of another namespace, requested with the name of the actor's own namespace. */
 function ofOtherRegion(level: Level, fields: Fields = {}): Row {
   const ask: Ask = (world) => ({ namespace: OWN, regionId: world.region(OTHER), ...fields });
   return ["in an own namespace, by the id of another one's", ask, inOwn(level, NO_REGION)];
 }
 
-/** Rows about a hold: of the actor, of others whose role is less, equal or greater. */
+/** Rows about a hold: of the actor, or of another actor with a lower, equal or higher role. */
 function aboutHolds(
   mode: LockMode,
   fields: (world: World, name: string, token: number) => Fields,
@@ -165,7 +165,7 @@ const namedIn =
   (_world, namespace) => ({ namespace, ...fields });
 const newIn: AskIn = (_world, namespace) => ({ namespace, name: randomUUID() });
 
-/** A guard by a hold of the owner, which counts for everybody who has its token. */
+/** A guard by a hold of the owner, which is valid for every caller that has its token. */
 function guarded(fields: (world: World) => Fields): Row {
   const ask: Ask = (world) => {
     const { name, token } = world.heldLock(OWN, "exclusive");
@@ -174,7 +174,7 @@ function guarded(fields: (world: World) => Fields): Row {
   return ["in an own namespace, guarded by another's hold", ask, inOwn("write", OK)];
 }
 
-/** A guard whose lock is in another namespace, which is looked for in that of the request. */
+/** A guard whose lock is in another namespace; it is searched in the namespace of the request. */
 function guardedElsewhere(fields: (world: World) => Fields): Row {
   const ask: Ask = (world) => {
     const { name, token } = world.heldLock(OTHER, "exclusive");
@@ -184,7 +184,7 @@ function guardedElsewhere(fields: (world: World) => Fields): Row {
 }
 
 const MODE = { mode: RWMode.READ };
-/** Of the whole cluster: needs an admin of all namespaces. */
+/** Methods of the whole cluster: they need an admin of all namespaces. */
 const CLUSTER_ADMIN = (ask: Ask, answer = OK): readonly Row[] => [
   ["of the cluster", ask, [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, NO_ACCESS, answer, answer]],
 ];
@@ -337,7 +337,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "Health/Watch": [["anybody", () => ({ service: "" }), same(OK)]],
 };
 
-/** Methods that need no token, or are refused before it is looked at. */
+/** Methods that need no token, or are refused before the check of the token. */
 const OPEN_TO_ALL = Object.entries(TABLE)
   .filter(([method, rows]) => method.startsWith("Health/") || rows === ON_ADMIN_PORT)
   .map(([method]) => method);
@@ -346,7 +346,7 @@ const METHODS = methodsByName([...Object.values(serviceDefinitions), healthServi
   path.split(/[./]/).slice(-2).join("/"),
 );
 
-/** What stands in the cluster. */
+/** The contents of the cluster. */
 class World {
   readonly actors: Actors;
   readonly memberId: string;
@@ -377,7 +377,7 @@ class World {
     return key;
   }
 
-  /** The name of a lock that nobody holds. */
+  /** The name of a free lock. */
   lock(namespace: string, mode: LockMode, isThere: boolean): string {
     const name = randomUUID();
     if (isThere) {
@@ -387,14 +387,14 @@ class World {
     return name;
   }
 
-  /** A lock that is held by the owner, unless it is said by whom. */
+  /** A lock with a hold, by default of the owner. */
   heldLock(namespace: string, mode: LockMode, holder?: Actor): { readonly name: string; readonly token: number } {
     const name = this.lock(namespace, mode, true);
     const acquisition: AcquireLock = {
       ...{ kind: "acquire-lock", namespace, name, mode, ttlSeconds: 0, owner: "", waitMs: 0, fencingToken: 0 },
     };
     const { hold } = this.actors.do(acquisition, holder);
-    return { name, token: hold?.token ?? expect.fail("a free lock is to be had") };
+    return { name, token: hold?.token ?? expect.fail("expected a free lock") };
   }
 
   /** The id of a region of one byte. */
@@ -412,7 +412,7 @@ class World {
     return response?.nextPageToken || expect.fail("two keys are two pages");
   }
 
-  /** The same of its regions. */
+  /** The token of the second page of the namespace's regions. */
   async regionsPageToken(namespace: string): Promise<string> {
     this.region(namespace);
     this.region(namespace);
@@ -444,7 +444,7 @@ describe("access by gRPC", function () {
     expect(ports.reported).deep.equal([]);
   });
 
-  /** OK, or the status with its reason. Of a stream, by what comes first. */
+  /** OK, or the status with its reason. For a stream, the first message or the error. */
   async function answerOf(name: string, fields: Fields, token: string | null, caller = anybody): Promise<string> {
     const method = METHODS.get(name) as AnyMethod;
     const request = method.requestSerialize({ ...method.requestDeserialize(Buffer.alloc(0)), ...fields });
@@ -489,7 +489,7 @@ describe("access by gRPC", function () {
       }
 
       if (OPEN_TO_ALL.includes(method)) {
-        it("looks at no token", async () => {
+        it("does not check the token", async () => {
           const [, ask, [expected]] = rows[0] as Row;
           const fields = await ask(world, actors[0] as Actor);
           expect([await answerOf(method, fields, null), await answerOf(method, fields, "not-a-token")]).deep.equal([
@@ -500,7 +500,7 @@ describe("access by gRPC", function () {
         return;
       }
 
-      it("refuses, whatever is asked for, who shows no token or one that does not count any more", async () => {
+      it("refuses every request without a token, or with one that is no longer valid", async () => {
         const { actors: users } = world;
         const revoked = await world.actor("owner", true);
         const disabled = await world.actor("owner", true);
@@ -522,7 +522,7 @@ describe("access by gRPC", function () {
         }
       });
 
-      it("allows what both the token and the user's record allow, and no more", async () => {
+      it("allows only what both the token and the user's record allow", async () => {
         const asViewer = await world.actor("viewer", false);
         const asOwner = await world.actor("owner", true);
         const lowered: Actor = { ...asOwner, role: "viewer", namespaces: [OWN, COVERED_ONLY, asOwner.subject] };
@@ -541,7 +541,7 @@ describe("access by gRPC", function () {
     });
   }
 
-  it("is the admin tokens' on the admin port, whoever the user is", async () => {
+  it("is given by the admin token on the admin port, not by a user", async () => {
     const owner = await world.actor("owner", true);
     for (const method of [...METHODS.keys()].filter((name) => name.startsWith("ClusterAdminService/"))) {
       expect(await answerOf(method, {}, owner.token, ports.admin), method).equal("UNAUTHENTICATED TOKEN_INVALID");

@@ -35,7 +35,7 @@ describe("admin access", () => {
     }
   }
 
-  it("admits whoever shows one of the lines", () => {
+  it("admits every caller with one of the tokens", () => {
     writeFileSync(file, "first-token\n\n  second-token  \r\nthird-token");
     for (const token of ["first-token", "second-token", "third-token"]) {
       expect(admits(token), token).equal(true);
@@ -45,7 +45,7 @@ describe("admin access", () => {
     }
   });
 
-  it("takes a blank line for no token", () => {
+  it("ignores blank lines", () => {
     writeFileSync(file, "\n\n");
     expect(() => access.authenticate(["Bearer "])).throw(CoordinationError, "no token");
     expect(() => access.authenticate([])).throw(CoordinationError, "missing");
@@ -63,7 +63,7 @@ describe("admin access", () => {
     expect(admits("third-token")).equal(true);
   });
 
-  it("admits nobody while the file cannot be read, and says so in the log", () => {
+  it("refuses all calls while the file cannot be read, and logs it", () => {
     expect(admits("old-token")).equal(false);
     expect(logged).have.length(1);
     expect(logged[0]).to.include("admin token file");

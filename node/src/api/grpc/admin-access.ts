@@ -1,9 +1,10 @@
 /**
- * Who may use the admin port: whoever shows one of the cluster's admin tokens, the lines of a file. They may do
- * everything there, also where no replicated state could say who they are.
+ * Authenticates callers of the admin port by the cluster's admin tokens, the lines of a file. A caller with a token may
+ * do everything there, even when the member has no replicated state.
  *
- * The file is read again when it has changed, so tokens are replaced without a restart. While it cannot be read, nobody
- * gets in. Tokens are kept and compared as SHA-256, every one each time: neither time nor memory tells of them (S42).
+ * The file is read again when it has changed, so tokens can be replaced without a restart. While it cannot be read,
+ * every call is refused. Tokens are stored and compared as SHA-256, and every one is compared each time, so that
+ * neither timing nor memory reveals them (S42).
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -12,7 +13,7 @@ import { bearerToken } from "../../access/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import type { CallerAccess, ErrorLog } from "../calls/index.ts";
 
-/** What opening a file says when there is no descriptor. That passes, and says nothing about the token. */
+/** Error codes when no file descriptor is left. This is temporary, and says nothing about the token. */
 const NO_DESCRIPTOR = new Set(["EMFILE", "ENFILE"]);
 
 export interface Administrator {
@@ -27,7 +28,7 @@ export class AdminAccess implements CallerAccess<Administrator> {
   #version = "";
   #digests: readonly Buffer[] = [];
 
-  /** @param tokenFile path of a file with one token a line; blank lines and space around tokens are ignored. */
+  /** @param tokenFile path of a file with one token per line; blank lines and spaces around tokens are ignored. */
   constructor(tokenFile: string, logger: ErrorLog) {
     this.#tokenFile = tokenFile;
     this.#logger = logger;
@@ -67,8 +68,8 @@ export class AdminAccess implements CallerAccess<Administrator> {
           "this member has no file descriptor to read its admin tokens; try again",
         );
       }
-      this.#logger.error({ err: error }, "the admin token file cannot be read: the admin port refuses everybody");
-      throw new CoordinationError("TOKEN_INVALID", "this member cannot read its admin tokens; its log says why");
+      this.#logger.error({ err: error }, "the admin token file cannot be read: the admin port refuses all calls");
+      throw new CoordinationError("TOKEN_INVALID", "this member cannot read its admin tokens; see its log");
     }
   }
 }

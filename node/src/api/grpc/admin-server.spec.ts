@@ -22,7 +22,7 @@ describe("admin server", () => {
 
   afterEach(() => ports.close());
 
-  it("serves whoever shows an admin token, and nobody else", async () => {
+  it("serves callers with an admin token, and no others", async () => {
     expect((await ports.admin.call(service.getStatus, STATUS)).code).equal("OK");
     for (const authorization of [null, "Bearer x", "Basic x", "Bearer admin-token-of-the-spec x"]) {
       const answer = await ports.admin.call(service.getStatus, STATUS, {
@@ -34,7 +34,7 @@ describe("admin server", () => {
     expect((await ports.admin.call(service.getStatus, STATUS)).code).equal("UNAUTHENTICATED");
   });
 
-  it("wants the api-version; the request-id may be absent, but not be malformed", async () => {
+  it("requires the api-version; the request-id may be absent, but not malformed", async () => {
     const call = (name: string, value: string | null) =>
       ports.admin.call(service.getStatus, STATUS, { metadata: new Map([[name, value]]) });
     expect((await call("request-id", null)).code).equal("OK");
@@ -42,13 +42,13 @@ describe("admin server", () => {
     expect((await call("api-version", null)).reason).equal("BAD_METADATA");
   });
 
-  it("serves nothing but ClusterAdminService", async () => {
+  it("serves only ClusterAdminService", async () => {
     const request = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
     const answer = await ports.admin.call(serviceDefinitions.KeyValueService.getKey, request);
     expect([answer.code, answer.reason]).deep.equal(["UNIMPLEMENTED", ""]);
   });
 
-  it("says what is missing for a backup: a store, or data that is served", async () => {
+  it("reports what is missing for a backup: a store, or data that is served", async () => {
     const noStore = ["FAILED_PRECONDITION", "NO_BACKUP_STORE"];
     const started = await ports.admin.call(service.startBackup, StartBackupRequest.create());
     expect([started.code, started.reason]).deep.equal(noStore);

@@ -1,6 +1,6 @@
 /**
- * The admin gRPC port of a member: ClusterAdminService, and nothing else, for whoever shows an admin token. It answers in
- * every state of the member, and is the only port that founds a cluster.
+ * The admin gRPC port of a member: only ClusterAdminService, for callers with an admin token. It answers in every state
+ * of the member, and is the only port on which a cluster can be founded.
  */
 
 import { serviceDefinitions } from "@quoin/proto";
@@ -28,15 +28,15 @@ import { GrpcServer } from "./server.ts";
 export interface AdminServerOptions {
   readonly member: HostMember;
   readonly backups: MemberBackups;
-  /** Path of the admin token file: one token a line. */
+  /** Path of the admin token file: one token per line. */
   readonly tokenFile: string;
-  /** Where others reach this member, for the record of a cluster that it founds. */
+  /** The address of this member for others, for the record of a cluster that it founds. */
   readonly address: MemberAddress;
   readonly clock: Clock;
   readonly logger: ErrorLog & AuditLog;
   readonly observer: CallObserver;
   readonly gate: ConnectionGate;
-  /** What administrators may have open at a time. */
+  /** What administrators may have open at the same time. */
   readonly clientLimits: ClientLimits;
 }
 
@@ -72,17 +72,17 @@ export class AdminServer {
     this.#server.addService(serviceDefinitions.ClusterAdminService, service);
   }
 
-  /** What becomes of calls when they arrive. */
+  /** Statistics of refused calls. */
   get intake(): CallStatistics {
     return this.#intake;
   }
 
-  /** Serves on host:port, without `tls` in plain text, and resolves to the port. */
+  /** Serves on host:port, unencrypted without `tls`, and resolves to the port. */
   listen(address: string, tls: ServerTls | null = null): Promise<number> {
     return this.#server.listen(address, tls);
   }
 
-  /** Finishes what runs, for at most `graceMs` milliseconds. */
+  /** Finishes open calls, for at most `graceMs` milliseconds. */
   stop(graceMs: number): Promise<void> {
     return this.#server.stop(graceMs);
   }

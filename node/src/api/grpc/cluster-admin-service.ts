@@ -1,6 +1,6 @@
 /**
- * ClusterAdminService on a server. Methods that belong to the admin port alone are registered on the public port, too,
- * so that a caller learns why they do not answer.
+ * ClusterAdminService on a server. Methods of the admin port are also registered on the public port, so that a caller
+ * gets the reason why they are not served there.
  */
 
 import {
@@ -29,7 +29,7 @@ import type { BackupMethods, BootstrapMethod, ClusterAdminMethods, OwnerResetMet
 const SERVICE = "ClusterAdminService" satisfies ServiceName;
 const DEFINITION = serviceDefinitions[SERVICE];
 
-/** What is served on the admin port alone. */
+/** Methods that only the admin port serves. */
 export interface AdminPortMethods {
   readonly bootstrap: BootstrapMethod;
   readonly ownerReset: OwnerResetMethod;

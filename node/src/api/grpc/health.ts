@@ -1,6 +1,6 @@
 /**
- * The standard health service, grpc.health.v1.Health: whether the member is ready, for itself ("") and for each of its
- * services alike. Needs no token.
+ * The standard health service, grpc.health.v1.Health: whether the member is ready. The answer is the same for the
+ * server ("") and for each of its services. It needs no token.
  */
 
 import { type ServerWritableStream, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
@@ -24,12 +24,12 @@ export class HealthService {
   addTo(host: Pick<GrpcHost, "addLibraryService">): void {
     this.#implementation.addToServer({
       addService: (definition, handlers) => {
-        // Both libraries leave open what kind of a method each name stands for.
+        // The types of both libraries do not say which kind of method each name is.
         const all = handlers as UntypedServiceImplementation;
         const watch = all.watch as (call: WatchCall) => void;
         const watched = (call: WatchCall): void => {
           this.#watching.add(call);
-          // The library says so of every call that is over.
+          // The library emits this for every call that is over.
           call.once("cancelled", () => this.#watching.delete(call));
           watch(call);
         };
@@ -38,14 +38,14 @@ export class HealthService {
     });
   }
 
-  /** Tells those who ask and those who watch. */
+  /** Sets the state for later checks, and sends it to watches. */
   setServing(serving: boolean): void {
     for (const service of this.#services) {
       this.#implementation.setStatus(service, serving ? "SERVING" : "NOT_SERVING");
     }
   }
 
-  /** Ends the watches, behind what they were told: they would keep the server from stopping. */
+  /** Ends the watches after their last message; otherwise they would keep the server from stopping. */
   endWatches(): void {
     for (const call of this.#watching) {
       call.emit("error", { code: status.UNAVAILABLE, details: "this member is shutting down" });

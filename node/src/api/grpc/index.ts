@@ -1,4 +1,4 @@
-/** The gRPC ports of a member: which services they have, and who may use them. */
+/** The gRPC ports of a member: their services, and the authentication of their callers. */
 
 export { AdminServer, type AdminServerOptions } from "./admin-server.ts";
 export { PublicServer, type PublicServerOptions } from "./public-server.ts";

@@ -22,7 +22,7 @@ describe("the leader's endpoint", () => {
 
   afterEach(() => ports.close());
 
-  /** The leader becomes another member; returns its id. */
+  /** Makes another member the leader; returns its id. */
   function follow(): number {
     const operation = { kind: "add-slot", name: "q-1" } as const;
     const { answer } = replica.change({ subject: "admin", request: null, expectIndex: 0, operation });
@@ -30,7 +30,7 @@ describe("the leader's endpoint", () => {
     return replica.leaderId;
   }
 
-  it("is the one in the record of the cluster, on the leader and on the others", () => {
+  it("is the one in the record of the cluster, on the leader and on other members", () => {
     expect(leaderEndpoint(ports.member)).equal("127.0.0.1:7400");
     const id = follow();
     expect(leaderEndpoint(ports.member), "unclaimed").equal(null);
@@ -41,14 +41,14 @@ describe("the leader's endpoint", () => {
     expect(leaderEndpoint(ports.member)).equal("moved.example:7400");
   });
 
-  it("is not there while nobody leads, or no replica says who", () => {
+  it("is missing while there is no leader, or no replica that knows it", () => {
     replica.leaderId = 0;
     expect(leaderEndpoint(ports.member)).equal(null);
     ports.member.stopServing();
     expect(leaderEndpoint(ports.member)).equal(null);
   });
 
-  it("comes with the refusals of a follower, on both ports", async () => {
+  it("is in the refusals of a follower, on both ports", async () => {
     const owner = ports.caller(await ports.token(secrets));
     follow();
     replica.lead({ kind: "claim-slot", name: "q-1", incarnation: new Uint8Array(16).fill(9), address: ADDRESS });

@@ -1,9 +1,9 @@
-/** Where the leader serves clients, for those who were refused here. */
+/** The leader's address for clients, for the refusals of this member. */
 
 import { readCluster } from "../../state/index.ts";
 import type { HostMember } from "../methods/index.ts";
 
-/** host:port of the leader's gRPC port, or null if this member knows none. */
+/** Returns host:port of the leader's gRPC port; null if this member knows none. */
 export function leaderEndpoint(member: Pick<HostMember, "replica">): string | null {
   const { replica } = member;
   if (replica === null) {

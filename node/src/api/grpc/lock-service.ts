@@ -74,7 +74,7 @@ export function lockService(port: PortContext<Caller>, methods: LockMethods): Im
   };
 }
 
-/** Whoever may not renew a hold loses it. */
+/** A renewal is not limited: a client that cannot renew a hold loses it. */
 function isRenewal({ fencingToken }: { readonly fencingToken: bigint }): boolean {
   return fencingToken !== 0n;
 }

@@ -1,4 +1,4 @@
-/** Who may use the public port: the bearers of tokens, as long as the member serves the state that decides about them. */
+/** Authenticates and authorises callers of the public port by their tokens, while the member serves its state. */
 
 import type { Access, Caller } from "../../access/index.ts";
 import type { Need } from "../../state/index.ts";
@@ -29,7 +29,7 @@ export class PublicAccess implements CallerAccess<Caller> {
     this.#access.recheck(caller, need);
   }
 
-  /** Without the replicated state nobody can be recognised, let alone served. */
+  /** Without the replicated state, no caller can be authenticated. */
   #requireReplica(): void {
     if (this.#member.replica === null) {
       throw noReplica();

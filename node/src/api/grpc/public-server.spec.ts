@@ -33,13 +33,13 @@ onEachHost("public server", (host) => {
 
   describe("message size", () => {
     const { encode } = PutKeyRequest;
-    /** A message of exactly this many bytes: the value takes what the other fields leave. */
+    /** A message of exactly this many bytes; the value fills the rest. */
     function messageOf(bytes: number): Buffer {
       const guess = encode({ ...PUT, value: Buffer.alloc(bytes) }).finish().length;
       return Buffer.from(encode({ ...PUT, value: Buffer.alloc(bytes - (guess - bytes)) }).finish());
     }
 
-    it("of 4 MiB is looked at: the value in it is too large", async () => {
+    it("of 4 MiB is decoded: the value in it is too large", async () => {
       const message = messageOf(4_194_304);
       expect(message).have.length(4_194_304);
       const answer = await owner.call(putKey, message);
@@ -58,7 +58,7 @@ onEachHost("public server", (host) => {
       expect((await owner.call(putKey, PUT)).code, "the connection goes on").equal("OK");
     });
 
-    it("of a frame that announces more than it may is refused before it comes", async () => {
+    it("of a frame that announces too much is refused before the message arrives", async () => {
       const frame = grpcFrame(Buffer.alloc(0));
       frame.writeUInt32BE(0xffffffff, 1);
       const headers = {
@@ -106,7 +106,7 @@ onEachHost("public server", (host) => {
       return JSON.parse(Buffer.from(payload, "base64url").toString());
     }
 
-    it("that are as the service makes them are good: the cases below differ in one thing each", async () => {
+    it("in the form of the service are valid: the cases below differ in one thing each", async () => {
       expect((await ports.caller(await signed(await ownerClaims())).call(putKey, PUT)).code).equal("OK");
     });
 
@@ -133,7 +133,7 @@ onEachHost("public server", (host) => {
     });
   });
 
-  it("does not know services that are not of the contract", async () => {
+  it("does not know services outside the contract", async () => {
     const unknown = { ...serviceDefinitions.KeyValueService.getKey, path: "/coordination.v1.NoService/GetKey" };
     expect((await owner.call(unknown, Buffer.alloc(0))).code).equal("UNIMPLEMENTED");
   });
@@ -154,7 +154,7 @@ onEachHost("public server", (host) => {
       return (await Promise.all(answers)).map(({ response }) => response?.status);
     }
 
-    it("is that of the member for every service, without a token", async () => {
+    it("is the same as the member's for every service, without a token", async () => {
       expect(await statuses()).deep.equal(Array(7).fill("NOT_SERVING"));
       ports.publicServer.setServing(true);
       expect(await statuses()).deep.equal(Array(7).fill("SERVING"));
@@ -165,7 +165,7 @@ onEachHost("public server", (host) => {
   });
 
   describe("stop", () => {
-    it("says NOT_SERVING first, finishes the calls that run, and takes no new ones (S47)", async () => {
+    it("reports NOT_SERVING first, finishes open calls, and takes no new ones (S47)", async () => {
       ports.publicServer.setServing(true);
       const { replica } = ports.member;
       if (replica === null) {
@@ -194,7 +194,7 @@ onEachHost("public server", (host) => {
         health.on("error", (error) => resolve(error as unknown as { code: number }));
       });
       await told;
-      // Whoever watches its health does not keep it from ending: the time for what runs is not used up.
+      // A watch of its health does not delay the end: the grace period is not used up.
       const stopped = ports.publicServer.stop(600_000);
       finish();
       expect((await running).code).equal("OK");
@@ -213,7 +213,7 @@ onEachHost("public server", (host) => {
       readonly errorResponse?: { readonly errorCode: number };
     }
 
-    /** Asks once, as grpcurl does, and without a token. */
+    /** Sends one request, as grpcurl does, without a token. */
     function reflect(version: "v1" | "v1alpha", request: object): Promise<ReflectionResponse> {
       const root = dirname(createRequire(import.meta.url).resolve("@grpc/reflection/package.json"));
       const definitions = loadSync(join(root, `build/proto/grpc/reflection/${version}/reflection.proto`));
@@ -243,7 +243,7 @@ onEachHost("public server", (host) => {
       }
     });
 
-    it("describes their messages, the details of errors included", async () => {
+    it("describes their messages, including the details of errors", async () => {
       for (const fileContainingSymbol of [
         "coordination.v1.KeyValueService.PutKey",
         "google.rpc.ErrorInfo",
@@ -257,7 +257,7 @@ onEachHost("public server", (host) => {
       }
     });
 
-    it("sends every file that a file imports, under the name by which it imports it", async () => {
+    it("sends every file that a file imports, under the name in the import", async () => {
       const { fileDescriptorResponse } = await reflect("v1", {
         fileContainingSymbol: "coordination.v1.KeyValueService",
       });

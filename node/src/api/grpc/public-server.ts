@@ -1,6 +1,6 @@
 /**
  * The public gRPC port of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
- * ClusterAdminService for the bearers of tokens, health and reflection for everybody.
+ * ClusterAdminService for callers with a token; health and reflection for all clients.
  */
 
 import {
@@ -57,21 +57,21 @@ import { GrpcServer } from "./server.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;
-  /** Decides on the state of the member's replica; it is not asked while there is none. */
+  /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly limits: Pick<RateLimits, "grpc">;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly logger: ConnectionLog;
-  /** What serves the calls. */
+  /** The implementation that serves the calls. */
   readonly grpcHost: GrpcHostName;
   readonly observer: CallObserver;
   readonly gate: ConnectionGate;
-  /** What clients may have open at a time. */
+  /** What clients may have open at the same time. */
   readonly clientLimits: ClientLimits;
-  /** Counts the member's streams of each namespace, of all of its ports. */
+  /** Counts the member's streams of each namespace, on all of its ports. */
   readonly namespaceStreams: NamespaceStreams;
-  /** Told of every read that was answered, for the usage. */
+  /** Called for every read that was answered, for the usage counts. */
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
 
@@ -85,7 +85,7 @@ const SERVICES: readonly ServiceName[] = [
 ];
 
 export class PublicServer {
-  /** What its HTTP/2 has done, where this member serves it by itself. */
+  /** Statistics of its HTTP/2, if Quoin's own implementation serves the port. */
   readonly http2: Http2Statistics;
   readonly #server: GrpcServer;
   readonly #health: HealthService;
@@ -136,29 +136,29 @@ export class PublicServer {
     addReflection(host, services);
   }
 
-  /** What the watches of this member do and have done. */
+  /** Statistics of the watches of this member. */
   get watches(): { readonly statistics: WatchStatistics } {
     return this.#watches;
   }
 
-  /** What becomes of calls when they arrive. */
+  /** Statistics of refused calls. */
   get intake(): CallStatistics {
     return this.#intake;
   }
 
-  /** Serves on host:port, without `tls` in plain text, and resolves to the port. */
+  /** Serves on host:port, unencrypted without `tls`, and resolves to the port. */
   listen(address: string, tls: ServerTls | null = null): Promise<number> {
     return this.#server.listen(address, tls);
   }
 
-  /** What the health service says; NOT_SERVING until told otherwise. Calls are served either way. */
+  /** Sets the state of the health service, which begins as NOT_SERVING. Calls are served in both states. */
   setServing(serving: boolean): void {
     this.#health.setServing(serving);
   }
 
   /**
-   * Says NOT_SERVING first, then ends the watches, which clients resume elsewhere, those of its health included, and
-   * finishes what else runs, for at most `graceMs` milliseconds (S47).
+   * Reports NOT_SERVING first. Then it ends the watches, including those of the health service; clients resume them at
+   * other members. Then it finishes other open calls, for at most `graceMs` milliseconds (S47).
    */
   stop(graceMs: number): Promise<void> {
     this.#health.setServing(false);

@@ -17,7 +17,7 @@ const { getKey } = serviceDefinitions.KeyValueService;
 const { acquireLock, acquireRwLock, createLock, releaseLock, releaseRwLock } = serviceDefinitions.LockService;
 const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
 const BURST = 5;
-/** One an hour: none comes while a spec runs. */
+/** One per hour: none is added during a test. */
 const LIMIT = { requests: 1, windowSecs: 3600, burst: BURST };
 const LIMITED = ["RESOURCE_EXHAUSTED", "RATE_LIMITED"];
 
@@ -47,7 +47,7 @@ onEachHost("rate limits of gRPC", (host) => {
     return [code, reason];
   }
 
-  it("refuse what exceeds the burst, certainly not executed, and say when to come back", async () => {
+  it("refuse calls above the burst, certainly not executed, and say when to retry", async () => {
     await spend();
     const answer = await owner.call(getKey, GET);
     expect(verdict(answer)).deep.equal(LIMITED);
@@ -56,13 +56,13 @@ onEachHost("rate limits of gRPC", (host) => {
     expect(delayMs).above(3_590_000).at.most(3_600_000);
   });
 
-  it("are those of the user, whatever token is shown", async () => {
+  it("apply to the user, with any token", async () => {
     await spend();
     const other = ports.caller(await ports.token(secrets, { role: "viewer" }));
     expect(verdict(await other.call(getKey, GET))).deep.equal(LIMITED);
   });
 
-  it("follow token, api-version and request-id, and precede the message and the rights (step 4)", async () => {
+  it("are checked after token, api-version and request-id, before the message and the rights (step 4)", async () => {
     await spend();
     const bytes = Buffer.from(GetKeyRequest.encode(GET).finish());
     bytes[bytes.length - 1] = 0xff;

@@ -1,4 +1,4 @@
-/** Server reflection: tools such as grpcurl learn the services and messages from the server itself. Needs no token. */
+/** Server reflection: tools such as grpcurl get the services and messages from the server itself. It needs no token. */
 
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { AnyDefinition, MessageTypeDefinition } from "@grpc/proto-loader";
@@ -6,10 +6,11 @@ import { ReflectionService } from "@grpc/reflection";
 import { readFileDescriptors } from "@quoin/proto";
 import type { GrpcHost } from "../calls/index.ts";
 
-/** Adds reflection of the named services of the contract and of the health service. */
+/** Adds reflection for these services of the contract and for the health service. */
 export function addReflection(host: Pick<GrpcHost, "addLibraryService">, services: readonly string[]): void {
-  // The library takes nothing but the descriptors from a definition. Passed as they are, they keep the names by which
-  // files import each other; made into definitions and back they would not, and clients could not resolve types.
+  // The library takes only the descriptors from a definition. Unchanged descriptors keep the names by which files
+  // import each other. Converted to definitions and back, they would lose these names, and clients could not resolve
+  // types.
   const contract: Pick<MessageTypeDefinition<object, object>, "fileDescriptorProtos"> = {
     fileDescriptorProtos: readFileDescriptors(),
   };
@@ -19,6 +20,6 @@ export function addReflection(host: Pick<GrpcHost, "addLibraryService">, service
     addService: (definition: ServiceDefinition, handlers: UntypedServiceImplementation) =>
       host.addLibraryService(definition, handlers),
   };
-  // It adds its services, and does nothing else with a server.
+  // It only adds its services to the server.
   reflection.addToServer(server as Server);
 }

@@ -11,7 +11,7 @@ import {
 } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 
-/** Fields of a message by their names in TypeScript. */
+/** Fields of a message by their TypeScript names. */
 type Fields = Readonly<Record<string, unknown>> & { readonly guard?: unknown };
 
 /** A request of a mutation, and other values of each of its fields. */
@@ -25,13 +25,13 @@ const NOT_STORED = new Set([
   ...["GetKey", "ListKeys", "DescribeLock", "DescribeRWLock", "DescribeMemory", "ReadMemory", "ListMemoryRegions"],
   ...["WatchKeys", "WatchLocks", "GetCluster", "GetStatus", "ListMembers", "Snapshot"],
   ...["GetBackupStatus", "ListBackups"],
-  // A member knows its backups by the request id, and keeps nothing of it in the log.
+  // A member knows its backups by the request id, and stores nothing of it in the log.
   "StartBackup",
-  // Served where no request id is needed, and repeatable without one.
+  // Served on a port that needs no request id, and idempotent.
   "Bootstrap",
-  // Served on the port for administration alone, with the spec of its retries beside it.
+  // Served on the admin port only; the spec of its retries is next to it.
   "ResetOwner",
-  // Nothing of it is in the log: its condition makes it repeatable.
+  // Not in the log: its condition makes it safe to repeat.
   "TransferLeadership",
 ]);
 
@@ -218,7 +218,7 @@ function numberOf(field: Buffer): number {
   return field[0] as number;
 }
 
-/** A field of bytes with others in their place. */
+/** A field of bytes, with other bytes of the same length. */
 function within(field: Buffer, content: Buffer): Buffer {
   return Buffer.concat([Buffer.of(numberOf(field), content.length), content]);
 }
@@ -246,7 +246,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
   const replayed = ({ headers, trailers }: Answer<unknown>) =>
     [...headers.get("replayed"), ...trailers.get("replayed")].map(String).at(0);
 
-  /** Sends the first encoding, then the others with the same id, each of which must be answered as it was. */
+  /** Sends the first encoding, then the others with the same id; all must get the same answer. */
   async function expectSame(method: AnyMethod, first: Buffer, others: ReadonlyMap<string, Buffer>): Promise<void> {
     const id = randomUUID();
     const original = await send(method, first, id);
@@ -259,7 +259,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
     }
   }
 
-  it("are looked at for every method that changes something, and for every field of each", () => {
+  it("are tested for every mutation, and for every field of each", () => {
     const unary = [...METHODS.keys()].filter((name) => !NOT_STORED.has(name));
     expect(Object.keys(MUTATIONS).sort()).deep.equal(unary.sort());
     for (const [name, { request, others }] of Object.entries(MUTATIONS)) {
@@ -273,7 +273,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
   for (const [name, { request, others }] of Object.entries(MUTATIONS)) {
     const method = METHODS.get(name) as AnyMethod;
 
-    it(`${name}: are answered again in whatever form the same request comes`, async () => {
+    it(`${name}: get the same answer for every encoding of the same request`, async () => {
       const bytes = encode(method, request);
       const fields = fieldsOf(bytes);
       const forms = new Map<string, Buffer>([
@@ -285,7 +285,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
         const isRepeated = Array.isArray(request[field]) || request[field] instanceof Map;
         for (const value of isRepeated ? [] : values) {
           const before = fieldsOf(encode(method, { [field]: value }));
-          forms.set(`${field} twice, of which the last counts`, Buffer.concat([...before, bytes]));
+          forms.set(`${field} twice, and the last counts`, Buffer.concat([...before, bytes]));
         }
       }
       if (request.guard !== undefined) {
@@ -297,14 +297,14 @@ onEachHost("retries in other bytes (S13)", (host) => {
       await expectSame(method, bytes, forms);
     });
 
-    it(`${name}: are answered again where a default is left out or written`, async () => {
+    it(`${name}: get the same answer whether a default is left out or encoded`, async () => {
       for (const [field, values] of Object.entries(others)) {
         const none = method.requestDeserialize(Buffer.alloc(0))[field];
         const value = values.at(-1);
         if (none === undefined || typeof value === "object") {
           continue;
         }
-        // What waits for a lock has no answer yet.
+        // A request that waits for a lock has no answer yet.
         const patience = "waitMs" in request ? { waitMs: 0n } : {};
         const bytes = encode(method, { ...request, ...patience, [field]: none });
         const [set] = fieldsOf(encode(method, { [field]: request[field] }));
@@ -316,7 +316,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
       }
     });
 
-    it(`${name}: are refused if any field has another value, or the method is another`, async () => {
+    it(`${name}: are refused if any field has another value, or with another method`, async () => {
       const id = randomUUID();
       expect(replayed(await send(method, encode(method, request), id))).equal(undefined);
       const reused = ["INVALID_ARGUMENT", "REQUEST_ID_REUSED"];
@@ -338,7 +338,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
     });
   }
 
-  it("PutSettings: are answered again with the settings in another order, or one twice", async () => {
+  it("PutSettings: get the same answer with the settings in another order, or one twice", async () => {
     const method = METHODS.get("PutSettings") as AnyMethod;
     const [one, other] = [
       ["token.lifetime_secs", "3600"],

@@ -1,6 +1,6 @@
 /**
- * A gRPC port of a member: where it listens, what it accepts, and its life from listening to stopping. Calls are served by
- * a host, which gets the connections that were admitted.
+ * A gRPC port of a member: its addresses, its connections, and its life from listening to stopping. A host serves the
+ * calls on the admitted connections.
  */
 
 import { lookup } from "node:dns/promises";
@@ -12,7 +12,9 @@ import { EVERY_ADDRESS, listenAt, type ServerTls } from "../../peers/index.ts";
 import type { CallHandler, GrpcHost, Implementation } from "../calls/index.ts";
 import type { ConnectionGate } from "../connections/index.ts";
 
-/** Of addresses that this machine does not have, and of those of a family that its kernel does not have. */
+/**
+ * Error codes for an address that this machine does not have, and for an address family that its kernel does not have.
+ */
 const UNAVAILABLE: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
 
 export interface GrpcServerOptions {
@@ -37,11 +39,11 @@ export class GrpcServer {
   }
 
   /**
-   * Begins to serve, on every address that the host has.
+   * Begins to serve, on every address of the host name.
    *
-   * @param address host:port; host `*` = every address of this machine, port 0 = any free one.
-   * @param tls what clients are shown; null = plain text.
-   * @returns the port. Rejects if it is not to be had.
+   * @param address host:port; host `*` = every address of this machine, port 0 = any free port.
+   * @param tls the certificate for clients; null = unencrypted.
+   * @returns the port. Rejects if the port is not available.
    */
   async listen(address: string, tls: ServerTls | null): Promise<number> {
     this.#options.host.begin(tls);
@@ -50,7 +52,7 @@ export class GrpcServer {
     let bound = Number(port);
     for (const host of hosts) {
       bound = await this.#listenOn(host, bound).catch((error: NodeJS.ErrnoException) => {
-        // A name may have an address of a kind that this machine does not have; one of them must do.
+        // A name may have an address of a family that this machine does not have; one usable address is enough.
         if (UNAVAILABLE.has(error.code ?? "") && (this.#listeners.length > 0 || host !== hosts.at(-1))) {
           return bound;
         }
@@ -60,11 +62,13 @@ export class GrpcServer {
     return bound;
   }
 
-  /** Accepts no more calls, lets those under way finish, and cuts off what is left after `graceMs` milliseconds. */
+  /**
+   * Accepts no more calls, lets open calls finish, and closes the remaining connections after `graceMs` milliseconds.
+   */
   async stop(graceMs: number): Promise<void> {
     const closed = this.#listeners.map((listener) => new Promise((resolve) => listener.close(resolve)));
     await this.#options.host.stop(graceMs);
-    // A host may know nothing of a connection that has not begun to speak, or that is closing already.
+    // A host may not know connections without any data yet, or connections that are closing already.
     const cut = setTimeout(() => {
       for (const socket of this.#sockets) {
         socket.destroy();

@@ -1,8 +1,8 @@
 /**
- * Who may do what by HTTP, as one table: each endpoint × role × namespace × own, equal, greater. The list of endpoints comes
- * from the document of the interface, so an endpoint without a row fails.
+ * The rights over HTTP as one table: each endpoint × role × namespace × own, equal, greater. The list of endpoints
+ * comes from the OpenAPI document, so an endpoint without a row fails.
  *
- * Each cell has an actor and a target of its own, so no cell depends on another one.
+ * Each cell has its own actor and target, so cells are independent.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
 const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
-/** Actors hold the namespace `a`, but owners, who hold all. */
+/** Owners have all namespaces, other actors have the namespace `a`. */
 const OWN_NAMESPACE = "a";
 const OTHER_NAMESPACE = "b";
 const HASHING_MS_MAX = 60_000;
@@ -32,13 +32,13 @@ interface Sent {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the answer to a listing must hold for the target to be listed. */
+  /** The text that the answer to a listing contains if it lists the target. */
   readonly listed?: string;
-  /** What is done between two such requests: of totals it is asked whether they have grown by it. */
+  /** The action between two requests for totals; the test checks whether the totals have grown. */
   readonly between?: () => void;
 }
 
-/** What a row asks for, by an actor of each role: the target of the cell is made for it. */
+/** The request of a row, for an actor of each role. It creates the target of the cell. */
 type Ask = (world: World, actor: Actor) => Sent | Promise<Sent>;
 type Expected = readonly [viewer: string, member: string, admin: string, owner: string];
 type Row = readonly [what: string, ask: Ask, expected: Expected];
@@ -50,7 +50,7 @@ const NO_KEY = "404 key_not_found";
 const NO_LOG = "404 log_not_found";
 const NO_NAMESPACE = "403 namespace_denied";
 
-/** Users as targets: what an admin of the namespace `a` may act on, and what not. */
+/** Users as targets: those that an admin of the namespace `a` may manage, and those that the admin may not manage. */
 const COVERED: readonly (readonly [string, Role, readonly string[]])[] = [
   ["a viewer of nothing", "viewer", []],
   ["a member of the same namespace", "member", ["a"]],
@@ -63,7 +63,7 @@ const GREATER: readonly (readonly [string, Role, readonly string[]])[] = [
   ["an owner", "owner", ["*"]],
 ];
 
-/** Rows about a target user: the same request for each, with what is expected for covered and for greater ones. */
+/** Rows about a target user: the same request for each, with the expected answers for covered and for greater users. */
 function aboutUsers(ask: (world: World, user: Actor) => Sent, covered: Expected, greater: Expected): readonly Row[] {
   const rowsOf = (users: typeof COVERED, expected: Expected): readonly Row[] =>
     users.map(([what, role, namespaces]) => [
@@ -74,11 +74,11 @@ function aboutUsers(ask: (world: World, user: Actor) => Sent, covered: Expected,
   return [...rowsOf(COVERED, covered), ...rowsOf(GREATER, greater)];
 }
 
-/** Rows about a log: of the actor, of others in the actor's namespace, in other namespaces. */
+/** Rows about a log: the actor's own, of another user in the actor's namespace, and in other namespaces. */
 function aboutLogs(ask: (logId: string) => Sent, own: Expected, other: Expected, hidden: Expected): readonly Row[] {
   return [
     ["the actor's own", (world, actor) => ask(world.log(OWN_NAMESPACE, actor)), own],
-    ["somebody's in the same namespace", (world) => ask(world.log(OWN_NAMESPACE)), other],
+    ["another user's in the same namespace", (world) => ask(world.log(OWN_NAMESPACE)), other],
     ["in another namespace", (world) => ask(world.log(OTHER_NAMESPACE)), hidden],
     ["in the namespace default", (world) => ask(world.log("default")), hidden],
     ["that is not there", () => ask(randomUUID()), [hidden[0], hidden[1], hidden[2], NO_LOG]],
@@ -310,7 +310,7 @@ function userPath({ subject }: Actor, body: object): Sent {
   return { path: `/users/${subject}`, body };
 }
 
-/** A cluster, and what stands in it. */
+/** A cluster and its contents. */
 class World {
   readonly cluster: FoundedCluster;
   readonly replica: SingleReplica;
@@ -338,14 +338,14 @@ class World {
     return apiKeyId;
   }
 
-  /** The same, after something was done with it that counts. */
+  /** The id of the actor's key, after a request with the key that is counted. */
   usedKey({ subject, apiKeyId }: Actor): string {
     const counts = { requests: 1, kvOperations: 0, lockOperations: 0, memoryOperations: 0 };
     this.replica.lead({ kind: "report-use", uses: [{ principal: { subject, apiKeyId }, ...counts }] });
     return apiKeyId;
   }
 
-  /** A log, of the owner unless it is said whose. A viewer has one from before the user became a viewer. */
+  /** A log, by default of the owner. A viewer has created one before becoming a viewer. */
   log(namespace: string, creator?: Actor): string {
     const settings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
     const creation = { kind: "create-log", name: this.name, namespace, settings } as const;
@@ -397,7 +397,7 @@ describe("access by HTTP", function () {
     expect(bugs).to.deep.equal([]);
   });
 
-  /** Status and code; of listings, whether they hold what the row looks for, and of totals, whether they have grown. */
+  /** Status and code; for listings, whether they contain the target; for totals, whether they have grown. */
   async function answerOf(method: string, sent: Sent, token: string): Promise<string> {
     if (sent.between !== undefined) {
       const before = await totalsOf(sent.path, token);
@@ -423,7 +423,7 @@ describe("access by HTTP", function () {
       : `${response.status} ${text.includes(sent.listed) ? "with" : "without"}`;
   }
 
-  /** The totals and the numbers of the hours or days, which are of the same users. */
+  /** The totals and the numbers by hour or day, which cover the same users. */
   async function totalsOf(path: string, token: string): Promise<string> {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { Authorization: `Bearer ${token}` } });
     expect(response.status).to.equal(200);

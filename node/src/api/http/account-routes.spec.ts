@@ -14,17 +14,17 @@ import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
-/** What this machine says of others is believed. */
+/** Trusts this machine as a proxy. */
 const PROXIES = { trusted: new TrustedProxies(["127.0.0.1"]), speaksProxyProtocol: false };
 const PASSWORD = "correct horse battery";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Passwords are hashed a few times in each of these, by a machine that may do other things as well. */
+/** Each test hashes passwords a few times, perhaps on a busy machine. */
 const HASHING_MS_MAX = 60_000;
 
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: the spec says what it expects of each body.
+  // biome-ignore lint/suspicious/noExplicitAny: the spec checks each body.
   readonly body: any;
 }
 
@@ -36,10 +36,10 @@ describe("routes of accounts", function () {
   let port: number;
   let bugs: unknown[];
   let limits: RateLimits;
-  /** Tokens by the addresses that they were sent to. */
+  /** Tokens by the address to which they were sent. */
   let mails: Map<string, string>;
   let owner: string;
-  /** Reads that were told for the usage, by who has asked. */
+  /** Reads that were reported for the usage, by caller. */
   let reads: string[];
 
   before(async () => {
@@ -99,7 +99,7 @@ describe("routes of accounts", function () {
     return `${status} ${body.code}`;
   }
 
-  /** A user who has verified the address. */
+  /** A user with a verified address. */
   async function createUser(email: string, changes: object = {}): Promise<string> {
     const created = await ask("POST /users", userOf(email, changes), owner);
     expect(created.status).to.equal(201);
@@ -118,7 +118,7 @@ describe("routes of accounts", function () {
   }
 
   describe("POST /auth/login", () => {
-    it("gives a token, and says whose it is", async () => {
+    it("returns a token and its user", async () => {
       const answer = await ask("POST /auth/login", { email: secrets.email.toUpperCase(), password: secrets.password });
       expect([answer.status, answer.headers.get("Cache-Control")]).to.deep.equal([200, "no-store"]);
       expect(answer.headers.get("RateLimit-Policy")).to.equal('"address";q=300;w=60');
@@ -128,7 +128,7 @@ describe("routes of accounts", function () {
       expect((await ask("GET /keys", undefined, token)).status).to.equal(200);
     });
 
-    it("answers alike for a wrong password and for nobody, and 403 only after a right one", async () => {
+    it("has the same answer for a wrong password and an unknown user, and 403 only after the right password", async () => {
       await ask("POST /users", userOf("ada@quoin.local"), owner);
       for (const [email, password] of [
         [secrets.email, "wrong"],
@@ -158,7 +158,7 @@ describe("routes of accounts", function () {
       }
     });
 
-    it("limits failures of an account from one address, also at once, and nothing that succeeds", async () => {
+    it("limits failures of an account from one address, also in parallel, but not successes", async () => {
       Object.assign(limits, { loginFailures: { requests: 2, windowSecs: 60, burst: 2 } });
       const right = { email: secrets.email, password: secrets.password };
       const wrong = { email: secrets.email.toLowerCase(), password: "wrong" };
@@ -177,7 +177,7 @@ describe("routes of accounts", function () {
       expect((await ask("POST /auth/login", right)).status).to.equal(200);
     });
 
-    it("limits the requests of an address, with those that verify", async () => {
+    it("limits the requests of an address, including verifications", async () => {
       Object.assign(limits, { loginRequests: { requests: 2, windowSecs: 60, burst: 2 } });
       await ask("POST /auth/login", {});
       await ask("POST /auth/verify", {});
@@ -187,7 +187,7 @@ describe("routes of accounts", function () {
   });
 
   describe("POST /auth/verify", () => {
-    it("takes what was sent, once, and a password where none is set", async () => {
+    it("takes the token that was sent, once, and a password if none is set", async () => {
       await ask("POST /users", userOf("ada@quoin.local", { password: null }), owner);
       const token = mails.get("ada@quoin.local");
       for (const body of [{}, { token: "x" }, { token }, { token, password: "short" }, { token, password: 7 }]) {
@@ -202,7 +202,7 @@ describe("routes of accounts", function () {
   });
 
   describe("/keys", () => {
-    it("makes, lists and revokes keys", async () => {
+    it("creates, lists and revokes keys", async () => {
       cluster.clock.wall++;
       const name = `<b>'; DROP TABLE "keys"; --\u0000\u{1F600}`;
       const made = await ask("POST /keys", { name, expires_in_days: 3_650, extra: [] }, owner);
@@ -229,7 +229,7 @@ describe("routes of accounts", function () {
       expect(await refusal(ask("POST /auth/token", { api_key: key }))).to.equal("401 invalid_api_key");
     });
 
-    it("goes on where a page ends", async () => {
+    it("continues after the end of a page", async () => {
       cluster.clock.wall++;
       await ask("POST /keys", { name: "second" }, owner);
       const first = await ask("GET /keys?limit=1", undefined, owner);
@@ -272,7 +272,7 @@ describe("routes of accounts", function () {
   });
 
   describe("/users", () => {
-    it("makes, describes, lists, changes and deletes users", async () => {
+    it("creates, describes, lists, changes and deletes users", async () => {
       const created = await ask("POST /users", userOf("Ada@quoin.local", { password: null }), owner);
       const user = {
         ...{ user_id: created.body.user_id, email: "Ada@quoin.local", role: "member", namespaces: ["default"] },
@@ -294,7 +294,7 @@ describe("routes of accounts", function () {
       expect(await refusal(ask(`GET ${path}`, undefined, owner))).to.equal("404 user_not_found");
     });
 
-    it("makes a user again whose mail was lost, and takes only the newer token then", async () => {
+    it("creates a user again after a lost mail, and then takes only the newer token", async () => {
       const email = "ada@quoin.local";
       const first = await ask("POST /users", userOf(email), owner);
       const lost = mails.get(email);
@@ -305,7 +305,7 @@ describe("routes of accounts", function () {
       await logIn(email);
     });
 
-    it("takes as many namespaces as a user may hold, whose tokens still fit into a request", async () => {
+    it("takes as many namespaces as a user may have, and the tokens still fit into a request", async () => {
       const long = Array.from({ length: 124 }, (_, at) => `${"x".repeat(59)}${String(at).padStart(4, "0")}`);
       await createUser("ada@quoin.local", { namespaces: long });
       const listed = await ask("GET /keys", undefined, await logIn("ada@quoin.local"));
@@ -355,7 +355,7 @@ describe("routes of accounts", function () {
   });
 
   describe("GET /billing/usage", () => {
-    it("tells what was used: of the cluster to readers of all namespaces, and of themselves to others", async () => {
+    it("returns the usage of the cluster to readers of all namespaces, and their own usage to other users", async () => {
       await createUser("eve@quoin.local", { role: "viewer" });
       const viewer = await logIn("eve@quoin.local");
       const own = await ask("GET /billing/usage", undefined, viewer);
@@ -370,7 +370,7 @@ describe("routes of accounts", function () {
       start.setUTCMinutes(0, 0, 0);
       expect(body.buckets.map((bucket: { start: string }) => bucket.start)).to.deep.equal([start.toISOString()]);
       expect(body.totals.requests, "the user was made by a request").to.be.at.least(1);
-      expect(body.by_key, "of somebody else").to.deep.equal([]);
+      expect(body.by_key, "of another user").to.deep.equal([]);
       expect(body.limits).to.deep.equal({ requests_per_minute: 1_200_000 });
       expect(body.as_of).to.equal(new Date(cluster.clock.wall).toISOString());
     });
@@ -389,7 +389,7 @@ describe("routes of accounts", function () {
     });
   });
 
-  it("tell of each request that only reads, once, and of no part of one that does not", async () => {
+  it("report each request that only reads, once, and no part of any other request", async () => {
     for (const path of ["/keys", "/users", `/users/${cluster.ownerId}`, "/billing/usage"]) {
       expect((await ask(`GET ${path}`, undefined, owner)).status).to.equal(200);
     }

@@ -16,12 +16,12 @@ export interface AccountRoutesOptions {
   readonly replicated: ReplicatedState;
   readonly clock: Clock;
   readonly hashing: PasswordHashing;
-  /** In force at the moment. */
+  /** The limits that are in force now. */
   readonly limits: Pick<RateLimits, "http">;
   readonly limiters: HttpLimiters;
-  /** Sends the mails that ask for a verification. */
+  /** Sends the verification mails. */
   readonly mail: ConstructorParameters<typeof UserMethods>[1];
-  /** Told of every read that was answered, for the usage. */
+  /** Called for every read that was answered, for the usage counts. */
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
 

@@ -1,11 +1,11 @@
-/** Users and API keys as answers have them, for the document of the interface. */
+/** The schemas of users and API keys in answers, for the OpenAPI document. */
 
 import { z } from "zod";
 import type { ListedApiKey, UserMessage } from "../methods/index.ts";
 
 const ROLES = ["viewer", "member", "admin", "owner"] as const;
 
-export const RoleSchema = z.enum(ROLES).describe("What the user may do; each role includes those before it");
+export const RoleSchema = z.enum(ROLES).describe("What the user may do; each role includes the roles before it");
 
 /** A time of the wall clock in UTC, with milliseconds. */
 export const TimestampSchema = z.string().meta({ format: "date-time" });
@@ -14,7 +14,7 @@ export const UserSchema = z.object({
   user_id: z.string().meta({ format: "uuid" }),
   email: z.string(),
   role: z.string().meta({ enum: [...ROLES] }),
-  namespaces: z.array(z.string()).describe('Where the user may do it; "*" stands for all'),
+  namespaces: z.array(z.string()).describe('Namespaces in which the user may do it; "*" = all'),
   status: z.string().meta({ enum: ["unverified", "active", "disabled"] }),
   created_at: TimestampSchema,
 }) satisfies z.ZodType<UserMessage>;
@@ -22,9 +22,9 @@ export const UserSchema = z.object({
 export const ListedApiKeySchema = z.object({
   api_key_id: z.string().meta({ format: "uuid" }),
   name: z.string(),
-  key_prefix: z.string().describe("The part of the key that is no secret"),
+  key_prefix: z.string().describe("The part of the key that is not secret"),
   created_at: TimestampSchema,
   expires_at: TimestampSchema.nullable(),
-  last_used_at: TimestampSchema.nullable().describe("To the minute"),
+  last_used_at: TimestampSchema.nullable().describe("Accurate to the minute"),
   revoked_at: TimestampSchema.nullable(),
 }) satisfies z.ZodType<ListedApiKey>;

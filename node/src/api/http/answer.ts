@@ -1,4 +1,4 @@
-/** Sending what a handler answers. */
+/** Sends the answers of handlers. */
 
 import type { Response } from "express";
 import type { CoordinationError } from "../../state/index.ts";
@@ -6,10 +6,10 @@ import type { ResponseStream } from "../methods/index.ts";
 import { httpErrorOf } from "./http-error.ts";
 import type { Answer } from "./route.ts";
 
-/** What ends for a reason has ended a second after it (S39), and it takes half a second to be noticed. */
+/** A stream must end within a second after its reason (S39); detecting the reason takes half a second. */
 const LINGER_MS = 250;
 
-/** @param status of an answer that does not bring its own. */
+/** @param status the status of an answer that has none itself. */
 export function sendAnswer(
   response: Response,
   status: number,
@@ -32,7 +32,7 @@ function sendStream(
   { type, stream }: Extract<Answer<unknown>, { readonly stream: unknown }>,
   reportBug: (error: unknown) => void,
 ): void {
-  // Not by the framework, which would name a charset.
+  // Set without the framework, which would add a charset.
   response.setHeader("Content-Type", type).setHeader("Cache-Control", "no-store");
   if (response.req.method === "HEAD") {
     response.end();
@@ -42,7 +42,7 @@ function sendStream(
   }
 }
 
-/** A client of a stream that has not taken a message after so long is cut off. */
+/** A client of a stream that has not taken a message after this time is disconnected. */
 const STALL_MS = 60_000;
 
 class HttpStream implements ResponseStream {
@@ -80,8 +80,8 @@ class HttpStream implements ResponseStream {
   }
 
   /**
-   * A stream has no place for an error behind its first byte: the client asks again, and is told then. One that does not
-   * take what is on its way to it is not waited for.
+   * After its first byte a stream cannot contain an error: the client reconnects and gets the error then. The member
+   * does not wait for a client that does not read the rest.
    */
   fail(error: CoordinationError | Error): void {
     if (httpErrorOf(error).bug) {

@@ -55,7 +55,7 @@ describe("Expected-Sequence", () => {
 });
 
 describe("Idempotency-Key", () => {
-  it("is 1 to 1,024 bytes of UTF-8 without control characters, as they are", () => {
+  it("is 1 to 1,024 bytes of UTF-8 without control characters, unchanged", () => {
     const all = Array.from({ length: 0x7e - 0x20 + 1 }, (_, at) => String.fromCharCode(0x20 + at)).join("");
     const words = ["order 7 of  today", "grüße", "鍵", "\u{1f511} ", "\ufeffk", "e\u0301", "\u00a0k"];
     for (const key of ["k", "a,b;c=d", `x${all}`, "__proto__", ...words.map((word) => `${word}x`)]) {
@@ -77,11 +77,11 @@ describe("Idempotency-Key", () => {
     });
   }
 
-  it("is refused where it is no text", () => {
+  it("is refused if it is not text", () => {
     expect(() => eventKey.read(Buffer.from([0xff]))).to.throw(ParameterProblem, /UTF-8/);
   });
 
-  it("is required for a batch, where it has at most 1,024 bytes with what makes a key for each event", () => {
+  it("is required for a batch, with at most 1,024 bytes including the position of the event", () => {
     expect(read(batchKey, "x".repeat(1_022))).to.equal("x".repeat(1_022));
     isRefused(batchKey, "x".repeat(1_023), /1 to 1022/);
     isRefused(batchKey, "", /1 to 1022/);

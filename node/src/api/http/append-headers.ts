@@ -1,4 +1,4 @@
-/** The headers of an append, each read by its rule. */
+/** The headers of an append, and their rules. */
 
 import type { LogGuard } from "../../state/index.ts";
 import { HttpError } from "./http-error.ts";
@@ -12,7 +12,7 @@ const KEY =
 const KEY_PATTERN = new RegExp(KEY, "u");
 const KEY_NAME = "Idempotency-Key";
 const KEY_BYTES_MAX = 1_024;
-/** The base of a batch leaves room for `:0` at least. */
+/** The base key of a batch must leave space for `:0` at least. */
 const BASE_BYTES_MAX = KEY_BYTES_MAX - 2;
 const GUARD = "^([a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?)/([^/;]+);token=([1-9][0-9]{0,15})(;rw)?$";
 const LOCK_NAME_BYTES_MAX = 256;
@@ -33,28 +33,28 @@ const expectedSequence: Parameter<bigint | undefined> = optional(
   undefined,
 );
 
-/** The hold under which the append is to count; undefined = none. */
+/** The hold that must be live for the append; undefined = none. */
 const lockGuard: Parameter<LogGuard | undefined> = optional(
   required(
-    "A hold without which nothing is appended: <namespace>/<percent-encoded lock name>;token=<fencing token>, then " +
-      ";rw for a read-write lock",
+    "A lock hold that must be live, else nothing is appended: <namespace>/<percent-encoded lock name>;token=<fencing " +
+      "token>, then ;rw for a read-write lock",
     { type: "string", pattern: GUARD },
     guardOf,
   ),
   undefined,
 );
 
-/** Of a single event, whose key is null if it has none. */
+/** The headers of a single event; its key is null if it has none. */
 export const eventHeaders = {
   "Expected-Sequence": expectedSequence,
   [KEY_NAME]: optional(
-    idempotencyKey("The key of the event: what has one that is known is not stored again", KEY_BYTES_MAX),
+    idempotencyKey("The key of the event: an event with a known key is not stored again", KEY_BYTES_MAX),
     null,
   ),
   "Lock-Guard": lockGuard,
 };
 
-/** Of a batch, which has the base of a key for each of its events. */
+/** The headers of a batch; the key is the base for the keys of its events. */
 export const batchHeaders = {
   "Expected-Sequence": expectedSequence,
   [KEY_NAME]: {
@@ -67,7 +67,7 @@ export const batchHeaders = {
   "Lock-Guard": lockGuard,
 } as const;
 
-/** Raises invalid_header if the key of the last of so many events, which is the longest, is too long. */
+/** Throws invalid_header if the key of the last event, which is the longest, is too long. */
 export function requireBatchKeys(base: string, count: number): void {
   if (Buffer.byteLength(`${base}:${count - 1}`) > KEY_BYTES_MAX) {
     const rule = `of a batch of ${count} events must have at most ${KEY_BYTES_MAX - `:${count - 1}`.length} bytes`;

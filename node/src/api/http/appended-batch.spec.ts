@@ -5,8 +5,8 @@ import { appendedBatchText } from "./appended-batch.ts";
 
 const MANY = 1_000_000;
 
-describe("the answer of a batch", () => {
-  it("has a sequence for each event, in their order", async () => {
+describe("the answer to a batch", () => {
+  it("has a sequence for each event, in order", async () => {
     const runs = SequenceRuns.of([
       { position: 0, count: 2, firstSequence: 7 },
       { position: 2, count: 1, firstSequence: 1 },
@@ -16,7 +16,7 @@ describe("the answer of a batch", () => {
     expect(JSON.parse(text)).to.deep.equal({ success: true, sequences: [7, 8, 1, 9, 10], last_sequence: 10 });
   });
 
-  it("S44: is written in several turns of the event loop if it has a million", async () => {
+  it("S44: is written in several turns of the event loop for a million sequences", async () => {
     const runs = SequenceRuns.one(0, MANY, 1);
     const { result: text, turns } = await countTurns(() => {
       return appendedBatchText({ success: true, runs, last_sequence: MANY });

@@ -1,18 +1,18 @@
 /**
- * The answer of a batch as JSON. A million sequences are some megabytes of text, so it is written in slices of several
+ * The answer to a batch as JSON. A million sequences are several megabytes of text, so the text is made in several
  * turns of the event loop.
  */
 
 import type { AppendedBatchMessage } from "../methods/index.ts";
 import { TurnSlices } from "./turn-slices.ts";
 
-/** Sequences between two looks at the clock. */
+/** Sequences between two checks of the clock. */
 const SEQUENCES_PER_LOOK = 4_096;
 
-/** The answer of a batch as it is sent. */
+/** The answer to a batch in the form for clients. */
 export type AppendedBatchBody = Omit<AppendedBatchMessage, "runs"> & { readonly sequences: readonly number[] };
 
-/** The text of an AppendedBatchBody. */
+/** Returns the text of an AppendedBatchBody. */
 export async function appendedBatchText({ runs, success, last_sequence }: AppendedBatchMessage): Promise<string> {
   const slices = new TurnSlices();
   const parts: string[] = [];

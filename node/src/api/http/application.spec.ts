@@ -64,7 +64,7 @@ describe("HTTP interface", () => {
     return response;
   }
 
-  /** POST /auth/token with a body, as JSON unless it is a text already. */
+  /** POST /auth/token with a body, as JSON unless it is text already. */
   function exchange(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return call("/auth/token", {
       method: "POST",
@@ -106,21 +106,21 @@ describe("HTTP interface", () => {
     }
 
     for (const number of ["9007199254740992", "9007199254740993", "9223372036854775807", "1e18", "86401.0"]) {
-      it(`cuts an int64 off at a day: ${number}`, async () => {
+      it(`reduces an int64 to a day: ${number}`, async () => {
         const response = await exchange(`{"api_key":${JSON.stringify(secrets.apiKey)},"expires_in_secs":${number}}`);
         expect(await response.json()).to.include({ expires_in: 86_400 });
       });
     }
 
     for (const number of ["-9223372036854775808", "-9007199254740993", "9223372036854786048", "1e19", "0.5"]) {
-      it(`refuses what is no int64 from 1: ${number}`, async () => {
+      it(`refuses anything but an int64 from 1: ${number}`, async () => {
         const response = await exchange(`{"api_key":${JSON.stringify(secrets.apiKey)},"expires_in_secs":${number}}`);
         const problem = await expectError(response, 400, "invalid_request");
         expect(problem).to.include("expires_in_secs").and.to.include("from 1 to 2^63 - 1");
       });
     }
 
-    it("tells the truth in expires_in when the key itself ends sooner", async () => {
+    it("has the real lifetime in expires_in if the key itself expires earlier", async () => {
       cluster.changeApiKey({ expiresAtMs: cluster.clock.wall + 90_000 });
       const response = await exchange({ api_key: secrets.apiKey, expires_in_secs: 3600 });
       expect(await response.json()).to.include({ expires_in: 90 });
@@ -157,12 +157,12 @@ describe("HTTP interface", () => {
       });
     }
 
-    it("takes no media type for the right one", async () => {
+    it("treats a missing media type as the right one", async () => {
       const body = Buffer.from(JSON.stringify({ api_key: secrets.apiKey }));
       expect((await call("/auth/token", { method: "POST", body })).status).to.equal(200);
     });
 
-    it("answers 415 to an empty media type and to a coded body", async () => {
+    it("answers 415 to an empty media type and to an encoded body", async () => {
       const empty = await exchange({ api_key: secrets.apiKey }, { "Content-Type": "" });
       await expectError(empty, 415, "unsupported_media_type");
       const coded = await exchange({ api_key: secrets.apiKey }, { "Content-Encoding": "gzip" });
@@ -193,14 +193,14 @@ describe("HTTP interface", () => {
       });
     }
 
-    it("does not repeat what the body said", async () => {
+    it("does not repeat contents of the body", async () => {
       const secret = "qk_abcdefgh_nobody-should-read-this";
       for (const body of [`{"api_key":"${secret}"`, `"${secret}"`, `{"api_key":["${secret}"]}`, { api_key: secret }]) {
         expect(await (await exchange(body)).text()).not.to.include("nobody");
       }
     });
 
-    it("answers 401 alike to every key that gives no token", async () => {
+    it("has the same 401 for every key that gives no token", async () => {
       const answers = new Set<string>();
       const ask = async (apiKey: string) => {
         const response = await exchange({ api_key: apiKey });
@@ -235,14 +235,14 @@ describe("HTTP interface", () => {
       await expectError(await exchange(wrong), 401, "invalid_api_key");
     });
 
-    it("limits what is no key at all as one prefix", async () => {
+    it("limits malformed keys as one prefix", async () => {
       for (let failures = 0; failures < DEFAULT_RATE_LIMITS.tokenFailures.requests; failures++) {
         await expectError(await exchange({ api_key: `hello ${failures}` }), 401, "invalid_api_key");
       }
       await expectError(await exchange({ api_key: "hello" }), 429, "rate_limited");
     });
 
-    it("limits the requests of an address before it looks at them", async () => {
+    it("limits the requests of an address before it reads them", async () => {
       for (let taken = 0; taken < DEFAULT_RATE_LIMITS.tokenRequests.burst - 1; taken++) {
         limiters.tokenRequests.take("127.0.0.1");
       }
@@ -255,7 +255,7 @@ describe("HTTP interface", () => {
       expect((await call("/livez")).status).to.equal(200);
     });
 
-    it("answers 503 without a leader, and says when to come back", async () => {
+    it("answers 503 without a leader, and says when to retry", async () => {
       cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
       const response = await exchange({ api_key: secrets.apiKey });
       expect(response.headers.get("Retry-After")).to.equal("1");
@@ -271,7 +271,7 @@ describe("HTTP interface", () => {
       expect(document).not.to.have.nested.property("paths./auth/token.post.responses.504");
     });
 
-    it("answers 500 to a bug, silent about it, and reports it", async () => {
+    it("answers 500 to a bug, without details, and reports it", async () => {
       const bug = new TypeError("secret detail");
       cluster.readBarrier = () => {
         throw bug;
@@ -281,7 +281,7 @@ describe("HTTP interface", () => {
       expect(bugs.splice(0)).to.deep.equal([bug]);
     });
 
-    it("takes a body of exactly 64 KiB and not a byte more", async () => {
+    it("takes a body of exactly 64 KiB, and no more", async () => {
       const padded = (length: number) => {
         const body = JSON.stringify({ api_key: secrets.apiKey, padding: "" });
         return body.replace('""', `"${"x".repeat(length - body.length)}"`);
@@ -295,27 +295,27 @@ describe("HTTP interface", () => {
     const head = (headers: string) =>
       `POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`;
 
-    it("are not waited for when they are announced too large", async () => {
+    it("are refused without waiting when they are announced too large", async () => {
       const connection = await RawConnection.open(port);
       connection.send(head("Content-Length: 99999999"));
       expect(await connection.until(/\}$/)).to.match(/^HTTP\/1\.1 413 [\s\S]*"code":"payload_too_large"\}$/);
       connection.destroy();
     });
 
-    it("S45: are counted while they come in chunks, and answered before they end", async () => {
+    it("S45: are counted while they arrive in chunks, and answered before they end", async () => {
       const connection = await RawConnection.open(port);
       connection.send(head("Transfer-Encoding: chunked"));
       for (let sent = 0; sent < 5; sent++) {
         connection.send(`4000\r\n${"x".repeat(0x4000)}\r\n`);
       }
       expect(await connection.until(/\}$/)).to.match(/^HTTP\/1\.1 413 [\s\S]*"code":"payload_too_large"\}$/);
-      // The connection stays usable: what still comes of the body is thrown away.
+      // The connection stays usable: the rest of the body is discarded.
       connection.send(`4000\r\n${"x".repeat(0x4000)}\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n`);
       expect(await connection.until(/ok\n$/)).to.match(/HTTP\/1\.1 200 OK/);
       connection.destroy();
     });
 
-    it("in many small chunks are one body", async () => {
+    it("may arrive in many small chunks", async () => {
       const connection = await RawConnection.open(port);
       connection.send(head("Transfer-Encoding: chunked"));
       for (const character of JSON.stringify({ api_key: secrets.apiKey })) {
@@ -326,7 +326,7 @@ describe("HTTP interface", () => {
       connection.destroy();
     });
 
-    it("that break off are nobody's bug", async () => {
+    it("that break off are not reported as bugs", async () => {
       const connection = await RawConnection.open(port);
       const [accepted] = await Promise.all([once(server, "request"), connection.send(head("Content-Length: 100"))]);
       const ended = once(accepted[1], "close");
@@ -357,7 +357,7 @@ describe("HTTP interface", () => {
   });
 
   describe("health", () => {
-    it("is 200 while all is well", async () => {
+    it("is 200 while all checks are ok", async () => {
       for (const path of ["/livez", "/readyz", "/healthz"]) {
         const response = await call(path);
         expect([response.status, await response.text()], path).to.deep.equal([200, "ok\n"]);
@@ -372,7 +372,7 @@ describe("HTTP interface", () => {
       expect(await (await call("/livez?verbose=1")).text()).to.equal("[+]event-loop ok\n");
     });
 
-    it("is 503 for readiness alone when only that fails", async () => {
+    it("is 503 only for readiness when only readiness fails", async () => {
       ready = [OK, NO_CONTACT];
       for (const path of ["/readyz", "/healthz"]) {
         const response = await call(path);
@@ -386,7 +386,7 @@ describe("HTTP interface", () => {
       expect((await call("/livez")).status).to.equal(200);
     });
 
-    it("is 503 for liveness alone when only that fails", async () => {
+    it("is 503 only for liveness when only liveness fails", async () => {
       live = [{ ...OK, ok: false, reason: "stopped" }];
       await expectError(await call("/livez"), 503, "unavailable");
       expect((await call("/readyz")).status).to.equal(200);
@@ -397,7 +397,7 @@ describe("HTTP interface", () => {
       expect([response.status, await response.text()]).to.deep.equal([200, ""]);
     });
 
-    it("shows metrics, without a token, to GET and HEAD alone", () => expectMetrics());
+    it("returns metrics without a token, for GET and HEAD only", () => expectMetrics());
 
     async function expectMetrics(): Promise<void> {
       const told = await call("/metrics");
@@ -409,7 +409,7 @@ describe("HTTP interface", () => {
       await expectError(posted, 405, "method_not_allowed");
     }
 
-    it("has a port of its own, with startup, metrics and nothing else on it", async () => {
+    it("has its own port, which also serves startup and metrics, and nothing else", async () => {
       await closeHttpServer(server, 0);
       let started: readonly Check[] = [{ name: "listening", ok: false, reason: "not yet" }];
       const health = { started: () => started, live: () => live, ready: () => ready };

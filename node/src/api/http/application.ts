@@ -1,8 +1,8 @@
 /**
- * The HTTP interface as an Express application: declared routes, and around them what every answer has in common.
+ * The HTTP interface as an Express application: declared routes, and the parts that all answers share.
  *
- * Every answer carries `API-Version: v1` and says that nobody is to guess what it is; whatever is not a route is 404 or,
- * with another method, 405; whatever is thrown becomes one error answer, and a bug is reported as well.
+ * Every answer has `API-Version: v1` and forbids browsers to guess its type. An unknown path is 404; another method of
+ * a known path is 405. Everything that is thrown becomes one error answer, and a bug is reported as well.
  */
 
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
@@ -24,8 +24,8 @@ import { tokenExchangeRoute } from "./token-exchange.ts";
 import { splitTarget } from "./url-encoding.ts";
 
 /**
- * Told of every error that no rule of the interface foresees, after the client's answer was decided. Where it is a
- * broken invariant, the process must end.
+ * Called for every unexpected error, after the client's answer was decided. If the error is a broken invariant, the
+ * process must end.
  */
 export type ReportBug = (error: unknown, requestId: string) => void;
 
@@ -41,7 +41,7 @@ interface ApplicationOptions {
 }
 
 export interface HttpApplicationOptions extends ApplicationOptions {
-  /** What clients are served beside tokens, health and the document of the interface. */
+  /** Routes for clients, besides tokens, health and the OpenAPI document. */
   readonly routes?: readonly Route[];
 }
 
@@ -49,11 +49,11 @@ export interface HealthApplicationOptions extends ApplicationOptions {
   readonly health: ProcessHealth;
 }
 
-/** Bytes of bodies that are held at a time, by all requests together: 25 of the largest. */
+/** Maximum bytes of bodies in memory, for all requests together: 25 of the largest. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
-/** Far above what clients and whatever stands between send. */
+/** Far above the number that clients and proxies send. */
 const HEADERS_MAX = 100;
-/** A year: who has once spoken TLS to this name never speaks plain text to it again. */
+/** A year: a browser that has used TLS for this name uses no unencrypted HTTP for it. */
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Everything that the HTTP port serves. */
@@ -63,7 +63,7 @@ export function createHttpApplication({ routes = [], ...options }: HttpApplicati
   return createApplication(options, [...served, openApiRoute(served)]);
 }
 
-/** What the health port serves: the health checks, and metrics. */
+/** Everything that the health port serves: the health checks and the metrics. */
 export function createHealthApplication(options: HealthApplicationOptions): Express {
   const { health, metrics } = options;
   return createApplication(options, [startupRoute(health), ...healthRoutes(health), metricsRoute(metrics)]);
@@ -85,7 +85,7 @@ function createApplication(
   return finish(application, reportBug);
 }
 
-/** What every answer says, and what every request must be before its route is looked for. */
+/** Sets the headers of every answer, and makes the checks of every request before its route is searched. */
 function prepare(request: Request, response: Response, next: NextFunction): void {
   response.set(COMMON_HEADERS);
   if ("encrypted" in request.socket) {
@@ -101,8 +101,8 @@ function prepare(request: Request, response: Response, next: NextFunction): void
   if (request.httpVersion === "1.1" && hosts.length === 0) {
     throw new HttpError("invalid_request", "the Host header is missing");
   }
-  // Express would decode parameters of the path while it looks for the route, which is before anybody is asked who
-  // they are, and refuse what it cannot decode: here they are left as they are, to be decoded when it is their turn.
+  // Express would decode path parameters while it searches for the route, before authentication, and refuse what it
+  // cannot decode. This keeps them encoded; they are decoded in their turn.
   const { path, query } = splitTarget(request);
   request.url = path.replaceAll("%", "%25") + (query === "" ? "" : `?${query}`);
   next();
@@ -112,11 +112,11 @@ function finish(application: Express, reportBug: ReportBug): Express {
   application.use((request) => {
     throw new HttpError("not_found", `there is nothing at ${splitTarget(request).path}`);
   });
-  // Express tells error handlers by their four parameters.
+  // Express recognises error handlers by their four parameters.
   application.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const { answer, bug } = httpErrorOf(error);
     if (response.headersSent) {
-      // Half an answer is out: all that is left is to let the client see that it is not whole.
+      // A part of the answer is sent: closing the connection shows the client that it is incomplete.
       response.destroy();
     } else {
       sendError(response, answer);

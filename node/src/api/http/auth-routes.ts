@@ -1,4 +1,4 @@
-/** POST /auth/login and POST /auth/verify: what a person does who has a password, and no API key yet. */
+/** POST /auth/login and POST /auth/verify: for users with a password, who need no API key. */
 
 import { z } from "zod";
 import { accountName, type LoginOutcome, type Logins, type RateLimiter } from "../../access/index.ts";
@@ -9,7 +9,7 @@ import type { HttpLimiters } from "./rate-limiting.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
 const LoginRequest = z.object({
-  email: z.string().describe("The e-mail address, in whatever case"),
+  email: z.string().describe("The e-mail address, in upper or lower case"),
   password: z.string(),
 });
 
@@ -21,8 +21,8 @@ const LoginResponse = z.object({
 });
 
 const VerifyRequest = z.object({
-  token: z.string().describe("What was sent to the e-mail address"),
-  password: z.string().nullish().describe("A new password of 8 to 1,024 bytes; required where none is set"),
+  token: z.string().describe("The token that was sent to the e-mail address"),
+  password: z.string().nullish().describe("A new password of 8 to 1,024 bytes; required if none is set"),
 });
 
 const VerifyResponse = z.object({ verified: z.literal(true) });
@@ -34,8 +34,8 @@ export interface AuthRoutesOptions {
 }
 
 /**
- * The routes of logins. A client address is limited in how often it tries, and in how often it tries one account in vain.
- * Failures from one address never refuse a login from another one; those from many addresses wait for each other, because
+ * The routes of logins. Each client address has a limit for attempts, and for failed attempts on one account. Failures
+ * from one address never cause a refusal for another address. Attempts from many addresses wait for each other, because
  * passwords are hashed one after the other.
  */
 export function authRoutes(options: AuthRoutesOptions): readonly Route[] {
@@ -50,7 +50,7 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
     summary: "Exchange an e-mail address and a password for an access token",
     access: "none",
     body: jsonBody(LoginRequest),
-    success: { status: 200, description: "An access token, and whose it is", schema: LoginResponse },
+    success: { status: 200, description: "An access token and its user", schema: LoginResponse },
     errors: ["invalid_credentials", "email_not_verified"],
     isSecret: true,
     isSafe: true,
@@ -67,7 +67,7 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
         case "email-not-verified":
           throw new HttpError("email_not_verified", "the e-mail address is not verified yet");
         case "invalid-credentials":
-          throw new HttpError("invalid_credentials", "the e-mail address or the password is not right");
+          throw new HttpError("invalid_credentials", "the e-mail address or the password is wrong");
       }
     },
   });
@@ -78,7 +78,7 @@ function verifyRoute({ verification, limiters: { loginRequests } }: AuthRoutesOp
     method: "POST",
     path: "/auth/verify",
     operationId: "verifyEmail",
-    summary: "Verify an e-mail address with the token that was sent there",
+    summary: "Verify an e-mail address with the token that was sent to it",
     access: "none",
     body: jsonBody(VerifyRequest),
     success: { status: 200, description: "The user is active", schema: VerifyResponse },
@@ -92,8 +92,9 @@ function verifyRoute({ verification, limiters: { loginRequests } }: AuthRoutesOp
 }
 
 /**
- * Raises RATE_LIMITED where too many have failed under this name. Each attempt is counted before it is made, so that
- * many at once are no more than one after the other; those that do not fail, or of which nobody knows, are given back.
+ * Throws RATE_LIMITED if too many attempts have failed under this name. Each attempt is counted before it is made, so
+ * that parallel attempts get no more than sequential ones. Attempts that do not fail, or whose outcome is unknown, are
+ * given back.
  */
 async function limitFailures(
   limiter: RateLimiter,

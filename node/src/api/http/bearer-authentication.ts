@@ -1,4 +1,6 @@
-/** Who sends a request, by the bearer token in its Authorization header (RFC 6750 §2.1, the only place for one). */
+/**
+ * Authenticates requests by the bearer token in the Authorization header (RFC 6750 §2.1), the only place for a token.
+ */
 
 import type { Request, Response } from "express";
 import passport from "passport";
@@ -8,16 +10,16 @@ import { CoordinationError } from "../../state/index.ts";
 
 const STRATEGY = "bearer";
 
-/** What the library calls for a token that it found. */
+/** The function that the library calls for a token that it found. */
 type Verify = (request: Request, token: string, done: (error: unknown, caller?: Caller) => void) => void;
 
 export class BearerAuthentication {
   readonly #passport = new passport.Passport();
 
-  /** @param deadlineMs until when, on the monotonic clock, the answer to a request that came now must be there. */
+  /** @param deadlineMs returns the deadline, on the monotonic clock, of a request that arrives now. */
   constructor(access: Pick<Access, "authenticate">, deadlineMs: () => number) {
     const strategy = new Strategy<Verify>({ passReqToCallback: true }, (request, _token, done) => {
-      // The library looks at queries and bodies as well, where tokens have no business: the header alone counts.
+      // The library also searches queries and bodies, where tokens are not allowed: only the header counts.
       const verified = async () => access.authenticate(valuesOf(request), deadlineMs());
       verified().then(
         (caller) => done(null, caller),
@@ -27,14 +29,16 @@ export class BearerAuthentication {
     this.#passport.use(STRATEGY, strategy);
   }
 
-  /** Who sends the request. Rejects with TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, or what a read barrier raises. */
+  /**
+   * Resolves to the caller. Rejects with TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, or an error of a read barrier.
+   */
   authenticate(request: Request, response: Response): Promise<Caller> {
     return new Promise((resolve, reject) => {
       const settle = (error: unknown, caller: Caller | false | null | undefined) => {
         if (error) {
           reject(error);
         } else {
-          // Without a caller the library found no token of the form that it knows.
+          // Without a caller, the library found no token in a form that it knows.
           resolve(caller || refuse(valuesOf(request)));
         }
       };
@@ -54,7 +58,7 @@ export class BearerAuthentication {
   }
 }
 
-/** All values of the header, of which there must be one: Node itself would tell only the first. */
+/** Returns all values of the header; only one is allowed. Node itself would return only the first. */
 function valuesOf(request: Request): readonly string[] {
   return request.headersDistinct.authorization ?? [];
 }

@@ -15,7 +15,7 @@ describe("reading bodies", () => {
   let budget: BodyBudget;
   let idleMs: number;
   let server: Server;
-  /** What became of each body, as it is read. */
+  /** The result of each body. */
   let read: (outcome: Buffer | Error, response: Response) => void;
   const connections: RawConnection[] = [];
 
@@ -56,7 +56,7 @@ describe("reading bodies", () => {
     return `${length.toString(16)}\r\n${"x".repeat(length)}\r\n`;
   }
 
-  it("holds them until they are answered, and no more than there is room for", async () => {
+  it("keeps them until they are answered, within the budget", async () => {
     const first = nextRead();
     await send(`${chunk(8_000)}0\r\n\r\n`);
     const { outcome, response } = await first;
@@ -74,7 +74,7 @@ describe("reading bodies", () => {
     expect(budget.bytes).to.equal(0);
   });
 
-  it("holds nothing for what is announced, and at most twice what has arrived", async () => {
+  it("uses no memory for announced bytes, and at most twice the bytes that have arrived", async () => {
     const arrived = once(server, "request");
     const done = nextRead();
     const connection = await send("", `Content-Length: ${BYTES_MAX}`);
@@ -85,7 +85,7 @@ describe("reading bodies", () => {
     expect(budget.bytes).to.equal(BYTES_MAX);
   });
 
-  it("gives back the room of those that are refused or break off", async () => {
+  it("gives back the budget of bodies that are refused or break off", async () => {
     const large = nextRead();
     await send(chunk(BYTES_MAX + 1));
     expect((await large).outcome)
@@ -102,7 +102,7 @@ describe("reading bodies", () => {
     expect(budget.bytes).to.equal(0);
   });
 
-  it("gives up those that stall", async () => {
+  it("refuses bodies that stall", async () => {
     idleMs = 20;
     const stalled = nextRead();
     await send(chunk(10));
@@ -111,7 +111,7 @@ describe("reading bodies", () => {
     expect(budget.bytes).to.equal(0);
   });
 
-  it("asks for those that wait to be asked", async () => {
+  it("sends 100 Continue for bodies that wait for it", async () => {
     server.on("checkContinue", (request, response) => server.emit("request", request, response));
     const done = nextRead();
     const connection = await send("", "Content-Length: 2\r\nExpect: 100-continue");

@@ -1,9 +1,9 @@
 /**
- * The body of a request, read with its limit in mind: one that is announced too large is not read at all, one that turns
- * out too large is answered at once and the rest of it thrown away as it comes (S45).
+ * Reads the body of a request within its limit. A body that is announced too large is not read at all. A body that
+ * turns out too large is refused at once, and its rest is discarded as it arrives (S45).
  *
- * What is held is what has arrived, whatever was announced and however small the pieces were. All bodies together are
- * bounded as well, so many large ones at a time are refused and not the end of the process.
+ * Memory grows with the bytes that have arrived, not with the announced length or the number of pieces. All bodies
+ * together have a limit as well, so that too many large ones are refused and do not end the process.
  */
 
 import { MIMEType } from "node:util";
@@ -13,13 +13,13 @@ import { CoordinationError } from "../../state/index.ts";
 import { HttpError } from "./http-error.ts";
 
 const JSON_TYPE = "application/json";
-/** Room for the first bytes; it doubles as more come. */
+/** Memory for the first bytes; it doubles as more arrive. */
 const ROOM_BYTES_MIN = 4 * 1024;
-/** A body that goes on for so long without a byte is given up. */
+/** A body that is silent for so many milliseconds is refused. */
 export const BODY_IDLE_MS = 15_000;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** How many bytes of bodies are held at the moment, by all requests together. */
+/** Counts the bytes of bodies in memory, for all requests together. */
 export class BodyBudget {
   readonly #bytesMax: number;
   #bytes = 0;
@@ -32,7 +32,7 @@ export class BodyBudget {
     return this.#bytes;
   }
 
-  /** Raises OVERLOADED if there is no room for them. */
+  /** Throws OVERLOADED if they exceed the limit. */
   take(bytes: number): void {
     if (this.#bytes + bytes > this.#bytesMax) {
       throw new CoordinationError("OVERLOADED", "too many large requests at a time; try again");
@@ -47,13 +47,13 @@ export class BodyBudget {
 
 export interface BodyLimits {
   readonly budget: BodyBudget;
-  /** Milliseconds that a body may go without a byte. */
+  /** Milliseconds that a body may be silent. */
   readonly idleMs: number;
 }
 
 /**
- * Raises what the headers alone tell: payload_too_large for a body that is announced too large, unsupported_media_type
- * for a coded one, and for one that says that it is no JSON where it must be.
+ * Refuses a body by its headers: payload_too_large for a body that is announced too large; unsupported_media_type for
+ * an encoded body, and for a type other than JSON if JSON is required.
  */
 export function checkBodyHeaders(request: Request, mode: "json" | "bytes", bytesMax: number): void {
   const encoding = request.headers["content-encoding"] ?? "identity";
@@ -69,8 +69,9 @@ export function checkBodyHeaders(request: Request, mode: "json" | "bytes", bytes
 }
 
 /**
- * The bytes of the body. Rejects with payload_too_large above `bytesMax`, with invalid_request for one that ends early
- * or stalls, and with OVERLOADED where it finds no room. The room is given back when the response is closed.
+ * Resolves to the bytes of the body. Rejects with payload_too_large above `bytesMax`, with invalid_request for a body
+ * that ends early or stalls, and with OVERLOADED when the budget is used up. The budget is given back when the response
+ * closes.
  */
 export function readBytes(
   request: Request,
@@ -89,7 +90,7 @@ export function readBytes(
       request.off("data", onData).off("end", onEnd).off("close", onClose);
     };
     const fail = (error: Error) => {
-      // The stream goes on flowing without a listener: the rest of the body is thrown away.
+      // The stream continues to flow without a listener: the rest of the body is discarded.
       settle();
       held.giveBack();
       reject(error);
@@ -111,21 +112,21 @@ export function readBytes(
       onClose();
       return;
     }
-    // An error of the stream is followed by "close", which tells the same.
+    // "close" follows an error of the stream, and is handled above.
     request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignoreBecauseCloseFollows);
   });
 }
 
 /**
- * The JSON object in the bytes, as the schema reads it. Raises invalid_request with the field's name, and never with
- * anything of the body, which may be secret.
+ * Returns the JSON object in the bytes, read by the schema. Throws invalid_request with the field's name, and never
+ * with contents of the body, which may be secret.
  */
 export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value {
   let value: unknown;
   try {
     value = JSON.parse(decoder.decode(bytes));
   } catch {
-    // The parser's own message would repeat a piece of the body.
+    // The parser's own message would contain a part of the body.
     throw new HttpError("invalid_request", "the body is not valid JSON in UTF-8");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -138,7 +139,7 @@ export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value
   return parsed.data;
 }
 
-/** What has arrived of a body, in one piece of memory that grows with it. */
+/** The bytes of a body that have arrived, in one growing buffer. */
 class HeldBytes {
   readonly #bytesMax: number;
   readonly #budget: BodyBudget;
@@ -155,7 +156,7 @@ class HeldBytes {
     return this.#room.subarray(0, this.#length);
   }
 
-  /** The chunk is copied: it may be one byte of a much larger buffer that it would keep in memory. */
+  /** Copies the chunk: it may be one byte of a much larger buffer, which would stay in memory. */
   add(chunk: Buffer): void {
     const length = this.#length + chunk.length;
     if (length > this.#bytesMax) {
@@ -191,7 +192,7 @@ function isJson(contentType: string): boolean {
 function problemOf(issue: z.core.$ZodIssue | undefined): string {
   const field = issue?.path.map(String).join(".") || "the body";
   if (issue === undefined) {
-    return `${field} is not as it must be`;
+    return `${field} is not valid`;
   }
   if (issue.code === "invalid_type") {
     return issue.message.endsWith("received undefined") ? `${field} is required` : `${field} must be ${issue.expected}`;

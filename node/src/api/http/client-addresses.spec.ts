@@ -56,21 +56,21 @@ describe("ClientAddresses", () => {
   }
 
   describe("by X-Forwarded-For", () => {
-    it("believe a trusted proxy, in all lines together", async () => {
+    it("trust a trusted proxy, in all lines together", async () => {
       await serve(["127.0.0.0/8"], false);
       const lines = "X-Forwarded-For: 198.51.100.1\r\nx-forwarded-for: 203.0.113.9, 127.0.0.9\r\n";
       expect(await answerTo(`${GET}${lines}\r\n`)).equal("203.0.113.9 sent 0");
       expect(await answerTo(`${GET}\r\n`)).equal("127.0.0.1 sent 0");
     });
 
-    it("believe nobody else", async () => {
+    it("ignore any other sender", async () => {
       await serve(["192.0.2.0/24"], false);
       expect(await answerTo(`${GET}X-Forwarded-For: 203.0.113.9\r\n\r\n`)).equal("127.0.0.1 sent 0");
     });
   });
 
   describe("by the PROXY protocol", () => {
-    it("are those of the header, for each request of the connection", async () => {
+    it("are the addresses in the header, for each request of the connection", async () => {
       await serve(["127.0.0.1"], true);
       const connection = await open();
       connection.send(`PROXY TCP4 203.0.113.9 192.0.2.1 4096 8192\r\n${GET}\r\n`);
@@ -81,7 +81,7 @@ describe("ClientAddresses", () => {
       expect(await answerTo(`PROXY UNKNOWN\r\n${GET}\r\n`)).equal("127.0.0.1 sent 0");
     });
 
-    it("are those of a header that comes byte by byte, with a large body behind it", async () => {
+    it("are read from a header that arrives byte by byte, followed by a large body", async () => {
       await serve(["127.0.0.1"], true);
       const connection = await open();
       for (const byte of V2) {
@@ -93,7 +93,7 @@ describe("ClientAddresses", () => {
       await connection.until(/203\.0\.113\.9 sent 1000000/);
     });
 
-    it("are no begin of a request: when its time is up, only a client that has begun one is answered", async () => {
+    it("do not begin a request: at the timeout, only a client that has begun one gets an answer", async () => {
       const shortMs = 50;
       await serve(["127.0.0.1"], true, { headersMs: shortMs, requestMs: shortMs });
       const silent = await open();
@@ -104,13 +104,13 @@ describe("ClientAddresses", () => {
       expect(await begun.untilClosed()).to.include("the request did not arrive in time");
     });
 
-    it("do not believe what a client of the proxy says in X-Forwarded-For", async () => {
+    it("ignore X-Forwarded-For from a client of the proxy", async () => {
       await serve(["127.0.0.1"], true);
       const text = `PROXY TCP4 203.0.113.9 192.0.2.1 1 2\r\n${GET}X-Forwarded-For: 198.51.100.7\r\n\r\n`;
       expect(await answerTo(text)).equal("203.0.113.9 sent 0");
     });
 
-    it("are not read from anybody who is no trusted proxy", async () => {
+    it("are not read from a sender that is not a trusted proxy", async () => {
       await serve(["192.0.2.1"], true);
       const connection = await open();
       connection.send(`PROXY TCP4 203.0.113.9 192.0.2.1 1 2\r\n${GET}\r\n`);
@@ -118,7 +118,7 @@ describe("ClientAddresses", () => {
       expect(await answerTo(`${GET}\r\n`)).equal("127.0.0.1 sent 0");
     });
 
-    it("cut a proxy off that does not begin so, and say which one", async () => {
+    it("close the connection of a proxy that sends no header, and name the proxy", async () => {
       await serve(["127.0.0.1"], true);
       const connection = await open();
       connection.send(`${GET}\r\n`);
@@ -138,7 +138,7 @@ describe("ClientAddresses", () => {
     });
   });
 
-  it("are IPv4 addresses for clients of IPv4 at a port for both", async () => {
+  it("are IPv4 addresses for IPv4 clients at a port for both families", async () => {
     await serve([], false);
     await closeHttpServer(server, 0);
     server.listen(0, "::");

@@ -1,8 +1,9 @@
 /**
- * From which address a request comes, for limits and logs: that of its connection, unless trusted proxies stand between.
+ * Finds the client address of a request, for limits and logs: the address of its connection or, behind trusted proxies,
+ * the address that they report.
  *
- * A proxy tells it in the header X-Forwarded-For, or by the PROXY protocol at the begin of each connection. What the one
- * says of the connection is where reading the other one begins.
+ * A proxy reports it in the header X-Forwarded-For, or by the PROXY protocol at the beginning of each connection. With
+ * both, X-Forwarded-For is read starting from the address of the PROXY protocol.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -14,25 +15,30 @@ export interface ProxyOptions {
   readonly trusted: TrustedProxies;
   /** Whether trusted proxies begin each connection with a header of the PROXY protocol. */
   readonly speaksProxyProtocol: boolean;
-  /** Told of a connection from this proxy that was cut off because it did not begin so. */
+  /** Called when a connection from this proxy was closed because it did not begin with the header. */
   readonly onRefused?: (proxy: string) => void;
 }
 
-/** A proxy says at once where its connection comes from. */
+/** A proxy sends its header at once. */
 const HEADER_MS = 5_000;
 
 export class ClientAddresses {
   readonly #options: ProxyOptions;
-  /** What the PROXY protocol said of connections that are open, by the ends of each: TLS stands between, with another socket. */
+  /**
+   * Addresses from the PROXY protocol, of open connections, by their two ends. The socket cannot be the key: with TLS,
+   * the request has another socket.
+   */
   readonly #told = new Map<string, string>();
-  /** Lengths of these headers. */
+  /** Lengths of the headers of the PROXY protocol. */
   readonly #headerBytes = new WeakMap<Socket, number>();
 
   constructor(options: ProxyOptions = { trusted: new TrustedProxies([]), speaksProxyProtocol: false }) {
     this.#options = options;
   }
 
-  /** The address of the client; "" once the connection is closed. IPv4 addresses never look like those of IPv6. */
+  /**
+   * Returns the address of the client; "" once the connection is closed. IPv4 addresses never have the form of IPv6.
+   */
   of(request: IncomingMessage): string {
     const { trusted } = this.#options;
     const { socket } = request;
@@ -41,12 +47,12 @@ export class ClientAddresses {
     return plainAddress(forwardedFor === undefined ? peer : trusted.clientAddress(peer, forwardedFor));
   }
 
-  /** Bytes that have come from the client itself on this connection. */
+  /** Returns the number of bytes from the client itself on this connection. */
   bytesFromClient(socket: Socket): number {
     return socket.bytesRead - (this.#headerBytes.get(socket) ?? 0);
   }
 
-  /** Reads the header of the PROXY protocol of each connection before the server does anything with it. */
+  /** Reads the header of the PROXY protocol of each connection before the server gets the connection. */
   readHeaders(server: Server): void {
     if (!this.#options.speaksProxyProtocol) {
       return;
@@ -108,7 +114,7 @@ export class ClientAddresses {
   }
 }
 
-/** No two connections that are open have the same. */
+/** The two ends of a connection; unique among open connections. */
 function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What every answer carries. Paths without a version are of this one; and no browser is to take an answer for anything
- * else than it says, or to let a page that it might show load or do anything.
+ * The headers of every answer. Paths without a version have this API version. A browser must not guess another type for
+ * an answer, nor let an answer that it shows as a page load or do anything.
  */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   "API-Version": "v1",

@@ -19,7 +19,7 @@ async function codeOf(action: () => Promise<unknown>): Promise<string> {
   return "accepted";
 }
 
-/** As a request with this query has it. */
+/** Returns the delimiter of a request with this query. */
 function delimiterOf(query: string): Buffer {
   return delimiter.read(parseQuery(query).get("delimiter")?.[0] ?? undefined);
 }
@@ -65,7 +65,7 @@ describe("the delimiter of a batch", () => {
     });
   }
 
-  it("is refused with a code of its own", () => {
+  it("is refused with its own code", () => {
     expect(delimiter.badCode).to.equal("invalid_delimiter");
   });
 
@@ -100,25 +100,25 @@ describe("splitting a batch", () => {
     });
   }
 
-  it("S8: goes by bytes, within characters and outside of UTF-8", async () => {
+  it("S8: works on bytes, also within characters and outside UTF-8", async () => {
     const body = Buffer.from([0xc3, 0xa9, 0xff, 0xa9, 0x00]);
     const events = [...(await splitEvents(body, Buffer.from([0xa9])))];
     expect(events.map((event) => event.toHex())).to.deep.equal(["c3", "ff", "00"]);
   });
 
-  it("S8: finds what straddles the chunks in which a body came", async () => {
+  it("S8: finds delimiters across the chunks of a body", async () => {
     const chunks = ["aX", "Yb", "X", "Y", "c"].map((chunk) => Buffer.from(chunk));
     const events = await splitEvents(Buffer.concat(chunks), Buffer.from("XY"));
     expect([...events].map((event) => Buffer.from(event).toString())).to.deep.equal(["a", "b", "c"]);
   });
 
-  it("is the inverse of joining, for events that do not hold the delimiter", async () => {
+  it("is the inverse of joining, for events that do not contain the delimiter", async () => {
     const part = fc.uint8Array({ maxLength: 5, max: 3 });
     await fc.assert(
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 8 }), fc.boolean(), async (events, isEnded) => {
         const delimiter = Uint8Array.of(4, 0);
         const joined = events.flatMap((event, at) => (at === 0 ? [...event] : [...delimiter, ...event]));
-        // What is empty at the end is only told by a delimiter behind it.
+        // An empty event at the end is visible only with a delimiter after it.
         const isNeeded = isEnded || events.at(-1)?.length === 0;
         const body = Uint8Array.from(isNeeded ? [...joined, ...delimiter] : joined);
         expect([...(await splitEvents(body, delimiter))].map((event) => [...event])).to.deep.equal(
@@ -139,7 +139,7 @@ describe("splitting a batch", () => {
     expect([...(await splitEvents(large, newline))].map((event) => large.equals(event))).to.deep.equal([true]);
   });
 
-  it("S44: lets other turns of the event loop come while it splits a large batch", async () => {
+  it("S44: lets other turns of the event loop run while it splits a large batch", async () => {
     const body = Buffer.from("event..\n".repeat(1_000_000));
     const { result: events, turns } = await countTurns(() => splitEvents(body, Buffer.from("\n")));
     expect(events.count).to.equal(1_000_000);

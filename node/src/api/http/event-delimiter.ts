@@ -1,6 +1,6 @@
 /**
- * The delimiter of a batch, and the events that it separates. Both are bytes: nothing here is decoded as text, so a
- * delimiter may be any bytes, and a payload that is no UTF-8 is left as it is (S8).
+ * Splits a batch into its events by a delimiter. Both are bytes and never decoded as text: a delimiter may be any
+ * bytes, and a payload that is not UTF-8 stays as it is (S8).
  */
 
 import { BATCH_EVENTS_MAX, copyBytes, Payloads } from "../../state/index.ts";
@@ -9,15 +9,15 @@ import { type Parameter, ParameterProblem } from "./parameters.ts";
 import { TurnSlices } from "./turn-slices.ts";
 
 const DELIMITER_BYTES_MAX = 64;
-const PLUS = "As in every query, + stands for a space: write %2B for a plus";
-/** Events of the first block of offsets, which grows. */
+const PLUS = "In a query, + means a space: write %2B for a plus";
+/** Initial size of the list of offsets, in events; it grows. */
 const INITIAL_EVENTS = 1_024;
-/** Events between two looks at the clock. */
+/** Events between two checks of the clock. */
 const EVENTS_PER_LOOK = 512;
 
-/** What separates the events of a batch: 1 to 64 bytes, whatever they are. */
+/** The delimiter of the events of a batch: any 1 to 64 bytes. */
 export const delimiter: Parameter<Buffer> = {
-  description: `What separates the events: 1 to ${DELIMITER_BYTES_MAX} bytes, percent-encoded. ${PLUS}`,
+  description: `The delimiter of the events: 1 to ${DELIMITER_BYTES_MAX} bytes, percent-encoded. ${PLUS}`,
   schema: { type: "string", minLength: 1 },
   isRequired: true,
   badCode: "invalid_delimiter",
@@ -33,16 +33,16 @@ export const delimiter: Parameter<Buffer> = {
 };
 
 /**
- * The events of a body, in their order: split from the left, without overlaps, in slices of several turns of the event
- * loop. One delimiter at the very end is ignored; whatever else is empty is an empty event. An event may be as large as
- * the body. Raises empty_body, and too_many_events above BATCH_EVENTS_MAX.
+ * Resolves to the events of a body, in their order. It splits from the left, without overlaps, in several turns of the
+ * event loop. It ignores one delimiter at the end; any other empty part is an empty event. An event may be as large as
+ * the body. Rejects with empty_body, or with too_many_events above BATCH_EVENTS_MAX.
  */
 export async function splitEvents(body: Uint8Array, separator: Uint8Array): Promise<Payloads> {
   if (body.length === 0) {
-    throw new HttpError("empty_body", "the body must hold at least one event");
+    throw new HttpError("empty_body", "the body must contain at least one event");
   }
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  // A search for a number is far cheaper than one for bytes.
+  // A search for a number is far cheaper than a search for bytes.
   const wanted = separator.length === 1 ? (separator[0] as number) : separator;
   const slices = new TurnSlices();
   const packed = new Uint8Array(body.length);

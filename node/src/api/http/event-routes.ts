@@ -1,4 +1,4 @@
-/** The events of a log: POST append and append_batch, GET events as pages, as a long poll, and as a stream. */
+/** Routes of the events of a log: POST append and append_batch; GET events as pages, long poll or stream. */
 
 import type { Scheduler } from "../../replica/index.ts";
 import { BATCH_EVENTS_MAX } from "../../state/index.ts";
@@ -28,12 +28,12 @@ import { EVENT_STREAM_TYPE, ServerSentEvents } from "./server-sent-events.ts";
 const BATCH_DEADLINE_MS = 30_000;
 const WAIT_SECS_MAX = 60;
 const MS_PER_SECOND = 1_000;
-/** From the end of a wait to the answer, as for every other request. */
+/** Milliseconds from the end of a wait to the answer, as for every other request. */
 const WAITED_DEADLINE_MS = 10_000;
 const APPEND_ERRORS = ["invalid_header", "namespace_denied", "log_not_found", "sequence_conflict", "fenced"] as const;
 const REPLAYED = {
   "Idempotent-Replayed": {
-    description: "true, if nothing was stored because everything had been before",
+    description: "true if nothing was stored, because everything was stored before",
     schema: { type: "string", const: "true" },
   },
 };
@@ -41,7 +41,7 @@ const LAST_EVENT_ID = "Last-Event-ID";
 
 const path = { log_id: uuid("The id of the log") };
 
-/** What both kinds of append have in their paths and headers. */
+/** The path and the headers that both kinds of append share. */
 type AppendInput = RouteInput<
   typeof path,
   Pick<typeof eventHeaders, "Expected-Sequence" | "Lock-Guard">,
@@ -58,11 +58,11 @@ function appendRoute(methods: EventLogMethods): Route {
     method: "POST",
     path: "/logs/{log_id}/append",
     operationId: "appendEvent",
-    summary: "Append an event, once for its Idempotency-Key",
+    summary: "Append an event, only once for each Idempotency-Key",
     access: "write",
     pathParameters: path,
     headers: eventHeaders,
-    body: bytesBody("The event, as it is; it may be empty", EVENT_BYTES_MAX),
+    body: bytesBody("The bytes of the event; they may be empty", EVENT_BYTES_MAX),
     success: { status: 200, description: "The event is stored", schema: AppendedSchema, headers: REPLAYED },
     errors: [...APPEND_ERRORS, "storage_full"],
     find: (call, input) => findAppendable(methods, call, input),
@@ -80,7 +80,7 @@ function appendBatchRoute(methods: EventLogMethods): Route {
     method: "POST",
     path: "/logs/{log_id}/append_batch",
     operationId: "appendBatch",
-    summary: "Append events, all or none, each once for its key",
+    summary: "Append events, all or none, each only once for its key",
     access: "write",
     pathParameters: path,
     headers: batchHeaders,
@@ -109,10 +109,10 @@ function appendBatchRoute(methods: EventLogMethods): Route {
 }
 
 function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every">): Route {
-  const firstSequence = integer("The first sequence that is wanted; 1 by default", 0, Number.MAX_SAFE_INTEGER);
+  const firstSequence = integer("The first sequence to read; 1 by default", 0, Number.MAX_SAFE_INTEGER);
   const waitSecs = integer("Seconds to wait for events if there are none", 0, WAIT_SECS_MAX);
   const lastEventId = integer(
-    "Sequence of the last event that was seen: a stream goes on behind it, whatever from_sequence says",
+    "Sequence of the last event that the client has seen: a stream continues after it and ignores from_sequence",
     0,
     Number.MAX_SAFE_INTEGER - 1,
   );
@@ -120,14 +120,14 @@ function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every
     method: "GET",
     path: "/logs/{log_id}/events",
     operationId: "readEvents",
-    summary: "Read events, wait for them, or follow them as server-sent events",
+    summary: "Read events, wait for them, or tail them as server-sent events",
     access: "read",
     pathParameters: path,
     headers: { [LAST_EVENT_ID]: optional(lastEventId, null) },
     query: { from_sequence: optional(firstSequence, null), limit, wait_secs: optional(waitSecs, null) },
     success: {
       status: 200,
-      description: "Events in their order: a page, or a stream that does not end",
+      description: "Events in order: a page, or an endless stream",
       schema: EventsSchema,
       types: [EVENT_STREAM_TYPE],
     },

@@ -1,51 +1,51 @@
 /**
- * Health: /livez says whether the process should be left running, /readyz (also /healthz) whether it should be sent
- * requests. Neither needs a token, and /livez never depends on a quorum: to restart a member that merely lacks one
- * makes things worse. The health port has /startupz as well: whether the process has begun to work, in whatever state.
+ * Health checks. /livez answers whether the process should keep running, /readyz (also /healthz) whether it should get
+ * requests. Neither needs a token. /livez never depends on a quorum: the restart of a member that only lacks a quorum
+ * makes things worse. The health port also has /startupz: whether the process has started, in any state.
  */
 
 import { HttpError } from "./http-error.ts";
 import { flag } from "./parameters.ts";
 import { type Answer, type Route, route } from "./route.ts";
 
-/** One thing that was looked at. */
+/** One check. */
 export interface Check {
   /** In lower case with hyphens, such as `leader-contact`. */
   readonly name: string;
   readonly ok: boolean;
-  /** Why it is not ok, "" if it is. One line, for people. */
+  /** Why it failed; "" if it is ok. One line, for people. */
   readonly reason: string;
 }
 
-/** What the HTTP port tells. */
+/** The checks of the HTTP port. */
 export interface Health {
-  /** What must hold for the process to be worth keeping. */
+  /** Checks that must be ok for the process to keep running. */
   live(): readonly Check[];
-  /** What must hold for this member to serve linearizable reads now. */
+  /** Checks that must be ok for this member to serve linearizable reads now. */
   ready(): readonly Check[];
 }
 
-/** What the health port tells. */
+/** The checks of the health port. */
 export interface ProcessHealth extends Health {
-  /** What must hold for the process to have started: until then nothing else is asked of it. */
+  /** Checks that must be ok for the process to count as started. Until then the other checks do not matter. */
   started(): readonly Check[];
 }
 
 /**
- * The routes of the health checks: 200 if all are ok, else 503. With `?verbose` the body is a text that lists each
- * check as `[+]name ok` or `[-]name failed: reason`, with either status.
+ * The routes of the health checks: 200 if all are ok, else 503. With `?verbose` the body lists each check as text, as
+ * `[+]name ok` or `[-]name failed: reason`, with either status.
  */
 export function healthRoutes(health: Health): readonly Route[] {
   const live = () => health.live();
   const ready = () => health.ready();
   return [
-    healthRoute("/livez", "getLiveness", "Whether the process should be left running", live),
+    healthRoute("/livez", "getLiveness", "Whether the process should keep running", live),
     healthRoute("/readyz", "getReadiness", "Whether this member serves requests", ready),
     healthRoute("/healthz", "getHealth", "The same as /readyz", ready),
   ];
 }
 
-/** Whoever has started the process asks for this, and nobody else. */
+/** The route for the program that has started the process, such as a kubelet. */
 export function startupRoute(health: ProcessHealth): Route {
   return healthRoute("/startupz", "getStartup", "Whether the process has started", () => health.started());
 }
@@ -57,8 +57,8 @@ function healthRoute(path: string, operationId: string, summary: string, look: (
     operationId,
     summary,
     access: "none",
-    query: { verbose: flag("Whether to list each check, also where one failed") },
-    success: { status: 200, description: "All is well", types: ["text/plain"] },
+    query: { verbose: flag("Whether to list each check, even if one failed") },
+    success: { status: 200, description: "All checks are ok", types: ["text/plain"] },
     isSecret: true,
     handle: (_call, { query }) => answer(path, look(), query.verbose),
   });

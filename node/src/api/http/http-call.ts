@@ -1,4 +1,4 @@
-/** A request as handlers and methods see it: who asks, from where, until when. */
+/** A request as handlers and methods see it: its caller, client address and deadline. */
 
 import type { Response } from "express";
 import type { Access, Caller } from "../../access/index.ts";
@@ -12,9 +12,11 @@ export class HttpCall implements CancellableCall {
   readonly #access: Pick<Access, "authorize" | "recheck">;
   readonly #clients: ClientAddresses;
   readonly #response: Response;
-  /** On the monotonic clock; of the answer once the body is there, until then of what precedes it. */
+  /**
+   * On the monotonic clock: the deadline of the answer, once the body has arrived; before that, of the earlier steps.
+   */
   deadlineMs: number;
-  /** Who asks; undefined on routes that are used without a token. */
+  /** The caller; undefined on routes that need no token. */
   caller: Caller | undefined;
   #onGone: (() => void) | undefined;
   #isGone = false;
@@ -41,9 +43,9 @@ export class HttpCall implements CancellableCall {
     return this.authenticated().principal;
   }
 
-  /** Who asks, where the route needs a token. */
+  /** Returns the caller of a route that needs a token. */
   authenticated(): Caller {
-    invariant(this.caller !== undefined, "only routes that need a token ask who sends it");
+    invariant(this.caller !== undefined, "only a route that needs a token uses the caller");
     return this.caller;
   }
 
@@ -55,20 +57,20 @@ export class HttpCall implements CancellableCall {
     this.#access.recheck(this.authenticated(), need);
   }
 
-  /** Requests have none: whoever wants to repeat an append safely sends an Idempotency-Key. */
+  /** HTTP requests have none. A client that wants to repeat an append safely sends an Idempotency-Key. */
   get hasRequestId(): boolean {
     return false;
   }
 
   requestId(): never {
-    throw new InvariantViolation("requests of HTTP have no request id");
+    throw new InvariantViolation("HTTP requests have no request id");
   }
 
   get isGone(): boolean {
     return this.#isGone;
   }
 
-  /** Whom the address belongs to that the request comes from. */
+  /** The client to which the source address of the request belongs. */
   get client(): string {
     this.#client ??= clientOf(this.#clients.of(this.#response.req));
     return this.#client;
@@ -82,7 +84,7 @@ export class HttpCall implements CancellableCall {
     }
   }
 
-  /** Nobody waits for the answer any more. */
+  /** Notes that the client no longer waits for the answer. */
   leave(): void {
     if (!this.#isGone) {
       this.#isGone = true;

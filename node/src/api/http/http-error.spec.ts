@@ -38,12 +38,12 @@ describe("HTTP errors", () => {
     });
   }
 
-  it("S46: tell when to try again, never at once, and only where nothing was executed", () => {
+  it("S46: say when to retry, never at once, and only if nothing was executed", () => {
     expect(new HttpError("unavailable", "").headers.get("Retry-After")).to.equal("1");
     expect(new HttpError("timeout", "").headers.has("Retry-After")).to.equal(false);
   });
 
-  it("tell the last sequence with a conflict", () => {
+  it("contain the last sequence after a conflict", () => {
     const details = new Map([["last_sequence", "42"]]);
     const conflict = httpErrorOf(new CoordinationError("SEQUENCE_CONFLICT", "", { details })).answer;
     expect(conflict.headers.get("Last-Sequence")).to.equal("42");
@@ -59,7 +59,7 @@ describe("HTTP errors", () => {
     expect(new HttpError("namespace_denied", "").headers.size).to.equal(0);
   });
 
-  it("pass through, with the headers of their own", () => {
+  it("pass through, with their own headers", () => {
     const error = new HttpError("method_not_allowed", "use GET", [["Allow", "GET"]]);
     expect(httpErrorOf(error)).to.deep.equal({ answer: error, bug: false });
     expect(error.headers.get("Allow")).to.equal("GET");
@@ -71,7 +71,7 @@ describe("HTTP errors", () => {
     ["something that is no error at all", "secret detail"],
     ["nothing", undefined],
   ] as const) {
-    it(`are internal, and silent about it, for ${name}`, () => {
+    it(`are internal, without details, for ${name}`, () => {
       const answered = httpErrorOf(bug);
       expect([answered.answer.status, answered.answer.code, answered.bug]).to.deep.equal([500, "internal_error", true]);
       expect(answered.answer.message).not.to.include("secret");

@@ -1,8 +1,8 @@
 /**
- * What HTTP answers instead of success: a status, a code for programs, a message for people, headers that go with it.
+ * Errors in HTTP: a status, a code for programs, a message for people, and headers.
  *
- * The one place where refusals of the service become HTTP. Whatever is neither a refusal nor an HttpError is a bug and
- * becomes `internal_error`, without a word of what it was; the caller of `httpErrorOf` reports it.
+ * This is the only place where refusals of the service become HTTP errors. Any error that is neither a refusal nor an
+ * HttpError is a bug. It becomes `internal_error` without details; the caller of `httpErrorOf` reports it.
  */
 
 import { retryAfterMs } from "../../access/index.ts";
@@ -45,10 +45,10 @@ const STATUSES = {
 } as const;
 
 const MS_PER_SECOND = 1000;
-/** Whole seconds, never 0 (S46): an election takes about as long. */
+/** Whole seconds, never 0 (S46): about the duration of an election. */
 const RETRY_AFTER_SECS = "1";
 
-/** RFC 6750 §3; without an error where the request was not meant to carry a token. */
+/** RFC 6750 §3; without an error if the request needs no token. */
 const CHALLENGES: Partial<Record<HttpErrorCode, string>> = {
   unauthorized: 'Bearer error="invalid_token"',
   token_expired: 'Bearer error="invalid_token"',
@@ -62,7 +62,7 @@ export class HttpError extends Error {
   readonly code: HttpErrorCode;
   readonly headers: ReadonlyMap<string, string>;
 
-  /** @param headers beside those that belong to the code */
+  /** @param headers in addition to the headers of the code */
   constructor(code: HttpErrorCode, message: string, headers: readonly (readonly [string, string])[] = []) {
     super(message);
     this.name = "HttpError";
@@ -77,7 +77,7 @@ export function statusOf(code: HttpErrorCode): number {
   return STATUSES[code];
 }
 
-/** The answer for whatever was thrown while a request was served, and whether that was a bug. */
+/** Returns the answer for anything that was thrown during a request, and whether it was a bug. */
 export function httpErrorOf(error: unknown): { readonly answer: HttpError; readonly bug: boolean } {
   if (error instanceof HttpError) {
     return { answer: error, bug: false };
@@ -89,7 +89,7 @@ export function httpErrorOf(error: unknown): { readonly answer: HttpError; reado
   return { answer: new HttpError("internal_error", "an internal error; it was logged"), bug: true };
 }
 
-/** By reason; null where no HTTP endpoint does anything that can be refused so. */
+/** Codes by reason; null = no HTTP endpoint can be refused for this reason. */
 const CODES: Record<Reason, HttpErrorCode | null> = {
   BAD_METADATA: "invalid_request",
   BAD_FIELD: "invalid_request",
@@ -151,11 +151,11 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
 
 function codeOf(error: CoordinationError): HttpErrorCode | null {
   const code = CODES[error.reason];
-  // 503 promises that nothing was executed; where that is not certain, the answer is 504, whatever the reason.
+  // 503 promises that nothing was executed. If that is not certain, the answer is 504, whatever the reason.
   return code === "unavailable" && error.outcome === "unknown" ? "timeout" : code;
 }
 
-/** What a refusal tells beside its code. */
+/** The headers of a refusal, besides those of its code. */
 function headersOfDetails(error: CoordinationError): (readonly [string, string])[] {
   const lastSequence = error.details.get("last_sequence");
   if (error.reason === "SEQUENCE_CONFLICT" && lastSequence !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * The HTTP interface. Each file of routes in this room declares them (`route.ts`) and exports a function that makes them;
- * `createHttpApplication` serves them, and does everything that routes have in common.
+ * The HTTP interface. Each file of routes in this folder declares its routes (`route.ts`) and exports a function that
+ * returns them. `createHttpApplication` serves them, and does everything that routes have in common.
  */
 
 export { accountRoutes } from "./account-routes.ts";

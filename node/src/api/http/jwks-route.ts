@@ -18,8 +18,8 @@ const JwksResponse = z.object({
 });
 
 /**
- * The route of the public keys. It answers from what this member has applied, so also while there is no leader: tokens
- * can be verified then as well. After a rotation another member may have the newest key a moment sooner.
+ * The route of the public keys. It answers from this member's applied state, also without a leader, so that tokens can
+ * always be verified. After a rotation another member may have the newest key a moment earlier.
  */
 export function jwksRoute(replicated: Pick<ReplicatedState, "state">): Route {
   return route({

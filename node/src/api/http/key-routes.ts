@@ -1,4 +1,4 @@
-/** POST, GET and DELETE of /keys: API keys. */
+/** The routes of API keys: POST, GET and DELETE of /keys. */
 
 import { z } from "zod";
 import type { ApiKeyMethods, CreatedApiKey, ListKeysBody, RevokeKeyBody } from "../methods/index.ts";
@@ -18,20 +18,20 @@ const CreateKeyRequest = z.object({
     .min(1)
     .max(EXPIRES_IN_DAYS_MAX)
     .nullish()
-    .describe("The key is not valid any more after so many days; without it there is no end"),
+    .describe("Days until the key expires; without it the key does not expire"),
 });
 
 const CreatedKeyResponse: z.ZodType<CreatedApiKey> = z.object({
   api_key_id: z.string().meta({ format: "uuid" }),
   name: z.string(),
-  key: z.string().describe("The API key in plain text, in this answer and never again"),
+  key: z.string().describe("The API key in plain text; only this answer contains it"),
   created_at: TimestampSchema,
   expires_at: TimestampSchema.nullable(),
 });
 
 const ListKeysResponse: z.ZodType<ListKeysBody> = z.object({
   keys: z.array(ListedApiKeySchema),
-  next_cursor: z.string().nullable().describe("Where the next page begins; null if this is the last one"),
+  next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 });
 
 const RevokedKeyResponse: z.ZodType<RevokeKeyBody> = z.object({
@@ -40,7 +40,9 @@ const RevokedKeyResponse: z.ZodType<RevokeKeyBody> = z.object({
   revoked_at: TimestampSchema,
 });
 
-/** The routes of API keys: creating one needs write access, listing and revoking one's own needs any valid token. */
+/**
+ * The routes of API keys. To create a key needs write access; to list and revoke one's own keys needs any valid token.
+ */
 export function keyRoutes(methods: ApiKeyMethods): readonly Route[] {
   return [createKeyRoute(methods), listKeysRoute(methods), revokeKeyRoute(methods)];
 }
@@ -50,7 +52,7 @@ function createKeyRoute(methods: ApiKeyMethods): Route {
     method: "POST",
     path: "/keys",
     operationId: "createKey",
-    summary: "Make an API key, which acts as its maker",
+    summary: "Create an API key, which acts as its creator",
     access: "write",
     body: jsonBody(CreateKeyRequest),
     success: { status: 201, description: "The API key", schema: CreatedKeyResponse },
@@ -73,14 +75,14 @@ function listKeysRoute(methods: ApiKeyMethods): Route {
     query: {
       limit,
       cursor,
-      include_revoked: flag("Whether revoked keys are listed as well"),
+      include_revoked: flag("Whether to list revoked keys too"),
       user_id: optional(
         uuid(
-          "The user whose keys are listed; you by default. Keys of another user need admin, and that user's role and namespaces",
+          "The user whose keys to list; by default you. Another user's keys need admin, and that user's role and namespaces",
         ),
         null,
       ),
-      all: flag("Whether the keys of all users are listed whose role and namespaces you hold; needs admin"),
+      all: flag("Whether to list the keys of all users whose role and namespaces you have; needs admin"),
     },
     success: { status: 200, description: "A page of API keys", schema: ListKeysResponse },
     errors: ["insufficient_role"],
@@ -103,12 +105,12 @@ function revokeKeyRoute(methods: ApiKeyMethods): Route {
     method: "DELETE",
     path: "/keys/{api_key_id}",
     operationId: "revokeKey",
-    summary: "Revoke an API key and all of its tokens, at once and for ever",
+    summary: "Revoke an API key and all of its tokens, at once and permanently",
     access: "token",
     pathParameters: {
-      api_key_id: uuid("The id of an API key of yours, or of a user whose role and namespaces you hold as admin"),
+      api_key_id: uuid("The id of your own API key; as admin also of a user whose role and namespaces you have"),
     },
-    success: { status: 200, description: "The API key is revoked, now or already", schema: RevokedKeyResponse },
+    success: { status: 200, description: "The API key is revoked, now or before", schema: RevokedKeyResponse },
     errors: ["key_not_found"],
     isSecret: true,
     handle: async (call, { path }) => ({

@@ -1,4 +1,4 @@
-/** Event logs: GET and POST /logs, GET, PATCH and DELETE of one of them, and what is done with its events. */
+/** The routes of event logs: GET and POST of /logs; GET, PATCH and DELETE of one log; and the routes of its events. */
 
 import type { Scheduler } from "../../replica/index.ts";
 import type { DeletedLogMessage, EventLogMethods, LogMessage, LogsMessage } from "../methods/index.ts";
@@ -40,12 +40,12 @@ function listLogsRoute(methods: EventLogMethods): Route {
     query: {
       limit,
       cursor,
-      name: text("Only logs of this name: at most one in each namespace"),
+      name: text("Only logs with this name: at most one in each namespace"),
       namespace: text("Only logs of this namespace"),
     },
     success: {
       status: 200,
-      description: "A page of event logs, which may be empty and not the last",
+      description: "A page of event logs; an empty page may not be the last",
       schema: LogsSchema,
     },
     errors: ["namespace_denied"],
@@ -99,7 +99,7 @@ function updateLogRoute(methods: EventLogMethods): Route {
     access: "write",
     pathParameters: path,
     body: jsonBody(UpdateLogBody),
-    success: { status: 200, description: "The event log as it is now", schema: LogSchema },
+    success: { status: 200, description: "The event log after the change", schema: LogSchema },
     errors: ["log_not_found"],
     find: (call, { path: { log_id } }) => methodAnswer<null>((reply) => methods.requireManageable(call, log_id, reply)),
     handle: async (call, { path: { log_id }, body }) => {
@@ -114,7 +114,7 @@ function deleteLogRoute(methods: EventLogMethods): Route {
     method: "DELETE",
     path: LOG,
     operationId: "deleteLog",
-    summary: "Delete an event log and its events, at once and for ever, as its creator or an admin",
+    summary: "Delete an event log and its events, at once and permanently, as its creator or an admin",
     access: "write",
     pathParameters: path,
     success: { status: 200, description: "The event log is deleted", schema: DeletedLogSchema },

@@ -1,4 +1,4 @@
-/** Event logs and their events as requests and answers have them, for the document of the interface and for what reads it. */
+/** The schemas of event logs and their events in requests and answers, for the OpenAPI document and its readers. */
 
 import { z } from "zod";
 import { NAMESPACE_PATTERN } from "../../state/index.ts";
@@ -6,19 +6,19 @@ import type { AppendedMessage, DeletedLogMessage, EventsMessage, LogMessage, Log
 import { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "../methods/index.ts";
 import type { AppendedBatchBody } from "./appended-batch.ts";
 
-/** An event as it is sent: its payload as text. */
+/** An event in the form for clients: its payload is text. */
 export type EventBody = Omit<EventsMessage["events"][number], "payload"> & { readonly payload: string };
 
-/** Events as they are sent. */
+/** Events in the form for clients. */
 export type EventsBody = Omit<EventsMessage, "events"> & { readonly events: readonly EventBody[] };
 
 const Uuid = z.string().meta({ format: "uuid" });
 /** A time of the wall clock in UTC, with milliseconds. */
 const Timestamp = z.string().meta({ format: "date-time" });
 const Sequence = z.int().min(1);
-const LastSequence = z.int().min(0).describe("Of the log; 0 = nothing was ever appended");
+const LastSequence = z.int().min(0).describe("Last sequence of the log; 0 = nothing was ever appended");
 
-/** Settings that are given: what is absent is left as it is, null is as if it had never been set. */
+/** Settings in a request: an absent setting stays as it is; null removes a setting. */
 const GivenSettings = z.object(
   Object.fromEntries(LOG_SETTINGS.map(({ name, min, max }) => [name, z.int().min(min).max(max).nullish()])),
 );
@@ -31,7 +31,7 @@ export const CreateLogBody = z.object({
     .string()
     .meta({ pattern: NAMESPACE_PATTERN.source })
     .nullish()
-    .describe('The namespace that the log belongs to, "default" without one. Users see logs of their namespaces only'),
+    .describe('The namespace of the log; "default" if absent. Users see only the logs of their namespaces'),
   settings: GivenSettings.nullish(),
 });
 
@@ -41,10 +41,13 @@ export const LogSchema = z.object({
   log_id: Uuid,
   name: z.string(),
   namespace: z.string(),
-  first_sequence: z.int().min(1).describe("Of the oldest event that is kept, or of the next one if there is none"),
+  first_sequence: z
+    .int()
+    .min(1)
+    .describe("Sequence of the oldest stored event, or of the next event if none is stored"),
   last_sequence: LastSequence,
   event_count: z.int().min(0),
-  size_bytes: z.int().min(0).describe("Of all payloads that are kept"),
+  size_bytes: z.int().min(0).describe("Bytes of all stored payloads"),
   created_at: Timestamp,
   created_by: z.string().describe("The id of a user"),
   settings: z.record(z.string(), z.int().nullable()).describe("Null = not set"),
@@ -52,7 +55,7 @@ export const LogSchema = z.object({
 
 export const LogsSchema = z.object({
   logs: z.array(LogSchema),
-  next_cursor: z.string().nullable().describe("Where the next page begins; null if this is the last one"),
+  next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 }) satisfies z.ZodType<LogsMessage>;
 
 export const DeletedLogSchema = z.object({
@@ -67,8 +70,8 @@ export const AppendedSchema = z.object({
 
 export const AppendedBatchSchema = z.object({
   success: z.literal(true),
-  sequences: z.array(Sequence).describe("In the order of the events"),
-  last_sequence: Sequence.describe("The greatest of them"),
+  sequences: z.array(Sequence).describe("Sequences in the order of the events"),
+  last_sequence: Sequence.describe("The greatest of these sequences"),
 }) satisfies z.ZodType<AppendedBatchBody>;
 
 export const EventsSchema = z.object({
@@ -83,12 +86,12 @@ export const EventsSchema = z.object({
   last_sequence: LastSequence,
 }) satisfies z.ZodType<EventsBody>;
 
-/** The events as they are sent. */
+/** Returns the events in the form for clients. */
 export function eventsBody({ events, last_sequence }: EventsMessage): EventsBody {
   return { events: events.map(eventBody), last_sequence };
 }
 
-/** The event as it is sent. */
+/** Returns the event in the form for clients. */
 export function eventBody({ payload, ...event }: EventsMessage["events"][number]): EventBody {
   const { buffer, byteOffset, byteLength } = payload;
   return { ...event, payload: Buffer.from(buffer, byteOffset, byteLength).toString("base64") };

@@ -1,11 +1,11 @@
-/** GET /metrics: what Prometheus collects. It needs no token, and so says nothing of what clients keep here. */
+/** GET /metrics: the metrics for Prometheus. The route needs no token, so it reveals nothing about clients' data. */
 
 import { type Route, route } from "./route.ts";
 
 export interface Metrics {
   /** The media type of the text. */
   readonly contentType: string;
-  /** All metrics as they are now, as text. */
+  /** Resolves to the present values of all metrics, as text. */
   metrics(): Promise<string>;
 }
 
@@ -14,9 +14,9 @@ export function metricsRoute(metrics: Metrics): Route {
     method: "GET",
     path: "/metrics",
     operationId: "getMetrics",
-    summary: "What Prometheus collects",
+    summary: "The metrics for Prometheus",
     access: "none",
-    success: { status: 200, description: "All metrics as they are now", types: ["text/plain"] },
+    success: { status: 200, description: "The present values of all metrics", types: ["text/plain"] },
     isSecret: true,
     handle: async () => ({ text: await metrics.metrics(), type: metrics.contentType }),
   });

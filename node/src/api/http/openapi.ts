@@ -1,4 +1,4 @@
-/** GET /openapi.json: the interface as an OpenAPI 3.1 document, made of the declarations of its routes. */
+/** GET /openapi.json: the interface as an OpenAPI 3.1 document, generated from the declarations of its routes. */
 
 import { z } from "zod";
 import { type HttpErrorCode, statusOf } from "./http-error.ts";
@@ -13,7 +13,7 @@ const ErrorBody = z.object({
   code: z.string().min(1).describe("What went wrong, for programs"),
 });
 
-/** Headers beside those of every answer, by status. */
+/** Headers by status, besides those of every answer. */
 const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema])[]> = new Map([
   [401, [["WWW-Authenticate", { type: "string" }]]],
   [405, [["Allow", { type: "string" }]]],
@@ -22,7 +22,7 @@ const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema]
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);
 
-/** The route that serves the document of the routes, itself included. */
+/** The route that serves the document of all routes, including itself. */
 export function openApiRoute(routes: readonly Route[]): Route {
   const document: { json: JsonSchema } = { json: {} };
   const own = route({
@@ -132,7 +132,7 @@ function errors(route: Route): Record<string, JsonSchema> {
   return responses;
 }
 
-/** Those that follow from the declaration, and those that it names. */
+/** The error codes that follow from the declaration, and those that it names. */
 function errorCodes(route: Route): readonly HttpErrorCode[] {
   const { access, addressLimiter, body, errors = [] } = route;
   const codes = new Set<HttpErrorCode>(["invalid_request", ...parameterCodes(route), ...errors]);
@@ -167,7 +167,7 @@ function add(codes: Set<HttpErrorCode>, more: readonly HttpErrorCode[]): readonl
   return [...codes];
 }
 
-/** The schema by itself, without the mark of its dialect: the document has one for all. */
+/** The schema without its dialect, which the document names once for all schemas. */
 function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   return rest;

@@ -1,4 +1,4 @@
-/** The query of listings: how many entries a page has, and where it begins. */
+/** The query parameters of listings: the size of a page, and its cursor. */
 
 import { integer, optional, type Parameter, required } from "./parameters.ts";
 
@@ -6,11 +6,11 @@ const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
 export const limit: Parameter<number | null> = optional(
-  integer(`Entries of a page; ${LIMIT_DEFAULT} by default`, 1, LIMIT_MAX),
+  integer(`Maximum number of entries in a page; ${LIMIT_DEFAULT} by default`, 1, LIMIT_MAX),
   null,
 );
 
 export const cursor: Parameter<string> = optional(
-  required("Where the page begins: next_cursor of the page before", { type: "string" }, (text) => text),
+  required("Where the page begins: next_cursor of the previous page", { type: "string" }, (text) => text),
   "",
 );

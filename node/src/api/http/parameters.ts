@@ -1,25 +1,26 @@
 /**
- * Parameters of routes: texts in paths, queries and headers, each read by one rule and described by one schema.
+ * Parameters of routes in paths, queries and headers. Each has one rule for reading it and one schema that describes
+ * it.
  *
- * A parameter is read from the bytes that the request has for it, percent-decoded where it stands in a URL, so that
- * nothing is lost on the way: some are bytes and no text, some are numbers above what a number holds. Messages name the
- * parameter and never repeat the value.
+ * A parameter is read from the bytes in the request, percent-decoded if it is in a URL. So nothing is lost: some are
+ * bytes that are not text, some are integers too large for a number. Messages name the parameter and never repeat the
+ * value.
  */
 
 import type { HttpErrorCode } from "./http-error.ts";
 
-/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has them. */
+/** A schema of JSON Schema 2020-12, which OpenAPI 3.1 uses. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Parameter<Value> {
   readonly description: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
-  /** The code for a value that is refused or repeated; without it that of the place where the parameter stands. */
+  /** The code for a bad or repeated value. Default: the code for path, query or header. */
   readonly badCode?: HttpErrorCode;
-  /** The code for one that is missing; without it the same as for a bad one. */
+  /** The code for a missing value. Default: the code for a bad value. */
   readonly missingCode?: HttpErrorCode;
-  /** The value; undefined = the request has none. Raises a ParameterProblem. */
+  /** Returns the value; `bytes` is undefined if the request has none. Throws a ParameterProblem. */
   read(bytes: Buffer | undefined): Value;
 }
 
@@ -31,12 +32,12 @@ export type ParameterValues<Parameters> = {
 /** Parameters by name. */
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
 
-/** What is wrong with a parameter: a predicate such as "must be a UUID". */
+/** An error in a parameter; its message is a predicate such as "must be a UUID". */
 export class ParameterProblem extends Error {}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGER = /^(0|-?[1-9][0-9]{0,18})$/;
-/** What a flag may be: a boolean as JSON has it, 1 or 0, or, for true, nothing behind its name. */
+/** The values of a flag: a JSON boolean, 1 or 0, or the name alone for true. */
 const FLAG = { anyOf: [{ type: "boolean" }, { type: "string", enum: ["", "0", "1"] }], default: false };
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ["", true],
@@ -47,7 +48,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 ]);
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A parameter that reads the text by a rule. Raises a problem where there is none. */
+/** A parameter that reads the text by a rule. It throws a ParameterProblem if it is missing. */
 export function required<Value>(
   description: string,
   schema: JsonSchema,
@@ -66,7 +67,7 @@ export function required<Value>(
   };
 }
 
-/** The same parameter, with a value of its own where the request has none. */
+/** The same parameter, with a fallback value if the request has none. */
 export function optional<Value, Fallback>(
   parameter: Parameter<Value>,
   fallback: Fallback,
@@ -78,7 +79,7 @@ export function optional<Value, Fallback>(
   };
 }
 
-/** A UUID, in lower case whatever the request has. */
+/** A UUID; its value is always in lower case. */
 export function uuid(description: string): Parameter<string> {
   return required(description, { type: "string", format: "uuid" }, (text) => {
     if (!UUID.test(text)) {
@@ -88,7 +89,7 @@ export function uuid(description: string): Parameter<string> {
   });
 }
 
-/** A whole number in decimal digits, within safe integers. */
+/** A whole number in decimal digits, within the safe integers. */
 export function integer(description: string, minimum: number, maximum: number): Parameter<number> {
   return required(description, { type: "integer", minimum, maximum }, (text) => {
     const value = INTEGER.test(text) ? Number(text) : Number.NaN;

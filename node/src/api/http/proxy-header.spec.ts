@@ -20,8 +20,8 @@ describe("parseProxyHeader", () => {
   for (const [what, header, address] of [
     ["version 1 of IPv4", Buffer.from("PROXY TCP4 198.51.100.7 192.0.2.1 4000 8080\r\n"), "198.51.100.7"],
     ["version 1 of IPv6", Buffer.from("PROXY TCP6 2001:db8::7 2001:db8::1 4000 8080\r\n"), "2001:db8::7"],
-    ["version 1 of nobody", Buffer.from("PROXY UNKNOWN\r\n"), null],
-    ["version 1 of nobody, with addresses", Buffer.from("PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n"), null],
+    ["version 1 of an unknown source", Buffer.from("PROXY UNKNOWN\r\n"), null],
+    ["version 1 of an unknown source, with addresses", Buffer.from("PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n"), null],
     ["version 2 of IPv4", v2(0x21, 0x11, IPV4), "198.51.100.7"],
     ["version 2 of IPv4, with extensions", v2(0x21, 0x11, Buffer.concat([IPV4, EXTENSION])), "198.51.100.7"],
     ["version 2 of IPv6", v2(0x21, 0x21, IPV6), "2001:db8:0:0:0:0:0:7"],
@@ -30,7 +30,7 @@ describe("parseProxyHeader", () => {
     ["version 2 of an unknown family", v2(0x21, 0x00, EXTENSION), null],
     ["version 2 of a socket in the file system", v2(0x21, 0x31, Buffer.alloc(216, 0x2f)), null],
   ] as const) {
-    it(`reads ${what}, and nothing behind it`, () => {
+    it(`reads ${what}, and nothing after it`, () => {
       const complete = { kind: "complete", bytes: header.length, address };
       expect(parseProxyHeader(header)).deep.equal(complete);
       expect(parseProxyHeader(Buffer.concat([header, Buffer.from("GET / HTTP/1.1\r\n")]))).deep.equal(complete);
@@ -73,7 +73,7 @@ describe("parseProxyHeader", () => {
     });
   }
 
-  it("takes any bytes, and never says that thousands are not enough", () => {
+  it("takes any bytes, and never waits for more after thousands of bytes", () => {
     const begins = [Buffer.alloc(0), Buffer.from("PROXY "), SIGNATURE, v2(0x21, 0x11, Buffer.alloc(0), 12)];
     fc.assert(
       fc.property(fc.constantFrom(...begins), fc.uint8Array({ maxLength: 300 }), (begin, rest) => {

@@ -1,20 +1,22 @@
 /**
- * The header of the PROXY protocol, versions 1 and 2: what a proxy that passes connections on says first on each of them
- * about where it comes from.
+ * Parses the header of the PROXY protocol, versions 1 and 2: a proxy sends it first on each connection, with the source
+ * of the connection.
  *
- * Only the address of the client is taken from it. Everything that is not exactly as the protocol says is refused: a proxy
- * that speaks it speaks it on every connection, so what comes instead is not from that proxy's client.
+ * Only the client's address is used. A header that does not follow the protocol exactly is refused. A proxy that uses
+ * the protocol uses it on every connection, so other bytes do not come from a client of that proxy.
  */
 
 import { isIPv4, isIPv6 } from "node:net";
 
-/** What the bytes so far are. `bytes` is the length of the header; `address` is null where the proxy speaks for itself. */
+/**
+ * The result for the bytes so far. `bytes` is the length of the header; `address` is null if the proxy itself connects.
+ */
 export type ProxyHeader =
   | { readonly kind: "incomplete" }
   | { readonly kind: "complete"; readonly bytes: number; readonly address: string | null }
   | { readonly kind: "invalid" };
 
-/** With its CR LF. */
+/** Including CR LF. */
 const V1_BYTES_MAX = 107;
 const V1_BEGIN = Buffer.from("PROXY ");
 const V1_LINE = /^PROXY (?:UNKNOWN(?: [\x20-\x7e]*)?|(TCP[46]) (\S+) (\S+) (\S+) (\S+))$/;
@@ -23,7 +25,7 @@ const PORT_MAX = 65_535;
 
 const V2_SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const V2_FIXED_BYTES = 16;
-/** What follows the fixed part: addresses, and extensions, which proxies of today fill a tenth of this with. */
+/** Bytes after the fixed part: addresses and extensions. Today's proxies use a tenth of this. */
 const V2_REST_BYTES_MAX = 4_096;
 const V2_LOCAL = 0x20;
 const V2_PROXY = 0x21;
@@ -39,7 +41,7 @@ const UNIX_BYTES = 216;
 const INCOMPLETE: ProxyHeader = { kind: "incomplete" };
 const INVALID: ProxyHeader = { kind: "invalid" };
 
-/** What the first bytes of a connection say. They may be any; at most some 4 KiB are incomplete. */
+/** Parses the first bytes of a connection, which may be any. More than about 4 KiB are never incomplete. */
 export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   if (beginsAs(bytes, V2_SIGNATURE)) {
     return bytes.length < V2_FIXED_BYTES ? INCOMPLETE : parseV2(bytes);
@@ -47,7 +49,7 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   return beginsAs(bytes, V1_BEGIN) ? parseV1(bytes) : INVALID;
 }
 
-/** Whether what is there of the shorter one is the same. */
+/** Whether the two agree in the length of the shorter one. */
 function beginsAs(bytes: Buffer, begin: Buffer): boolean {
   const length = Math.min(bytes.length, begin.length);
   return bytes.subarray(0, length).equals(begin.subarray(0, length));
@@ -92,7 +94,7 @@ function parseV2(bytes: Buffer): ProxyHeader {
   return { kind: "complete", bytes: total, address };
 }
 
-/** Bytes of the addresses of a family; null for a family that no connection of TCP has. */
+/** Bytes of the addresses of a family; null for a family that a TCP connection cannot have. */
 function addressBytesOf(family: number | undefined): number | null {
   switch (family) {
     case V2_UNSPECIFIED:

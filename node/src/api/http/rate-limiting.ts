@@ -1,6 +1,4 @@
-/**
- * Rate limits on HTTP: how answers tell what is left (draft-ietf-httpapi-ratelimit-headers).
- */
+/** Rate limits of HTTP, and the headers that report what is left (draft-ietf-httpapi-ratelimit-headers). */
 
 import type { Response } from "express";
 import { RateLimiter, type RateLimits } from "../../access/index.ts";
@@ -11,7 +9,7 @@ const MS_PER_SECOND = 1000;
 /** The limiters of the HTTP port, by what they limit. */
 export type HttpLimiters = Readonly<Record<Exclude<keyof RateLimits, "grpc">, RateLimiter>>;
 
-/** Limiters that go by these limits, as they are at the moment. */
+/** Returns limiters that always follow the present values of these limits. */
 export function httpLimiters(limits: RateLimits, clock: Clock): HttpLimiters {
   const nowMs = () => clock.monotonicMs();
   return {
@@ -23,7 +21,7 @@ export function httpLimiters(limits: RateLimits, clock: Clock): HttpLimiters {
   };
 }
 
-/** Takes one, and says on the answer what is left. Raises RATE_LIMITED. */
+/** Takes one request from the limit, and reports in the answer's headers what is left. Throws RATE_LIMITED. */
 export function takeOne(response: Response, policy: "default" | "address", limiter: RateLimiter, name: string): void {
   try {
     limiter.take(name);

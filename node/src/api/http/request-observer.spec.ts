@@ -16,7 +16,7 @@ describe("RequestObserver", () => {
   let lines: Record<string, unknown>[];
   let server: Server;
   let at: string;
-  /** Called with what ends the answer of /held. */
+  /** Called with the function that ends the answer of /held. */
   let held: (() => void)[];
 
   beforeEach(async () => {
@@ -48,10 +48,10 @@ describe("RequestObserver", () => {
     return found.map((line) => line.slice(name.length));
   }
 
-  /** Waits until so many requests are over, which is a moment after their clients have the answers. */
+  /** Waits until so many requests are over; that is a moment after their clients have the answers. */
   const untilLogged = (count: number) => until(`${count} requests to be over`, () => lines.length >= count);
 
-  it("counts requests by the template of their route, whatever stands in the path", async () => {
+  it("counts requests by the template of their route, whatever the path", async () => {
     for (const path of ["/v1/things/a-secret-name", "/v1/things/another", "/v1/things/none", "/nothing/secret"]) {
       await (await fetch(`${at}${path}?q=secret`)).text();
     }
@@ -69,7 +69,7 @@ describe("RequestObserver", () => {
     expect(lines.map(({ client }) => client)).to.deep.equal(Array(4).fill("127.0.0.1"));
   });
 
-  it("counts methods that hardly anybody knows together", async () => {
+  it("counts rare methods together", async () => {
     for (const method of ["PROPFIND", "MKCOL"]) {
       await (await fetch(at, { method })).text();
     }
@@ -89,7 +89,7 @@ describe("RequestObserver", () => {
     expect(lines[1]?.requestId).to.equal(madeId);
   });
 
-  it("counts what is under way, and what its client gave up before the answer began", async () => {
+  it("counts open requests, and requests that their clients aborted before the answer began", async () => {
     const abandoned = sendRequest(`${at}/v1/held`).on("error", () => undefined);
     abandoned.end();
     await until("it to be held", () => held.length > 0);
@@ -102,7 +102,7 @@ describe("RequestObserver", () => {
     ]);
   });
 
-  it("does not count how long those take that wait for more to come", async () => {
+  it("does not measure the duration of requests that wait for events", async () => {
     await (await fetch(`${at}/v1/things/x?from=1&wait_secs=5`)).text();
     await untilLogged(1);
     expect(await valuesOf("quoin_http_request_duration_seconds_count")).to.deep.equal([

@@ -1,9 +1,9 @@
 /**
- * Counts the requests of the HTTP ports, by route, method and status, tells the log of them, and gives each an id that
- * the log, the answer and its client share.
+ * Counts the requests of the HTTP ports, by route, method and status, reports them to the log, and gives each an id for
+ * the log, the answer and the client.
  *
- * Routes are named by their templates, never by paths: those hold names that clients choose. A request that Node answers
- * by itself, because it is not HTTP or comes too slowly, is not seen.
+ * Routes are named by their templates, never by paths, because paths contain names that clients choose. It does not see
+ * requests that Node itself answers because they are not HTTP or arrive too slowly.
  */
 
 import { randomUUID } from "node:crypto";
@@ -24,15 +24,17 @@ import type { ClientAddresses } from "./client-addresses.ts";
 const REQUEST_ID = "Request-Id";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-/** Whatever else the parser takes, so that nobody can make as many labels as it knows methods. */
+/** For any other method of the parser, so that clients cannot create many labels. */
 const OTHER_METHOD = "OTHER";
 const NO_ROUTE = "none";
-/** Of a request whose client was gone before the answer began. */
+/** The status of a request whose client had gone before the answer began. */
 const ABORTED = "aborted";
 
 const requestIds = new WeakMap<IncomingMessage, string>();
 
-/** The id of a request: the client's own if it is a UUID, else one that is made here. Always the same for one request. */
+/**
+ * Returns the id of a request: the client's own if it is a UUID, else a generated one. It stays the same for a request.
+ */
 export function requestIdOf(request: IncomingMessage): string {
   let id = requestIds.get(request);
   if (id === undefined) {
@@ -47,7 +49,7 @@ export function requestIdOf(request: IncomingMessage): string {
 interface RouteRequests {
   readonly method: string;
   readonly route: string;
-  /** How many were answered with which status. */
+  /** Number of answers with each status. */
   readonly statuses: Map<string, number>;
   readonly durations: Durations;
 }
@@ -59,7 +61,7 @@ export class RequestObserver {
   readonly #routes = new Map<string, RouteRequests>();
   #inFlight = 0;
 
-  /** @param monotonicMs milliseconds that only grow, with fractions. */
+  /** @param monotonicMs monotonic clock in milliseconds, with fractions. */
   constructor(log: RequestLog, monotonicMs: () => number, clients: ClientAddresses) {
     this.#log = log;
     this.#clients = clients;
@@ -70,16 +72,16 @@ export class RequestObserver {
     return [...this.#routes.values()];
   }
 
-  /** Requests that have come and are not answered in whole. */
+  /** Number of requests that are not completely answered. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** The application, with its requests observed. */
+  /** Returns the application with its requests observed. */
   observed(application: RequestListener): RequestListener {
     return (request, response) => {
       const startedMs = this.#monotonicMs();
-      // While the connection is open for certain.
+      // Read now, while the connection is certainly open.
       const client = this.#clients.of(request);
       this.#inFlight++;
       response.setHeader(REQUEST_ID, requestIdOf(request));
@@ -119,12 +121,12 @@ export class RequestObserver {
   }
 }
 
-/** Set by Express on the request once a route has taken it. */
+/** The template of the route. Express sets it on the request once a route has taken it. */
 function routeOf({ baseUrl, route }: Request): string {
   return route === undefined ? NO_ROUTE : `${baseUrl}${route.path}`;
 }
 
-/** Whether the answer takes as long as its client wants to wait for more. */
+/** Whether the answer may take as long as its client wants to wait for events. */
 function isWaiting({ url }: IncomingMessage, response: ServerResponse): boolean {
   const type = String(response.getHeader("content-type") ?? "");
   return type.startsWith("text/event-stream") || /[?&]wait_secs=/.test(url ?? "");
@@ -133,7 +135,7 @@ function isWaiting({ url }: IncomingMessage, response: ServerResponse): boolean 
 export const REQUEST_METRICS: readonly Metric<RequestObserver>[] = [
   counter({
     name: "quoin_http_requests_total",
-    help: "Requests that were answered, by the template of their route, or that were aborted by their clients before.",
+    help: "Requests that were answered, or aborted by their clients before the answer, by the template of their route.",
     labels: ["method", "route", "status"],
     read: ({ routes }) =>
       routes.flatMap(({ method, route, statuses }) =>
@@ -142,14 +144,14 @@ export const REQUEST_METRICS: readonly Metric<RequestObserver>[] = [
   }),
   histogram({
     name: "quoin_http_request_duration_seconds",
-    help: "How long requests took, but for those that wait for more to come.",
+    help: "Duration of requests, except those that wait for events.",
     labels: ["method", "route"],
     bounds: REQUEST_BOUNDS,
     read: ({ routes }) => routes.map(({ method, route, durations }) => [[method, route], durations] as const),
   }),
   gauge({
     name: "quoin_http_requests_in_flight",
-    help: "Requests that have come and are not answered in whole.",
+    help: "Requests that have arrived and are not completely answered.",
     read: ({ inFlight }) => inFlight,
   }),
 ];

@@ -1,6 +1,6 @@
 /**
- * The parameters of a request as its route declares them. The first that is not as it must be is refused, with its name:
- * those of the path first, then headers, then the query. What is not declared is ignored.
+ * Reads the parameters of a request by the declaration of its route: first the path, then headers, then the query. The
+ * first bad parameter is refused by name. Parameters that are not declared are ignored.
  */
 
 import type { Request } from "express";
@@ -11,10 +11,10 @@ import { decodePercent, parseQuery, splitTarget } from "./url-encoding.ts";
 
 const JSON_TYPE = "application/json";
 
-/** All values that a request has for a parameter; null = not to be decoded. */
+/** All values that a request has for a parameter; null = it cannot be decoded. */
 type Given = readonly (Buffer | null)[];
 
-/** Raises invalid_request for path and query, invalid_header for headers, or the parameter's own code. */
+/** Throws invalid_request for path and query, invalid_header for headers, or the parameter's own code. */
 export function readInput(route: Route, request: Request): RouteInput<Parameters, Parameters, Parameters, undefined> {
   return {
     path: readAll(route.pathParameters, "invalid_request", (name) => [decodePercent(String(request.params[name]))]),
@@ -25,7 +25,7 @@ export function readInput(route: Route, request: Request): RouteInput<Parameters
   };
 }
 
-/** Nobody is refused for what they accept: who wants nothing of what there is gets the usual. */
+/** The Accept header never causes a refusal: a client that accepts none of the types gets the default type. */
 function mediaTypeOf({ success: { schema, types = [] } }: Route, request: Request): string {
   const [usual = "", ...others] = [...(schema === undefined ? [] : [JSON_TYPE]), ...types];
   return request.accepts([usual, ...others]) || usual;
@@ -39,7 +39,7 @@ function readQuery(parameters: Parameters | undefined, request: Request): Readon
   return readAll(parameters, "invalid_request", (name) => values.get(name) ?? []);
 }
 
-/** Values of a header that must be there once: a repeated one is several, whatever Node makes of it. */
+/** All values of a header, so that a repeated header is recognised even if Node would join or drop values. */
 function headerValues(request: Request, name: string): Given {
   const values = request.headersDistinct[name.toLowerCase()] ?? [];
   return values.map((value) => Buffer.from(value, "latin1"));
@@ -60,10 +60,10 @@ function readAll(
 function readOne(name: string, parameter: Parameter<unknown>, badCode: HttpErrorCode, given: Given): unknown {
   const [value] = given;
   if (given.length > 1) {
-    throw new HttpError(badCode, `${name} is there ${given.length} times: send it once`);
+    throw new HttpError(badCode, `${name} is given ${given.length} times: send it once`);
   }
   if (value === null) {
-    throw new HttpError(badCode, `${name} is not percent-encoded as it must be`);
+    throw new HttpError(badCode, `${name} is not validly percent-encoded`);
   }
   try {
     return parameter.read(value);

@@ -32,7 +32,7 @@ describe("declared routes", () => {
   let bugs: unknown[];
   let calls: HttpCall[];
   let inputs: unknown[];
-  /** What the handler of GET /things/{thing_id} does. */
+  /** The behaviour of the handler of GET /things/{thing_id}. */
   let handle: () => Answer<unknown> | Promise<Answer<unknown>>;
   let deadlineMs: number;
 
@@ -149,7 +149,7 @@ describe("declared routes", () => {
     expect(calls, "handlers run for what was refused").to.deep.equal([]);
   }
 
-  /** What is answered to a request written out by hand. */
+  /** Returns the answer to a request that is written by hand. */
   async function raw(lines: readonly string[], body = ""): Promise<string> {
     const connection = await RawConnection.open(port);
     connection.send(
@@ -179,7 +179,7 @@ describe("declared routes", () => {
       });
     }
 
-    it("in the header alone", async () => {
+    it("in the header only", async () => {
       const response = await call(`/things/${THING}?access_token=${token}`, { headers: { Authorization: "" } });
       await expectError(response, 401, "unauthorized");
       await expectError(await call(`/things/${THING}?access_token=${token}`), 401, "unauthorized");
@@ -192,14 +192,14 @@ describe("declared routes", () => {
       );
     });
 
-    it("and say of an expired one that it has expired", async () => {
+    it("and report an expired one as expired", async () => {
       cluster.clock.wall += 3_600_000;
       const response = await call(`/things/${THING}`);
       expect(response.headers.get("WWW-Authenticate")).to.equal(challenge);
       await expectError(response, 401, "token_expired");
     });
 
-    it("and say of one whose key was revoked that it is revoked, after a read barrier", async () => {
+    it("and report one whose key was revoked as revoked, after a read barrier", async () => {
       cluster.changeApiKey({ revokedAtMs: 1 });
       const response = await call(`/things/${THING}`);
       expect(response.headers.get("WWW-Authenticate")).to.equal(challenge);
@@ -207,13 +207,13 @@ describe("declared routes", () => {
       expect(cluster.barriers).to.deep.equal([cluster.clock.monotonicMs() + 10_000]);
     });
 
-    it("and answer 503 where no read barrier is to be had", async () => {
+    it("and answer 503 if the read barrier fails", async () => {
       cluster.changeApiKey({ revokedAtMs: 1 });
       cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
       await expectError(await call(`/things/${THING}`), 503, "unavailable");
     });
 
-    it("and tell the handler who asks", async () => {
+    it("and pass the caller to the handler", async () => {
       expect((await call(`/things/${THING}`)).status).to.equal(200);
       expect(calls[0]?.principal).to.deep.equal({ subject: cluster.ownerId, apiKeyId: cluster.apiKeyId });
       expect(calls[0]?.client).to.equal("127.0.0.1");
@@ -303,7 +303,7 @@ describe("declared routes", () => {
       ]);
     });
 
-    it("that are bytes and no text", async () => {
+    it("that are bytes and not text", async () => {
       const target = `/things/${THING}/bytes?delimiter=%FF%00a+%2B`;
       const answer = await call(target, { method: "POST", headers: { "Idempotency-Key": "a" }, body: "x" });
       expect(answer.status).to.equal(200);
@@ -326,8 +326,8 @@ describe("declared routes", () => {
     });
   });
 
-  describe("limit how often a user asks", () => {
-    it("and say with every answer what is left", async () => {
+  describe("limit the requests of a user", () => {
+    it("and report in every answer what is left", async () => {
       const first = await call(`/things/${THING}`);
       expect(first.headers.get("RateLimit-Policy")).to.equal('"default";q=30;w=60');
       expect(first.headers.get("RateLimit")).to.equal('"default";r=19;t=2');
@@ -335,7 +335,7 @@ describe("declared routes", () => {
       expect([refused.status, refused.headers.get("RateLimit")]).to.deep.equal([400, '"default";r=18;t=4']);
     });
 
-    it("and say when to come back, in whole seconds rounded up (S46)", async () => {
+    it("and say when to retry, in whole seconds rounded up (S46)", async () => {
       for (let taken = 0; taken < LIMIT.burst; taken++) {
         limiters.http.take(cluster.ownerId);
       }
@@ -369,7 +369,7 @@ describe("declared routes", () => {
         body: JSON.stringify(body),
       });
 
-    it("of JSON, which comes back unchanged", async () => {
+    it("of JSON, which is passed on unchanged", async () => {
       const name = `'; DROP TABLE things; -- <script>alert("é😀")</script>`;
       const response = await json({ name, extra: 1 });
       expect([response.status, await response.json()]).to.deep.equal([201, { name }]);
@@ -378,7 +378,7 @@ describe("declared routes", () => {
       expect(response.headers.get("Content-Type")).to.equal("application/json; charset=utf-8");
     });
 
-    it("of JSON, and name the field that is wrong and nothing else of it", async () => {
+    it("of JSON, and name only the field that is wrong, without its contents", async () => {
       await expectError(await json({ name: "x", size: "secret" }), 400, "invalid_request", "size must be");
       await expectError(await json({ size: 1 }), 400, "invalid_request", "name is required");
       await expectError(await json({ name: "" }), 400, "invalid_request", "name");
@@ -386,7 +386,7 @@ describe("declared routes", () => {
       expect(message).not.to.include("secret");
     });
 
-    it("of exactly as many bytes as they say, whatever they are", async () => {
+    it("of exactly as many bytes as declared, of any kind", async () => {
       const body = Buffer.alloc(BYTES_MAX, 0xff);
       const response = await call(`/things/${THING}/bytes`, {
         method: "POST",
@@ -398,7 +398,7 @@ describe("declared routes", () => {
   });
 
   describe("answer once", () => {
-    it("at the deadline, and let the handler know", async () => {
+    it("at the deadline, and notify the handler", async () => {
       deadlineMs = 1;
       const { promise, resolve } = Promise.withResolvers<Answer<unknown>>();
       handle = () => promise;
@@ -412,7 +412,7 @@ describe("declared routes", () => {
       resolve({ json: "late" });
     });
 
-    it("and report a bug that comes later", async () => {
+    it("and report a bug that occurs later", async () => {
       deadlineMs = 1;
       const { promise, reject } = Promise.withResolvers<Answer<unknown>>();
       handle = () => promise;
@@ -422,19 +422,19 @@ describe("declared routes", () => {
       expect(bugs.splice(0).map(String)).to.deep.equal(["TypeError: a bug"]);
     });
 
-    it("503 where a read ended with its outcome unknown: nothing was executed", async () => {
+    it("503 if a read ended with an unknown outcome: nothing was executed", async () => {
       handle = () => Promise.reject(new CoordinationError("DEADLINE", "", { outcome: "unknown" }));
       expect((await call(`/things/${THING}`)).status).to.equal(503);
     });
 
-    it("503 where time was up before the handler was asked: nothing was executed", async () => {
+    it("503 if the deadline passed before the handler was called: nothing was executed", async () => {
       cluster.changeApiKey({ revokedAtMs: 1 });
       cluster.onBarrier = (done) => done(new CoordinationError("DEADLINE", "", { outcome: "unknown" }));
       await expectError(await call(`/things/${THING}`), 503, "unavailable");
       await expectError(await call("/things", { method: "POST", body: "{}" }), 503, "unavailable");
     });
 
-    it("and tell the handler when the client has gone", async () => {
+    it("and notify the handler when the client has gone", async () => {
       const called = Promise.withResolvers<void>();
       const gone = Promise.withResolvers<void>();
       handle = () => {
@@ -450,7 +450,7 @@ describe("declared routes", () => {
       expect(await answer).to.equal("aborted");
     });
 
-    it("500 to a bug, silent about it", async () => {
+    it("500 to a bug, without details", async () => {
       handle = () => {
         throw new TypeError("secret detail");
       };
@@ -478,7 +478,7 @@ describe("declared routes", () => {
     expect(streams).to.have.length(1);
   });
 
-  it("answer what opening a stream throws as any other error", async () => {
+  it("answer an error while a stream opens like any other error", async () => {
     handle = () => ({
       type: "text/event-stream",
       stream: () => {
@@ -491,14 +491,14 @@ describe("declared routes", () => {
     expect(await response.json()).to.deep.equal({ error: "no room", code: "unavailable" });
   });
 
-  it("open no stream for who asks for its headers alone", async () => {
+  it("open no stream for a HEAD request", async () => {
     handle = () => ({ type: "text/event-stream", stream: () => expect.fail("a stream was opened") });
     const response = await call(`/things/${THING}`, { method: "HEAD" });
     expect([response.status, response.headers.get("Content-Type")]).to.deep.equal([200, "text/event-stream"]);
     expect(await response.text()).to.equal("");
   });
 
-  it("S39: end a stream also for a client that takes nothing of it", async () => {
+  it("S39: end a stream even if its client reads nothing", async () => {
     const streams: ResponseStream[] = [];
     handle = () => ({ type: "text/event-stream", stream: (stream) => streams.push(stream) });
     const response = await call(`/things/${THING}`);
@@ -522,7 +522,7 @@ describe("declared routes", () => {
     ["text/event-stream;q=0", "application/json"],
     ["image/png", "application/json"],
   ] as const) {
-    it(`know what a client would rather have: ${accept}`, async () => {
+    it(`follow the media type that a client prefers: ${accept}`, async () => {
       await call(`/things/${THING}`, accept === undefined ? {} : { headers: { Accept: accept } });
       expect(inputs).to.have.nested.property("[0].mediaType", mediaType);
     });
@@ -543,7 +543,7 @@ describe("declared routes", () => {
       required: false,
       schema: { type: "integer", minimum: 1, maximum: 1000 },
     });
-    // `?verbose` and `?verbose=1` are as good as `?verbose=true`.
+    // `?verbose` and `?verbose=1` mean the same as `?verbose=true`.
     const flags = { anyOf: [{ type: "boolean" }, { type: "string", enum: ["", "0", "1"] }], default: false };
     expect(get).to.have.nested.property("parameters[3].schema").that.deep.equals(flags);
     expect(Object.keys(get?.responses as object)).to.deep.equal(["200", "400", "401", "403", "429", "500", "503"]);

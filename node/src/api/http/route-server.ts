@@ -1,11 +1,11 @@
 /**
  * Serves declared routes, each request by the same steps in the order of the contract: route (404, 405), token (401),
- * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body
- * (400, 413 while counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a
- * body is held of which the headers tell already that it is refused.
+ * rate limit (429), rights (403), path, headers and query (400), announced size (413), necessary resource (404), body
+ * (400, 413 while counting), handler. So a client without rights learns nothing about what exists (S43). A body that
+ * the headers already show to be refused is not read.
  *
- * Whatever is thrown on the way is left to the application, which answers it. A request is answered once: at its
- * deadline, if nobody has by then, and what comes later is dropped.
+ * The application answers everything that is thrown on the way. A request is answered once, at its deadline at the
+ * latest; later answers are dropped.
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
@@ -32,17 +32,17 @@ export interface RouteServerOptions {
   readonly limiter: RateLimiter;
   readonly clients: ClientAddresses;
   readonly bodies: BodyLimits;
-  /** Told of bugs that come after the answer. */
+  /** Called for bugs that occur after the answer. */
   readonly reportBug: (error: unknown, requestId: string) => void;
 }
 
-/** From the end of the body to the answer, unless the route says otherwise; also for what precedes the body. */
+/** Default time from the end of the body to the answer; also the time for the steps before the body. */
 const DEADLINE_MS = 10_000;
-/** Who decides what became of a request tells so at its deadline; the answer waits so much longer for it. */
+/** At the deadline the handler itself reports the outcome; the answer waits this much longer for the report. */
 const DEADLINE_GRACE_MS = 250;
 const PATH_PARAMETER = /\{([a-z_]+)\}/g;
 
-/** What a handler is given. */
+/** The arguments of a handler. */
 interface HandlerInput {
   readonly input: RouteInput<Parameters, Parameters, Parameters, unknown>;
   readonly found: unknown;
@@ -57,7 +57,7 @@ export class RouteServer {
     this.#bearer = new BearerAuthentication(options.access, () => this.#nowMs() + DEADLINE_MS);
   }
 
-  /** The routes as Express takes them. */
+  /** Returns the routes as a router of Express. */
   router(routes: readonly Route[]): Router {
     const router = Router({ caseSensitive: true, strict: true });
     routes.forEach(requireDeclaredPath);
@@ -77,13 +77,13 @@ export class RouteServer {
       response.set("Cache-Control", "no-store");
     }
     const prepared = await this.#prepare(route, call, request, response).catch((error: unknown) => {
-      // Whatever else is not known of it: the handler was not asked.
+      // Even if the outcome of a step is unknown, the handler was not called.
       throw isOutcomeUnknown(error) ? notAnswered() : error;
     });
     await this.#answer(route, call, prepared, response);
   }
 
-  /** What the handler is given, unless it is refused before. */
+  /** Makes all steps before the handler, and returns its arguments. */
   async #prepare(route: Route, call: HttpCall, request: Request, response: Response): Promise<HandlerInput> {
     const { limiter, bodies } = this.#options;
     if (route.access !== "none") {
@@ -139,7 +139,7 @@ export class RouteServer {
   }
 }
 
-/** A parameter that the path has and nobody declares would be read by nobody. */
+/** A path parameter that is not declared would never be read. */
 function requireDeclaredPath({ path, pathParameters = {} }: Route): void {
   const names = [...path.matchAll(PATH_PARAMETER)].map(([, name]) => name);
   const isDeclared = names.join() === Object.keys(pathParameters).join();
@@ -150,11 +150,11 @@ function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof CoordinationError && error.outcome === "unknown";
 }
 
-/** What changes nothing has executed nothing; of anything else nobody knows. */
+/** A route that changes nothing has executed nothing; for any other route the outcome is unknown. */
 function deadlineError(route: Route): HttpError {
   return changesNothing(route)
     ? notAnswered()
-    : new HttpError("timeout", "the request could not be answered in time; whether it was executed is not known");
+    : new HttpError("timeout", "the request could not be answered in time; it is not known whether it was executed");
 }
 
 function notAnswered(): HttpError {
@@ -182,13 +182,13 @@ function methodOf({ method }: Route): "get" | "post" | "patch" | "delete" {
   }
 }
 
-/** As the Allow header lists them. */
+/** The methods in the form of the Allow header. */
 function allowedMethods(routes: readonly Route[]): string {
   const methods: string[] = routes.map(({ method }) => method);
   return [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].join(", ");
 }
 
-/** Refuses every other method of a path; what OPTIONS asks for is in the refusal. */
+/** Refuses every other method of a path. The refusal contains the information that OPTIONS asks for. */
 function methodNotAllowed(allowed: string): RequestHandler {
   return (request) => {
     const { path } = splitTarget(request);

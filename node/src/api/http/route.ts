@@ -1,7 +1,7 @@
 /**
- * The declaration of a route: what it takes, who may use it, what it answers. Everything that routes have in common is
- * done for them, in the order of the contract (see `RouteServer`), and the OpenAPI document is made of the same
- * declarations, so neither can say what the other does not do.
+ * The declaration of a route: its input, its access and its answers. `RouteServer` does everything that routes have in
+ * common, in the order of the contract. The OpenAPI document is generated from the same declarations, so that the two
+ * always agree.
  *
  * A file of routes exports a function that returns a list of them, each made by `route`.
  */
@@ -17,34 +17,34 @@ import type { JsonSchema, Parameters, ParameterValues } from "./parameters.ts";
 export type RouteMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
 /**
- * Who may use a route: anybody without a token, the bearer of any token, or one whose user has at least this access in
- * no namespace in particular. What depends on the resource is for the handler to ask (`call.authorize`).
+ * Who may use a route: any client without a token, a client with any token, or a client whose user has at least this
+ * access, in any namespace. The handler checks access to the resource (`call.authorize`).
  */
 export type RouteAccess = "none" | "token" | Access;
 
-/** The body that a route takes. A route without one ignores what is sent. */
+/** The body that a route takes. A route without a body ignores a body in the request. */
 export type RouteBody<Value> =
   | { readonly mode: "none" }
   | { readonly mode: "json"; readonly bytesMax: number; readonly schema: z.ZodType<Value> }
   | { readonly mode: "bytes"; readonly bytesMax: number; readonly description: string };
 
-/** What a handler is given: everything is read and checked by its declaration. */
+/** The input of a handler; everything is read and checked by the declaration. */
 export interface RouteInput<Path, Headers, Query, Body> {
   readonly path: ParameterValues<Path>;
   readonly headers: ParameterValues<Headers>;
   readonly query: ParameterValues<Query>;
-  /** What the client would rather have of the media types that the route answers with; the first one if it has no say. */
+  /** The media type of the route that the client prefers; the route's first one if the client names none. */
   readonly mediaType: string;
   readonly body: Body;
 }
 
-/** What a handler answers. Errors are thrown: CoordinationError or HttpError; whatever else is thrown is a bug. */
+/** The answer of a handler. A handler throws errors: CoordinationError or HttpError; any other error is a bug. */
 export type Answer<Json> =
   | JsonAnswer<Json>
   | { readonly text: string; readonly type: string; readonly status?: number; readonly headers?: AnswerHeaders }
   /**
-   * A stream, which lasts until the client leaves or `fail` is called, and is no longer bound by the deadline. What
-   * opening it throws is answered as any other error.
+   * A stream, which lasts until the client leaves or `fail` is called; the deadline no longer applies. An error while
+   * it opens is answered like any other error.
    */
   | { readonly stream: (stream: ResponseStream) => void; readonly type: string; readonly headers?: AnswerHeaders };
 
@@ -55,13 +55,13 @@ export interface JsonAnswer<Json> {
 
 export type AnswerHeaders = Readonly<Record<string, string>>;
 
-/** How a route answers where it does what it was asked for. */
+/** The answer of a route on success. */
 export interface RouteSuccess<Json> {
   readonly status: 200 | 201;
   readonly description: string;
-  /** Of a JSON answer. */
+  /** The schema of a JSON answer. */
   readonly schema?: z.ZodType<Json>;
-  /** Other media types that it answers with, in this order behind JSON unless the client says otherwise. */
+  /** Other media types of the answer, in this order of preference after JSON, unless the client prefers another. */
   readonly types?: readonly string[];
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
 }
@@ -75,35 +75,32 @@ export interface RouteDeclaration<
   Found,
 > {
   readonly method: RouteMethod;
-  /** As OpenAPI writes it, such as /logs/{log_id}/append. */
+  /** In the form of OpenAPI, such as /logs/{log_id}/append. */
   readonly path: string;
-  /** In lower camel case, unique. */
+  /** In lower camel case; unique. */
   readonly operationId: string;
   readonly summary: string;
   readonly access: RouteAccess;
-  /** The path parameter that names a user. Users need no access, only a token, where it names themselves. */
+  /** The path parameter that names a user. If it names the caller, any token is enough. */
   readonly ownUser?: keyof Path & string;
   readonly pathParameters?: Path;
   readonly headers?: Headers;
   readonly query?: Query;
   readonly body?: RouteBody<Body>;
   readonly success: RouteSuccess<Json>;
-  /** Codes beside those that follow from the rest of the declaration. */
+  /** Error codes in addition to those that follow from the rest of the declaration. */
   readonly errors?: readonly HttpErrorCode[];
-  /** Whether no cache may store what it answers, because it is secret or soon not true any more. */
+  /** Whether caches must not store the answer, because it is secret or soon out of date. */
   readonly isSecret?: boolean;
-  /** Whether it changes nothing although it is no GET: what is not answered in time was not executed either. */
+  /** Whether it changes nothing although it is not a GET: a request without an answer in time was not executed. */
   readonly isSafe?: boolean;
   /** Milliseconds from the end of the body to the answer; 10,000 by default. */
   readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;
-  /** Counts the requests of each client, by address, where nobody is asked for a token. */
+  /** Limits the requests of each client address, on a route without a token. */
   readonly addressLimiter?: RateLimiter;
-  /**
-   * Looks before the body is read for what the handler needs, and raises what is refused, such as a resource that is
-   * not there.
-   */
+  /** Finds what the handler needs, before the body is read. Throws a refusal, for example for a missing resource. */
   readonly find?: (call: HttpCall, input: RouteInput<Path, Headers, Query, undefined>) => Found | Promise<Found>;
-  /** `found` is what `find` has returned. */
+  /** `found` is the result of `find`. */
   readonly handle: (
     call: HttpCall,
     input: RouteInput<Path, Headers, Query, Body>,
@@ -111,7 +108,7 @@ export interface RouteDeclaration<
   ) => Answer<Json> | Promise<Answer<Json>>;
 }
 
-/** A declared route, whatever it takes. */
+/** A declared route with any input. */
 export type Route = RouteDeclaration<Parameters, Parameters, Parameters, unknown, unknown, unknown>;
 
 /** Declares a route. */
@@ -123,24 +120,24 @@ export function route<
   Json = unknown,
   Found = undefined,
 >(declaration: RouteDeclaration<Path, Headers, Query, Body, Json, Found>): Route {
-  // Sound because a route is served only with the input that its own declaration has read.
+  // The cast is sound: a route gets only input that was read by its own declaration.
   return declaration as unknown as Route;
 }
 
-/** Whether nothing can have been executed, whatever became of a request (RFC 9110, section 9.2.1). */
+/** Whether a request to the route never executes anything, whatever its outcome (RFC 9110, section 9.2.1). */
 export function changesNothing({ method, isSafe = false }: Route): boolean {
   return method === "GET" || isSafe;
 }
 
-/** A body of JSON, an object of this schema. */
+/** A JSON body: an object of this schema. */
 export function jsonBody<Value>(schema: z.ZodType<Value>): RouteBody<Value> {
   return { mode: "json", bytesMax: JSON_BYTES_MAX, schema };
 }
 
-/** A body of any bytes, at most so many. */
+/** A body of at most `bytesMax` bytes of any kind. */
 export function bytesBody(description: string, bytesMax: number): RouteBody<Buffer> {
   return { mode: "bytes", bytesMax, description };
 }
 
-/** Far above any real body of the interface. */
+/** Far above the size of any real body. */
 const JSON_BYTES_MAX = 64 * 1024;

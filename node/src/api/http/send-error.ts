@@ -9,7 +9,7 @@ export function sendError(response: Response, error: HttpError): void {
   for (const [name, value] of error.headers) {
     response.set(name, value);
   }
-  // Whatever an answer that came to nothing said of itself.
+  // Replaces the type that a failed answer may have set.
   response.type("json").json(errorBody(error));
 }
 

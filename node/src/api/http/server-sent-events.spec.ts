@@ -3,7 +3,7 @@ import { FakeTime } from "../../../test/harness/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import { HEARTBEAT_MS, ServerSentEvents } from "./server-sent-events.ts";
 
-/** A connection that shows what was sent, to a client that takes it when the spec says so. */
+/** A connection that records what was sent; its client takes it when the spec says so. */
 class SentStream implements ResponseStream {
   readonly lines: string[] = [];
   isOver = false;
@@ -70,7 +70,7 @@ describe("server-sent events", () => {
     expect(taken).to.equal(1);
   });
 
-  it("are followed by a sign of life where nothing else comes", () => {
+  it("are followed by heartbeats if there are no other events", () => {
     time.advance(HEARTBEAT_MS);
     expect(stream.lines, "the opening is one").to.deep.equal([OPENING]);
     time.advance(HEARTBEAT_MS);
@@ -82,7 +82,7 @@ describe("server-sent events", () => {
     expect(stream.lines.slice(3)).to.deep.equal([HEARTBEAT, HEARTBEAT]);
   });
 
-  it("S38: do not pile up for a client that takes nothing, which is cut off after half a minute", () => {
+  it("S38: do not pile up for a client that takes nothing, which is disconnected after half a minute", () => {
     stream.isQuick = false;
     events.send([{ id: "1", data: "a" }], NOTHING);
     time.advance(2 * HEARTBEAT_MS);
@@ -90,13 +90,13 @@ describe("server-sent events", () => {
     time.advance(HEARTBEAT_MS);
     expect(stream.lines).to.have.length(3);
     expect([stream.lines[2], stream.isOver, time.timerCount]).to.deep.equal([
-      "the client does not take what is sent to it",
+      "the client does not read the stream",
       true,
       0,
     ]);
   });
 
-  it("go on for a client that is slow and takes something now and then", () => {
+  it("continue for a slow client that takes something now and then", () => {
     stream.isQuick = false;
     for (let count = 0; count < 5; count++) {
       events.send([{ id: "1", data: "a" }], NOTHING);
@@ -106,7 +106,7 @@ describe("server-sent events", () => {
     expect([stream.isOver, stream.lines.length]).to.deep.equal([false, 6]);
   });
 
-  it("hold no timer for a client that has left", () => {
+  it("keep no timer for a client that has left", () => {
     stream.leave();
     expect(time.timerCount).to.equal(0);
   });

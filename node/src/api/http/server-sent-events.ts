@@ -1,9 +1,9 @@
 /**
- * Server-sent events (HTML Living Standard, section 9.2) on a stream: each with an id, by which a client says where it
- * was when it comes back.
+ * Server-sent events (HTML Living Standard, section 9.2) on a stream. Each event has an id, with which a client resumes
+ * after a reconnect.
  *
- * Something is sent at least every ten seconds, so that both ends and all between them see that the connection lives. A
- * client that takes nothing for half a minute is cut off.
+ * Something is sent at least every ten seconds, so that both ends and the proxies between them see that the connection
+ * is alive. A client that takes nothing for half a minute is disconnected.
  */
 
 import type { Scheduler } from "../../replica/index.ts";
@@ -13,23 +13,23 @@ import type { ResponseStream } from "../methods/index.ts";
 export const EVENT_STREAM_TYPE = "text/event-stream";
 
 export interface ServerSentEvent {
-  /** In one line. */
+  /** One line. */
   readonly id: string;
-  /** In one line. */
+  /** One line. */
   readonly data: string;
 }
 
-/** Less than what proxies and clients take for the silence of a dead connection. */
+/** Shorter than the silence after which proxies and clients treat a connection as dead. */
 export const HEARTBEAT_MS = 10_000;
 const BEATS_UNTAKEN_MAX = 3;
 /** A comment, which clients ignore. */
 const HEARTBEAT = Buffer.from(": \n\n");
-/** How long a client waits before it comes back, in milliseconds; also the sign that the stream is open. */
+/** How long a client waits before it reconnects, in milliseconds. It also shows that the stream is open. */
 const OPENING = Buffer.from("retry: 1000\n\n");
 
 export class ServerSentEvents {
   readonly #stream: ResponseStream;
-  /** What was sent and is not taken yet. */
+  /** Number of messages that were sent but not taken yet. */
   #untaken = 0;
   #beatsUntaken = 0;
   #isQuiet = true;
@@ -38,13 +38,13 @@ export class ServerSentEvents {
     this.#stream = stream;
   }
 
-  /** Says that the stream is open, and keeps it so. */
+  /** Sends the opening, and then heartbeats. */
   begin(scheduler: Pick<Scheduler, "every">): void {
     this.#send(OPENING);
     this.#stream.onOver(scheduler.every(HEARTBEAT_MS, () => this.#beat()));
   }
 
-  /** Calls `taken` once they are not in memory any more, never if the stream ends before. */
+  /** Sends events. Calls `taken` once they have left memory; never if the stream ends before that. */
   send(events: readonly ServerSentEvent[], taken: () => void): void {
     this.#send(Buffer.from(events.map(({ id, data }) => `id: ${id}\ndata: ${data}\n\n`).join("")), taken);
   }
@@ -57,7 +57,7 @@ export class ServerSentEvents {
       }
       this.#isQuiet = true;
     } else if (++this.#beatsUntaken >= BEATS_UNTAKEN_MAX) {
-      this.#stream.fail(new CoordinationError("OVERLOADED", "the client does not take what is sent to it"));
+      this.#stream.fail(new CoordinationError("OVERLOADED", "the client does not read the stream"));
     }
   }
 

@@ -7,7 +7,7 @@ import { RawConnection } from "../../../test/index.ts";
 import { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-/** Short where the spec waits for it to pass, long where it must not. */
+/** Short if the spec waits for the timeout, long if it must not occur. */
 const SHORT_MS = 20;
 const LONG_MS = 600_000;
 const PATIENT: HttpTimeouts = {
@@ -43,7 +43,7 @@ describe("HTTP server", () => {
   }
 
   describe("answers in the form of the interface", () => {
-    it("to what is not HTTP", async () => {
+    it("to bytes that are not HTTP", async () => {
       await serve(hello);
       connection.send("hello?\r\n\r\n");
       expectRefusal(await connection.untilClosed(), "the request is not valid HTTP");
@@ -61,13 +61,13 @@ describe("HTTP server", () => {
       expectRefusal(await connection.untilClosed(), "the headers are too large");
     });
 
-    it("to headers that do not come to an end", async () => {
+    it("to headers that do not end", async () => {
       await serve(hello, { ...PATIENT, headersMs: SHORT_MS });
       connection.send("GET / HTTP/1.1\r\nHost: x\r\n");
       expectRefusal(await connection.untilClosed(), "the request did not arrive in time");
     });
 
-    it("to a body that does not come to an end", async () => {
+    it("to a body that does not end", async () => {
       await serve(() => {}, { ...PATIENT, headersMs: SHORT_MS, requestMs: SHORT_MS });
       connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
       expectRefusal(await connection.untilClosed(), "the request did not arrive in time");
@@ -82,15 +82,15 @@ describe("HTTP server", () => {
     });
   });
 
-  it("closes a connection without an answer if no request has begun: a client could take it for that to its next one", async () => {
+  it("closes a connection without an answer if no request has begun: a client could mistake it for a later one", async () => {
     await serve(hello, { ...PATIENT, headersMs: SHORT_MS });
     expect(await connection.untilClosed()).to.equal("");
   });
 
-  describe("adds nothing when time is up", () => {
+  describe("adds nothing at a timeout", () => {
     const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhell";
 
-    /** Sends a request whose body does not end, and lets its time be up once the application has it. */
+    /** Sends a request whose body does not end, and triggers its timeout once the application has it. */
     async function sendUnfinished(): Promise<void> {
       const accepted = once(server, "request");
       connection.send(unfinished);
@@ -114,7 +114,7 @@ describe("HTTP server", () => {
     });
   });
 
-  describe("cuts a connection whose body is silent", () => {
+  describe("closes a connection whose body is silent", () => {
     const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhell";
 
     it("while the application reads it", async () => {
@@ -129,7 +129,7 @@ describe("HTTP server", () => {
       expect(await connection.untilClosed()).to.match(/hello$/);
     });
 
-    it("but not while bytes come, nor while nobody reads it, nor when it is whole", async () => {
+    it("but not while bytes arrive, nor while it is not read, nor when it is complete", async () => {
       let read = (): void => undefined;
       const whole = Promise.withResolvers<void>();
       await serve(
@@ -163,17 +163,17 @@ describe("HTTP server", () => {
     expect(await connection.until(/hello$/)).to.match(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it("closes idle connections that wait for nothing", async () => {
+  it("closes idle connections", async () => {
     await serve(hello, { ...PATIENT, keepAliveMs: SHORT_MS });
     connection.send(GET);
     expect(await connection.untilClosed()).to.match(/hello$/);
   });
 
-  it("cuts off a client that does not take its answer", async () => {
+  it("disconnects a client that does not read its answer", async () => {
     const taken = Promise.withResolvers<boolean>();
     await serve(
       (_request, response) => {
-        // More than the buffers of both ends hold.
+        // More than the buffers of both ends can take.
         response.end(Buffer.alloc(64 * 1024 * 1024));
         response.once("close", () => taken.resolve(response.writableFinished));
       },
@@ -184,7 +184,7 @@ describe("HTTP server", () => {
     expect(await taken.promise).to.equal(false);
   });
 
-  it("asks for a body when it is read, and not for one that is refused", async () => {
+  it("sends 100 Continue when a body is read, and not for a refused one", async () => {
     await serve((request, response) => {
       if (request.url === "/") {
         response.writeContinue();
@@ -230,7 +230,7 @@ describe("HTTP server", () => {
       await connection.untilClosed();
     });
 
-    it("cuts what still runs after the grace period", async () => {
+    it("closes connections that are still open after the grace period", async () => {
       await serve(() => {});
       const accepted = once(server, "request");
       connection.send(GET);

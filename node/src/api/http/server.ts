@@ -1,9 +1,9 @@
 /**
- * The server under an application: how long a connection may take for what, and how it ends.
+ * The server under an application: the timeouts of connections, and how connections end.
  *
- * Node answers some requests by itself, before any application sees them: those that are not HTTP, have too large
- * headers or come too slowly. Here these get the same kind of answer as all others. Whoever does not take an answer is
- * cut off, so that slow clients cost a bounded time whatever they are slow at.
+ * Node itself answers some requests before the application sees them: requests that are not HTTP, have too large
+ * headers or arrive too slowly. Here they get the same kind of answer as all others. A client that does not read its
+ * answer is disconnected. So slow clients cost a bounded time, whatever they are slow at.
  */
 
 import {
@@ -26,21 +26,21 @@ import { HttpError } from "./http-error.ts";
 import { errorBody } from "./send-error.ts";
 
 export interface HttpTimeouts {
-  /** From the first byte of a request, or from the connection, to the end of its headers. */
+  /** From the first byte of a request, or from the connection, to the end of the headers. */
   readonly headersMs: number;
-  /** To the end of its body. */
+  /** From the first byte of a request to the end of the body. */
   readonly requestMs: number;
-  /** Without a byte of a body that is not complete. */
+  /** Silence within a body. */
   readonly bodyIdleMs: number;
-  /** For the next request on a connection. */
+  /** Wait for the next request on a connection. */
   readonly keepAliveMs: number;
-  /** From the end of an answer to the time when the client has taken it. */
+  /** From the end of an answer until the client has received it. */
   readonly answerMs: number;
 }
 
 /**
- * A minute of keep-alive is what load balancers expect at least; the others keep slow clients from piling up. A body of
- * 10 MiB arrives in time at 2 Mbit/s; that it goes on at all is looked after where it is read.
+ * Load balancers expect a keep-alive of at least one minute. The other timeouts bound the number of slow clients. A
+ * body of 10 MiB arrives in time at 2 Mbit/s; its reader checks that it does not stall.
  */
 export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
   headersMs: 10_000,
@@ -49,24 +49,24 @@ export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
   keepAliveMs: 65_000,
   answerMs: 60_000,
 };
-/** Timeouts are looked after this often, so they may be this much late. */
+/** Interval of the check of timeouts; a timeout may be this much late. */
 const TIMEOUT_CHECK_MS_MAX = 1_000;
 /** Bytes of the request line and all headers. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** A body that is read refuses the request when it is silent for too long: that answer leaves before the cut. */
+/** The reader of a silent body refuses the request; its answer must leave before the connection is closed. */
 const CUT_GRACE_MS = 500;
-/** Milliseconds that a client may take for the handshake of TLS. */
+/** Milliseconds that a client may take for the TLS handshake. */
 const HANDSHAKE_MS = 10_000;
 
 export interface HttpServerOptions {
   readonly timeouts?: HttpTimeouts;
-  /** What clients are shown; null = plain text. */
+  /** The certificate for clients; null = unencrypted. */
   readonly tls?: ServerTls | null;
-  /** Reads what proxies say of connections; absent where there are none. */
+  /** Reads client addresses from proxies; absent = there are no proxies. */
   readonly clients?: ClientAddresses;
 }
 
-/** A server for the application, not listening yet. */
+/** Returns a server for the application, which does not listen yet. */
 export function createHttpServer(
   application: RequestListener,
   { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, clients }: HttpServerOptions = {},
@@ -76,11 +76,11 @@ export function createHttpServer(
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS_MAX, timeouts.headersMs, timeouts.requestMs),
-    // The application says so itself, in the form of its other answers.
+    // The application makes this check itself, with the form of its other answers.
     requireHostHeader: false,
     maxHeaderSize: HEAD_BYTES_MAX,
   });
-  // Node drops the headers beyond a count without a word; the application refuses them instead.
+  // Node silently drops headers above a count; the application refuses the request instead.
   server.maxHeadersCount = 0;
   const bodies = new SilentBodies(server, timeouts.bodyIdleMs);
   const latest = new WeakMap<Duplex, ServerResponse>();
@@ -91,16 +91,16 @@ export function createHttpServer(
     endWithin(response, timeouts.answerMs);
     application(request, response);
   });
-  // Whoever waits to be told to send its body is told when the body is read, not before it is known to be wanted.
+  // A client that waits for 100 Continue gets it when the body is read, not before the request has passed its checks.
   server.on("checkContinue", (request, response) => server.emit("request", request, response));
-  // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
+  // An unknown expectation is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const hasBegun = (clients?.bytesFromClient(socket as Socket) ?? (socket as Socket).bytesRead) > 0;
     if (hasBegun) {
       refuse(error, socket, latest.get(socket));
     } else {
-      // A client that begins a request just now would take an answer for that to its request.
+      // A client that begins a request just now would mistake an answer for the one to its request.
       socket.destroy();
     }
   });
@@ -109,8 +109,8 @@ export function createHttpServer(
 }
 
 /**
- * Stops accepting, lets running requests end for at most `graceMs`, then cuts what is left. Resolves once no
- * connection is open.
+ * Accepts no more connections, lets open requests end within `graceMs` milliseconds, then closes the remaining
+ * connections. Resolves once no connection is open.
  */
 export function closeHttpServer(server: Server | TlsServer, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
@@ -138,24 +138,24 @@ function contextOf({ cert, key, ca }: TlsSet) {
   return { cert, key, minVersion: CLIENT_TLS_VERSION, ...(ca === undefined ? {} : { ca }) } as const;
 }
 
-/** Cuts a client off that does not take the whole answer in time. A stream has not ended while it lasts. */
+/** Disconnects a client that does not receive the whole answer in time. For a stream, the time begins at its end. */
 function endWithin(response: ServerResponse, answerMs: number): void {
   const limit = () => {
     const timer = setTimeout(() => response.destroy(), answerMs);
     response.once("close", () => clearTimeout(timer));
   };
   response.once("prefinish", limit);
-  // An answer to somebody who has gone is complete all the same, and takes no time.
+  // An answer to a client that has gone also finishes, and must not start the timer.
   response.once("close", () => response.off("prefinish", limit));
 }
 
 /**
- * Requests whose body is not complete. The connection of one is cut when its body is silent for too long, also when
- * the request was refused and what comes is thrown away. A body that this side does not read yet is not silent.
+ * Requests whose body is not complete. A connection is closed when its body is silent for too long, also after a
+ * refusal, when the rest of the body is discarded. A body that this side does not read yet does not count as silent.
  */
 class SilentBodies {
   readonly #idleMs: number;
-  /** With the bytes that had come, and when. */
+  /** The requests, with the bytes of their connection that had arrived and when. */
   readonly #seen = new Map<IncomingMessage, { bytes: number; atMs: number }>();
 
   constructor(server: Server | TlsServer, idleMs: number) {
@@ -192,7 +192,7 @@ class SilentBodies {
   }
 }
 
-/** A server that was closed lets go of connections that were idle then, not of those that become idle later. */
+/** A closing server closes connections that are idle at that time, but not those that become idle later. */
 function closeIfDraining(server: Server | TlsServer): void {
   if (!server.listening) {
     server.closeIdleConnections();
@@ -201,7 +201,7 @@ function closeIfDraining(server: Server | TlsServer): void {
 
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerResponse | undefined): void {
   const begun = response?.headersSent === true && !(response.writableFinished && response.req.complete);
-  // Before the handshake has ended there is nobody who could read an answer.
+  // Before the end of the TLS handshake the client cannot read an answer.
   const isUnsecured = socket instanceof TLSSocket && socket.getCipher() === undefined;
   if (error.code === "ECONNRESET" || !socket.writable || begun || isUnsecured) {
     socket.destroy();

@@ -53,7 +53,7 @@ describe("the quota of streams", () => {
     expect([bugs, ports.reported]).deep.equal([[], []]);
   }
 
-  /** Both ports of a member, by gRPC and by HTTP. */
+  /** Both ports of a member, gRPC and HTTP. */
   async function serve(limits: Partial<EventHubLimits> = {}): Promise<void> {
     ports = await GrpcPorts.founded(secrets);
     const { member, namespaceStreams } = ports;
@@ -95,7 +95,7 @@ describe("the quota of streams", () => {
     expect((await fetch(url, { method: "POST", headers, body: "an event" })).status).equal(200);
   }
 
-  /** Asks for events, and has the head of the answer. */
+  /** Requests events, and returns the head of the answer. */
   async function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<IncomingMessage> {
     const { port } = server.address() as AddressInfo;
     const asked = httpRequest({
@@ -112,14 +112,14 @@ describe("the quota of streams", () => {
     return JSON.parse(Buffer.concat(await answer.toArray()).toString());
   }
 
-  /** A watch, once it is in place or refused. */
+  /** A watch, once it is active or refused. */
   async function watch(namespace = "default"): Promise<GrpcStream<unknown, Answer<never>>> {
     const stream = owner.stream(watchKeys, WatchKeysRequest.create({ namespace }));
     await stream.begun();
     return stream;
   }
 
-  it("is one for watches, tails and reads that wait, and its refusal names the limit and the use", async () => {
+  it("covers watches, tails and waiting reads together, and its refusal names the limit and the use", async () => {
     limitTo(3);
     const logId = newLog();
     const events = `/logs/${logId}/events`;
@@ -157,7 +157,7 @@ describe("the quota of streams", () => {
     await until("the watch to be over", async () => (await get(events, TAIL)).statusCode === 200);
   });
 
-  it("is of each namespace by itself, and of each member", async () => {
+  it("is separate for each namespace and each member", async () => {
     actors.do({ kind: "create-namespace", namespace: "other" });
     limitTo(1);
     const [events, others] = [`/logs/${newLog()}/events`, `/logs/${newLog("other")}/events`];
@@ -167,7 +167,7 @@ describe("the quota of streams", () => {
     expect((await watch("other")).end).equal(null);
   });
 
-  it("is not what refuses when the member is full: another one may have room", async () => {
+  it("is not the reason when the member is full: another member may take the stream", async () => {
     await stop();
     await serve({ followersMax: 1 });
     limitTo(1);

@@ -1,4 +1,4 @@
-/** POST /auth/token: an API key in, an access token out. */
+/** POST /auth/token: exchanges an API key for an access token. */
 
 import { z } from "zod";
 import { type Access, apiKeyPrefix } from "../../access/index.ts";
@@ -6,10 +6,10 @@ import { HttpError } from "./http-error.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
-/** The largest int64, as JSON is read: 2^63 itself is the same number. */
+/** The largest int64 as a JavaScript number, which is the same number as 2^63. */
 const INT64_MAX = 2 ** 63;
 
-/** Any int64 from 1: whole numbers are read without their last digits beyond 2^53, where all of them are cut off alike. */
+/** Any int64 from 1. Above 2^53 the last digits are lost, which does not matter: all such values mean the maximum. */
 const Lifetime = z
   .number()
   .refine(
@@ -18,7 +18,7 @@ const Lifetime = z
   )
   .meta({
     ...{ type: "integer", format: "int64", minimum: 1 },
-    description: "Lifetime that is asked for, in seconds; 3,600 by default, and 86,400 where more is asked for",
+    description: "Requested lifetime in seconds; 3,600 by default. A greater value than 86,400 means 86,400",
   });
 
 const TokenRequest = z.object({
@@ -28,14 +28,14 @@ const TokenRequest = z.object({
 
 const TokenResponse = z.object({
   access_token: z.string().describe("A JWT"),
-  expires_in: z.int().min(1).describe("Its lifetime in seconds, never beyond that of the key"),
+  expires_in: z.int().min(1).describe("Its lifetime in seconds, never longer than the key's"),
   token_type: z.literal("Bearer"),
 });
 
 /**
- * The route of the token exchange. Answers 401 invalid_api_key alike for every key that gives no token, and 400 with
- * the field's name for a body that is not as it must be. A client address that sent too many wrong keys with one prefix
- * is answered 429 for further wrong ones. A valid key is never refused for that, for others may share its address.
+ * The route of the token exchange. It answers the same 401 invalid_api_key for every key that gives no token, and 400
+ * with the field's name for a bad body. A client address that has sent too many wrong keys with one prefix gets 429 for
+ * further wrong keys. A valid key is never refused for that, because other clients may share the address.
  */
 export function tokenExchangeRoute(
   access: Pick<Access, "exchangeApiKey">,

@@ -4,7 +4,7 @@ import { canonicalAddress, TrustedProxies } from "./trusted-proxies.ts";
 describe("TrustedProxies", () => {
   const proxies = new TrustedProxies(["10.0.0.0/8", "192.0.2.1", "2001:db8:1::/48", "fd00::1"]);
 
-  it("are the addresses and networks that were named, however they are written", () => {
+  it("are the addresses and networks that were named, in any notation", () => {
     for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.1", "2001:db8:1:ffff::7", "FD00:0::1"]) {
       expect(proxies.includes(address), address).equal(true);
     }
@@ -14,7 +14,7 @@ describe("TrustedProxies", () => {
     expect(new TrustedProxies([]).includes("127.0.0.1")).equal(false);
   });
 
-  it("refuse what is no address and no network, and name it", () => {
+  it("refuse anything but an address or a network, and name it", () => {
     for (const network of [
       "",
       "10.0.0.0/33",
@@ -42,7 +42,7 @@ describe("TrustedProxies", () => {
       ["198.51.100.7", "192.0.2.1,10.9.9.9"],
       "198.51.100.7",
     ],
-    ["proxies and nobody before them", "10.0.0.1", ["10.0.0.3, 10.0.0.2"], "10.0.0.3"],
+    ["only proxies", "10.0.0.1", ["10.0.0.3, 10.0.0.2"], "10.0.0.3"],
     ["a proxy in IPv6 notation", "::ffff:10.0.0.1", ["198.51.100.7"], "198.51.100.7"],
     ["a client in IPv6 notation", "10.0.0.1", ["::ffff:198.51.100.7"], "198.51.100.7"],
     ["a client in IPv6 notation of another kind", "10.0.0.1", ["::ffff:c633:6407"], "198.51.100.7"],
@@ -64,7 +64,7 @@ describe("TrustedProxies", () => {
     });
   }
 
-  it("know one text of each address", () => {
+  it("have one canonical text for each address", () => {
     expect(canonicalAddress("2001:0DB8:0:0:0:0:0:7")).equal("2001:db8::7");
     expect(canonicalAddress("0:0:0:0:0:ffff:c633:6407")).equal("198.51.100.7");
     expect(["", "x", "1.2.3", "fe80::1%eth0", "::1 "].map(canonicalAddress)).deep.equal(Array(5).fill(null));

@@ -1,6 +1,6 @@
 /**
- * The proxies whose word about the addresses of clients is taken: those that an administrator has named, by address or
- * network. What anybody else says of it is ignored.
+ * The proxies that are trusted to report client addresses: those that an administrator has named, by address or
+ * network. Reports from any other sender are ignored.
  */
 
 import { BlockList, isIP, isIPv6, SocketAddress } from "node:net";
@@ -19,8 +19,8 @@ export class TrustedProxies {
   readonly #isEmpty: boolean;
 
   /**
-   * @param networks such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7. Raises an Error that names the first that is neither
-   * an address nor a network.
+   * @param networks such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7.
+   * @throws Error naming the first one that is neither an address nor a network.
    */
   constructor(networks: readonly string[]) {
     this.#isEmpty = networks.length === 0;
@@ -34,7 +34,7 @@ export class TrustedProxies {
     }
   }
 
-  /** Whether the address is one of them; false for what is no address. */
+  /** Whether the address is a trusted proxy; false if it is not an address. */
   includes(address: string): boolean {
     if (this.#isEmpty) {
       return false;
@@ -45,9 +45,10 @@ export class TrustedProxies {
   }
 
   /**
-   * The address of the client, where a connection comes from `peer`. Each proxy adds whom it was asked by at the end of
-   * X-Forwarded-For, so the last entry that is no trusted proxy is the client; the entries before it are the client's own
-   * words. Where a proxy adds something that is no address, the client is that proxy: more is not known.
+   * Returns the address of the client of a connection from `peer`. Each proxy adds the address of its own client at the
+   * end of X-Forwarded-For. So the last entry that is not a trusted proxy is the client; the client itself wrote the
+   * entries before it. If a proxy adds something that is not an address, the client is that proxy: nothing more is
+   * known.
    *
    * @param forwardedFor the values of all X-Forwarded-For lines, in their order
    */
@@ -72,12 +73,12 @@ export class TrustedProxies {
   }
 }
 
-/** The IPv4 address that a socket writes as one of IPv6, and any other as it is. */
+/** Returns the IPv4 address of an IPv4-mapped IPv6 address, and any other address as it is. */
 export function plainAddress(address: string): string {
   return address.replace(MAPPED, "");
 }
 
-/** The one text of an address that may be written in several ways; null for what is no address. */
+/** Returns the canonical text of an address that may be written in several ways; null if it is not an address. */
 export function canonicalAddress(text: string): string | null {
   if (!isIPv6(text)) {
     return isIP(text) === 0 ? null : text;
@@ -85,7 +86,7 @@ export function canonicalAddress(text: string): string | null {
   return text.includes("%") ? null : plainAddress(new SocketAddress({ address: text, family: "ipv6" }).address);
 }
 
-/** Null if the entry is no address. */
+/** Returns null if the entry is not an address. */
 function addressOfEntry(entry: string): string | null {
   const [, ipv4, ipv6] = WITH_PORT.exec(entry) ?? [];
   return canonicalAddress(ipv4 ?? ipv6 ?? entry);

@@ -1,5 +1,5 @@
 /**
- * Percent-encoding (RFC 3986 §2.1), decoded to bytes: whether they are a text is for the reader of each parameter to say.
+ * Decodes percent-encoding (RFC 3986 §2.1) to bytes. The reader of each parameter decides whether they must be text.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -10,7 +10,10 @@ const SPACE = 0x20;
 const ENCODED_LENGTH = 3;
 const HEX = /^[0-9a-fA-F]{2}$/;
 
-/** The bytes of a percent-encoded text, one for each character beside; null if a percent sign stands before anything but two hexadecimal digits. */
+/**
+ * Returns the bytes of a percent-encoded text; every character that is not encoded is one byte. Null if a percent sign
+ * is not followed by two hexadecimal digits.
+ */
 export function decodePercent(text: string): Buffer | null {
   const encoded = Buffer.from(text, "latin1");
   const decoded = Buffer.allocUnsafe(encoded.length);
@@ -30,7 +33,7 @@ export function decodePercent(text: string): Buffer | null {
   return decoded.subarray(0, length);
 }
 
-/** The target of the request, as path and query, the latter without its question mark; both as they were sent. */
+/** Returns the path and the query of the request as they were sent; the query has no question mark. */
 export function splitTarget(request: IncomingMessage & { readonly originalUrl?: string }): {
   readonly path: string;
   readonly query: string;
@@ -41,8 +44,8 @@ export function splitTarget(request: IncomingMessage & { readonly originalUrl?: 
 }
 
 /**
- * The values of a query, by name, in their order. A plus is a space, as in forms; a name that cannot be decoded belongs
- * to no parameter. A value that cannot be decoded is null.
+ * Returns the values of a query by name, in their order. A plus is a space, as in forms. A name that cannot be decoded
+ * is skipped. A value that cannot be decoded is null.
  */
 export function parseQuery(query: string): ReadonlyMap<string, readonly (Buffer | null)[]> {
   const values = new Map<string, (Buffer | null)[]>();

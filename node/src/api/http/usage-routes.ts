@@ -1,4 +1,4 @@
-/** GET /billing/usage: what was used, by hour or day and by API key. */
+/** GET /billing/usage: the usage, by hour or day and by API key. */
 
 import { z } from "zod";
 import { NAMESPACE_PATTERN } from "../../state/index.ts";
@@ -14,36 +14,36 @@ const count = z.int().min(0);
 
 const NumbersSchema = z.object({
   requests: count.describe("Requests and calls of any kind"),
-  append_requests: count.describe("Of those, appends of one event or a batch"),
+  append_requests: count.describe("The requests that append one event or a batch"),
   events_appended: count,
   bytes_appended: count,
   bytes_stored: count
     .nullable()
     .describe(
-      "At the end of the time. For users who may not read all namespaces: what theirs have now, null where the time is over",
+      "At the end of the period. If you may not read all namespaces: what your namespaces have now; null for a past period",
     ),
   kv_operations: count,
   lock_operations: count,
   memory_operations: count,
   memory_bytes: count
     .nullable()
-    .describe("The sizes of memory regions together, at the end of the time; null where bytes_stored is"),
+    .describe("The total size of memory regions at the end of the period; null if bytes_stored is null"),
 });
 
 const QuotaSchema = z.object({
   used: count,
-  limit: count.describe("As settings have it now; it may be below what is used"),
+  limit: count.describe("The present limit from the settings; it may be below the use"),
 });
 
 const UsageResponse: z.ZodType<UsageBody> = z.object({
   period: z.object({ start: TimestampSchema, end: TimestampSchema }),
   totals: NumbersSchema.describe(
-    "Of the cluster for users who may read all namespaces; for other users their own usage, and for administrators also " +
-      "that of users whose role and namespaces they hold",
+    "The whole cluster if you may read all namespaces; otherwise your own usage and, for administrators, also the usage " +
+      "of users whose role and namespaces they have",
   ),
   buckets: z
     .array(z.object({ start: TimestampSchema, ...NumbersSchema.shape }))
-    .describe("The hours or days in which something was counted, of what the totals are of"),
+    .describe("The parts of the totals, by hour or day; hours or days without any usage are left out"),
   by_key: z
     .array(
       z.object({
@@ -53,41 +53,41 @@ const UsageResponse: z.ZodType<UsageBody> = z.object({
         bytes_appended: count,
       }),
     )
-    .describe("Your own API keys; for administrators also those of users whose role and namespaces they hold"),
+    .describe("Your own API keys; for administrators also those of users whose role and namespaces they have"),
   namespaces: z
     .array(
       z.object({
         namespace: z.string().meta({ pattern: NAMESPACE_PATTERN.source }),
         quotas: z.object({
-          bytes: QuotaSchema.describe("Of keys, values, locks, and descriptions of memory regions"),
+          bytes: QuotaSchema.describe("Bytes of keys, values, locks, and descriptions of memory regions"),
           keys: QuotaSchema,
-          locks: QuotaSchema.describe("Of both kinds"),
-          memory_bytes: QuotaSchema.describe("The sizes of the memory regions"),
+          locks: QuotaSchema.describe("Exclusive and read-write locks"),
+          memory_bytes: QuotaSchema.describe("Total size of the memory regions"),
           memory_regions: QuotaSchema,
-          event_bytes: QuotaSchema.describe("Of events, and of what is remembered of their keys"),
+          event_bytes: QuotaSchema.describe("Bytes of events and of their stored keys"),
           event_logs: QuotaSchema,
         }),
       }),
     )
     .meta({ maxItems: 1_000 })
-    .describe("What your namespaces have now and may have, the one nearest to a limit first; none that has nothing"),
-  limits: z.object({ requests_per_minute: count.describe("Of one user at one member; 0 = as many as there come") }),
+    .describe("Use and limits of your namespaces now, the one nearest to a limit first; empty namespaces are left out"),
+  limits: z.object({ requests_per_minute: count.describe("For one user at one member; 0 = no limit") }),
   as_of: TimestampSchema,
 });
 
-/** The route of the usage, for whoever may read. */
+/** The route of the usage, for users with read access. */
 export function usageRoute(methods: UsageMethods): Route {
   return route({
     method: "GET",
     path: "/billing/usage",
     operationId: "getUsage",
-    summary: "What was used in a period of at most 100 days",
+    summary: "The usage in a period of at most 100 days",
     access: "read",
     query: {
-      from: instant("Where the period begins; at the beginning of the month of its end by default"),
-      to: instant("Where it ends; now by default"),
+      from: instant("Beginning of the period; by default the beginning of the month of its end"),
+      to: instant("End of the period; by default now"),
       granularity: optional(
-        required("How it is divided; into days by default", { type: "string", enum: GRANULARITIES }, (text) => {
+        required("Division of the period; by default days", { type: "string", enum: GRANULARITIES }, (text) => {
           if (!GRANULARITIES.includes(text)) {
             throw new ParameterProblem(`must be one of ${GRANULARITIES.join(", ")}`);
           }
@@ -104,7 +104,7 @@ export function usageRoute(methods: UsageMethods): Route {
   });
 }
 
-/** What an instant is, the method says. */
+/** The method checks the form of an instant. */
 function instant(description: string): Parameter<string | null> {
   const text = required(description, { type: "string", format: "date-time" }, (given) => given);
   return optional(text, null);

@@ -1,4 +1,4 @@
-/** Users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
+/** The routes of users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
 
 import { z } from "zod";
 import { CoordinationError, NAMESPACE_PATTERN } from "../../state/index.ts";
@@ -14,14 +14,14 @@ const PASSWORD = "A password of 8 to 1,024 bytes";
 
 const NamespacesSchema = z
   .array(z.string().meta({ pattern: `^\\*$|${NAMESPACE_PATTERN.source}` }))
-  .meta({ uniqueItems: true, description: 'Namespaces, which need not exist; "*" stands for all' });
+  .meta({ uniqueItems: true, description: 'Namespaces, which need not exist; "*" = all' });
 
 const CreateUserRequest = z.object({
   email: z
     .string()
     .meta({ format: "idn-email" })
-    .describe("Where the mail is sent that asks for a verification; nobody else has it, in any case"),
-  password: z.string().nullish().describe(`${PASSWORD}; without it the user sets one with the verification`),
+    .describe("The address for the verification mail; unique, regardless of upper and lower case"),
+  password: z.string().nullish().describe(`${PASSWORD}; if absent, the user sets one with the verification`),
   role: RoleSchema,
   namespaces: NamespacesSchema,
 });
@@ -35,15 +35,15 @@ const UpdateUserRequest = z.object({
   current_password: z
     .string()
     .nullish()
-    .describe("The password that is replaced: required to change your own, and not looked at otherwise"),
+    .describe("The present password: required to change your own, ignored otherwise"),
   role: RoleSchema.nullish(),
   namespaces: NamespacesSchema.nullish(),
-  status: z.enum(["active", "disabled"]).nullish().describe("Of a user whose e-mail address was verified"),
+  status: z.enum(["active", "disabled"]).nullish().describe("Only for a user whose e-mail address is verified"),
 });
 
 const ListUsersResponse: z.ZodType<ListUsersBody> = z.object({
   users: z.array(UserSchema),
-  next_cursor: z.string().nullable().describe("Where the next page begins; null if this is the last one"),
+  next_cursor: z.string().nullable().describe("Cursor of the next page; null if this is the last page"),
 });
 
 const DeletedUserResponse: z.ZodType<DeleteUserBody> = z.object({
@@ -53,7 +53,7 @@ const DeletedUserResponse: z.ZodType<DeleteUserBody> = z.object({
 
 const userIdPath = { user_id: uuid("The id of the user") };
 
-/** The routes of users: for administrators, and some of them for the user that they are about. */
+/** The routes of users: for administrators; users may use some of them for themselves. */
 export function userRoutes(methods: UserMethods, limiters: Pick<HttpLimiters, "loginFailures">): readonly Route[] {
   return [
     createUserRoute(methods),
@@ -69,7 +69,7 @@ function createUserRoute(methods: UserMethods): Route {
     method: "POST",
     path: "/users",
     operationId: "createUser",
-    summary: "Make a user, who is asked by mail to verify the e-mail address",
+    summary: "Create a user, who gets a mail to verify the e-mail address",
     access: "admin",
     body: jsonBody(CreateUserRequest),
     success: { status: 201, description: "The user", schema: UserSchema },
@@ -87,7 +87,7 @@ function listUsersRoute(methods: UserMethods): Route {
     method: "GET",
     path: "/users",
     operationId: "listUsers",
-    summary: "List the users whose role and namespaces you hold",
+    summary: "List the users whose role and namespaces you have",
     access: "admin",
     query: { limit, cursor },
     success: { status: 200, description: "A page of users", schema: ListUsersResponse },
@@ -103,7 +103,7 @@ function getUserRoute(methods: UserMethods): Route {
     method: "GET",
     path: "/users/{user_id}",
     operationId: "getUser",
-    summary: "Describe a user: yourself, or as admin one whose role and namespaces you hold",
+    summary: "Describe yourself or, as admin, a user whose role and namespaces you have",
     access: "admin",
     ownUser: "user_id",
     pathParameters: userIdPath,
@@ -123,7 +123,7 @@ function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimit
     operationId: "updateUser",
     summary:
       "Change the role, the namespaces, the password or the status of a user, as admin, or your own password; " +
-      "what is left out stays",
+      "absent fields stay as they are",
     access: "admin",
     ownUser: "user_id",
     pathParameters: userIdPath,
@@ -154,10 +154,10 @@ function deleteUserRoute(methods: UserMethods): Route {
     method: "DELETE",
     path: "/users/{user_id}",
     operationId: "deleteUser",
-    summary: "Delete a user, all API keys and tokens of the user included",
+    summary: "Delete a user with all API keys and tokens",
     access: "admin",
     pathParameters: userIdPath,
-    success: { status: 200, description: "The user is gone", schema: DeletedUserResponse },
+    success: { status: 200, description: "The user is deleted", schema: DeletedUserResponse },
     errors: ["user_not_found", "last_owner"],
     isSecret: true,
     handle: async (call, { path }) => ({
@@ -167,8 +167,8 @@ function deleteUserRoute(methods: UserMethods): Route {
 }
 
 /**
- * Raises RATE_LIMITED where a user has given too many wrong passwords of their own: a stolen token finds none by trying.
- * Attempts that end otherwise do not count.
+ * Throws RATE_LIMITED if a user has given their own password wrong too often, so that the holder of a stolen token
+ * cannot find the password by guessing. Attempts with any other outcome do not count.
  */
 async function limitGuesses<Answer>(
   limiter: HttpLimiters["loginFailures"],

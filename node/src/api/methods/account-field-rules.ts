@@ -1,6 +1,6 @@
 /**
- * The rules of single fields of requests about accounts, as `field-rules.ts` has them for the others: each function
- * checks one field and returns it in the form in which commands carry it, or raises BAD_FIELD with its name.
+ * Field rules of requests about accounts; `field-rules.ts` has the rules of the other requests. Each function checks
+ * one field and returns it in the form that commands use, or raises BAD_FIELD with the field's name.
  */
 
 import { NAMESPACE_PATTERN, type Role } from "../../state/index.ts";
@@ -10,10 +10,12 @@ import { badField } from "./field-rules.ts";
 const KEY_NAME_CHARACTERS_MAX = 128;
 const EXPIRES_IN_DAYS_MAX = 3_650;
 const MS_PER_DAY = 86_400_000;
-/** Namespaces that one user holds, and bytes of them in a token: it names them all, and headers have 16 KiB. */
+/**
+ * Namespaces of one user, and their bytes in a token. A token names them all, and request headers have at most 16 KiB.
+ */
 const NAMESPACES_MAX = 1_000;
 const NAMESPACES_BYTES_MAX = 8 * 1024;
-/** Quotes and a comma. */
+/** Two quotes and a comma. */
 const BYTES_AROUND_NAME = 3;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
@@ -28,7 +30,7 @@ export function keyNameField(name: string): string {
   return name;
 }
 
-/** Milliseconds that an API key lives; 0 = without an end. */
+/** Milliseconds until an API key expires; 0 = it does not expire. */
 export function keyLifetimeField(expiresInDays: number | null): number {
   if (expiresInDays === null) {
     return 0;
@@ -55,7 +57,7 @@ export function roleField(role: string): Role {
   return role as Role;
 }
 
-/** What becomes of a user who was verified. */
+/** The status that an administrator may give to a verified user. */
 export function statusField(status: string): "active" | "disabled" {
   if (status !== "active" && status !== "disabled") {
     throw badField("status", "must be active or disabled");
@@ -63,7 +65,7 @@ export function statusField(status: string): "active" | "disabled" {
   return status;
 }
 
-/** Namespaces that a user holds, "*" = all; each once, and whether they exist does not matter. */
+/** Namespaces of a user, "*" = all; no duplicates. They need not exist. */
 export function namespacesField(namespaces: readonly string[]): readonly string[] {
   const isRight = namespaces.every((namespace) => namespace === ALL_NAMESPACES || NAMESPACE_PATTERN.test(namespace));
   if (!isRight || namespaces.length > NAMESPACES_MAX || new Set(namespaces).size !== namespaces.length) {

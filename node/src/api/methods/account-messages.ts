@@ -1,10 +1,10 @@
-/** Accounts as HTTP shows them, in the words of its contract: never a hash, and times in ISO 8601. */
+/** Accounts in the form of the HTTP contract: never a hash, and times in ISO 8601. */
 
 import type { IssuedToken } from "../../access/index.ts";
 import type { ApiKey, User } from "../../state/index.ts";
 import { timestamp } from "./timestamp.ts";
 
-/** An API key as it is listed. */
+/** An API key in a listing. */
 export interface ListedApiKey {
   readonly api_key_id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ListedApiKey {
   readonly revoked_at: string | null;
 }
 
-/** A new API key: the only answer that holds the key itself. */
+/** A new API key: the only answer that contains the key itself. */
 export interface CreatedApiKey {
   readonly api_key_id: string;
   readonly name: string;
@@ -24,7 +24,7 @@ export interface CreatedApiKey {
   readonly expires_at: string | null;
 }
 
-/** What a login is answered with. */
+/** The answer to a login. */
 export interface LoginBody {
   readonly access_token: string;
   readonly expires_in: number;
@@ -78,7 +78,7 @@ export function loginBody({ accessToken, expiresInSecs }: IssuedToken, user: Use
   };
 }
 
-/** Null for 0, which stands for never. */
+/** Null for 0, which means never. */
 function optionalTimestamp(wallMs: number): string | null {
   return wallMs === 0 ? null : timestamp(wallMs);
 }

@@ -24,11 +24,11 @@ const NO_CHANGES: UpdateUserRequest = {
 };
 const OWN_KEYS: ListKeysRequest = { limit: null, cursor: "", includeRevoked: false, userId: null, all: false };
 
-/** A password is hashed a few times in each of these, by a machine that may do other things as well. */
+/** Each test hashes a password a few times, perhaps on a busy machine. */
 const HASHING_MS_MAX = 60_000;
 
-/** Everything between the routes of HTTP and the rows: real tokens, a real state, and answers as they are sent. */
-describe("methods about accounts", () => {
+/** Everything between the HTTP routes and the rows: real tokens, a real state, and the answers that clients get. */
+describe("account methods", () => {
   let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
@@ -37,7 +37,7 @@ describe("methods about accounts", () => {
   let users: UserMethods;
   let verification: VerifyMethod;
   let logins: Logins;
-  /** Mails by their addresses. */
+  /** Mails by address. */
   let mails: Map<string, string>;
 
   before(async () => {
@@ -66,11 +66,11 @@ describe("methods about accounts", () => {
       authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
       recheck: (need) => access.recheck(caller, need),
       hasRequestId: false,
-      requestId: () => expect.fail("requests of HTTP have no request id"),
+      requestId: () => expect.fail("HTTP requests have no request id"),
     };
   }
 
-  /** Who calls with a token for this API key. */
+  /** A caller with a token for this API key. */
   async function caller(apiKey = secrets.apiKey): Promise<Call> {
     const issued = await access.exchangeApiKey(apiKey, null, DEADLINE_MS);
     return issued === null ? expect.fail("the API key is refused") : callOf(await authenticated(issued.accessToken));
@@ -80,14 +80,14 @@ describe("methods about accounts", () => {
     return access.authenticate([`Bearer ${token}`], DEADLINE_MS);
   }
 
-  /** What a method answers. */
+  /** Returns the answer of a method. */
   function answerOf<Response>(ask: (reply: Reply<Response>) => void): Promise<Response> {
     return new Promise((resolve, reject) => {
       ask((answer) => (answer instanceof Error ? reject(answer) : resolve(answer as Response)));
     });
   }
 
-  /** The reason of a refusal, and the field that it names. */
+  /** Returns the reason of a refusal and the field that it names. */
   async function refusalOf(answer: Promise<unknown>): Promise<string> {
     try {
       await answer;
@@ -137,7 +137,7 @@ describe("methods about accounts", () => {
   }
 
   describe("API keys", () => {
-    it("are shown once, work, are listed without the key, and end for good when they are revoked", async () => {
+    it("are shown once, work, are listed without the key, and never work again after their revocation", async () => {
       const owner = await caller();
       const created = await createKey(owner, "<b>'; DROP TABLE keys; --", 2);
       const createdAt = new Date(cluster.clock.wall).toISOString();
@@ -163,7 +163,7 @@ describe("methods about accounts", () => {
       expect(await access.exchangeApiKey(created.key, null, DEADLINE_MS)).equal(null);
       expect((await listKeys(owner)).keys.map(({ name }) => name)).deep.equal(["owner"]);
       const all = await listKeys(owner, { includeRevoked: true });
-      // Keys of one instant come in the order of their ids, which are random.
+      // Keys that were created at the same instant are in the order of their ids, which are random.
       const ends = new Map(all.keys.map(({ name, revoked_at }) => [name, revoked_at]));
       expect([all.keys.length, ends.get("owner"), ends.get(created.name)]).deep.equal([2, null, revokedAt]);
     });
@@ -183,7 +183,7 @@ describe("methods about accounts", () => {
       expect(await refusalOf(revokeKey(owner, randomUUID()))).equal("API_KEY_NOT_FOUND");
     });
 
-    it("are listed page by page, by a cursor that is of this listing alone", async () => {
+    it("are listed page by page, with a cursor that is valid for this listing only", async () => {
       const owner = await caller();
       for (const name of ["a", "b", "c"]) {
         cluster.clock.wall++;
@@ -202,7 +202,7 @@ describe("methods about accounts", () => {
       }
     });
 
-    it("of others are for administrators alone", async () => {
+    it("of other users are visible to administrators only", async () => {
       const ada = await loggedIn("ada@quoin.local");
       const owner = await caller();
       const [own, theirs] = [await createKey(ada), await createKey(owner)];
@@ -230,7 +230,7 @@ describe("methods about accounts", () => {
       expect((await listKeys(eve)).keys).deep.equal([]);
     });
 
-    it("are never listed by what was true before the barrier", async () => {
+    it("are listed from the state after the barrier", async () => {
       const owner = await caller();
       cluster.onBarrier = (done) => {
         cluster.changeOwner({ status: "disabled" });
@@ -241,7 +241,7 @@ describe("methods about accounts", () => {
   });
 
   describe("users", () => {
-    it("are made, verify their address, log in, and are shown without what is stored of their password", async () => {
+    it("are created, verify their address, log in, and are shown without the hash of their password", async () => {
       const owner = await caller();
       const created = await createUser(owner, "Ada@quoin.local");
       const shown = {
@@ -265,7 +265,7 @@ describe("methods about accounts", () => {
       expect(loginBody(outcome.issued, outcome.user)).deep.equal(body);
     });
 
-    it("set their password with the verification where none is set", async () => {
+    it("set their password with the verification if none is set", async () => {
       await createUser(await caller(), "ada@quoin.local", { password: null });
       const token = mails.get("ada@quoin.local") ?? "";
       const verify = (password: string | null) => verification.verify({ token, password }, DEADLINE_MS);
@@ -307,11 +307,11 @@ describe("methods about accounts", () => {
       }
     });
 
-    it("are changed and deleted by administrators, with the reasons of the state when they may not", async () => {
+    it("are changed and deleted by administrators; refusals have the reason from the state", async () => {
       const owner = await caller();
       const { user_id: userId } = await createUser(owner, "ada@quoin.local");
       expect(await refusalOf(createUser(owner, "ADA@quoin.local"))).equal("USER_EXISTS");
-      expect(mails.size, "nobody is asked twice").equal(1);
+      expect(mails.size, "only one mail was sent").equal(1);
       await verification.verify({ token: mails.get("ada@quoin.local") ?? "", password: null }, DEADLINE_MS);
       const update = (id: string, changes: Partial<UpdateUserRequest>) => {
         return answerOf((reply: Reply<unknown>) => users.updateUser(owner, id, { ...NO_CHANGES, ...changes }, reply));
@@ -344,7 +344,7 @@ describe("methods about accounts", () => {
       expect(seen.sort()).deep.equal([secrets.email, "a@quoin.local", "b@quoin.local"].sort());
     });
 
-    it("change their own password if they know the one that it replaces, and log in again", async () => {
+    it("change their own password if they know the present one, and log in again", async () => {
       const ada = await loggedIn("ada@quoin.local");
       const userId = ada.principal.subject.toUpperCase();
       const change = (changes: Partial<UpdateUserRequest>, by = ada) => {
@@ -366,14 +366,14 @@ describe("methods about accounts", () => {
       expect((await userAnswer(callOf(await authenticated(accessToken)), userId)).status).equal("active");
     });
 
-    it("get another password from an administrator, who need not know the one that it replaces", async () => {
+    it("get another password from an administrator, who need not know the present one", async () => {
       const [ada, owner] = [await loggedIn("ada@quoin.local"), await caller()];
       const request = { ...NO_CHANGES, password: `${PASSWORD} 2` };
       await answerOf<UserMessage>((reply) => users.updateUser(owner, ada.principal.subject, request, reply));
       expect(await refusalOf(listKeys(ada))).equal("TOKEN_REVOKED");
     });
 
-    it("are nobody's business who is no administrator, whether they exist or not (S43)", async () => {
+    it("are hidden from callers who are not administrators, whether they exist or not (S43)", async () => {
       const ada = await loggedIn("ada@quoin.local");
       for (const userId of [cluster.ownerId, randomUUID(), "no UUID"]) {
         expect(await refusalOf(userAnswer(ada, userId))).equal("ACCESS_DENIED");
@@ -385,7 +385,7 @@ describe("methods about accounts", () => {
     });
   });
 
-  it("say that there is no leader where this member serves nothing", async () => {
+  it("answer NO_LEADER when this member serves no cluster", async () => {
     const owner = await caller();
     const nowhere = new ApiKeyMethods(new Executor({ replica: null }));
     const create = answerOf((reply: Reply<unknown>) =>

@@ -1,7 +1,8 @@
 /**
- * API keys: created, listed and revoked. A key acts as the user who created it, with what that user may do at any time,
- * and is shown once. Users list and revoke their own keys with any valid token. Administrators also list and revoke those
- * of users whose role and namespaces they hold; every other key looks as if there were none (S43).
+ * Creates, lists and revokes API keys. A key acts as the user who created it, with the present rights of that user.
+ * Only the answer to its creation contains the key. Users list and revoke their own keys with any valid token.
+ * Administrators also list and revoke the keys of users whose role and namespaces they have. Any other key seems not to
+ * exist (S43).
  */
 
 import { ReadConsistency } from "@quoin/proto";
@@ -14,11 +15,11 @@ import type { Executor } from "./executor.ts";
 import { limitField } from "./field-rules.ts";
 import { timestamp } from "./timestamp.ts";
 
-/** For a new key; in which namespaces it counts, each use of it decides. */
+/** Needed to create a key. Each use of the key checks the namespaces. */
 const CREATE: Need = { access: "write", namespace: null };
-/** To list keys of other users. */
+/** Needed to list keys of other users. */
 const OTHERS: Need = { access: "admin", namespace: null };
-/** To list or revoke one's own. */
+/** Needed to list or revoke one's own keys: any valid token. */
 const OWN = null;
 const NO_PREFIX = new Uint8Array(0);
 const WITH_REVOKED = Uint8Array.of(1);
@@ -47,7 +48,7 @@ export interface ListKeysBody {
 export interface RevokeKeyBody {
   readonly api_key_id: string;
   readonly revoked: true;
-  /** Of the first time, however often it is asked for. */
+  /** Time of the first revocation, also in the answer to a repetition. */
   readonly revoked_at: string;
 }
 
@@ -101,7 +102,7 @@ export class ApiKeyMethods {
     );
   }
 
-  /** Once it is answered, nothing that comes later succeeds with the key or with its tokens, wherever it comes to. */
+  /** After the answer, no later request with the key or its tokens succeeds, at any member. */
   revokeKey(call: Call, apiKeyId: string, reply: Reply<RevokeKeyBody>): void {
     const operation = () => ({ kind: "revoke-api-key", apiKeyId: accountIdField("api_key_id", apiKeyId) }) as const;
     const response = (result: RevokeApiKeyResult): RevokeKeyBody => {

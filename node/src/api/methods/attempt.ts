@@ -1,6 +1,6 @@
-/** Exceptions as values, for callbacks: above them nobody catches. */
+/** Exceptions as values, for callbacks: no caller above a callback catches an exception. */
 
-/** What the function returns, or the error that it throws. */
+/** Returns the value of the function, or the error that it throws. */
 export function attempt<Value>(produce: () => Value): Value | Error {
   try {
     return produce();
@@ -9,7 +9,7 @@ export function attempt<Value>(produce: () => Value): Value | Error {
   }
 }
 
-/** What was thrown, as an error: it may be anything. */
+/** Returns a thrown value as an Error; code can throw any value. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`thrown: ${String(thrown)}`);
 }

@@ -1,6 +1,7 @@
 /**
- * Backups on the admin port: the state of this member as a stream, snapshots into its store, and how both and the archive
- * are. They belong behind the admin token alone, because the state holds signing keys and hashes of passwords.
+ * Backups on the admin port: the state of this member as a stream, snapshots into its store, and the status of
+ * snapshots and archive. Only an admin token may reach them, because the state contains signing keys and hashes of
+ * passwords.
  */
 
 import { createHash } from "node:crypto";
@@ -29,7 +30,7 @@ import { badField } from "./field-rules.ts";
 import { memberIdText } from "./member-messages.ts";
 
 const NEED: Need = { access: "admin", namespace: "*" };
-/** Bytes of one piece of a stream. */
+/** Bytes of one chunk of a stream. */
 const PIECE_BYTES = 256 * 1024;
 const LISTED_MAX = 1_000;
 const PROBLEMS_MAX = 100;
@@ -128,7 +129,7 @@ export class BackupMethods {
     stream.end();
   }
 
-  /** With all acknowledged writes, or marked as such that may miss some. */
+  /** Opens an export that has all acknowledged writes, or one that is marked because it may miss some. */
   async #openExport(leaderId: number) {
     if (leaderId !== 0) {
       try {
@@ -209,14 +210,14 @@ function backupEntry({ snapshot, segments, end }: Chain): BackupEntry {
   };
 }
 
-/** Sends pieces one by one, each when the one before is on its way. */
+/** Sends chunks one by one. Each waits until the previous one has left memory. */
 class Pieces {
   readonly #stream: FiniteStream;
   #reject: (error: Error) => void = () => undefined;
 
   constructor(stream: FiniteStream) {
     this.#stream = stream;
-    // A stream that has ended takes nothing any more.
+    // A stream that has ended never reports a chunk as taken.
     stream.onOver(() => this.#reject(ended()));
   }
 
@@ -247,7 +248,7 @@ function noStore(): CoordinationError {
   );
 }
 
-/** What went wrong, for the caller. */
+/** Turns an error into the refusal that the caller gets. */
 function refusalOf(error: unknown): CoordinationError | Error {
   if (error instanceof StoreFailure || error instanceof BackupError) {
     return new CoordinationError("BACKUP_STORE_UNAVAILABLE", error.message);

@@ -6,7 +6,7 @@ import { generateApiKey } from "../../access/index.ts";
 
 const { bootstrap } = serviceDefinitions.ClusterAdminService;
 
-/** Code and reason, and the field where one is to blame. */
+/** Code and reason, and the field if one is wrong. */
 function verdict(answer: Answer<unknown>): readonly string[] {
   const field = answer.details?.metadata.get("field");
   return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
@@ -46,7 +46,7 @@ describe("Bootstrap", () => {
     expect(verdict(answer)).deep.equal(["FAILED_PRECONDITION", "NOT_EMPTY"]);
   });
 
-  it("checks its fields, and repeats no secret", async () => {
+  it("checks its fields, and its errors contain no secret", async () => {
     const owner = request.owner as NonNullable<typeof request.owner>;
     const cases: readonly (readonly [Partial<BootstrapRequest>, string])[] = [
       [{ incarnation: "" }, "incarnation"],
@@ -65,7 +65,7 @@ describe("Bootstrap", () => {
     expect(ports.member.state).equal("EMPTY");
   });
 
-  it("is not served on the public port, whoever asks", async () => {
+  it("is not served on the public port for any caller", async () => {
     const answer = await ports.caller("x").call(bootstrap, request);
     expect([answer.code, answer.reason]).deep.equal(["UNIMPLEMENTED", "NOT_SERVED"]);
     expect(answer.message).to.include("admin port");

@@ -1,8 +1,8 @@
 /**
  * ClusterAdminService.Bootstrap: founds a cluster on this member, which must be EMPTY, with its owner and the namespace
- * `default`, in one entry. Repeated on the member that it founded, it answers the same.
+ * `default`, in one log entry. A repetition on the member that it founded returns the same answer.
  *
- * It authorises nobody, for there is nobody yet to authorise: it belongs on the admin port, behind the admin token.
+ * It checks no user's rights, because there are no users yet. So it belongs on the admin port, behind the admin token.
  */
 
 import type { BootstrapRequest, BootstrapResponse } from "@quoin/proto";
@@ -17,7 +17,7 @@ export class BootstrapMethod {
   readonly #member: Pick<HostMember, "name" | "clusterName" | "bootstrap">;
   readonly #address: MemberAddress;
 
-  /** @param address where other members and clients reach this member, for the cluster's record. */
+  /** @param address of this member for other members and clients; the cluster's record stores it. */
   constructor(member: Pick<HostMember, "name" | "clusterName" | "bootstrap">, address: MemberAddress) {
     this.#member = member;
     this.#address = address;
@@ -35,7 +35,7 @@ export class BootstrapMethod {
     const incarnation = incarnationField(request.incarnation);
     const { owner } = request;
     if (owner === undefined) {
-      throw badField("owner", "is required: a cluster has no other way to its first user");
+      throw badField("owner", "is required: there is no other way to create the first user of a cluster");
     }
     const founding = await createFounding({
       clusterId: request.clusterId,

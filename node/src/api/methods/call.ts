@@ -1,6 +1,6 @@
 /**
- * A call as the methods see it: who asks, what they may do, until when, and what makes a retry recognisable. It knows
- * nothing of the transport; each transport brings its own.
+ * A call as the methods see it: the caller, the caller's rights, the deadline, and the id that identifies a retry. It
+ * does not depend on the transport; each transport implements it.
  */
 
 import type { CoordinationError, Need, Principal, Replayed } from "../../state/index.ts";
@@ -9,53 +9,55 @@ export interface Call {
   readonly principal: Principal;
   /** On the monotonic clock; in the future when the call begins. */
   readonly deadlineMs: number;
-  /** Whether the client has cancelled the call, is disconnected, or has its answer already: then it waits for nothing. */
+  /** Whether the client no longer waits: it has cancelled the call, is disconnected, or has its answer. */
   readonly isGone: boolean;
   /**
-   * Raises the refusal, or returns nothing, unless the caller may do what is needed. Returns a promise of the same when
-   * the decision needs a read barrier.
+   * Returns if the caller has the access that is needed, else throws the refusal. If the decision needs a read barrier,
+   * it returns a promise, which resolves or rejects in the same way.
    */
   authorize(need: Need | null): undefined | Promise<void>;
-  /** The same decision at once, on the state as it is applied here: for reads, after their read barrier. */
+  /**
+   * Makes the same decision at once, from the state that this member has applied. For reads, after their read barrier.
+   */
   recheck(need: Need | null): void;
-  /** Whether a retry can be recognised; only calls of the admin port may have no request id. */
+  /** Whether the call has a request id, so that a retry is recognised. Only calls on the admin port may have none. */
   readonly hasRequestId: boolean;
   /** The 16 bytes of the request id. Only for mutations that have one. */
   requestId(): Uint8Array;
 }
 
-/** A call of which it is noticed when nobody waits for its answer any more. */
+/** A call that reports when its client no longer waits for the answer. */
 export interface CancellableCall extends Call {
   /**
-   * Calls the listener once the client has cancelled the call, is disconnected, or has been told that its deadline has
-   * passed; at once if that is so already. Not after the answer. There is one listener.
+   * Calls the listener once the client has cancelled the call, is disconnected, or has received DEADLINE_EXCEEDED; at
+   * once if that has happened already. Never after the answer. There is only one listener.
    */
   onGone(listener: () => void): void;
 }
 
-/** The answers of a call that has many. */
+/** The answers of a call that has many answers. */
 export interface ResponseStream {
-  /** Whether it has ended, whoever ended it: nothing can be sent any more. */
+  /** Whether the stream has ended, from either side; nothing more can be sent. */
   readonly isOver: boolean;
-  /** Calls back once it is over, at once if it is. */
+  /** Calls back when the stream has ended, at once if it has ended already. */
   onOver(callback: () => void): void;
   /**
-   * Sends an encoded message after those before it; calls `taken` once it is on its way and not in memory any more, never
-   * if the stream ends before.
+   * Sends an encoded message after the previous ones. Calls `taken` once the message has left memory; never if the
+   * stream ends before that.
    */
   send(message: Uint8Array, taken: () => void): void;
-  /** Ends it, behind what was sent, with a refusal (CoordinationError), or any other Error, which is a bug. */
+  /** Ends the stream after the sent messages, with a refusal (CoordinationError). Any other Error is a bug. */
   fail(error: CoordinationError | Error): void;
 }
 
-/** The answers of a call that has a last one. */
+/** The answers of a call whose stream has a regular end. */
 export interface FiniteStream extends ResponseStream {
-  /** Ends it, behind what was sent, with success. */
+  /** Ends the stream after the sent messages, with success. */
   end(): void;
 }
 
 /**
- * Takes the answer of a call, once. An answer is a response, a refusal (CoordinationError), or any other Error, which is
- * a bug of the service and says nothing to the caller.
+ * Takes the answer to a call, once. An answer is a response or a refusal (CoordinationError). Any other Error is a bug
+ * of the service; the caller does not see its message.
  */
 export type Reply<Response> = (answer: Response | CoordinationError | Error, replayed: Replayed) => void;

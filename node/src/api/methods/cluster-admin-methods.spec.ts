@@ -49,7 +49,7 @@ describe("ClusterAdminService", () => {
       }
     });
 
-    it("answers GetStatus with what is wrong with its data", async () => {
+    it("answers GetStatus with the problem of its data", async () => {
       ports.member.reason = "the log ends too early";
       const { response } = await ports.admin.call(getStatus, STATUS);
       expect(response?.status?.alarms).deep.equal(["the log ends too early"]);
@@ -78,7 +78,7 @@ describe("ClusterAdminService", () => {
 
     afterEach(() => ports.close());
 
-    it("answers GetStatus without a barrier, with the membership that is applied", async () => {
+    it("answers GetStatus without a barrier, with the membership that it has applied", async () => {
       const { cluster } = ports.member;
       cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader"));
       const owner = ports.caller(await ownerToken());
@@ -106,7 +106,7 @@ describe("ClusterAdminService", () => {
       }
     });
 
-    it("answers GetStatus as a learner that something is wrong with", async () => {
+    it("answers GetStatus as a learner with alarms", async () => {
       const id = await learner(ports, "q-1");
       replica.alarms = ["DISK_LOW"];
       ports.member.alarms = ["member 9 refuses this one"];
@@ -127,7 +127,7 @@ describe("ClusterAdminService", () => {
       }
     });
 
-    it("lists what the leader knows of the members, and in GetStatus only what is known here", async () => {
+    it("lists what the leader knows about the members, and in GetStatus only what this member knows", async () => {
       const id = await learner(ports, "q-1");
       await ports.admin.call(addMember, { name: "q-2", ifConfigIndex: 0n });
       replica.health = [
@@ -156,10 +156,10 @@ describe("ClusterAdminService", () => {
       ]);
     });
 
-    it("hands on why the leader cannot be asked", async () => {
-      replica.onMembershipView = (done) => done(new CoordinationError("NO_LEADER", "nobody leads"), null);
+    it("passes on why the leader cannot be asked", async () => {
+      replica.onMembershipView = (done) => done(new CoordinationError("NO_LEADER", "no member leads"), null);
       const answer = await ports.admin.call(listMembers, MEMBERS);
-      expect([...verdict(answer), answer.message]).deep.equal(["UNAVAILABLE", "NO_LEADER", "nobody leads"]);
+      expect([...verdict(answer), answer.message]).deep.equal(["UNAVAILABLE", "NO_LEADER", "no member leads"]);
     });
 
     it("lists the members after a read barrier", async () => {
@@ -206,7 +206,7 @@ describe("ClusterAdminService", () => {
       expect((await admin.call(getStatus, STATUS)).code).equal("OK");
     });
 
-    /** While barriers fail, no token can be issued: this lets them pass for as long as it takes. */
+    /** While barriers fail, no token can be issued. This lets barriers pass until the token is issued. */
     async function ownerToken(): Promise<string> {
       const { cluster } = ports.member;
       const { onBarrier } = cluster;
@@ -235,7 +235,7 @@ describe("ClusterAdminService", () => {
       return ports.caller(await ports.token(secrets));
     }
 
-    it("add an unclaimed learner, on both ports, and answer its place", async () => {
+    it("add an unclaimed learner, on both ports, and return its slot", async () => {
       for (const [name, caller] of [
         ["q-1", ports.admin],
         ["q-2", await owner()],
@@ -254,7 +254,7 @@ describe("ClusterAdminService", () => {
       expect(replica.changes.map(({ subject }) => subject)).deep.equal(["admin", ports.member.cluster.ownerId]);
     });
 
-    it("promote and remove several members in one step, and answer the membership that it led to", async () => {
+    it("promote and remove several members in one step, and return the new membership", async () => {
       const ids = [await learner(ports, "q-1"), await learner(ports, "q-2")].map(String);
       const promoted = await ports.admin.call(promoteMembers, { ids, ifConfigIndex: configIndex() });
       expect(promoted.response).deep.equal({ configIndex: configIndex() });
@@ -272,7 +272,7 @@ describe("ClusterAdminService", () => {
       ]);
     });
 
-    it("S12: are answered again when they are asked for again with the same request id", async () => {
+    it("S12: have the same answer when they are repeated with the same request id", async () => {
       const caller = await owner();
       const metadata = new Map([["request-id", randomUUID()]]);
       const add = { name: "q-1", ifConfigIndex: configIndex() };
@@ -292,7 +292,7 @@ describe("ClusterAdminService", () => {
       expect(others.reason, "rows are scoped by subject (S13)").equal("CONFIG_CHANGED");
     });
 
-    it("are executed anew when the stored answer has had its time", async () => {
+    it("are executed again after the stored answer has expired", async () => {
       const metadata = new Map([["request-id", randomUUID()]]);
       const add = { name: "q-1", ifConfigIndex: 0n };
       expect((await ports.admin.call(addMember, add, { metadata })).code).equal("OK");
@@ -300,7 +300,7 @@ describe("ClusterAdminService", () => {
       expect((await ports.admin.call(addMember, add, { metadata })).reason).equal("MEMBER_EXISTS");
     });
 
-    it("need no request id on the admin port if their condition makes a repetition harmless", async () => {
+    it("need no request id on the admin port if a condition makes them safe to repeat", async () => {
       const metadata = new Map([["request-id", null]]);
       const withCondition = await ports.admin.call(
         addMember,
@@ -343,7 +343,7 @@ describe("ClusterAdminService", () => {
       expect([replica.changes, replica.transfers, ports.member.cluster.barriers.length]).deep.equal([[], [], 0]);
     });
 
-    it("are nobody's whose right was revoked before the call", async () => {
+    it("are refused if the caller's right was revoked before the call", async () => {
       const caller = await owner();
       const { cluster } = ports.member;
       cluster.onBarrier = (done) => {
@@ -359,7 +359,7 @@ describe("ClusterAdminService", () => {
       expect([replica.changes, replica.transfers]).deep.equal([[], []]);
     });
 
-    it("are refused with the reason, whether in apply or by the leader, and name the members", async () => {
+    it("are refused with the reason, in apply or by the leader, and name the members", async () => {
       const id = String(await learner(ports, "q-1"));
       await ports.admin.call(addMember, { name: "q-2", ifConfigIndex: 0n });
       const taken = await ports.admin.call(addMember, { name: "q-1", ifConfigIndex: 0n });
@@ -382,7 +382,7 @@ describe("ClusterAdminService", () => {
       expect(notReady.message).include(`q-1 (id ${id})`);
     });
 
-    it("say that their outcome is unknown when it is", async () => {
+    it("report an unknown outcome as unknown", async () => {
       replica.onProposeMembership = (_entry, done) => {
         done(new CoordinationError("LEADER_CHANGED", "another leads", { outcome: "unknown" }), null);
       };
@@ -393,7 +393,7 @@ describe("ClusterAdminService", () => {
       ]);
     });
 
-    it("transfer the leadership to a certain member or to any, and answer who leads", async () => {
+    it("transfer the leadership to a given member or to any, and return the new leader", async () => {
       const id = await learner(ports, "q-1");
       const certain = await ports.admin.call(transferLeadership, { targetId: String(id), ifTerm: 1n });
       expect(certain.response).deep.equal({ leaderId: String(id), term: 2n });
@@ -406,7 +406,7 @@ describe("ClusterAdminService", () => {
       ]);
     });
 
-    it("hand on why the leadership was not transferred", async () => {
+    it("pass on why the leadership was not transferred", async () => {
       const refusals = [
         new CoordinationError("MEMBER_NOT_FOUND", "no member has the id 9"),
         new CoordinationError("LEARNER_NOT_READY", "member 9 has no vote"),
@@ -438,7 +438,7 @@ describe("ClusterAdminService", () => {
 
     afterEach(() => ports.close());
 
-    it("gives up history below a revision, on both ports and after a barrier, and answers where it begins", async () => {
+    it("drops history below a revision, on both ports and after a barrier, and returns where history begins", async () => {
       const owner = ports.caller(await ports.token(secrets));
       const { barriers } = ports.member.cluster;
       barriers.length = 0;
@@ -450,7 +450,7 @@ describe("ClusterAdminService", () => {
       expect(readHistoryBounds(replica.state).compactRevision).equal(6);
     });
 
-    it("answers a retry as the first time, and refuses its request id for another revision", async () => {
+    it("answers a retry like the first attempt, and refuses its request id for another revision", async () => {
       const metadata = new Map([["request-id", "6c1c4b6e-9d0a-4d53-8a55-0f4d5f0b8d11"]]);
       const first = await ports.admin.call(compact, { revision: 2n }, { metadata });
       await ports.admin.call(compact, { revision: 4n });
@@ -461,7 +461,7 @@ describe("ClusterAdminService", () => {
       expect(verdict(other)).deep.equal(["INVALID_ARGUMENT", "REQUEST_ID_REUSED"]);
     });
 
-    it("refuses what is no revision, and whose right was revoked before the call", async () => {
+    it("refuses a bad revision, and a caller whose right was revoked before the call", async () => {
       for (const revision of [0n, -1n]) {
         const answer = await ports.admin.call(compact, { revision });
         expect([...verdict(answer), fieldOf(answer)]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "revision"]);

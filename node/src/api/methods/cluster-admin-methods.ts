@@ -1,7 +1,7 @@
 /**
- * ClusterAdminService: the state of this member, the membership, who leads, the history of changes, the settings, and
- * the keys that sign tokens. Needs an administrator of the whole cluster. Every member takes every call: what only the leader knows or may decide is asked of
- * it by the driver.
+ * ClusterAdminService: the state of this member, the membership, the leadership, the change history, the settings, and
+ * the keys that sign tokens. The caller must be an administrator of the whole cluster. Every member takes every call:
+ * its driver forwards to the leader what only the leader knows or decides.
  */
 
 import {
@@ -63,7 +63,7 @@ import { localKnowledge, memberIdText, memberSlot, memberStatus, membership } fr
 import { explainedRefusal } from "./membership-refusal.ts";
 import { type RecognisedMethod, requestIdentity } from "./request-identity.ts";
 
-/** The access level `admin`, and a list of namespaces that holds "*" itself. */
+/** The access level `admin`, and a list of namespaces that contains "*" itself. */
 const NEED: Need = { access: "admin", namespace: "*" };
 
 const ADD_MEMBER: RecognisedMethod<AddMemberRequest> = { name: "AddMember", codec: AddMemberRequest };
@@ -83,7 +83,7 @@ const PUT_SETTINGS: RecognisedMethod<PutSettingsRequest> = {
   }),
 };
 
-/** What the members named in a request become. */
+/** What happens to the members that a request names. */
 type Reconfiguration = { readonly promote: readonly number[] } | { readonly remove: readonly number[] };
 
 export class ClusterAdminMethods {
@@ -95,7 +95,7 @@ export class ClusterAdminMethods {
     this.#member = member;
   }
 
-  /** Local, without a quorum, in every state of the member. */
+  /** Answers without a quorum, in every state of the member. */
   getStatus(call: Call, _request: GetStatusRequest, reply: Reply<GetStatusResponse>): void {
     const answer = () =>
       reply(
@@ -105,7 +105,7 @@ export class ClusterAdminMethods {
     authorized(call, NEED, answer, reply);
   }
 
-  /** The members of the record, which is at least as new as what the leader says of them. */
+  /** Answers with the members of the cluster's record, which is at least as new as the leader's view of them. */
   listMembers(call: Call, _request: ListMembersRequest, reply: Reply<ListMembersResponse>): void {
     const { replica } = this.#member;
     if (replica === null) {
@@ -115,7 +115,7 @@ export class ClusterAdminMethods {
     const ask = (): void => {
       replica.membershipView(call.deadlineMs, (error, view) => {
         if (view === null) {
-          invariant(error !== null, "a view that cannot be had has a reason");
+          invariant(error !== null, "a missing view has an error");
           reply(error, "no");
           return;
         }
@@ -133,7 +133,7 @@ export class ClusterAdminMethods {
     };
     const response = ({ memberId }: MembershipResult, cluster: Cluster): AddMemberResponse => {
       const added = cluster.members.find(({ id }) => id === memberId);
-      // A retry may come after the member was removed again.
+      // A retry may arrive after the member was removed again.
       const member =
         added === undefined
           ? MemberSlot.fromPartial({ id: String(memberId), name: request.name })
@@ -159,7 +159,7 @@ export class ClusterAdminMethods {
     const proceed = (replica: HostReplica, { targetId, ifTerm }: ReturnType<typeof prepare>): void => {
       replica.transferLeadership(targetId, ifTerm, call.deadlineMs, (error, leader) => {
         if (leader === null) {
-          invariant(error !== null, "a transfer that is not done has a reason");
+          invariant(error !== null, "a failed transfer has an error");
           reply(error, "no");
           return;
         }
@@ -169,7 +169,7 @@ export class ClusterAdminMethods {
     this.#executor.administer(call, NEED, prepare, proceed, reply);
   }
 
-  /** Repeating it does nothing twice, so it needs no request id. */
+  /** Idempotent, so it needs no request id. */
   compact(call: Call, request: CompactRequest, reply: Reply<CompactResponse>): void {
     const prepare = (): ClusterOperation => ({
       kind: "compact-history",
@@ -208,7 +208,7 @@ export class ClusterAdminMethods {
     this.#executor.administer(call, NEED, prepare, proceed, reply);
   }
 
-  /** Tokens are signed with a new key from now on; those that were signed before stay good until they expire. */
+  /** From now on, members sign tokens with a new key. Tokens that were signed before stay valid until they expire. */
   rotateKeys(call: Call, request: RotateKeysRequest, reply: Reply<RotateKeysResponse>): void {
     const response = ({ kid }: RotateSigningKeyResult): RotateKeysResponse => ({ kid });
     const propose = (replica: HostReplica, key: Awaited<ReturnType<typeof generateSigningKey>>): void => {
@@ -224,7 +224,7 @@ export class ClusterAdminMethods {
     };
     const prepare = (): void => {
       if (!call.hasRequestId) {
-        throw new CoordinationError("BAD_METADATA", "the request-id is required, so that a repetition rotates once");
+        throw new CoordinationError("BAD_METADATA", "the request-id is required, so that a retry rotates only once");
       }
     };
     const proceed = (replica: HostReplica): void => {
@@ -254,8 +254,8 @@ export class ClusterAdminMethods {
   }
 
   /**
-   * @param response makes the response from the record as it is when no change is under way any more.
-   * @param ids of the members that the request names.
+   * @param response makes the response from the record as it is after the change.
+   * @param ids the members that the request names.
    */
   #change<Response>(
     call: Call,
@@ -297,11 +297,11 @@ export class ClusterAdminMethods {
 
 function requireCluster(state: StateReader): Cluster {
   const cluster = readCluster(state);
-  invariant(cluster !== undefined, "a replica that passes a read barrier is of a founded cluster");
+  invariant(cluster !== undefined, "a replica that passes a read barrier belongs to a founded cluster");
   return cluster;
 }
 
-/** Who asks, and what makes a retry recognisable. */
+/** The caller, and the identity by which a retry is recognised. */
 function requester<Request>(
   call: Call,
   method: RecognisedMethod<Request>,
@@ -310,7 +310,7 @@ function requester<Request>(
   return { subject: call.principal.subject, request: requestIdentity(call, method, request) };
 }
 
-/** Who asks, and on which condition. */
+/** The caller, the identity of the request, and its condition. */
 function entryHead<Request extends { readonly ifConfigIndex: bigint }>(
   call: Call,
   method: RecognisedMethod<Request>,
@@ -324,18 +324,18 @@ function entryHead<Request extends { readonly ifConfigIndex: bigint }>(
 }
 
 /**
- * The outcome of an earlier attempt, null if there was none: after a read barrier, every one that was answered is here.
- * The leader would refuse the change before it looks, for it is not possible a second time.
+ * The outcome of an earlier attempt; null if there was none. After a read barrier, this member has the outcome of every
+ * attempt that was answered. The leader would refuse a repeated change before it looks for an earlier outcome.
  */
 function storedAnswer({ state, tickMs, revision }: HostReplica, { subject, request }: MembershipEntry): Outcome | null {
   const sinceMs = tickMs - DEFAULT_STATE_LIMITS.replayWindowMs;
   return request === null ? null : storedOutcome(state, subject, request, { tickMs, sinceMs, revision });
 }
 
-/** A mutation that comes twice must do no harm: its request id makes a retry recognisable, or its condition fails it. */
+/** A mutation must be safe to repeat: its request id identifies a retry, or its condition makes a retry fail. */
 function requireRecognisable(call: Call, field: string, condition: number): number {
   if (condition === 0 && !call.hasRequestId) {
-    throw badField(field, "must not be 0 in a call without a request-id, so that a repetition does nothing twice");
+    throw badField(field, "must not be 0 in a call without a request-id; a retry could be executed twice");
   }
   return condition;
 }

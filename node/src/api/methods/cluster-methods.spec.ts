@@ -20,7 +20,7 @@ describe("ClusterService", () => {
 
   afterEach(() => ports.close());
 
-  it("tells any holder of a token where the members are, after a read barrier", async () => {
+  it("returns the addresses of the members to any caller with a token, after a read barrier", async () => {
     const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: [] }));
     const { cluster } = ports.member;
     cluster.barriers.length = 0;
@@ -40,14 +40,14 @@ describe("ClusterService", () => {
     expect(cluster.barriers).have.length(1);
   });
 
-  it("names no leader that this member does not know", async () => {
+  it("names no leader if this member knows none", async () => {
     const owner = ports.caller(await ports.token(secrets));
     (ports.member.replica as { leaderId: number }).leaderId = 0;
     const { response } = await owner.call(getCluster, REQUEST);
     expect([response?.leaderId, response?.members[0]?.leader]).deep.equal(["", false]);
   });
 
-  it("tells nobody without a token, or with a revoked one", async () => {
+  it("refuses callers without a token, or with a revoked one", async () => {
     const stranger = await ports.caller("x").call(getCluster, REQUEST);
     expect([stranger.code, stranger.reason]).deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
     const owner = ports.caller(await ports.token(secrets));

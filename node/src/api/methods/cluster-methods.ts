@@ -1,4 +1,4 @@
-/** ClusterService: what clients may know of the cluster. Needs any valid token. */
+/** ClusterService: what clients may know about the cluster. Any valid token is enough. */
 
 import { type GetClusterRequest, type GetClusterResponse, ReadConsistency } from "@quoin/proto";
 import { invariant } from "../../raft/index.ts";
@@ -21,7 +21,7 @@ export class ClusterMethods {
 
 function clusterResponse(replica: HostReplica): GetClusterResponse {
   const cluster = readCluster(replica.state);
-  invariant(cluster !== undefined, "who asks for the cluster was authenticated by it, so it is founded");
+  invariant(cluster !== undefined, "an authenticated caller belongs to a founded cluster");
   const { leaderId, term } = replica.status();
   return {
     clusterId: cluster.clusterId,

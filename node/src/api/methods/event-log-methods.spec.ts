@@ -22,7 +22,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-81[0-9a-f]{2}-[0-9a-f]{12}$/
 const ABSENT = "00000000-0000-4000-8000-000000000000";
 const NOTHING = { expectedSequence: undefined, guard: undefined };
 
-/** What a token allows at most. */
+/** The limits of a token. */
 interface Claims {
   readonly access: readonly Access[];
   readonly namespaces: readonly string[];
@@ -30,7 +30,7 @@ interface Claims {
 
 const EVERYTHING: Claims = { access: ["admin"], namespaces: ["*"] };
 
-/** The reason of a refusal, and the field where one is to blame. */
+/** The reason of a refusal, and the field if one is wrong. */
 function verdict(answer: unknown): readonly string[] {
   if (!(answer instanceof CoordinationError)) {
     throw answer instanceof Error ? answer : new Error("was not refused");
@@ -47,7 +47,7 @@ function ok<Response>(answer: Response | Error): Response {
   return answer;
 }
 
-/** What opens a tail. */
+/** Opens a tail. */
 type Opener = (stream: EventStream) => void;
 
 function textsOf({ events }: EventsMessage): string[] {
@@ -63,7 +63,7 @@ describe("event log methods", () => {
   let streams: NamespaceStreams;
   let methods: EventLogMethods;
   let replayed: Replayed;
-  /** What the client that called last does when it is gone. */
+  /** Simulates that the client of the last call has gone. */
   let leave: () => void;
 
   before(async () => {
@@ -124,7 +124,7 @@ describe("event log methods", () => {
     );
   const describeLog = (logId: string, claims = EVERYTHING) =>
     answerOf<LogMessage>((reply) => methods.describeLog(call(claims), logId, reply));
-  /** Asks for an append as HTTP does: the log is looked for before the events have come. */
+  /** Appends as HTTP does: it looks for the log before the events arrive. */
   const appendTo = async <Message>(
     logId: string,
     start: (found: Uint8Array, reply: Reply<Message>) => void,
@@ -158,7 +158,7 @@ describe("event log methods", () => {
   const tail = (logId: string, fromSequence: number | null) =>
     answerOf<Opener>((reply) => methods.tailEvents(call(), { logId, fromSequence }, reply));
 
-  /** Lets promises that are settled have their effect. */
+  /** Runs the callbacks of promises that are resolved or rejected. */
   const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
   it("creates, describes, appends, reads, changes and deletes a log", async () => {
@@ -221,7 +221,7 @@ describe("event log methods", () => {
     }
   });
 
-  it("appends nothing to a log that is deleted while the events come", async () => {
+  it("appends nothing to a log that is deleted while the events arrive", async () => {
     const { log_id: logId } = ok(await create());
     const answer = await appendTo(logId, (found, reply) => {
       methods.deleteLog(call(), logId, (deleted) => {
@@ -233,7 +233,7 @@ describe("event log methods", () => {
     expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
   });
 
-  it("says of an append that stored nothing that it was there before", async () => {
+  it("reports an append that stored nothing as a duplicate", async () => {
     const { log_id: logId } = ok(await create());
     expect([ok(await append(logId, "a", { idempotencyKey: "k" })).sequence, replayed]).deep.equal([1, "no"]);
     expect([ok(await append(logId, "b", { idempotencyKey: "k" })).sequence, replayed]).deep.equal([1, "yes"]);
@@ -262,7 +262,7 @@ describe("event log methods", () => {
       });
     }
 
-    it("are taken at their bounds", async () => {
+    it("are allowed at their bounds", async () => {
       for (const [at, fields] of [
         settings("queue.duplicate_window_secs", 604_800),
         settings("queue.duplicate_window_secs", 0),
@@ -276,7 +276,7 @@ describe("event log methods", () => {
       expect(verdict(await create({ name: "é".repeat(129) }))).deep.equal(["BAD_FIELD", "name"]);
     });
 
-    it("of appends are bounded: 1 MiB an event alone, 1,000,000 events and 10 MiB a batch, which may be one event", async () => {
+    it("of appends are bounded: 1 MiB for one event; 1,000,000 events and 10 MiB for a batch, even of one event", async () => {
       const { log_id: logId } = ok(await create());
       const batch = (events: readonly Uint8Array[]) => {
         const asked = { idempotencyKey: "b", payloads: Payloads.of(events), ...NOTHING };
@@ -315,7 +315,7 @@ describe("event log methods", () => {
   describe("access", () => {
     const elsewhere: Claims = { access: ["admin"], namespaces: ["elsewhere"] };
 
-    it("is bounded by the token: what it does not cover is as if it did not exist", async () => {
+    it("is bounded by the token: a log that it does not cover seems not to exist", async () => {
       const { log_id: logId } = ok(await create({ namespace: "default" }));
       await append(logId, "a");
       const answers = [
@@ -333,7 +333,7 @@ describe("event log methods", () => {
       expect(ok(await describeLog(logId)).last_sequence).equal(1);
     });
 
-    it("refuses a namespace that the caller names, and a role that is too low, before anything of the log", async () => {
+    it("refuses a namespace that the caller names, and a role that is too low, before it looks at the log", async () => {
       const reader: Claims = { access: ["read"], namespaces: ["*"] };
       const writer: Claims = { access: ["write"], namespaces: ["*"] };
       expect(verdict(await create({ namespace: "default" }, elsewhere))).deep.equal(["NAMESPACE_DENIED"]);
@@ -354,7 +354,7 @@ describe("event log methods", () => {
       expect(replica.proposed).deep.equal([]);
     });
 
-    it("to change and delete one's own log needs no more than to write", async () => {
+    it("to change and delete one's own log is the access to write", async () => {
       const writer: Claims = { access: ["write"], namespaces: ["*"] };
       const { log_id: logId } = ok(await create());
       const settings = new Map();
@@ -363,7 +363,7 @@ describe("event log methods", () => {
       ok(await answerOf<unknown>((reply) => methods.deleteLog(call(writer), logId, reply)));
     });
 
-    it("to a log for which no namespace is named is that of default, and the refusal says so", async () => {
+    it("to a log without a namespace in the request is the access to default, and the refusal says so", async () => {
       expect(ok(await create()).namespace).equal("default");
       const refused = await create({ name: "other" }, elsewhere);
       expect(verdict(refused)).deep.equal(["NAMESPACE_DENIED"]);
@@ -383,7 +383,7 @@ describe("event log methods", () => {
       expect(verdict(await list({ namespace: "-" }))).deep.equal(["BAD_FIELD", "namespace"]);
     });
 
-    it("holds a cursor to the name and the namespace that it was made for", async () => {
+    it("allows a cursor only for the name and the namespace that it was made for", async () => {
       ok(await create());
       ok(await create({ name: "m" }));
       const { next_cursor: cursor } = ok(await list({ limit: 1, namespace: "default" }));
@@ -393,12 +393,12 @@ describe("event log methods", () => {
       }
     });
 
-    it("believes only after a read barrier that there is no such log", async () => {
+    it("answers only after a read barrier that a log does not exist", async () => {
       let isCreated = false;
       cluster.onBarrier = (done) => {
         if (!isCreated) {
           isCreated = true;
-          // The other member's command arrives here while the barrier is waited for.
+          // The other member's command arrives here during the wait for the barrier.
           const settingsOf = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
           replica.execute({
             principal: { subject: cluster.ownerId, apiKeyId: "" },
@@ -415,7 +415,7 @@ describe("event log methods", () => {
       expect(verdict(await append(ABSENT, "a"))).deep.equal(["LOG_NOT_FOUND"]);
     });
 
-    it("is looked at again after the read barrier", async () => {
+    it("is checked again after the read barrier", async () => {
       const { log_id: logId } = ok(await create());
       cluster.onBarrier = (done) => {
         cluster.changeOwner({ status: "disabled" });
@@ -425,7 +425,7 @@ describe("event log methods", () => {
     });
   });
 
-  it("S18: lists by name, page by page, with a cursor that is good for this listing alone", async () => {
+  it("S18: lists by name, page by page, with a cursor that is valid for this listing only", async () => {
     for (const name of ["c", "a", "b"]) {
       ok(await create({ name }));
     }
@@ -445,13 +445,13 @@ describe("event log methods", () => {
       ok(await append(logId, "a"));
     });
 
-    it("answers at once if there is something, or if it is not to wait", async () => {
+    it("answers at once if there are events, or if it must not wait", async () => {
       expect(textsOf(ok(await read(logId, { waitSecs: 60 })))).deep.equal(["1 a"]);
       expect(ok(await read(logId, { fromSequence: 2 }))).deep.equal({ events: [], last_sequence: 1 });
       expect(hub.size).equal(0);
     });
 
-    it("answers as soon as something comes, and not for another log", async () => {
+    it("answers as soon as an event arrives, but not for an event of another log", async () => {
       const other = ok(await create({ name: "other" })).log_id;
       const waiting = read(logId, { fromSequence: 2, waitSecs: 60 });
       await settled();
@@ -466,7 +466,7 @@ describe("event log methods", () => {
       expect([hub.size, time.timerCount, replica.observers]).deep.equal([0, 0, 0]);
     });
 
-    it("answers with nothing when its time is up", async () => {
+    it("answers without events when its time is up", async () => {
       const waiting = read(logId, { fromSequence: 3, waitSecs: 2 });
       await settled();
       await append(logId, "b");
@@ -476,7 +476,7 @@ describe("event log methods", () => {
       expect(ok(await waiting)).deep.equal({ events: [], last_sequence: 2 });
     });
 
-    it("is forgotten when its client is gone", async () => {
+    it("ends when its client has gone", async () => {
       void read(logId, { fromSequence: 2, waitSecs: 60 });
       await settled();
       expect(hub.size).equal(1);
@@ -500,7 +500,7 @@ describe("event log methods", () => {
   });
 
   describe("a tail", () => {
-    it("sends what is there and what comes, one message at a time, until it is left", async () => {
+    it("sends the present events and new ones, one message at a time, until the client leaves", async () => {
       const { log_id: logId } = ok(await create());
       await append(logId, "a");
       await append(logId, "b");
@@ -523,7 +523,7 @@ describe("event log methods", () => {
       await append(logId, "c");
       await append(logId, "d");
       time.settle();
-      expect(sent, "the first one is still on its way").have.length(1);
+      expect(sent, "the first message is not yet flushed").have.length(1);
       taken();
       time.settle();
       expect(sent).deep.equal([["2 b"], ["3 c", "4 d"]]);
@@ -533,7 +533,7 @@ describe("event log methods", () => {
       expect([sent.length, hub.size]).deep.equal([2, 0]);
     });
 
-    it("fails for whom there is no such log, or no such right", async () => {
+    it("fails for a caller without the log, or without the right", async () => {
       const { log_id: logId } = ok(await create({ namespace: "default" }));
       const elsewhere: Claims = { access: ["read"], namespaces: ["elsewhere"] };
       for (const [asked, id] of [

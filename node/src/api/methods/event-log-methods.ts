@@ -1,8 +1,9 @@
 /**
- * Event logs as HTTP serves them: create, describe, list, change, delete, append, read, and follow.
+ * Event logs over HTTP: create, describe, list, change, delete, append, read, and tail.
  *
- * A log belongs to a namespace, `default` where the request names none. A log of a namespace that the caller may not
- * access is answered as if there were none, and neither is said before a read barrier and a second look. Answers have the fields of the contract; only the bytes of events are left as they are.
+ * A log belongs to a namespace; `default` if the request names none. For a caller without access to the namespace, the
+ * log does not exist. The methods answer "not found" only after a read barrier and a second check. Answers have the
+ * fields of the HTTP contract; the payloads of events stay bytes.
  */
 
 import { ReadConsistency } from "@quoin/proto";
@@ -71,13 +72,13 @@ export interface EventsMessage {
     readonly payload: Uint8Array;
     readonly idempotency_key: string | null;
   }[];
-  /** Of the log, at the time of the answer. */
+  /** Last sequence of the log at the time of the answer. */
   readonly last_sequence: number;
 }
 
 export interface LogsMessage {
   readonly logs: readonly LogMessage[];
-  /** Where the next page begins; null if this is the last one. */
+  /** Cursor of the next page; null if this is the last page. */
   readonly next_cursor: string | null;
 }
 
@@ -93,9 +94,9 @@ export interface AppendedMessage {
 
 export interface AppendedBatchMessage {
   readonly success: true;
-  /** In the order of the payloads; see `sequencesOf`. */
+  /** Sequences in the order of the payloads; see `sequencesOf`. */
   readonly runs: SequenceRuns;
-  /** The greatest of them. */
+  /** The greatest sequence of the batch. */
   readonly last_sequence: number;
 }
 
@@ -107,25 +108,25 @@ export interface CreateLogRequest {
 }
 
 export interface ListLogsRequest {
-  /** Null = as many as usual. */
+  /** Null = the default. */
   readonly limit: number | null;
-  /** As the page before gave it; null for the first one. */
+  /** `next_cursor` of the previous page; null = the first page. */
   readonly cursor: string | null;
-  /** Only logs of this name; null = of any. */
+  /** Only logs with this name; null = any name. */
   readonly name: string | null;
-  /** Only logs of this namespace; null = of all that the caller may access. */
+  /** Only logs of this namespace; null = all namespaces that the caller may access. */
   readonly namespace: string | null;
 }
 
-/** What an append names before its events; headers are parsed and their rules kept. */
+/** The headers of an append that are needed before its events arrive; parsed and checked. */
 export interface AppendTarget {
   readonly logId: string;
   readonly guard: LogGuard | undefined;
 }
 
-/** What is the same for an event and a batch; headers are parsed and their rules kept. */
+/** The fields that an append of one event and of a batch share; headers are parsed and checked. */
 export interface AppendRequest {
-  /** As `findAppendable` has found it. */
+  /** The id that `findAppendable` returned. */
   readonly logId: Uint8Array;
   readonly expectedSequence: bigint | undefined;
   readonly guard: LogGuard | undefined;
@@ -137,12 +138,12 @@ export interface AppendEventRequest extends AppendRequest {
 }
 
 export interface AppendBatchRequest extends AppendRequest {
-  /** Its events have the keys `{base}:{position}`. */
+  /** The base of the keys of its events, which are `{base}:{position}`. */
   readonly idempotencyKey: string;
   readonly payloads: Payloads;
 }
 
-/** Null = the default. */
+/** A field that is null has its default. */
 export interface ReadEventsRequest {
   readonly logId: string;
   readonly fromSequence: number | null;
@@ -150,13 +151,13 @@ export interface ReadEventsRequest {
   readonly waitSecs: number | null;
 }
 
-/** Takes the events of a log as they come. */
+/** Takes the events of a log as they arrive. */
 export interface EventStream {
-  /** Sends them; calls `taken` once they are on their way and not in memory any more, never if the stream ends before. */
+  /** Sends events. Calls `taken` once they have left memory; never if the stream ends before that. */
   send(message: EventsMessage, taken: () => void): void;
-  /** Ends it, behind what was sent, with a refusal (CoordinationError), or any other Error, which is a bug. */
+  /** Ends the stream after the sent events, with a refusal (CoordinationError). Any other Error is a bug. */
   fail(error: CoordinationError | Error): void;
-  /** Calls back once it is over, whoever ended it; at once if it is. */
+  /** Calls back when the stream has ended, from either side; at once if it has ended already. */
   onOver(callback: () => void): void;
 }
 
@@ -164,11 +165,11 @@ const READ: Need = { access: "read", namespace: null };
 const WRITE: Need = { access: "write", namespace: null };
 const MS_PER_SECOND = 1_000;
 const ALL_NAMESPACES = "*";
-/** Events in one message to who follows, and bytes of them. */
+/** Maximum number of events in one message of a tail, and of their bytes. */
 const FOLLOWED_EVENTS_MAX = 1_000;
 const FOLLOWED_BYTES_MAX = 64 * 1024;
 
-/** What replies go on from: the log as it is visible here and now. */
+/** Continues a call with the log as it is visible at this member now. */
 type Proceed = (replica: HostReplica, log: EventLog) => void;
 
 export class EventLogMethods {
@@ -215,8 +216,8 @@ export class EventLogMethods {
   }
 
   /**
-   * Replies with the id of the log if the caller may append to it, before the events are read. What changes until they
-   * are there is checked in apply.
+   * Replies with the id of the log if the caller may append to it, before the events are read. Apply checks again what
+   * may change until the events have arrived.
    */
   findAppendable(call: Call, { logId, guard }: AppendTarget, reply: Reply<Uint8Array>): void {
     const found: Proceed = (_replica, log) => reply(log.logId, "no");
@@ -224,12 +225,14 @@ export class EventLogMethods {
     if (guard === undefined) {
       find();
     } else {
-      // A namespace that the caller names is refused as such, before anything is said of the log.
+      // A namespace that the caller names is checked first, before the answer reveals anything about the log.
       authorized(call, { access: "write", namespace: guard.namespace }, find, reply);
     }
   }
 
-  /** Raises the refusal unless the caller may change the log's settings and delete it: before more is looked at. */
+  /**
+   * Replies with the refusal unless the caller may change the log's settings and delete it. Called before other checks.
+   */
   requireManageable(call: Call, logId: string, reply: Reply<null>): void {
     this.#withManageableLog(call, logId, () => reply(null, "no"), reply);
   }
@@ -310,7 +313,7 @@ export class EventLogMethods {
     );
   }
 
-  /** Events from a sequence on; if there are none, and as long as the request says, those that come. */
+  /** Replies with events from a sequence on. If there are none, it waits for new events for the time in the request. */
   readEvents(call: CancellableCall, request: ReadEventsRequest, reply: Reply<EventsMessage>): void {
     const query = () => ({
       logId: logIdField(request.logId),
@@ -339,8 +342,9 @@ export class EventLogMethods {
   }
 
   /**
-   * Replies with what sends the events of the log from a sequence on to a stream, and goes on with those that come, until
-   * the stream is over. That raises TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN or NO_LEADER; nothing is sent before it returns.
+   * Replies with a function that sends the events of the log from a sequence on to a stream, and then new events until
+   * the stream ends. The function raises TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN or NO_LEADER; it sends nothing before
+   * it returns.
    */
   tailEvents(
     call: Call,
@@ -365,12 +369,12 @@ export class EventLogMethods {
       {
         send: (message, taken) => stream.send(eventsMessage(message), taken),
         recheck: (log) => requireVisible(call, log),
-        end: (error) => stream.fail(error ?? new Error("a stream without an end has come to its end")),
+        end: (error) => stream.fail(error ?? new Error("a tail without a time limit has ended without an error")),
       },
     );
   }
 
-  /** Waits for the first events that come, in place of an answer without any. */
+  /** Waits for the first new events, because there are none yet. */
   #await(
     call: CancellableCall,
     log: EventLog,
@@ -413,7 +417,7 @@ export class EventLogMethods {
     });
   }
 
-  /** The answer of who has waited for nothing. */
+  /** The answer when no events arrived during the wait. */
   #nothingNew(before: EventLog): EventsMessage {
     const { replica } = this.#member;
     const log = replica === null ? before : describeLog(replica.state, before.logId);
@@ -440,7 +444,7 @@ export class EventLogMethods {
     );
   }
 
-  /** Answers a read of a log that is visible, after a read barrier and a second look at what the caller may do. */
+  /** Answers a read of a visible log, after a read barrier and a second check of the caller's rights. */
   #read<Query extends { readonly logId: Uint8Array }, Response>(
     call: Call,
     query: () => Query,
@@ -456,7 +460,7 @@ export class EventLogMethods {
     );
   }
 
-  /** Goes on with the log if the caller sees it and may change its settings and delete it. */
+  /** Continues with the log if it is visible to the caller, who may also change its settings and delete it. */
   #withManageableLog<Response>(call: Call, logId: string, proceed: Proceed, reply: Reply<Response>): void {
     const authorize = (replica: HostReplica, log: EventLog): void => {
       const need: Need = { access: managingAccess(log, call.principal), namespace: null };
@@ -466,8 +470,8 @@ export class EventLogMethods {
   }
 
   /**
-   * Goes on with the log if the caller may write and sees it. What is applied here may be behind: that there is no such
-   * log is believed only after a read barrier.
+   * Continues with the log if the caller may write and the log is visible to the caller. This member's applied state
+   * may lag, so it answers that the log does not exist only after a read barrier.
    */
   #withLog<Response>(call: Call, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
     const { replica } = this.#member;
@@ -500,7 +504,7 @@ export class EventLogMethods {
   }
 }
 
-/** The log; LOG_NOT_FOUND if there is none, or if the caller may not access its namespace. */
+/** Returns the log. Throws LOG_NOT_FOUND if it does not exist, or if the caller may not access its namespace. */
 function visibleLog(call: Call, state: StateReader, logId: Uint8Array): EventLog {
   const log = describeLog(state, logId);
   requireVisible(call, log);
@@ -515,13 +519,13 @@ function requireVisible(call: Call, { namespace, logId }: EventLog): void {
   }
 }
 
-/** The namespaces that the caller's user holds; null = all. */
+/** The namespaces of the caller's user; null = all. */
 function heldNamespaces(state: StateReader, { principal }: Call): readonly string[] | null {
   const namespaces = readUser(state, principal.subject)?.namespaces ?? [];
   return namespaces.includes(ALL_NAMESPACES) ? null : namespaces;
 }
 
-/** The token may allow fewer namespaces than its user holds, so each is checked, once for all logs that it has. */
+/** The token may allow fewer namespaces than its user has, so each namespace is checked, once for all its logs. */
 function pageOf(
   call: Call,
   state: StateReader,
@@ -545,12 +549,12 @@ function seesLog(call: Call, log: EventLog): boolean {
   return refusal === undefined;
 }
 
-/** The answer of a request that names no namespace: a refusal of `default` says why it is about that one. */
+/** The answer to a request without a namespace: a refusal of `default` explains why `default` applies. */
 function withDefaultNamed<Answer>(answer: Answer): Answer | CoordinationError {
   if (!(answer instanceof CoordinationError) || answer.reason !== "NAMESPACE_DENIED") {
     return answer;
   }
-  const rule = `a log for which no namespace is named belongs to "${DEFAULT_NAMESPACE}"`;
+  const rule = `a log without a namespace in the request belongs to "${DEFAULT_NAMESPACE}"`;
   return new CoordinationError("NAMESPACE_DENIED", `${rule}, which you may not access: name one of your namespaces`);
 }
 

@@ -35,7 +35,7 @@ describe("executor", () => {
     };
   }
 
-  /** The answer of CreateNamespace "prod". */
+  /** The answer to CreateNamespace "prod". */
   function create(executor: Executor, asked: Call, response: () => unknown = () => "created"): Promise<unknown> {
     return new Promise((resolve) => {
       const reply = (answer: unknown, replayed: Replayed) => resolve([answer, replayed]);
@@ -56,7 +56,7 @@ describe("executor", () => {
     });
   }
 
-  it("tells of every read that was answered, and of what, and of none that was refused", async () => {
+  it("reports every read that was answered, with its area, and none that was refused", async () => {
     const told: string[] = [];
     const executor = new Executor({ replica }, ({ subject }, area) => told.push(`${subject} ${area}`));
     await read(executor, call(), ReadConsistency.LINEARIZABLE);
@@ -90,7 +90,7 @@ describe("executor", () => {
     expect(told).to.deep.equal([]);
   });
 
-  it("answers at once or later, as the authorisation comes", async () => {
+  it("answers at once or later, depending on the authorisation", async () => {
     const executor = new Executor({ replica });
     expect(await create(executor, call())).deep.equal(["created", "no"]);
     expect(
@@ -108,7 +108,7 @@ describe("executor", () => {
     ).equal("at 2");
   });
 
-  it("does nothing for whom the authorisation refuses, at once or later", async () => {
+  it("does nothing for a caller whom the authorisation refuses, at once or later", async () => {
     const executor = new Executor({ replica });
     const refusal = new CoordinationError("ACCESS_DENIED", "no");
     const atOnce = call(() => {
@@ -123,7 +123,7 @@ describe("executor", () => {
     expect(cluster.barriers).deep.equal([]);
   });
 
-  it("looks at the fields before the barrier, and at the caller after it", async () => {
+  it("checks the fields before the barrier, and the caller after it", async () => {
     const executor = new Executor({ replica });
     const refusal = new CoordinationError("BAD_FIELD", "bad");
     const answer = await new Promise((resolve) => {
@@ -145,21 +145,21 @@ describe("executor", () => {
     expect(cluster.barriers).deep.equal([10_000]);
   });
 
-  it("P12, P13, P14: skips the round to a majority for serializable reads alone, however fresh a leader is", async () => {
+  it("P12, P13, P14: skips the round to a quorum only for serializable reads, however recently the leader confirmed", async () => {
     const executor = new Executor({ replica }, undefined, cluster.clock);
     replica.leaderId = 1;
     await read(executor, call(), ReadConsistency.LINEARIZABLE);
     cluster.barriers.length = 0;
     await read(executor, call(), ReadConsistency.SERIALIZABLE);
     expect(cluster.barriers).deep.equal([]);
-    // Nothing rests on the time since a leader was heard: the next read asks again.
+    // The time since a message from the leader proves nothing: the next read waits for a barrier again.
     for (let asked = 1; asked <= 3; asked++) {
       await read(executor, call(), ReadConsistency.LINEARIZABLE);
       expect(cluster.barriers).lengthOf(asked);
     }
   });
 
-  it("S39: reads serializable only behind a barrier that began in the last second, and looks at the caller behind it", async () => {
+  it("S39: reads serializable only after a barrier that began in the last second, and checks the caller after it", async () => {
     const executor = new Executor({ replica }, undefined, cluster.clock);
     const serializable = (asked = call()) => read(executor, asked, ReadConsistency.SERIALIZABLE);
     const barriersOf = async (reads: number): Promise<number> => {
@@ -173,7 +173,7 @@ describe("executor", () => {
     cluster.clock.monotonic += 1_000;
     expect(await barriersOf(5)).equal(0);
     cluster.clock.monotonic += 1;
-    // It counts from its beginning: what was committed while it was under way need not be seen.
+    // Its age counts from its beginning: a read need not see what was committed during the barrier.
     cluster.onBarrier = (done) => {
       cluster.clock.monotonic += 600;
       done(null);
@@ -197,7 +197,7 @@ describe("executor", () => {
     expect(await serializable(), "a barrier that failed proves nothing").equal(failed);
   });
 
-  it("S39: reads serializable only what is less than a second old: what was revoked before ends then", async () => {
+  it("S39: reads serializable only from a state younger than a second, which bounds the effect of a revocation", async () => {
     const executor = new Executor({ replica }, undefined, cluster.clock);
     await read(executor, call(), ReadConsistency.LINEARIZABLE);
     cluster.barriers.length = 0;
@@ -209,7 +209,7 @@ describe("executor", () => {
     expect(cluster.barriers).deep.equal([]);
   });
 
-  it("hands on a bug as an error, wherever it comes up, and throws it at nobody", async () => {
+  it("replies with a bug as an error, wherever it occurs, and never throws it", async () => {
     const executor = new Executor({ replica });
     const bug = new TypeError("a bug");
     const failing = () => {
@@ -225,7 +225,7 @@ describe("executor", () => {
     ).deep.equal([bug, "no"]);
   });
 
-  it("takes the result of another operation for a broken invariant", async () => {
+  it("treats the result of another operation as a broken invariant", async () => {
     const executor = new Executor({ replica });
     replica.onPropose = (_command, done) =>
       done(null, { answer: { kind: "delete-key", previous: null, revision: 3 }, replayed: "no" });

@@ -1,9 +1,9 @@
 /**
  * Runs methods: the part of a call that is the same for every transport and every method.
  *
- * The order is that of the contract, and every method goes through it: authorisation (step 5), then the fields (step 6),
- * then the state (steps 7 and 8), which is looked at in apply or after the read barrier and never before. So whoever may
- * not touch a namespace learns nothing of what is in it (S43).
+ * Every method follows the order of the contract: authorisation (step 5), then the fields (step 6), then the state
+ * (steps 7 and 8). The state is read in apply or after the read barrier, never before. So a caller without access to a
+ * namespace learns nothing about its contents (S43).
  */
 
 import { ReadConsistency } from "@quoin/proto";
@@ -32,24 +32,24 @@ type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
 type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
-/** What a caller asks of the replica. */
+/** A command that a caller proposes to the replica. */
 type ProposedCommand = Parameters<HostReplica["propose"]>[0];
-/** The same of one kind. */
+/** A proposed command of one kind. */
 type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: Kind } };
 
 /**
- * Milliseconds by which a serializable read may be behind, and so for which a revoked caller may still get one. It is the
- * age of the last read barrier, counted from its beginning: nothing else proves how old the applied state is. What the
- * leader was heard to say may have lain in a buffer while this process stood still.
+ * Maximum age of a serializable read in milliseconds. For this time a revoked caller may still get one. The age is the
+ * time since the last read barrier began: nothing else proves how old the applied state is. A message from the leader
+ * proves nothing, because it may have waited in a buffer while this process was stopped.
  */
 const STALE_MS_MAX = 1_000;
 
-/** What a read asks for, once its fields are checked. */
+/** The query of a read, after the check of its fields. */
 export interface Query {
   readonly consistency: ReadConsistency;
 }
 
-/** The error of every call that needs the replicated state of a member that does not serve it. */
+/** The error of every call that needs the replicated state at a member that does not serve it. */
 export function noReplica(): CoordinationError {
   return new CoordinationError("NO_LEADER", "this member serves no cluster at the moment");
 }
@@ -58,11 +58,11 @@ export class Executor {
   readonly #member: { readonly replica: HostReplica | null };
   readonly #onRead: (principal: Principal, area: ReadArea) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** When the newest read barrier began that has passed here, and at which replica. */
+  /** When the newest successful read barrier began, and its replica. */
   #provenMs = Number.NEGATIVE_INFINITY;
   #provenReplica: HostReplica | null = null;
 
-  /** @param onRead is told of every read that was answered. */
+  /** @param onRead called for every read that was answered. */
   constructor(
     member: { readonly replica: HostReplica | null },
     onRead: (principal: Principal, area: ReadArea) => void = () => undefined,
@@ -74,12 +74,12 @@ export class Executor {
   }
 
   /**
-   * Executes a mutation once, however often it is sent with the same request id.
+   * Executes a mutation once, even if the client sends it several times with the same request id.
    *
-   * @param operation makes the operation of the request, and raises what its fields break.
-   * @param response makes the response of the result; `tickMs` is the cluster tick that remaining times count from, and
-   *   `isWhole` is false for a replay whose values of keys are not kept any more.
-   * @param onProposed is given what is to be called when the caller is gone.
+   * @param operation makes the operation from the request; throws if a field is bad.
+   * @param response makes the response from the result. `tickMs` is the cluster tick from which remaining times count.
+   *   `isWhole` is false for a replay whose values of keys are no longer stored.
+   * @param onProposed gets the function to call when the client no longer waits.
    */
   mutate<Kind extends ClientOperation["kind"], Response>(
     call: Call,
@@ -94,15 +94,15 @@ export class Executor {
       operation: operation(),
       request: { requestId: call.requestId() },
     });
-    // Sound because the operation, and nothing else of a command, is of this kind.
+    // The cast is sound: in a command only the operation has a kind.
     this.#execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
   }
 
   /**
-   * Executes a mutation that came by HTTP and has no request id: whether a retry is recognised is a matter of the
-   * operation, and else one of unknown outcome may or may not have been executed.
+   * Executes a mutation that came over HTTP and has no request id. Only some operations recognise a retry. A mutation
+   * of any other kind with an unknown outcome may or may not have been executed.
    *
-   * @param operation makes the operation of the request, at once or after a while, and raises what its fields break.
+   * @param operation makes the operation from the request, at once or in a promise; throws if a field is bad.
    */
   submit<Kind extends HttpOperation["kind"], Response>(
     call: Call,
@@ -155,8 +155,8 @@ export class Executor {
   }
 
   /**
-   * Acquires a lock: a mutation that may take as long as the lock is held by others, and that is undone when nobody waits
-   * for its answer any more (S25).
+   * Acquires a lock. This mutation may wait as long as other clients hold the lock. It is undone when the client no
+   * longer waits for the answer (S25).
    */
   acquire<Response>(
     call: CancellableCall,
@@ -169,11 +169,11 @@ export class Executor {
   }
 
   /**
-   * Does what administrators of the whole cluster may do. Entries of theirs are not checked again in apply, so the
-   * caller is, after a read barrier: whose right was revoked before the call gets nothing done.
+   * Executes a call of an administrator of the whole cluster. Apply does not check the caller of such an entry again.
+   * So this method checks the caller after a read barrier: a right that was revoked before the call has no effect.
    *
    * @param prepare checks the fields of the request.
-   * @param proceed replies.
+   * @param proceed executes the call and replies.
    */
   administer<Prepared, Response>(
     call: Call,
@@ -209,13 +209,15 @@ export class Executor {
   }
 
   /**
-   * Answers a read: a linearizable one after a read barrier and a second look at what the caller may do, a serializable
-   * one from what this member has applied, if it hears a leader and keeps up with it. All serializable reads together wait
-   * for one barrier a second, which bounds how old the state is that answers them and decides about their callers.
+   * Answers a read. A linearizable read waits for a read barrier and a second check of the caller's rights. A
+   * serializable read uses the state that this member has applied, if the member has a leader and keeps up with it. All
+   * serializable reads together wait for one barrier per second. This bounds the age of the state that answers them and
+   * decides about their callers.
    *
-   * @param query makes the query of the request, and raises what its fields break.
-   * @param response looks it up.
-   * @param area what it is a read of, for the usage; null = it is a part of a request that is counted by itself.
+   * @param query makes the query from the request; throws if a field is bad.
+   * @param response looks up the answer.
+   * @param area the kind of data, for the usage counts; null = the read is a part of a request that is counted
+   *   separately.
    */
   read<Asked extends Query, Response>(
     call: Call,
@@ -261,7 +263,7 @@ export class Executor {
     authorized(call, need, look, reply);
   }
 
-  /** Whether the applied state shows all that was committed until STALE_MS_MAX ago. */
+  /** Whether the applied state contains everything that was committed more than STALE_MS_MAX ago. */
   #isProven(replica: HostReplica): boolean {
     return this.#provenReplica === replica && this.#clock.monotonicMs() - this.#provenMs <= STALE_MS_MAX;
   }
@@ -279,13 +281,13 @@ export class Executor {
   }
 }
 
-/** The outcome with the values that a stored answer was too large for, as far as they are kept. */
+/** The outcome, completed with the values that were too large for the stored answer, as far as they still exist. */
 function restored(state: StateReader, { request, operation }: ProposedCommand, outcome: Outcome): Outcome {
-  // Only answers of requests that have an id are stored.
+  // Only answers to requests with an id are stored.
   return outcome.replayed === "no-values" && request !== null ? restoreValues(state, operation, outcome) : outcome;
 }
 
-/** Replies with what became of a proposal; `response` makes the response of its result, which is of this kind. */
+/** Replies with the outcome of a proposal. `response` makes the response from its result, which must have this kind. */
 export function replyOutcome<Kind extends Result["kind"], Response>(
   error: CoordinationError | null,
   outcome: Outcome | null,
@@ -304,13 +306,15 @@ export function replyOutcome<Kind extends Result["kind"], Response>(
     return;
   }
   const made = attempt(() => {
-    invariant(answer.kind === kind, "a result is of its operation's kind", () => `${answer.kind} of ${kind}`);
+    invariant(answer.kind === kind, "a result has its operation's kind", () => `${answer.kind} of ${kind}`);
     return response(answer as ResultOf<Kind>);
   });
   reply(made, replayed);
 }
 
-/** Goes on if the caller may do what is needed, at once if that is certain at once; else replies with the refusal. */
+/**
+ * Proceeds if the caller has the access that is needed, at once if no barrier is needed; else replies with the refusal.
+ */
 export function authorized<Response>(call: Call, need: Need | null, proceed: () => void, reply: Reply<Response>): void {
   const pending = attempt(() => call.authorize(need));
   if (pending === undefined) {
@@ -322,23 +326,23 @@ export function authorized<Response>(call: Call, need: Need | null, proceed: () 
   }
 }
 
-/** A read of a large value takes time that others wait for, so it is not done for a client that waits no more. */
+/** A read of a large value delays other calls, so it is skipped for a client that no longer waits. */
 function requireClient({ isGone }: Call): void {
   if (isGone) {
-    throw new CoordinationError("DEADLINE", "the client does not wait for the answer any more");
+    throw new CoordinationError("DEADLINE", "the client no longer waits for the answer");
   }
 }
 
 /**
- * Without a leader to be heard, or far behind in applying, what is applied here may be of any age, and with it what the
- * caller may do (S39).
+ * Without a leader, or far behind in applying, this member's applied state may have any age. So may the rights of the
+ * caller in it (S39).
  */
 function requireFresh(replica: HostReplica): void {
   const { leaderId, lagMs } = replica.status();
   if (leaderId === 0) {
-    throw new CoordinationError("NO_LEADER", "this member hears no leader, so what it has applied may be old");
+    throw new CoordinationError("NO_LEADER", "this member has no leader, so its applied state may be old");
   }
   if (lagMs > STALE_MS_MAX) {
-    throw new CoordinationError("NO_LEADER", `what this member has applied is ${lagMs} ms old; ask another one`);
+    throw new CoordinationError("NO_LEADER", `the applied state of this member is ${lagMs} ms old; use another member`);
   }
 }

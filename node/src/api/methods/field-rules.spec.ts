@@ -80,7 +80,7 @@ describe("field rules", () => {
     expect(refusal(() => keyField(`${"\u00e9".repeat(512)}a`))).deep.equal(["TOO_LARGE", "key", "1024"]);
   });
 
-  it("takes any text as a key, also what means something elsewhere (S19)", () => {
+  it("allows any text as a key, even text with a special meaning elsewhere (S19)", () => {
     for (const key of ["__proto__", "constructor", "../..", "a\0b", "\ufeffa", "\uffff", " "]) {
       expect(Buffer.from(keyField(key)).toString()).equal(key);
     }
@@ -110,14 +110,14 @@ describe("field rules", () => {
     }
   });
 
-  it("tells an expected revision of 0 from none (S14)", () => {
+  it("distinguishes an expected revision of 0 from none (S14)", () => {
     expect(expectedModRevisionField(undefined)).equal(undefined);
     expect(expectedModRevisionField(0n)).equal(0);
     expect(expectedModRevisionField(2n ** 53n - 1n)).equal(Number.MAX_SAFE_INTEGER);
     expect(refusal(() => expectedModRevisionField(-1n))).deep.equal(["BAD_FIELD", "expected_mod_revision", undefined]);
   });
 
-  it("takes pages of 1 to 1,000 entries, 100 unless said otherwise", () => {
+  it("takes pages of 1 to 1,000 entries, 100 by default", () => {
     expect([0, 1, 1000].map(pageSizeField)).deep.equal([100, 1, 1000]);
     expect(refusal(() => pageSizeField(-1))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
     expect(refusal(() => pageSizeField(1001))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
@@ -128,7 +128,7 @@ describe("field rules", () => {
     expect(refusal(() => startRevisionField(-1n))).deep.equal(["BAD_FIELD", "start_revision", undefined]);
   });
 
-  it("takes progress every 100 to 60,000 ms, 1,000 unless said otherwise", () => {
+  it("takes progress intervals of 100 to 60,000 ms, 1,000 by default", () => {
     expect([0n, 100n, 60_000n].map(progressIntervalField)).deep.equal([1_000, 100, 60_000]);
     for (const intervalMs of [-1n, 1n, 99n, 60_001n, 2n ** 53n - 1n]) {
       expect(
@@ -165,7 +165,7 @@ describe("field rules", () => {
     expect(refusal(() => labelField("owner", "a".repeat(257)))).deep.equal(["TOO_LARGE", "owner", "256"]);
   });
 
-  it("takes lives of holds of 1 s to a day, and delays of up to a minute", () => {
+  it("takes times to live of holds of 1 s to a day, and delays of up to a minute", () => {
     expect([0n, 1n, 86_400n].map((seconds) => holdTtlField(seconds, 30))).deep.equal([30, 1, 86_400]);
     for (const seconds of [-1n, 86_401n]) {
       expect(refusal(() => holdTtlField(seconds, 30))).deep.equal(["BAD_FIELD", "ttl_seconds", "86400"]);
@@ -176,7 +176,7 @@ describe("field rules", () => {
     }
   });
 
-  it("takes waits of any length, as far as they make a difference, and no negative ones", () => {
+  it("takes waits of any length, bounded by the longest call, and no negative ones", () => {
     expect([0n, 1n, 7_200_000n, 2n ** 53n - 1n].map(waitField)).deep.equal([0, 1, 7_200_000, 7_200_000]);
     expect(refusal(() => waitField(-1n))).deep.equal(["BAD_FIELD", "wait_ms", undefined]);
   });
@@ -186,7 +186,7 @@ describe("field rules", () => {
     expect(refusal(() => fencingTokenField(-1n))).deep.equal(["BAD_FIELD", "fencing_token", undefined]);
   });
 
-  it("takes the modes of a read-write lock, and none where either will do", () => {
+  it("takes the modes of a read-write lock, and none where either is allowed", () => {
     expect([RWMode.READ, RWMode.WRITE].map(modeField)).deep.equal(["read", "write"]);
     expect([0, 1, 2].map((mode) => optionalModeField(mode as RWMode))).deep.equal([null, "read", "write"]);
     for (const mode of [0, 3]) {
@@ -205,7 +205,7 @@ describe("field rules", () => {
     }
   });
 
-  it("takes names of members as in DNS, of 1 to 63 characters", () => {
+  it("takes DNS names of 1 to 63 characters as names of members", () => {
     for (const name of ["q", "0", "q-1", "q-1.zone-a", "constructor", "a".repeat(63)]) {
       expect(memberNameField(name)).equal(name);
     }
@@ -217,7 +217,7 @@ describe("field rules", () => {
     }
   });
 
-  it("takes 1 to 16 ids of members, in decimal, none twice", () => {
+  it("takes 1 to 16 decimal ids of members, without duplicates", () => {
     expect(memberIdsField(["1", "9007199254740991"])).deep.equal([1, 9_007_199_254_740_991]);
     const sixteen = Array.from({ length: 16 }, (_, index) => String(index + 1));
     expect(memberIdsField(sixteen)).have.length(16);

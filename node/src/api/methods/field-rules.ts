@@ -1,10 +1,10 @@
 /**
- * The rules of single fields, in one place: each function checks one field of a request and returns it in the form in
- * which commands and queries carry it.
+ * The rules of single fields. Each function checks one field of a request and returns it in the form that commands and
+ * queries use.
  *
- * A size above its limit is refused as TOO_LARGE, anything else as BAD_FIELD. Every refusal names the field as in the
- * protobuf definition, the rule and its limit; none repeats the value, which may be a secret. What depends on the state
- * of the cluster is not judged here.
+ * A size above its limit is refused as TOO_LARGE, any other violation as BAD_FIELD. Every refusal names the field as in
+ * the protobuf definition, the rule and its limit. None repeats the value, which may be a secret. Rules that depend on
+ * the state of the cluster are not checked here.
  */
 
 import { type Guard as GuardMessage, ReadConsistency, RWMode } from "@quoin/proto";
@@ -14,27 +14,29 @@ import { CoordinationError, encodeText, type Guard, NAMESPACE_PATTERN, SLOTS_MAX
 const KEY_BYTES_MAX = 1024;
 /** Bytes of a value. */
 const VALUE_BYTES_MAX = 1024 * 1024;
-/** Seconds that a key may live: one year of 365 days. */
+/** Maximum time to live of a key in seconds: one year of 365 days. */
 const TTL_SECONDS_MAX = 31_536_000;
 /** Bytes of the name of a lock, the label of its holder, or a reason, in UTF-8. */
 const LABEL_BYTES_MAX = 256;
-/** Seconds that a hold lives without being renewed: a day. */
+/** Maximum time to live of a hold in seconds: a day. */
 const HOLD_SECONDS_MAX = 86_400;
 const LOCK_DELAY_SECONDS_MAX = 60;
-/** No call lasts longer than an hour: the second one is there so that its deadline comes before the end of its wait. */
+/**
+ * Two hours. No call lasts longer than one hour, so with this limit the call's deadline always ends before the wait.
+ */
 const WAIT_MS_MAX = 7_200_000;
-/** Entries in a page of a listing, and how many there are unless the caller says. */
+/** Maximum and default number of entries in a page of a listing. */
 const PAGE_SIZE_MAX = 1000;
 const PAGE_SIZE_DEFAULT = 100;
-/** Bytes of keys and values in a page: it stays well below the 4 MiB that clients accept by default. */
+/** Bytes of keys and values in a page: far below the 4 MiB of a message that clients allow by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
-/** Milliseconds after which a watch tells progress, and how many there are unless the caller says. */
+/** Interval of a watch's progress messages in milliseconds: minimum, maximum and default. */
 const PROGRESS_INTERVAL_MS_MIN = 100;
 const PROGRESS_INTERVAL_MS_MAX = 60_000;
 const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 
-/** Settings that one call changes. */
+/** Maximum number of settings that one call changes. */
 const SETTINGS_MAX = 100;
 
 const NAMESPACE_CHARACTERS_MAX = 63;
@@ -52,7 +54,7 @@ export function badField(field: string, rule: string, limit?: number): Coordinat
   return new CoordinationError("BAD_FIELD", `field ${field} ${rule}`, { details });
 }
 
-/** The bytes, unless they are more than allowed: then TOO_LARGE is raised. */
+/** Returns the bytes. Throws TOO_LARGE if there are more than `max`. */
 export function requireSize(field: string, bytes: Uint8Array, max: number): Uint8Array {
   if (bytes.length > max) {
     throw new CoordinationError("TOO_LARGE", `field ${field} has ${bytes.length} bytes; at most ${max} are allowed`, {
@@ -87,12 +89,12 @@ export function prefixField(prefix: string): Uint8Array {
   return requireSize("prefix", encodeText(prefix), KEY_BYTES_MAX);
 }
 
-/** A value of a key, up to VALUE_BYTES_MAX; an empty one is a value (S14). */
+/** The value of a key, up to VALUE_BYTES_MAX bytes. An empty value is valid (S14). */
 export function valueField(field: string, value: Uint8Array): Uint8Array {
   return requireSize(field, value, VALUE_BYTES_MAX);
 }
 
-/** Seconds of a key's life, 1 to TTL_SECONDS_MAX, or 0 for ever. */
+/** Time to live of a key in seconds, 1 to TTL_SECONDS_MAX; 0 = it does not expire. */
 export function ttlField(ttlSeconds: bigint): number {
   if (ttlSeconds < 0n || ttlSeconds > TTL_SECONDS_MAX) {
     const rule = `must be 0 (no expiry) or 1 to ${TTL_SECONDS_MAX}`;
@@ -101,7 +103,10 @@ export function ttlField(ttlSeconds: bigint): number {
   return Number(ttlSeconds);
 }
 
-/** The expected revision of a key, 0 = it must not exist, undefined = any. The decoder has checked that it is safe (S17). */
+/**
+ * The expected revision of a key, 0 = it must not exist, undefined = any. The decoder has checked that it is safe
+ * (S17).
+ */
 export function expectedModRevisionField(revision: bigint | undefined): number | undefined {
   if (revision === undefined) {
     return undefined;
@@ -112,7 +117,7 @@ export function expectedModRevisionField(revision: bigint | undefined): number |
   return Number(revision);
 }
 
-/** The first revision that a watch tells, 0 = the next one. The decoder has checked that it is safe (S17). */
+/** The first revision that a watch reports, 0 = the next one. The decoder has checked that it is safe (S17). */
 export function startRevisionField(revision: bigint): number {
   if (revision < 0n) {
     throw badField("start_revision", "must be 0 (from now on) or a revision, which is above 0");
@@ -128,7 +133,7 @@ export function compactRevisionField(revision: bigint): number {
   return Number(revision);
 }
 
-/** Settings by name; what they may be is decided where they are kept. */
+/** Settings by name. The state machine checks names and values. */
 export function settingsField(values: ReadonlyMap<string, string>): { name: string; value: string }[] {
   if (values.size > SETTINGS_MAX) {
     throw badField("values", `must hold at most ${SETTINGS_MAX} settings`, SETTINGS_MAX);
@@ -136,7 +141,7 @@ export function settingsField(values: ReadonlyMap<string, string>): { name: stri
   return Array.from(values, ([name, value]) => ({ name, value }));
 }
 
-/** Milliseconds after which a watch tells progress. */
+/** Interval of a watch's progress messages in milliseconds. */
 export function progressIntervalField(intervalMs: bigint): number {
   if (intervalMs === 0n) {
     return PROGRESS_INTERVAL_MS_DEFAULT;
@@ -148,7 +153,7 @@ export function progressIntervalField(intervalMs: bigint): number {
   return Number(intervalMs);
 }
 
-/** Entries of a page. */
+/** Maximum number of entries in a page. */
 export function pageSizeField(pageSize: number): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
     const rule = `must be 0 (the default, ${PAGE_SIZE_DEFAULT}) or 1 to ${PAGE_SIZE_MAX}`;
@@ -157,7 +162,7 @@ export function pageSizeField(pageSize: number): number {
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
 
-/** Entries of a page of HTTP; null = as many as usual. */
+/** Maximum number of entries in a page of HTTP; null = the default. */
 export function limitField(limit: number | null): number {
   if (limit !== null && (!Number.isInteger(limit) || limit < 1 || limit > PAGE_SIZE_MAX)) {
     throw badField("limit", `must be a whole number from 1 to ${PAGE_SIZE_MAX}`, PAGE_SIZE_MAX);
@@ -165,7 +170,7 @@ export function limitField(limit: number | null): number {
   return limit ?? PAGE_SIZE_DEFAULT;
 }
 
-/** The freshness of a read. An unknown number is refused: to guess could answer with older data than were asked for. */
+/** The freshness of a read. An unknown number is refused: a guess could return older data than the caller wants. */
 export function consistencyField(consistency: ReadConsistency): ReadConsistency {
   if (consistency !== ReadConsistency.LINEARIZABLE && consistency !== ReadConsistency.SERIALIZABLE) {
     throw badField("consistency", "must be LINEARIZABLE (0) or SERIALIZABLE (1)");
@@ -181,18 +186,18 @@ export function lockNameField(field: string, name: string): string {
   return labelField(field, name);
 }
 
-/** The UTF-8 bytes of what names of locks begin with; empty = every lock. */
+/** The UTF-8 bytes of a prefix of lock names; empty = every lock. */
 export function lockPrefixField(prefix: string): Uint8Array {
   return requireSize("name_prefix", encodeText(prefix), LABEL_BYTES_MAX);
 }
 
-/** A text for people and programs of the caller, up to LABEL_BYTES_MAX bytes in UTF-8. */
+/** A text that only the caller interprets, up to LABEL_BYTES_MAX bytes in UTF-8. */
 export function labelField(field: string, text: string): string {
   requireSize(field, encodeText(text), LABEL_BYTES_MAX);
   return text;
 }
 
-/** Seconds of a hold's life, 1 to HOLD_SECONDS_MAX; 0 = this. */
+/** Time to live of a hold in seconds, 1 to HOLD_SECONDS_MAX; for 0 it returns `whenZero`. */
 export function holdTtlField(ttlSeconds: bigint, whenZero: number): number {
   if (ttlSeconds < 0n || ttlSeconds > HOLD_SECONDS_MAX) {
     throw badField("ttl_seconds", `must be 0 (the default) or 1 to ${HOLD_SECONDS_MAX}`, HOLD_SECONDS_MAX);
@@ -200,7 +205,7 @@ export function holdTtlField(ttlSeconds: bigint, whenZero: number): number {
   return ttlSeconds === 0n ? whenZero : Number(ttlSeconds);
 }
 
-/** Seconds in which nobody gets a lock exclusively after a hold has expired or was forced. */
+/** Seconds after an expired or forced hold in which the lock is not granted exclusively. */
 export function lockDelayField(lockDelaySeconds: bigint): number {
   if (lockDelaySeconds < 0n || lockDelaySeconds > LOCK_DELAY_SECONDS_MAX) {
     throw badField("lock_delay_seconds", `must be 0 to ${LOCK_DELAY_SECONDS_MAX}`, LOCK_DELAY_SECONDS_MAX);
@@ -208,7 +213,7 @@ export function lockDelayField(lockDelaySeconds: bigint): number {
   return Number(lockDelaySeconds);
 }
 
-/** Milliseconds that a request may wait for a lock; what no call lives to see makes no difference. */
+/** Milliseconds that a request may wait for a lock, at most WAIT_MS_MAX; no call lasts longer. */
 export function waitField(waitMs: bigint): number {
   if (waitMs < 0n) {
     throw badField("wait_ms", "must be 0 (do not wait) or above");
@@ -216,7 +221,7 @@ export function waitField(waitMs: bigint): number {
   return Math.min(Number(waitMs), WAIT_MS_MAX);
 }
 
-/** The token of a hold; 0 = none is named. */
+/** The token of a hold; 0 = none. */
 export function fencingTokenField(token: bigint): number {
   if (token < 0n) {
     throw badField("fencing_token", "must be 0 (none) or the token of a hold, which is above 0");
@@ -224,7 +229,7 @@ export function fencingTokenField(token: bigint): number {
   return Number(token);
 }
 
-/** The mode that a hold of a read-write lock is to have. */
+/** The mode of a new hold of a read-write lock. */
 export function modeField(mode: RWMode): "read" | "write" {
   const known = optionalModeField(mode);
   if (known === null) {
@@ -233,7 +238,7 @@ export function modeField(mode: RWMode): "read" | "write" {
   return known;
 }
 
-/** The mode that a hold of a read-write lock has; null = either. */
+/** The mode of an existing hold of a read-write lock; null = either. */
 export function optionalModeField(mode: RWMode): "read" | "write" | null {
   switch (mode) {
     case RWMode.RW_MODE_UNSPECIFIED:
@@ -247,7 +252,7 @@ export function optionalModeField(mode: RWMode): "read" | "write" | null {
   }
 }
 
-/** The hold under which a write is to count, as the field of an operation; none if it is to count anyhow. */
+/** The hold that must be live for a write, as the field of an operation; no field if the write needs none. */
 export function guardField(guard: GuardMessage | undefined): { readonly guard?: Guard } {
   if (guard === undefined) {
     return {};
@@ -259,15 +264,15 @@ export function guardField(guard: GuardMessage | undefined): { readonly guard?: 
   return { guard: { lockName, fencingToken: Number(guard.fencingToken), rw: guard.rw } };
 }
 
-/** The 16 bytes of the id of a data directory, from the digits that GetStatus answers. */
+/** The 16 bytes of the id of a data directory, from the digits that GetStatus returns. */
 export function incarnationField(incarnation: string): Uint8Array {
   if (!INCARNATION_PATTERN.test(incarnation)) {
-    throw badField("incarnation", "must be 32 hexadecimal digits in lower case, as GetStatus answers them");
+    throw badField("incarnation", "must be 32 hexadecimal digits in lower case, as returned by GetStatus");
   }
   return Uint8Array.fromHex(incarnation);
 }
 
-/** The name of a member: a label or name as in DNS, for it may become part of a host name. */
+/** The name of a member: a DNS label or name, because it may become part of a host name. */
 export function memberNameField(name: string): string {
   if (!MEMBER_NAME_PATTERN.test(name)) {
     const rule = `must have 1 to ${MEMBER_NAME_CHARACTERS_MAX} characters: a-z and 0-9, and between them also . -`;
@@ -276,7 +281,7 @@ export function memberNameField(name: string): string {
   return name;
 }
 
-/** The ids of members: 1 to SLOTS_MAX of them, none twice. */
+/** The ids of 1 to SLOTS_MAX members, without duplicates. */
 export function memberIdsField(ids: readonly string[]): number[] {
   if (ids.length === 0 || ids.length > SLOTS_MAX) {
     throw badField("ids", `must name 1 to ${SLOTS_MAX} members`, SLOTS_MAX);
@@ -288,12 +293,12 @@ export function memberIdsField(ids: readonly string[]): number[] {
   return numbers;
 }
 
-/** The id of the member that is to lead; 0 = whoever can take over best. */
+/** The id of the new leader; 0 = the voter whose log is closest to the leader's. */
 export function targetIdField(targetId: string): number {
   return targetId === "" ? 0 : memberId("target_id", targetId);
 }
 
-/** A number that something must still have: 0 = whatever it has. The decoder has checked that it is safe (S17). */
+/** The number that a condition compares; 0 = unconditional. The decoder has checked that it is safe (S17). */
 export function conditionField(field: string, number: bigint): number {
   if (number < 0n) {
     throw badField(field, "must be 0 (unconditional) or above");
@@ -304,7 +309,7 @@ export function conditionField(field: string, number: bigint): number {
 function memberId(field: string, text: string): number {
   const id = Number(text);
   if (!MEMBER_ID_PATTERN.test(text) || !Number.isSafeInteger(id)) {
-    throw badField(field, "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers answers it");
+    throw badField(field, "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers returns it");
   }
   return id;
 }

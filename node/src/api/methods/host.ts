@@ -1,4 +1,4 @@
-/** What the methods need of the member on which they run, and of its replica. */
+/** The parts of the member and of its replica that the methods use. */
 
 import type { Member, Replica } from "../../replica/index.ts";
 

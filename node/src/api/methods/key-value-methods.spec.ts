@@ -20,7 +20,7 @@ import { CoordinationError } from "../../state/index.ts";
 
 const service = serviceDefinitions.KeyValueService;
 
-/** Code and reason, and the field where one is to blame. */
+/** Code and reason, and the field if one is wrong. */
 function verdict(answer: Answer<unknown>): readonly string[] {
   const field = answer.details?.metadata.get("field");
   return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
@@ -87,7 +87,7 @@ describe("KeyValueService", () => {
     const create = (namespace: string) =>
       owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace }));
 
-    it("creates a namespace once, at a revision and a time of its own", async () => {
+    it("creates a namespace once, at its own revision and time", async () => {
       expect(ok(await create("prod"))).deep.equal({
         namespace: "prod",
         createdAtMs: BigInt(ports.member.cluster.clock.wall),
@@ -98,7 +98,7 @@ describe("KeyValueService", () => {
       expect((await put({ namespace: "prod", key: "k" })).code).equal("OK");
     });
 
-    it("takes names of 63 characters and what JavaScript knows otherwise; not __proto__, for its edges (S19)", async () => {
+    it("takes names of 63 characters and names with a meaning in JavaScript; not __proto__, for its edges (S19)", async () => {
       for (const name of ["a".repeat(63), "constructor", "tostring", "valueof"]) {
         expect((await create(name)).code, name).equal("OK");
         expect((await put({ namespace: name, key: "k" })).code).equal("OK");
@@ -124,7 +124,7 @@ describe("KeyValueService", () => {
   });
 
   describe("GetKey", () => {
-    it("answers the value, its history and the revision at which that is true (S48)", async () => {
+    it("returns the value, its history and the revision at which they are true (S48)", async () => {
       ok(await put({ key: "k", value: Buffer.from("one") }));
       ok(await put({ key: "k", value: Buffer.from("two") }));
       ok(await put({ key: "other" }));
@@ -133,14 +133,14 @@ describe("KeyValueService", () => {
       expect(rest).deep.equal({ createRevision: 2n, modRevision: 3n, version: 2n, expiresInMs: 0n, revision: 4n });
     });
 
-    it("tells a key that is empty from one that is not there (S14)", async () => {
+    it("distinguishes an empty value from a missing key (S14)", async () => {
       ok(await put({ key: "empty" }));
       expect(ok(await get({ key: "empty" })).value).have.length(0);
       expect(verdict(await get({ key: "absent" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
       expect(verdict(await get({ namespace: "nowhere", key: "k" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
     });
 
-    it("reads after one read barrier, and not at all if there is none to be had", async () => {
+    it("reads after one read barrier, and not at all if the barrier fails", async () => {
       const { cluster } = ports.member;
       ok(await put({ key: "k" }));
       cluster.barriers.length = 0;
@@ -150,7 +150,7 @@ describe("KeyValueService", () => {
       expect(verdict(await get({ key: "k" }))).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
     });
 
-    it("reads what the barrier brought, never what was there before it", async () => {
+    it("reads the state after the barrier, never the state before it", async () => {
       const { cluster } = ports.member;
       ok(await put({ key: "k", value: Buffer.from("old") }));
       cluster.onBarrier = (done) => {
@@ -167,7 +167,7 @@ describe("KeyValueService", () => {
       expect(text(ok(await get({ key: "k" })).value)).equal("new");
     });
 
-    it("looks at the caller again after the barrier: a revocation that it brings counts", async () => {
+    it("checks the caller again after the barrier, so that a revocation takes effect", async () => {
       const { cluster } = ports.member;
       ok(await put({ key: "k" }));
       cluster.onBarrier = (done) => {
@@ -177,7 +177,7 @@ describe("KeyValueService", () => {
       expect(verdict(await get({ key: "k" }))).deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
     });
 
-    it("reads serializable, but not on a member that hears no leader", async () => {
+    it("reads serializable, but not on a member without a leader", async () => {
       ok(await put({ key: "k", value: Buffer.from("v") }));
       const request = { key: "k", consistency: ReadConsistency.SERIALIZABLE };
       expect(text(ok(await get(request)).value)).equal("v");
@@ -254,7 +254,7 @@ describe("KeyValueService", () => {
       ]);
     });
 
-    it("answers what was there before, if asked", async () => {
+    it("returns the previous key, if requested", async () => {
       expect(
         ok(await put({ key: "k", value: Buffer.from("one"), ttlSeconds: 5, returnPrevious: true })).previous,
       ).equal(undefined);
@@ -266,7 +266,7 @@ describe("KeyValueService", () => {
       });
     });
 
-    it("counts the remaining life down by the cluster tick, to 1 and not to 0 (S20, S21)", async () => {
+    it("counts the remaining time to live down by the cluster tick, to 1 and not to 0 (S20, S21)", async () => {
       ok(await put({ key: "k", ttlSeconds: 10 }));
       for (const [ticks, left] of [
         [0, 10_000n],
@@ -280,10 +280,10 @@ describe("KeyValueService", () => {
         expect(ok(await get({ key: "k" })).expiresInMs).equal(left);
       }
       ok(await put({ key: "k" }));
-      expect(ok(await get({ key: "k" })).expiresInMs, "a put without a life removes an earlier one").equal(0n);
+      expect(ok(await get({ key: "k" })).expiresInMs, "a put without a time to live removes an earlier one").equal(0n);
     });
 
-    it("takes a life of up to a year", async () => {
+    it("takes a time to live of up to a year", async () => {
       ok(await put({ key: "k", ttlSeconds: 31_536_000 }));
       expect(ok(await get({ key: "k" })).expiresInMs).equal(31_536_000_000n);
       for (const ttlSeconds of [-1, 31_536_001]) {
@@ -295,7 +295,7 @@ describe("KeyValueService", () => {
       }
     });
 
-    it("counts under a guard only while that hold is live, which is looked at after the namespace, before the key", async () => {
+    it("writes under a guard only while that hold is live, checked after the namespace and before the key", async () => {
       const { createLock, acquireLock, releaseLock } = serviceDefinitions.LockService;
       const lock = { namespace: "default", name: "l" };
       const fenced = ["ABORTED", "FENCED"];
@@ -323,18 +323,18 @@ describe("KeyValueService", () => {
   });
 
   describe("DeleteKey", () => {
-    it("removes a key, at a revision of its own", async () => {
+    it("removes a key, at its own revision", async () => {
       ok(await put({ key: "k", value: Buffer.from("v") }));
       const { previous, ...rest } = ok(await remove({ key: "k", returnPrevious: true }));
       expect(rest).deep.equal({ deleted: true, previousValueOmitted: false, revision: 3n });
       expect(text(previous?.value)).equal("v");
       expect(verdict(await get({ key: "k" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
       expect(verdict(await remove({ key: "k" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
-      expect(ok(await put({ key: "k" })).created, "it starts anew").equal(true);
+      expect(ok(await put({ key: "k" })).created, "it starts again").equal(true);
       expect(ok(await get({ key: "k" })).version).equal(1n);
     });
 
-    it("compares the expected revision, and finds the key first", async () => {
+    it("compares the expected revision, after it has found the key", async () => {
       ok(await put({ key: "k" }));
       expect(verdict(await remove({ key: "k", expectedModRevision: 1 }))).deep.equal([
         ...["FAILED_PRECONDITION", "REVISION_MISMATCH"],
@@ -350,14 +350,14 @@ describe("KeyValueService", () => {
   describe("CompareAndSwap", () => {
     const bytes = (value: string) => Buffer.from(value);
 
-    it("without an expectation wants no key", async () => {
+    it("without an expectation requires that the key does not exist", async () => {
       expect(ok(await swap({ key: "k", newValue: bytes("one") }))).deep.include({ success: true, modRevision: 2n });
       const failed = ok(await swap({ key: "k", newValue: bytes("two") }));
       expect(text(failed.currentValue)).equal("one");
       expect(failed).deep.include({ success: false, currentExists: true, modRevision: 2n, revision: 2n });
     });
 
-    it("tells an empty expected value from none (S14)", async () => {
+    it("distinguishes an empty expected value from none (S14)", async () => {
       const absent = ok(await swap({ key: "k", expectedValue: bytes(""), newValue: bytes("x") }));
       expect(absent).deep.include({ success: false, currentExists: false, modRevision: 0n });
       ok(await put({ key: "k" }));
@@ -391,7 +391,7 @@ describe("KeyValueService", () => {
       }
     });
 
-    it("gives the new value a life", async () => {
+    it("gives the new value a time to live", async () => {
       ok(await swap({ key: "k", ttlSeconds: 7 }));
       expect(ok(await get({ key: "k" })).expiresInMs).equal(7_000n);
     });
@@ -415,14 +415,14 @@ describe("KeyValueService", () => {
       expect([...ordered].sort(), "JavaScript orders otherwise").not.deep.equal(ordered);
     });
 
-    it("lists what begins with the prefix, also with the last prefix of all (S16)", async () => {
+    it("lists the keys with the prefix, also with the greatest prefix (S16)", async () => {
       await putAll(["a", "ab", "a\u{10ffff}", "b", "\u{10ffff}", "\u{10ffff}\u{10ffff}"]);
       expect(keysOf(await pages({ prefix: "a" }))).deep.equal(["a", "ab", "a\u{10ffff}"]);
       expect(keysOf(await pages({ prefix: "\u{10ffff}" }))).deep.equal(["\u{10ffff}", "\u{10ffff}\u{10ffff}"]);
       expect(keysOf(await pages({ prefix: "nothing" }))).deep.equal([]);
     });
 
-    it("answers whole entries, or keys only", async () => {
+    it("returns whole entries, or keys only", async () => {
       ok(await put({ key: "k", value: Buffer.from("v"), ttlSeconds: 1 }));
       const [entry] = ok(await list({})).items;
       const history = { key: "k", createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 1_000n };
@@ -431,7 +431,7 @@ describe("KeyValueService", () => {
       expect({ ...bare, value: text(bare?.value) }).deep.equal({ ...history, value: "" });
     });
 
-    it("pages by count: 100 unless asked, at most 1,000", async () => {
+    it("pages by count: 100 by default, at most 1,000", async () => {
       const keys = Array.from({ length: 102 }, (_, at) => String(at).padStart(3, "0"));
       await putAll(keys);
       const byDefault = await pages({});
@@ -447,7 +447,7 @@ describe("KeyValueService", () => {
       }
     });
 
-    it("pages by bytes: 1 MiB of keys and values, but always one entry", async () => {
+    it("pages by bytes: 1 MiB of keys and values, but at least one entry", async () => {
       await putAll(["a", "b", "c", "d", "e"], Buffer.alloc(400 * 1024));
       await putAll(["f"], Buffer.alloc(1_048_576));
       const all = await pages({});
@@ -455,7 +455,7 @@ describe("KeyValueService", () => {
       expect(await pages({ keysOnly: true })).have.length(1);
     });
 
-    it("is true at the revision of each page (S48), and misses nothing that is added ahead", async () => {
+    it("is true at the revision of each page (S48), and includes keys that are added after the cursor", async () => {
       await putAll(["a", "b", "d"]);
       const first = ok(await list({ pageSize: 2 }));
       expect(first.revision).equal(4n);

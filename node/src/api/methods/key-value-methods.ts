@@ -1,8 +1,8 @@
 /**
  * KeyValueService: namespaces and keys.
  *
- * Each method turns a request into an operation or a query and a result into a response; that the key is there, that its
- * revision is the expected one, and whatever else depends on the state, is decided by the state machine.
+ * Each method turns a request into an operation or a query, and a result into a response. The state machine decides
+ * everything that depends on the state, such as whether the key exists and has the expected revision.
  */
 
 import type {
@@ -45,7 +45,7 @@ interface KeyQuery extends Query {
 
 interface ListQuery extends Query {
   readonly listing: Listing;
-  /** Last key of the page before. */
+  /** Last key of the previous page. */
   readonly after: Uint8Array | undefined;
   readonly entriesMax: number;
   readonly keysOnly: boolean;
@@ -226,7 +226,7 @@ function listPage(replica: HostReplica, query: ListQuery): ListKeysResponse {
   };
 }
 
-/** A key as clients are shown it, with what remains of its life at the cluster tick. */
+/** A key in the form for clients, with its remaining time to live at the cluster tick. */
 export function keyValue(stored: StoredKey, tickMs: number): KeyValue {
   return {
     key: decodeText(stored.key),
@@ -238,7 +238,9 @@ export function keyValue(stored: StoredKey, tickMs: number): KeyValue {
   };
 }
 
-/** Milliseconds until the deadline, at least 1 because what is still there has not expired (S21); 0 = no deadline. */
+/**
+ * Milliseconds until the deadline, at least 1 because a key that still exists has not expired (S21); 0 = no deadline.
+ */
 function remainingMs(deadlineMs: number, tickMs: number): bigint {
   return deadlineMs === 0 ? 0n : BigInt(Math.max(1, deadlineMs - tickMs));
 }

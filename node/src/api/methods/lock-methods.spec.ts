@@ -23,7 +23,7 @@ import { CoordinationError } from "../../state/index.ts";
 const service = serviceDefinitions.LockService;
 const LOCK = { namespace: "default", name: "l" };
 
-/** Code and reason, and the field where one is to blame. */
+/** Code and reason, and the field if one is wrong. */
 function verdict(answer: Answer<unknown>): readonly string[] {
   const field = answer.details?.metadata.get("field");
   return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
@@ -85,7 +85,7 @@ describe("LockService", () => {
     return (await describeLock()).response?.waiters;
   }
 
-  it("creates a lock once, 30 s unless said otherwise, and describes it", async () => {
+  it("creates a lock once, with 30 s by default, and describes it", async () => {
     const createdAtMs = BigInt(ports.member.cluster.clock.wall);
     expect(ok(await create())).deep.equal({ name: "l", createdAtMs, revision: 2n });
     expect(verdict(await create())).deep.equal(["ALREADY_EXISTS", "LOCK_EXISTS"]);
@@ -100,7 +100,7 @@ describe("LockService", () => {
     });
   });
 
-  it("gives, renews and takes back a lock, and tells who holds it", async () => {
+  it("grants, renews and releases a lock, and returns its holder", async () => {
     ok(await create());
     const acquired = ok(await acquire({ owner: "worker", ttlSeconds: 10n }));
     const holder = {
@@ -128,7 +128,7 @@ describe("LockService", () => {
     expect(verdict(await acquire({ fencingToken: 3n }))).deep.equal(["FAILED_PRECONDITION", "LOCK_LOST"]);
   });
 
-  it("holds a call open until the lock is free, and tells how long that took", async () => {
+  it("keeps a call open until the lock is free, and returns how long that took", async () => {
     ok(await create());
     const { fencingToken } = ok(await acquire());
     const waiting = acquire({ waitMs: 50_000n, owner: "next" });
@@ -143,7 +143,7 @@ describe("LockService", () => {
     expect(holder?.owner).equal("next");
   });
 
-  it("S25: a call whose client cancels it or is gone leaves the queue, and one whose deadline passes", async () => {
+  it("S25: a call leaves the queue when its client cancels it or goes, or when its deadline passes", async () => {
     ok(await create());
     ok(await acquire());
     const metadata = new Metadata();
@@ -158,7 +158,7 @@ describe("LockService", () => {
       metadata.set("request-id", randomUUID());
       const { path, requestSerialize, responseDeserialize } = service.acquireLock;
       const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, () => {
-        // What it is told does not matter: it has gone.
+        // The answer does not matter: the client has gone.
       });
       await until("it waits", async () => (await waiters()) === 1);
       if (leave === "cancel") {
@@ -167,17 +167,17 @@ describe("LockService", () => {
         client.close();
         call.cancel();
       }
-      await until("nobody waits", async () => (await waiters()) === 0);
+      await until("no request waits", async () => (await waiters()) === 0);
       client.close();
     }
     const late = acquire({ waitMs: 50_000n }, { timeoutMs: 400 });
     await until("it waits", async () => (await waiters()) === 1);
     expect((await late).code).equal("DEADLINE_EXCEEDED");
-    await until("nobody waits", async () => (await waiters()) === 0);
+    await until("no request waits", async () => (await waiters()) === 0);
     expect(ok(await describeLock()).state).equal(LockState.HELD);
   });
 
-  it("S24: a request that is sent again while its hold lives gets the same token, and says that it is repeated", async () => {
+  it("S24: a request that is repeated while its hold is live gets the same token, marked as a replay", async () => {
     ok(await create());
     const sameId = { metadata: new Map([["request-id", randomUUID()]]) };
     const first = ok(await acquire({}, sameId));
@@ -190,7 +190,7 @@ describe("LockService", () => {
     expect(verdict(await acquire({ owner: "o" }, sameId))).deep.equal(["INVALID_ARGUMENT", "REQUEST_ID_REUSED"]);
   });
 
-  it("gives read-write locks to readers together and to writers alone, downgrades and upgrades", async () => {
+  it("grants read-write locks to several readers or one writer, and downgrades and upgrades holds", async () => {
     ok(await createRw());
     const [one, two] = [
       ok(await acquireRw({ mode: RWMode.READ, owner: "1" })),
@@ -225,7 +225,7 @@ describe("LockService", () => {
     expect(ok(await behind).acquired).equal(true);
   });
 
-  it("forces a lock for administrators only, and says what it took from whom", async () => {
+  it("force-releases a lock for administrators only, and returns the hold that ended", async () => {
     ok(await create({ lockDelaySeconds: 5n }));
     expect(ok(await force())).deep.equal({ released: false, previous: undefined, revision: 2n });
     ok(await acquire({ owner: "o" }));
@@ -240,7 +240,7 @@ describe("LockService", () => {
     expect(ok(await describeLock()).state).equal(LockState.COOLDOWN);
   });
 
-  it("needs the access read to describe, write for the rest; and decides that before the fields and the lock", async () => {
+  it("needs the access read to describe, write for the rest, and checks it before the fields and the lock", async () => {
     const viewer = ports.caller(await ports.token(secrets, { role: "viewer" }));
     const denied = ["PERMISSION_DENIED", "ACCESS_DENIED"];
     const unnamed = { namespace: "default", name: "" };
@@ -279,14 +279,14 @@ describe("LockService", () => {
     expect(replica().proposed).deep.equal([]);
   });
 
-  it("finds no lock that is not there, in a namespace that is or is not", async () => {
+  it("finds no missing lock, whether the namespace exists or not", async () => {
     for (const call of [describeLock, acquire, release, force]) {
       expect(verdict(await call())).deep.equal(["NOT_FOUND", "LOCK_NOT_FOUND"]);
       expect(verdict(await call({ namespace: "nowhere" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
     }
   });
 
-  it("describes after a read barrier, and not at all if there is none to be had", async () => {
+  it("describes after a read barrier, and not at all if the barrier fails", async () => {
     ok(await create());
     const { cluster } = ports.member;
     cluster.barriers.length = 0;

@@ -1,9 +1,9 @@
 /**
  * LockService: exclusive locks and read-write locks.
  *
- * Each method turns a request into an operation or a query and a result into a response. Who holds a lock, who waits, and
- * whether a token still counts, is decided by the state machine. Remaining times in answers to Acquire are those of the
- * entry that is answered (S23), in all others those of the moment.
+ * Each method turns a request into an operation or a query, and a result into a response. The state machine decides who
+ * holds a lock, who waits, and whether a token is still valid. In answers to Acquire, remaining times count from the
+ * log entry that is answered (S23). In all other answers they count from now.
  */
 
 import {
@@ -55,7 +55,7 @@ import {
 } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
-/** Life of holds of a lock that was created without a word about it, in seconds. */
+/** Default time to live of the holds of a lock, in seconds, if CreateLock names none. */
 const TTL_SECONDS_DEFAULT = 30;
 
 const STATES: Record<LockView["state"], LockState> = {
@@ -74,13 +74,13 @@ export const MODES: Record<LockMode, RWMode> = {
 
 interface LockQuery extends Query, LockName {}
 
-/** Fields that requests about both kinds of locks have. */
+/** Fields that all requests about locks have. */
 interface Named {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Milliseconds that a request asks to wait; what is no time at all is refused later, with the other fields. */
+/** Milliseconds that a request may wait; 0 for a negative value, which is refused later with the other fields. */
 export function waitMsOf({ waitMs }: Pick<AcquireLockRequest, "waitMs">): number {
   return waitMs > 0n ? waitField(waitMs) : 0;
 }
@@ -261,7 +261,7 @@ function acquireOperation(request: AcquireLockRequest | AcquireRWLockRequest, mo
     namespace: namespaceField(request.namespace),
     name: lockNameField("name", request.name),
     mode,
-    // 0 stays 0: the default is the lock's own.
+    // 0 stays 0: the state machine then uses the lock's default.
     ttlSeconds: holdTtlField(request.ttlSeconds, 0),
     owner: labelField("owner", request.owner),
     waitMs: waitField(request.waitMs),
@@ -269,7 +269,7 @@ function acquireOperation(request: AcquireLockRequest | AcquireRWLockRequest, mo
   };
 }
 
-/** What answers to both kinds of acquisitions say. */
+/** The fields that the answers to both kinds of acquisitions share. */
 function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: AcquireLockResult) {
   return {
     acquired: hold !== null,
@@ -283,7 +283,7 @@ function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: Acqu
   };
 }
 
-/** What descriptions of both kinds of locks say. */
+/** The fields that the descriptions of both kinds of locks share. */
 function describedLock(lock: LockView["lock"], state: LockView["state"], { revision }: HostReplica) {
   return {
     name: lock.name,
@@ -311,7 +311,7 @@ function lockHold(hold: Hold, tickMs: number): LockHold {
   };
 }
 
-/** Milliseconds until the deadline, at least 1 because a hold that is there has not expired (S21). */
+/** Milliseconds until the deadline, at least 1 because a hold that still exists has not expired (S21). */
 function remainingMs({ deadlineMs }: Hold, tickMs: number): bigint {
   return BigInt(Math.max(1, deadlineMs - tickMs));
 }

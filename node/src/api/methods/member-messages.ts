@@ -1,4 +1,4 @@
-/** The messages about members: how this one is, and who belongs to the cluster. They say what they are given, and ask nobody. */
+/** Messages about members: the status of this member, and the membership. The functions only format their arguments. */
 
 import { type ListMembersResponse, MemberRole, type MemberSlot, MemberState, type MemberStatus } from "@quoin/proto";
 import { isJoint } from "../../raft/index.ts";
@@ -6,7 +6,7 @@ import type { MemberHealth, ReplicaStatus } from "../../replica/index.ts";
 import type { Cluster, ClusterMember } from "../../state/index.ts";
 import type { HostMember } from "./host.ts";
 
-/** What the leader of a term knows of the members; a member alone knows less. */
+/** What the leader of a term knows about the members. Any other member knows less. */
 export interface MembershipKnowledge {
   readonly term: number;
   readonly leaderId: number;
@@ -15,7 +15,7 @@ export interface MembershipKnowledge {
   readonly health: readonly MemberHealth[];
 }
 
-/** The oldest release that can read what this one writes; to be raised with every change of a stored format. */
+/** The oldest release that can read the data of this one. Raise it with every change of a stored format. */
 const DOWNGRADE_FLOOR = "0.1.0";
 
 const ROLES = {
@@ -24,12 +24,12 @@ const ROLES = {
   candidate: MemberRole.CANDIDATE,
 } as const;
 
-/** What is certain here and now, without asking the leader: nothing of how the others are. */
+/** What this member knows without the leader: nothing about the health of other members. */
 export function localKnowledge(status: ReplicaStatus): MembershipKnowledge {
   return { ...status, changing: false, health: [] };
 }
 
-/** The state of the member; `consensus` is undefined while it serves nothing. */
+/** The status of the member; `consensus` is undefined while it does not serve. */
 export function memberStatus(
   member: HostMember,
   consensus: ReplicaStatus | undefined,
@@ -67,7 +67,7 @@ export function memberStatus(
   };
 }
 
-/** The members of the record, with what is known of them. */
+/** The members of the cluster's record, with their health as far as it is known. */
 export function membership(cluster: Cluster, knowledge: MembershipKnowledge): ListMembersResponse {
   const { configuration } = cluster;
   const health = new Map(knowledge.health.map((known) => [known.id, known]));
@@ -82,7 +82,7 @@ export function membership(cluster: Cluster, knowledge: MembershipKnowledge): Li
   };
 }
 
-/** One member of the record; nothing is known of how a member is that nobody has talked to. */
+/** One member of the cluster's record; without `health` its lag and contact age are 0. */
 export function memberSlot(cluster: Cluster, member: ClusterMember, health?: MemberHealth): MemberSlot {
   const { id, name, address, incarnation } = member;
   return {
@@ -97,12 +97,12 @@ export function memberSlot(cluster: Cluster, member: ClusterMember, health?: Mem
   };
 }
 
-/** Ids on the wire are texts; that nobody is named is the empty one. */
+/** Member ids are text on the wire; the empty text means no member. */
 export function memberIdText(id: number): string {
   return id === 0 ? "" : String(id);
 }
 
-/** A candidate or leader has a vote; whoever only follows may be there to learn. */
+/** A candidate or a leader has a vote; a follower may be a learner. */
 function roleOf({ role, isLearner }: ReplicaStatus): MemberRole {
   return role === "follower" && isLearner ? MemberRole.LEARNER : ROLES[role];
 }

@@ -39,7 +39,7 @@ describe("the refusal of a change of the membership", () => {
     expect(messageOf("LEARNER_NOT_READY", "1"), "it votes by now").equal("as it was");
   });
 
-  it("of any other reason stays as it is, and so does what programs go by", () => {
+  it("keeps any other reason as it is, and always the parts that programs use", () => {
     expect(messageOf("QUORUM_UNSAFE", "5")).equal("as it was");
     const details = new Map([["config_index", "9"]]);
     const refusal = new CoordinationError("LEARNER_NOT_READY", "", { details, outcome: "unknown" });

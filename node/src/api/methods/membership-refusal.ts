@@ -1,13 +1,15 @@
 /**
- * Refusals of changes of the membership, with the members named that they are about.
+ * Adds the names of the members to refusals of membership changes.
  *
- * Whoever refuses knows that one of the members is not as it must be; which one that is, and what is to be done about
- * it, the record mostly tells. The reason, and with it what programs go by, stays the same.
+ * A refusal says that one of the members is not in the necessary state. The cluster's record usually shows which member
+ * that is, and what to do. The reason, which programs use, stays the same.
  */
 
 import { type Cluster, type ClusterMember, CoordinationError } from "../../state/index.ts";
 
-/** The refusal of a change that names these members, as helpful as the record allows. */
+/**
+ * Returns the refusal of a change of these members, with the names of the affected members if the record shows them.
+ */
 export function explainedRefusal(
   refusal: CoordinationError,
   ids: readonly string[],
@@ -26,7 +28,7 @@ export function explainedRefusal(
   }
 }
 
-/** Nobody has claimed it, or it has not caught up yet: only the first cannot pass by itself. */
+/** A learner is unclaimed, or it has not caught up yet. Only an unclaimed learner needs an action. */
 function explainedNotReady(
   refusal: CoordinationError,
   named: readonly ClusterMember[],
@@ -35,11 +37,11 @@ function explainedNotReady(
   const unclaimed = named.filter(({ incarnation }) => incarnation.length === 0);
   if (unclaimed.length > 0) {
     const rest = "no process has claimed it; start one with that name";
-    return explained(refusal, unclaimed.map(describe), (list) => `not to be promoted yet: ${list}: ${rest}`);
+    return explained(refusal, unclaimed.map(describe), (list) => `cannot be promoted yet: ${list}: ${rest}`);
   }
   const learners = named.filter(({ id }) => !configuration.voters.includes(id));
-  const rest = "not caught up, not in contact or not fit; ask again when ListMembers says that it is promotable";
-  return explained(refusal, learners.map(describe), (list) => `not to be promoted yet: ${list}: ${rest}`);
+  const rest = "not caught up, not in contact or not healthy; retry when ListMembers reports it as promotable";
+  return explained(refusal, learners.map(describe), (list) => `cannot be promoted yet: ${list}: ${rest}`);
 }
 
 function explained(

@@ -1,29 +1,29 @@
-/** The rules of the fields of memory requests; see field-rules for how fields are refused. */
+/** Field rules of memory requests; see field-rules for the refusals. */
 
 import { CoordinationError } from "../../state/index.ts";
 import { badField, requireSize } from "./field-rules.ts";
 
-/** Bytes of one write or read: with the rest of its message it stays below the 4 MiB of a gRPC message. */
+/** Maximum bytes of one write or read: the whole message stays below the 4 MiB limit of gRPC. */
 const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
 /** RFC 9562 §4: the text form, in any case. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The 16 bytes of the id of a region, or of what else has a UUID. */
+/** The 16 bytes of the id of a region, or of another thing that has a UUID. */
 export function regionIdField(regionId: string, field = "region_id"): Uint8Array {
   if (!UUID.test(regionId)) {
-    throw badField(field, "must be a UUID, as it was answered when it was created");
+    throw badField(field, "must be a UUID, as returned when it was created");
   }
   return Uint8Array.fromHex(regionId.replaceAll("-", ""));
 }
 
-/** The id of a region as it is answered: a UUID in lower case. */
+/** The id of a region in answers: a UUID in lower case. */
 export function regionIdText(regionId: Uint8Array): string {
   const digits = regionId.toHex();
   const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)];
   return parts.join("-");
 }
 
-/** Bytes of a region, at least 1. The limits of sizes are quotas, which the state machine knows. */
+/** Bytes of a region, at least 1. The upper limits are quotas, which the state machine checks. */
 export function sizeField(sizeBytes: bigint): number {
   if (sizeBytes < 1n) {
     throw badField("size_bytes", "must be at least 1", 1);
@@ -31,7 +31,7 @@ export function sizeField(sizeBytes: bigint): number {
   return Number(sizeBytes);
 }
 
-/** The first byte that is meant. Whether the region has it depends on its size. */
+/** The offset of the first byte. The state machine compares it with the region's size. */
 export function offsetField(offset: bigint): number {
   if (offset < 0n) {
     throw badField("offset", "must be 0 or above", 0);
@@ -39,12 +39,12 @@ export function offsetField(offset: bigint): number {
   return Number(offset);
 }
 
-/** The bytes of a write, up to DATA_BYTES_MAX; none are a write too (S34). */
+/** The bytes of a write, up to DATA_BYTES_MAX. A write of no bytes is valid (S34). */
 export function dataField(data: Uint8Array): Uint8Array {
   return requireSize("data", data, DATA_BYTES_MAX);
 }
 
-/** How many bytes a read is to return, up to DATA_BYTES_MAX. */
+/** The number of bytes that a read returns, up to DATA_BYTES_MAX. */
 export function lengthField(length: bigint): number {
   if (length < 0n) {
     throw badField("length", `must be 0 to ${DATA_BYTES_MAX}`, DATA_BYTES_MAX);
@@ -60,7 +60,10 @@ export function lengthField(length: bigint): number {
   return Number(length);
 }
 
-/** The version that a region must have, undefined = any. None has version 0. The decoder has checked that it is safe. */
+/**
+ * The version that a region must have, undefined = any. No region has version 0. The decoder has checked that it is
+ * safe.
+ */
 export function expectedVersionField(version: bigint | undefined): number | undefined {
   if (version === undefined) {
     return undefined;

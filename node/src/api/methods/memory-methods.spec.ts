@@ -27,7 +27,7 @@ const ABSENT = "00000000-0000-4000-8000-000000000000";
 const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
 const MAX_SAFE = 2n ** 53n - 1n;
 
-/** Code and reason, and the field where one is to blame. */
+/** Code and reason, and the field if one is wrong. */
 function verdict(answer: Answer<unknown>): readonly string[] {
   const field = answer.details?.metadata.get("field");
   return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
@@ -247,7 +247,7 @@ describe("MemoryService", () => {
     }
   });
 
-  it("takes the digits of an id in any case, and answers them in lower case", async () => {
+  it("takes the digits of an id in any case, and returns them in lower case", async () => {
     const regionId = await allocated(100n);
     expect(ok(await describeRegion({ regionId: regionId.toUpperCase() })).region?.regionId).equal(regionId);
   });
@@ -265,7 +265,7 @@ describe("MemoryService", () => {
     expect(verdict(await list({ namespace: "nowhere" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
   });
 
-  it("S43: lets viewers read, members write, and tells nobody what is in a namespace that is not theirs", async () => {
+  it("S43: lets viewers read and members write, and reveals nothing about a namespace that is not theirs", async () => {
     const regionId = await allocated(100n);
     const target = { namespace: "default", regionId };
     const reads = [
@@ -298,7 +298,7 @@ describe("MemoryService", () => {
     }
   });
 
-  it("reads after one read barrier, or serializable, but not on a member that hears no leader", async () => {
+  it("reads after one read barrier, or serializable, but not on a member without a leader", async () => {
     const { cluster } = ports.member;
     const regionId = await allocated(100n);
     for (const call of [describeRegion, read, list]) {
@@ -326,7 +326,7 @@ describe("MemoryService", () => {
       return all;
     }
 
-    it("pages by count: 100 unless asked, at most 1,000, ordered by id", async () => {
+    it("pages by count: 100 by default, at most 1,000, ordered by id", async () => {
       const ids: string[] = [];
       for (let count = 0; count < 102; count++) {
         ids.push(await allocated(1n));

@@ -1,8 +1,8 @@
 /**
- * MemoryService: byte regions that are read and written by offset.
+ * MemoryService: byte regions that clients read and write by offset.
  *
- * Each method turns a request into an operation or a query and a result into a response; that the region is there, that
- * the bytes lie within it, and whatever else depends on the state, is decided by the state machine.
+ * Each method turns a request into an operation or a query, and a result into a response. The state machine decides
+ * everything that depends on the state, such as whether the region exists and contains the bytes.
  */
 
 import type {
@@ -50,7 +50,7 @@ interface ReadQuery extends RegionQuery {
 
 interface ListQuery extends Query {
   readonly listing: Listing;
-  /** Last region of the page before. */
+  /** Last region of the previous page. */
   readonly after: Uint8Array | undefined;
   readonly entriesMax: number;
 }

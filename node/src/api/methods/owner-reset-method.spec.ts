@@ -24,7 +24,7 @@ describe("ResetOwner", () => {
 
   afterEach(() => ports.close());
 
-  it("makes an owner who can get a token and use the namespace default, after a barrier, and puts it on record", async () => {
+  it("makes an owner who can get a token and use the namespace default, after a barrier, and logs it for audits", async () => {
     const { response } = await ports.admin.call(resetOwner, { owner });
     expect(response).include({ created: true });
     expect(ports.member.cluster.barriers).not.deep.equal([]);
@@ -55,7 +55,7 @@ describe("ResetOwner", () => {
     expect([answer.code, answer.reason]).deep.equal(["UNIMPLEMENTED", "NOT_SERVED"]);
   });
 
-  it("checks its fields, and repeats no secret", async () => {
+  it("checks its fields, and its errors contain no secret", async () => {
     const cases: readonly (readonly [Owner | undefined, string])[] = [
       [undefined, "owner"],
       [{ ...owner, email: "nobody" }, "owner.email"],

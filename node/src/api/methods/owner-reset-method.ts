@@ -1,8 +1,9 @@
 /**
- * ClusterAdminService.ResetOwner: gives the owner of a cluster a new password, and on request an API key, or makes the owner again.
+ * ClusterAdminService.ResetOwner: gives the owner of a cluster a new password and, on request, an API key. It creates
+ * the owner if there is none.
  *
- * It belongs on the admin port alone, behind the admin token: an administrator of the public port is a user, and no user may
- * make themselves the owner.
+ * It belongs on the admin port only, behind the admin token. An administrator on the public port is a user, and no user
+ * may make themselves the owner.
  */
 
 import { createHash, randomUUID } from "node:crypto";
@@ -18,7 +19,7 @@ import type { HostReplica } from "./host.ts";
 const NEED: Need = { access: "admin", namespace: "*" };
 const SALT_BYTES = 16;
 
-/** Where a reset is put on record. A pino logger is one. */
+/** The log that records a reset, such as a pino logger. */
 export interface AuditLog {
   info(fields: object, message: string): void;
 }
@@ -68,8 +69,8 @@ export class OwnerResetMethod {
 }
 
 /**
- * The salt of the password's hash. It follows from the request id, which no two requests share, so that a retry of the
- * request makes the same hash and is recognised by it: no faster hash of a password is ever stored.
+ * The salt of the password's hash, derived from the request id, which is different for each request. A retry therefore
+ * makes the same hash, by which it is recognised. So no faster hash of a password is ever stored.
  */
 function saltOf(requestId: Uint8Array): Uint8Array {
   return createHash("sha256").update("ResetOwner\0").update(requestId).digest().subarray(0, SALT_BYTES);

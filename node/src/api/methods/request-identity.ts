@@ -1,7 +1,8 @@
 /**
- * By what retries of an administrator's calls are recognised. What such a call becomes may hold what was made for it,
- * such as a new key, or leave out the method: so the decoded message is hashed, encoded again in its one canonical form
- * (fields by number, no defaults, nothing unknown). Calls of this kind are rare.
+ * The identity by which a member recognises retries of an administrator's call. The operation of such a call may
+ * contain generated data, such as a new key, or may not name the method. So the identity is a hash of the decoded
+ * message, encoded again in its canonical form (fields by number, no defaults, no unknown fields). Such calls are rare,
+ * so the cost is low.
  */
 
 import { createHash } from "node:crypto";
@@ -9,15 +10,15 @@ import type { MessageCodec } from "@quoin/proto";
 import type { RequestIdentity } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 
-/** A method of administrators, and how its message is encoded. */
+/** A method of administrators, and the codec of its message. */
 export interface RecognisedMethod<Request> {
   readonly name: string;
   readonly codec: MessageCodec<Request>;
-  /** The message with what has no order in one order; without it, nothing in the message is of that kind. */
+  /** Sorts the fields that have no order of their own. Absent = the message has no such field. */
   readonly inOrder?: (request: Request) => Request;
 }
 
-/** The identity of the request, null for a call that has no request id. */
+/** Returns the identity of the request; null for a call without a request id. */
 export function requestIdentity<Request>(
   call: Call,
   { name, codec, inOrder }: RecognisedMethod<Request>,

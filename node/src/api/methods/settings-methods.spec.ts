@@ -46,7 +46,7 @@ describe("settings and signing keys over gRPC", () => {
     return response?.status?.settingsRevision;
   }
 
-  it("are changed on both ports, after a barrier, and the status tells the revision", async () => {
+  it("are changed on both ports, after a barrier, and the status contains the revision", async () => {
     expect(await statusRevision()).equal(0n);
     for (const [at, caller] of (await callers()).entries()) {
       const { barriers } = ports.member.cluster;
@@ -64,7 +64,7 @@ describe("settings and signing keys over gRPC", () => {
     expect(issued?.expiresInSecs).equal(77);
   });
 
-  it("are refused by their name, and when they have moved on", async () => {
+  it("are refused by name, and when their revision has changed", async () => {
     expect(verdict(await put(ports.admin, "0"))).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", `values[${LIFETIME}]`]);
     const unknown = { values: new Map([["__proto__", "1"]]), ifSettingsRevision: 0n };
     const answer = await ports.admin.call(putSettings, unknown);
@@ -78,7 +78,7 @@ describe("settings and signing keys over gRPC", () => {
     expect(await statusRevision()).equal(0n);
   });
 
-  it("are answered to a retry as the first time; without a request id they need their condition", async () => {
+  it("answer a retry like the first attempt; without a request id they need their condition", async () => {
     await put(ports.admin, "60", 0n, WITH_REQUEST_ID);
     await put(ports.admin, "61");
     const again = await put(ports.admin, "60", 0n, WITH_REQUEST_ID);
@@ -89,7 +89,7 @@ describe("settings and signing keys over gRPC", () => {
     expect((await put(ports.admin, "62", 2n, WITHOUT_REQUEST_ID)).response).deep.equal({ settingsRevision: 3n });
   });
 
-  it("are nobody's who is no administrator of the whole cluster, or is not any more", async () => {
+  it("are refused unless the caller is, and still is, an administrator of the whole cluster", async () => {
     const part = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["default"] }));
     const member = ports.caller(await ports.token(secrets, { role: "member", namespaces: ["*"] }));
     for (const [caller, reason] of [
@@ -107,7 +107,7 @@ describe("settings and signing keys over gRPC", () => {
     expect(readSigningKeys(state())).have.length(1);
   });
 
-  it("rotate the key that signs, on both ports; tokens of before stay good", async () => {
+  it("rotate the signing key, on both ports; earlier tokens stay valid", async () => {
     const before = await ports.token(secrets);
     for (const caller of await callers()) {
       const { response } = await caller.call(rotateKeys, RotateKeysRequest.create());

@@ -1,6 +1,6 @@
-/** Times of the wall clock as HTTP has them. */
+/** Times of the wall clock in the form of the HTTP contract. */
 
-/** The wall clock as ISO 8601 in UTC, with milliseconds. */
+/** Returns a wall clock time as ISO 8601 in UTC, with milliseconds. */
 export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }

@@ -26,21 +26,21 @@ import { type UsageBody, UsageMethods, type UsageRequest } from "./usage-methods
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const START_MS = Date.UTC(2027, 4, 10);
-/** Of which a minute has room for 90. */
+/** Allows 90 requests per minute. */
 const LIMIT = { requests: 15, windowSecs: 10, burst: 1 };
 const ZERO = {
   ...{ requests: 0, append_requests: 0, events_appended: 0, bytes_appended: 0, kv_operations: 0 },
   ...{ lock_operations: 0, memory_operations: 0 },
 };
 
-describe("usage as it is answered", () => {
+describe("usage in answers", () => {
   let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
   let methods: UsageMethods;
   let owner: Principal;
   let requests = 0;
-  /** That tokens are for. */
+  /** The user of the tokens. */
   let tokenNamespaces: readonly string[];
 
   before(async () => {
@@ -105,7 +105,7 @@ describe("usage as it is answered", () => {
       authorize: (need) => check(need) as undefined,
       recheck: check,
       hasRequestId: false,
-      requestId: () => expect.fail("requests of HTTP have no request id"),
+      requestId: () => expect.fail("HTTP requests have no request id"),
     };
     return new Promise((resolve, reject) => {
       methods.getUsage(call, { from: null, to: null, granularity: null, ...request }, (answer) => {
@@ -114,7 +114,7 @@ describe("usage as it is answered", () => {
     });
   }
 
-  it("is of this month by day, with what is stored now", async () => {
+  it("covers this month by day, with what is stored now", async () => {
     put();
     cluster.clock.wall += DAY_MS + 5;
     put();
@@ -154,7 +154,7 @@ describe("usage as it is answered", () => {
     }
   });
 
-  it("is of a period by hours, which begins with the hour, and tells what was stored at its end", async () => {
+  it("covers a period by hours, from the beginning of an hour, with what was stored at its end", async () => {
     for (let hour = 0; hour < 5; hour++) {
       put();
       cluster.clock.wall += HOUR_MS;
@@ -173,7 +173,7 @@ describe("usage as it is answered", () => {
     expect(later.buckets).deep.equal([]);
   });
 
-  it("shows the keys and the counts of others to administrators alone", async () => {
+  it("shows the keys and the counts of other users to administrators only", async () => {
     for (const [userId, role] of [
       ["ada", "viewer"],
       ["ben", "member"],
@@ -194,7 +194,7 @@ describe("usage as it is answered", () => {
     expect(ids(await usage({}, owner, "write")), "with a token from before").deep.equal([owner.apiKeyId]);
   });
 
-  it("is the sum over the users that the caller may see, or over all for a caller of all namespaces", async () => {
+  it("is the sum over the users that the caller may see, or over all for a caller with all namespaces", async () => {
     for (const namespace of ["a", "b"]) {
       execute({ kind: "create-namespace", namespace });
     }
@@ -238,7 +238,7 @@ describe("usage as it is answered", () => {
     expect(await counted("viewer-all"), "as far as the token goes").deep.equal([0]);
   });
 
-  it("tells what is stored in the caller's namespaces now, and not what was at another time", async () => {
+  it("shows what is stored in the caller's namespaces now, not at another time", async () => {
     for (const namespace of ["a", "b", "c"]) {
       execute({ kind: "create-namespace", namespace });
       put(owner, namespace);
@@ -266,7 +266,7 @@ describe("usage as it is answered", () => {
     expect(buckets.map((day) => [day.requests, day.bytes_stored, day.memory_bytes])).deep.equal([[1, null, null]]);
   });
 
-  it("shows what namespaces have to those who may read in them, the one nearest to a limit first", async () => {
+  it("shows the usage of namespaces to callers who may read them, the one nearest to a limit first", async () => {
     for (const namespace of ["a", "b", "c", "empty"]) {
       execute({ kind: "create-namespace", namespace });
     }
@@ -289,7 +289,7 @@ describe("usage as it is answered", () => {
     expect(keys(await usage()), "also of who may touch all").deep.equal(["a 1 of 10"]);
   });
 
-  it("refuses what is no period, by the field", async () => {
+  it("refuses a bad period and names the field", async () => {
     const refusals: readonly (readonly [string, Partial<UsageRequest>])[] = [
       ["granularity", { granularity: "week" }],
       ["from", { from: "yesterday" }],

@@ -1,13 +1,14 @@
 /**
- * Usage of the cluster, for users who may read: what was counted in a period, by hours or days and by API key.
+ * Usage of the cluster, for users who may read: the counts of a period, by hours or days and by API key.
  *
- * A caller who may read all namespaces gets the totals of the whole cluster. For any other caller the totals are those of
- * the users whose usage the caller may see: their own, and for administrators also that of users whose role and namespaces
- * they hold. The keys are those of the same users; owners also see those of deleted users. The namespaces are those that
- * the caller may read.
- * What is stored is kept for the whole cluster at each request, and for single namespaces only as it is now.
- * Mutations are counted exactly, each once. Of requests that only read, what a member had not reported yet is missing, at most those
- * of its last minute: the counts may say less than was done, and never more, so that an invoice can rest on them.
+ * A caller who may read all namespaces gets the totals of the whole cluster. Any other caller gets the totals of the
+ * users whose usage the caller may see: their own, and for administrators also that of users whose role and namespaces
+ * they have. The listed keys belong to the same users; owners also see the keys of deleted users. The listed namespaces
+ * are those that the caller may read.
+ *
+ * The stored bytes of the whole cluster are known for each past request; those of a single namespace only for now.
+ * Mutations are counted exactly, each once. Reads that a member had not reported yet are missing: at most those of its
+ * last minute. So the counts may be too low, but never too high, and an invoice can use them.
  */
 
 import { ReadConsistency } from "@quoin/proto";
@@ -49,25 +50,25 @@ const ADMIN: Need = { access: "admin", namespace: null };
 const DAY_MS = 86_400_000;
 const LENGTHS_MS: Readonly<Record<Granularity, number>> = { hour: 3_600_000, day: DAY_MS };
 const PERIOD_MS_MAX = 100 * DAY_MS;
-/** How far back the last request is looked for when there was none in the period. */
+/** How far back to search for the last request if the period has none. */
 const EARLIER_MS_MAX = 400 * DAY_MS;
 const NOTHING_STORED: UsageLevels = { bytesStored: 0, memoryBytes: 0 };
 const SECONDS_PER_MINUTE = 60;
 const ALL_NAMESPACES = "*";
 const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);
-/** Namespaces in an answer: some 400 bytes each. */
+/** Maximum number of namespaces in an answer: about 400 bytes each. */
 const NAMESPACES_MAX = 1_000;
-/** Namespaces that are looked at in one turn of the event loop (S44). */
+/** Namespaces to read in one turn of the event loop (S44). */
 const NAMESPACES_PER_TURN = 250;
-/** Rows of single keys that are read in one turn of the event loop (S44). */
+/** Rows of API keys to read in one turn of the event loop (S44). */
 const ROWS_PER_TURN = 2_000;
 /** RFC 3339, a date alone, or a date and a time in UTC. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 export interface UsageRequest {
-  /** ISO 8601; null = the beginning of the month of `to`. Taken back to the beginning of its hour or day. */
+  /** ISO 8601; null = the beginning of the month of `to`. Rounded down to the beginning of its hour or day. */
   readonly from: string | null;
-  /** ISO 8601, not included; null = now. */
+  /** ISO 8601, exclusive; null = now. */
   readonly to: string | null;
   /** `hour` or `day`; null = day. */
   readonly granularity: string | null;
@@ -78,12 +79,12 @@ export interface UsageNumbers {
   readonly append_requests: number;
   readonly events_appended: number;
   readonly bytes_appended: number;
-  /** Null if it is not known for the caller's namespaces: of a time that is over, and of single hours and days. */
+  /** Null if it is not known for the caller's namespaces: for a past period, and for single hours and days. */
   readonly bytes_stored: number | null;
   readonly kv_operations: number;
   readonly lock_operations: number;
   readonly memory_operations: number;
-  /** Null as `bytes_stored` is. */
+  /** Null in the same cases as `bytes_stored`. */
   readonly memory_bytes: number | null;
 }
 
@@ -94,7 +95,7 @@ export interface UsageOfKey {
   readonly bytes_appended: number;
 }
 
-/** What a namespace has of what a quota limits, and may have. */
+/** The use of one quota in a namespace, and its limit. */
 export interface QuotaUse {
   readonly used: number;
   readonly limit: number;
@@ -107,17 +108,17 @@ export interface UsageOfNamespace {
 
 export interface UsageBody {
   readonly period: { readonly start: string; readonly end: string };
-  /** Of the cluster, or of what the caller may see. Levels, which are no sums, are those at the end of the period. */
+  /**
+   * Totals of the cluster, or of what the caller may see. Stored bytes are not sums, but the values at the period's
+   * end.
+   */
   readonly totals: UsageNumbers;
-  /** Only those in which something was counted. */
+  /** Only hours or days in which something was counted. */
   readonly buckets: readonly ({ readonly start: string } & UsageNumbers)[];
   readonly by_key: readonly UsageOfKey[];
-  /**
-   * Of the caller's namespaces those that have anything now, the one that is nearest to a limit first; at most
-   * NAMESPACES_MAX.
-   */
+  /** The caller's namespaces that are not empty now, the namespace nearest to a limit first; at most NAMESPACES_MAX. */
   readonly namespaces: readonly UsageOfNamespace[];
-  /** Of one principal, at one member. */
+  /** Limits of one principal at one member. */
   readonly limits: { readonly requests_per_minute: number };
   readonly as_of: string;
 }
@@ -126,7 +127,7 @@ interface Period {
   readonly granularity: Granularity;
   readonly from: number;
   readonly to: number;
-  /** It lasts until now, with all that has been counted. */
+  /** The period ends now and includes everything that was counted. */
   readonly isOpen: boolean;
 }
 
@@ -135,7 +136,7 @@ export class UsageMethods {
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #limit: () => RateLimit;
 
-  /** @param limit of requests by HTTP, as it is in force */
+  /** @param limit returns the present rate limit of HTTP requests */
   constructor(executor: Executor, clock: Pick<Clock, "wallMs">, limit: () => RateLimit) {
     this.#executor = executor;
     this.#clock = clock;
@@ -177,7 +178,7 @@ export class UsageMethods {
   }
 }
 
-/** What the caller may see of a period. */
+/** The usage of a period that the caller may see. */
 interface SeenUsage {
   readonly buckets: readonly {
     readonly startMs: number;
@@ -193,7 +194,7 @@ function isOver({ isOpen, to }: Period, nowMs: number): boolean {
   return !isOpen && to < nowMs;
 }
 
-/** Everything but the single keys and namespaces. */
+/** The answer without its keys and namespaces. */
 function bodyOf(
   { from, to, isOpen }: Period,
   nowMs: number,
@@ -213,7 +214,7 @@ function bodyOf(
   };
 }
 
-/** What all users together have had done. */
+/** The usage of all users together. */
 function usageOfCluster(state: StateReader, period: Period, nowMs: number): SeenUsage {
   const buckets = readUsage(state, period.granularity, period.from, period.to);
   return {
@@ -222,7 +223,7 @@ function usageOfCluster(state: StateReader, period: Period, nowMs: number): Seen
   };
 }
 
-/** What is stored now, if the period is not over; else what was at the last request before its end. */
+/** What is stored now, if the period has not ended; else what was stored at the last request before its end. */
 function levelsAtEnd(state: StateReader, period: Period, buckets: readonly UsageBucket[], nowMs: number): UsageLevels {
   if (!isOver(period, nowMs)) {
     const { dataBytes, eventBytes, totals } = readProgress(state);
@@ -232,7 +233,7 @@ function levelsAtEnd(state: StateReader, period: Period, buckets: readonly Usage
   return last ?? NOTHING_STORED;
 }
 
-/** Whether the caller is an administrator, as far as the token goes as well. */
+/** Whether the caller is an administrator and the token allows it. */
 function isAdministrator(call: Call): boolean {
   const refusal = attempt(() => call.recheck(ADMIN));
   if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "ACCESS_DENIED")) {
@@ -241,7 +242,7 @@ function isAdministrator(call: Call): boolean {
   return refusal === undefined;
 }
 
-/** What visible users have had done: by the beginnings of hours or days, ascending, and by the ids of their keys. */
+/** The usage of the visible users: by the beginning of hours or days, ascending, and by the ids of their keys. */
 async function usageOfUsers(
   state: StateReader,
   period: Period,
@@ -275,7 +276,7 @@ async function usageOfUsers(
   return { buckets, byKey };
 }
 
-/** What the namespaces have that the caller may read, the fullest first, and what all of these have together. */
+/** The usage of the namespaces that the caller may read, the fullest first, and their total. */
 async function usageByNamespace(
   state: StateReader,
   call: Call,
@@ -310,7 +311,7 @@ async function usageByNamespace(
   return { fullest: inOrder.slice(0, NAMESPACES_MAX), levels: { bytesStored, memoryBytes } };
 }
 
-/** Whether the caller may read in the namespace, as far as the token goes as well. */
+/** Whether the caller may read in the namespace and the token allows it. */
 function mayRead(call: Call, namespace: string): boolean {
   const refusal = attempt(() => call.recheck({ access: "read", namespace }));
   if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "NAMESPACE_DENIED")) {
@@ -324,7 +325,7 @@ function useOf(namespace: string, usage: NamespaceUsage, limits: NamespaceLimits
   return { namespace, quotas: Object.fromEntries(quotas) as UsageOfNamespace["quotas"] };
 }
 
-/** The greatest share of a limit that is used. */
+/** The use of the fullest quota, as a share of its limit. */
 function fullestShare({ quotas }: UsageOfNamespace): number {
   return Math.max(...Object.values(quotas).map(({ used, limit }) => (used === 0 ? 0 : used / limit)));
 }
@@ -363,12 +364,12 @@ function periodField(request: UsageRequest, nowMs: number): Period {
 function instantField(field: string, text: string): number {
   const instant = INSTANT.test(text) && isDay(text) ? Date.parse(text) : Number.NaN;
   if (!(instant >= 0)) {
-    throw badField(field, "must be a date or an instant as of ISO 8601, such as 2030-01-31T12:00:00Z");
+    throw badField(field, "must be a date or a time in ISO 8601, such as 2030-01-31T12:00:00Z");
   }
   return instant;
 }
 
-/** Whether the month has such a day: to the parser the 30th of February is the 2nd of March. */
+/** Whether the month has such a day: the parser reads the 30th of February as the 2nd of March. */
 function isDay(text: string): boolean {
   const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number) as [
     number,

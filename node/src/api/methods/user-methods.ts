@@ -1,7 +1,7 @@
 /**
- * Users. Administrators see and change users whose role and namespaces they hold; every other user looks as if there were
- * none (S43). Users see their own record. A new user is asked by mail to verify the address. What a user may do to another
- * is decided in apply, by the records as they are then.
+ * Users. Administrators see and change users whose role and namespaces they have; any other user seems not to exist
+ * (S43). Users see their own record. A new user gets a mail with a request to verify the address. Apply decides what a
+ * user may do to another user, from the records at that point of the log.
  */
 
 import { randomUUID } from "node:crypto";
@@ -34,7 +34,7 @@ import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { badField, limitField } from "./field-rules.ts";
 
-/** For everything but one's own record; apply and the reads decide for which users it counts. */
+/** Needed for everything except one's own record. Apply and the reads decide for which users it is enough. */
 const NEED: Need = { access: "admin", namespace: null };
 const LISTING: Listing = { of: "users", namespace: "", prefix: new Uint8Array(0) };
 const { LINEARIZABLE } = ReadConsistency;
@@ -47,12 +47,12 @@ export interface CreateUserRequest {
   readonly namespaces: readonly string[];
 }
 
-/** What is null stays as it is. */
+/** A field that is null stays as it is. */
 export interface UpdateUserRequest {
   /** Must be null: it cannot be changed. */
   readonly email: string | null;
   readonly password: string | null;
-  /** The password that it replaces; needed to change one's own. */
+  /** The present password; needed to change one's own password. */
   readonly currentPassword: string | null;
   readonly role: string | null;
   readonly namespaces: readonly string[] | null;
@@ -80,9 +80,9 @@ export interface VerificationSender {
   send(userId: string, email: string, token: string): void;
 }
 
-/** Tells whether a user knows their password. */
+/** Checks that a user knows their password. */
 export interface PasswordConfirmation {
-  /** The version of the password; raises BAD_FIELD unless it is the user's. */
+  /** Returns the version of the password. Throws BAD_FIELD if the password is wrong. */
   confirmPassword(userId: string, password: string, deadlineMs: number): Promise<number>;
 }
 
@@ -127,7 +127,7 @@ export class UserMethods {
     this.#read(call, userId, userMessage, reply, "other");
   }
 
-  /** Raises the refusal unless the caller may see the user: before more of a request is looked at. */
+  /** Replies with the refusal unless the caller may see the user. Called before other checks of a request. */
   requireUser(call: Call, userId: string, reply: Reply<null>): void {
     this.#read(call, userId, () => null, reply, null);
   }
@@ -176,15 +176,15 @@ export class UserMethods {
   }
 
   /**
-   * Users of any role may change their own password, and nothing else of themselves, if they know the one that it replaces.
-   * A new password ends the tokens of the user's logins, the caller's included.
+   * Users of any role may change their own password, and nothing else of their record, if they know the present one. A
+   * new password revokes the tokens of the user's logins, including the caller's.
    */
   updateUser(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<UserMessage>): void {
     const isOwn = isSelf(call, userId);
     const isPasswordAlone = [request.role, request.namespaces, request.status].every((change) => change === null);
     const operation = async () => {
       if (request.email !== null) {
-        throw badField("email", "cannot be changed: delete the user and make another one");
+        throw badField("email", "cannot be changed: delete the user and create another one");
       }
       const fields = {
         userId: accountIdField("user_id", userId),
@@ -212,14 +212,14 @@ export class UserMethods {
     return this.#passwords.confirmPassword(principal.subject, currentPassword, deadlineMs);
   }
 
-  /** The user's API keys go as well, and all of their tokens are revoked. */
+  /** Also deletes the user's API keys, and revokes all tokens. */
   deleteUser(call: Call, userId: string, reply: Reply<DeleteUserBody>): void {
     const operation = () => ({ kind: "delete-user", userId: accountIdField("user_id", userId) }) as const;
     const response = (result: DeleteUserResult): DeleteUserBody => ({ user_id: result.userId, deleted: true });
     this.#executor.submit(call, NEED, operation, response, reply);
   }
 
-  /** What is stored of a password; "" for none. */
+  /** The hash of a password for the record; "" for none. */
   async #optionalHash({ principal: { subject }, deadlineMs }: Call, password: string | null): Promise<string> {
     if (password === null) {
       return "";

@@ -1,6 +1,6 @@
 /**
- * The verification of an e-mail address: whoever brings the token back that was sent there. It needs no access token, and
- * may set the password of the user.
+ * Verifies an e-mail address: the caller returns the token that was sent to it. The call needs no access token, and may
+ * set the password of the user.
  */
 
 import { hashPassword, openVerification, type PasswordHashing, requirePassword } from "../../access/index.ts";
@@ -13,7 +13,7 @@ import type { HostReplica } from "./host.ts";
 
 export interface VerifyRequest {
   readonly token: string;
-  /** Null = it stays as it is; required where none is set. */
+  /** Null = it stays as it is; required if none is set yet. */
   readonly password: string | null;
 }
 
@@ -33,8 +33,9 @@ export class VerifyMethod {
   }
 
   /**
-   * Makes the user active. Raises BAD_FIELD for a token that was never sent, is used already or has expired, alike, and
-   * for a password; and what the read barrier and the proposal raise. `deadlineMs` is on the monotonic clock.
+   * Makes the user active. Throws BAD_FIELD with the same message for a token that was never sent, is used or has
+   * expired; BAD_FIELD for a bad password; and the errors of the read barrier and the proposal. `deadlineMs` is on the
+   * monotonic clock.
    */
   async verify({ token, password }: VerifyRequest, deadlineMs: number): Promise<{ readonly verified: true }> {
     const { replica } = this.#member;
@@ -44,7 +45,7 @@ export class VerifyMethod {
     await new Promise<void>((resolve, reject) => {
       replica.readBarrier(deadlineMs, (error) => (error === null ? resolve() : reject(error)));
     });
-    // Before anything is hashed: that costs too much to do it for everybody who sends something.
+    // Checked before any hashing, which is too expensive for callers without a valid token.
     const opened = openVerification(replica.state, token, this.#clock.wallMs());
     if (opened === null) {
       throw badField("token", "is unknown, used or expired");

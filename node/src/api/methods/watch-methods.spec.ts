@@ -70,16 +70,16 @@ describe("WatchService", () => {
     return caller.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default", ...request }));
   }
 
-  /** A watch that is in place. */
+  /** An active watch. */
   async function watching(request: Partial<WatchKeysRequest>, caller = owner): Promise<Watch> {
     const opened = watch(request, caller);
-    await opened.until("the watch is in place", ([first]) => first);
+    await opened.until("the watch is active", ([first]) => first);
     return opened;
   }
 
   const eventsOf = (messages: readonly WatchKeysResponse[]) => messages.flatMap(({ events }) => events);
 
-  /** The events as soon as there are so many. */
+  /** Resolves with the events as soon as there are so many. */
   function events(opened: Watch, count: number) {
     return opened.until(`${count} events`, (messages) => {
       const told = eventsOf(messages);
@@ -93,7 +93,7 @@ describe("WatchService", () => {
     return field === undefined ? [code, reason] : [code, reason, field];
   }
 
-  it("first says that the watch is in place, then tells what happens to the keys", async () => {
+  it("first reports that the watch is active, then the changes of the keys", async () => {
     await put("a", "0");
     const opened = await watching({ prefix: "a" });
     expect(opened.messages).to.deep.equal([{ events: [], created: true, progress: false, revision: 2n }]);
@@ -126,7 +126,7 @@ describe("WatchService", () => {
     expect(opened.messages.at(-1)?.revision).to.equal(7n);
   });
 
-  it("tells what was before, and leaves out values, to whom asked for it", async () => {
+  it("includes the previous key, and leaves out values, if requested", async () => {
     const plain = await watching({});
     const previous = await watching({ includePrevious: true });
     const keys = await watching({ keysOnly: true });
@@ -156,7 +156,7 @@ describe("WatchService", () => {
     ]);
   });
 
-  it("S37: goes on at any revision where another stream ended", async () => {
+  it("S37: continues at any revision where another stream ended", async () => {
     for (let at = 0; at < 5; at++) {
       await put(`k${at}`, "v");
     }
@@ -170,14 +170,14 @@ describe("WatchService", () => {
     }
   });
 
-  it("tells progress when nothing happens", async () => {
+  it("reports progress when nothing happens", async () => {
     await put("a", "v");
     const opened = await watching({ progressIntervalMs: 100n });
     await opened.until("progress twice", (messages) => messages.filter(({ progress }) => progress).length >= 2);
     expect(opened.messages[1]).to.deep.equal({ events: [], created: false, progress: true, revision: 2n });
   });
 
-  it("counts as news what is not acknowledged yet, and nothing that was", async () => {
+  it("reports changes that are not acknowledged yet, and none that were", async () => {
     const barrier = new Promise<() => void>((resolve) => {
       ports.member.cluster.onBarrier = (done) => resolve(() => done(null));
     });
@@ -185,12 +185,12 @@ describe("WatchService", () => {
     const pass = await barrier;
     await put("a", "v");
     pass();
-    await opened.until("the watch is in place", ([first]) => first);
+    await opened.until("the watch is active", ([first]) => first);
     await put("b", "v");
     expect((await events(opened, 1)).map(({ kv }) => kv?.key)).to.deep.equal(["b"]);
   });
 
-  it("S38: gives a reader that had stopped reading everything that it has missed", async () => {
+  it("S38: sends a reader that had stopped reading everything that it has missed", async () => {
     const opened = await watching({});
     const other = await watching({ keysOnly: true });
     opened.pause();
@@ -232,11 +232,11 @@ describe("WatchService", () => {
       await watching({ ...bad, namespace: "default" });
     });
 
-    it("a start whose history is gone, with the revision from which on it is there", async () => {
+    it("a start whose history was dropped, with the first revision that is still available", async () => {
       for (let at = 0; at < 3; at++) {
         await put("k", "v");
       }
-      // More than an hour later the leader has it dropped.
+      // After more than an hour the leader has dropped it.
       replica().tickMs += 3_600_001;
       await put("k", "v");
       replica().lead({ kind: "trim-history", countMax: 100 });
@@ -247,7 +247,7 @@ describe("WatchService", () => {
       expect((await events(opened, 1)).map(({ kv }) => kv?.modRevision)).to.deep.equal([5n]);
     });
 
-    it("everybody while the member serves no cluster", async () => {
+    it("every caller while the member serves no cluster", async () => {
       ports.member.stopServing();
       expect(await verdict(watch({}))).to.deep.equal(["UNAVAILABLE", "NO_LEADER"]);
     });
@@ -272,14 +272,14 @@ describe("WatchService", () => {
       expect(await verdict(opened)).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
     });
 
-    it("of a member that hears no leader", async () => {
+    it("of a member without a leader", async () => {
       const opened = await watching({});
       replica().leaderId = 0;
       expect(await verdict(opened)).to.deep.equal(["UNAVAILABLE", "NO_LEADER"]);
     });
   });
 
-  it("S47: when the member stops, tells progress, and where to go on", async () => {
+  it("S47: when the member stops, reports progress and where to go on", async () => {
     const opened = await watching({ prefix: "a" });
     await put("a", "v");
     await events(opened, 1);
@@ -292,13 +292,13 @@ describe("WatchService", () => {
     await stopped;
   });
 
-  it("forgets a stream that its client has cancelled", async () => {
+  it("closes a stream that its client has cancelled", async () => {
     const streams = await Promise.all(Array.from({ length: 20 }, () => watching({})));
     for (const opened of streams) {
       opened.cancel();
     }
     await Promise.all(streams.map((opened) => opened.ended()));
-    await until("nobody observes the replica", () => replica().observers === 0);
+    await until("no observer of the replica", () => replica().observers === 0);
   });
 
   describe("of locks", () => {
@@ -340,11 +340,11 @@ describe("WatchService", () => {
 
     async function watchingLocks(request: Partial<WatchLocksRequest> = {}): Promise<LockWatch> {
       const opened = watchOf(request);
-      await opened.until("the watch is in place", ([first]) => first);
+      await opened.until("the watch is active", ([first]) => first);
       return opened;
     }
 
-    /** The events as soon as there are so many. */
+    /** Resolves with the events as soon as there are so many. */
     function lockEvents(opened: LockWatch, count: number) {
       return opened.until(`${count} events`, (messages) => {
         const told = messages.flatMap(({ events: some }) => some);
@@ -352,7 +352,7 @@ describe("WatchService", () => {
       });
     }
 
-    it("tells who got a lock and who gave it back, or lost it", async () => {
+    it("reports which client got a lock, and released or lost it", async () => {
       await create("a");
       const opened = await watchingLocks({ namePrefix: "a" });
       expect(opened.messages).to.deep.equal([{ events: [], created: true, progress: false, revision: 3n }]);
@@ -379,7 +379,7 @@ describe("WatchService", () => {
       ]);
     });
 
-    it("S37: tells an upgrade in one message, and a downgrade as the hold that goes on", async () => {
+    it("S37: reports an upgrade in one message, and a downgrade as a hold that continues", async () => {
       await create("a");
       const opened = await watchingLocks();
       const token = await acquireRw("a", RWMode.READ);
@@ -403,7 +403,7 @@ describe("WatchService", () => {
       ).to.deep.equal([2]);
     });
 
-    it("tells those of the names asked for, in the namespace asked for, and no changes of keys", async () => {
+    it("reports only locks with the given prefix and namespace, and no changes of keys", async () => {
       await create("a");
       await create("ab");
       const opened = await watchingLocks({ namePrefix: "ab", progressIntervalMs: 100n });
@@ -417,7 +417,7 @@ describe("WatchService", () => {
       expect(told.map(({ fencingToken }) => fencingToken)).to.deep.equal([token]);
     });
 
-    it("S37: goes on at any revision where another stream ended", async () => {
+    it("S37: continues at any revision where another stream ended", async () => {
       await create("a");
       for (let at = 0; at < 3; at++) {
         await acquire("a");
@@ -431,7 +431,7 @@ describe("WatchService", () => {
       }
     });
 
-    it("refuses fields out of their bounds, a namespace that is not there, and who may not read it", async () => {
+    it("refuses fields out of bounds, a missing namespace, and a caller who may not read it", async () => {
       const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["prod"] }));
       const bad = { namespace: "No!", namePrefix: "é".repeat(129), startRevision: -1n, progressIntervalMs: 99n };
       expect(await verdict(watchOf(bad, viewer))).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
@@ -455,7 +455,7 @@ describe("WatchService", () => {
       expect(await verdict(opened)).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
     });
 
-    it("S47: when the member stops, tells progress, and where to go on", async () => {
+    it("S47: when the member stops, reports progress and where to go on", async () => {
       await create("a");
       const opened = await watchingLocks();
       const token = await acquire("a");

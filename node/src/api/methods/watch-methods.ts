@@ -1,9 +1,9 @@
 /**
- * WatchService: what clients are told of changes as they happen.
+ * WatchService: streams that report changes as they happen.
  *
- * A watch is opened as a linearizable read is: what was acknowledged before the call is not news to it. After that it
- * shows what this member applies. A change is encoded once for all who are told it in the same way; a message is put
- * together of such encodings.
+ * A watch opens like a linearizable read: it does not report changes that were acknowledged before the call. After that
+ * it reports what this member applies. Each change is encoded once for all watchers that want it in the same form, and
+ * a message is the concatenation of such encodings.
  */
 
 import {
@@ -32,7 +32,7 @@ import {
 import { keyValue } from "./key-value-methods.ts";
 import { MODES } from "./lock-methods.ts";
 
-/** What changes of keys are told with. */
+/** The form in which a watch reports changes of keys. */
 interface Telling {
   readonly includePrevious: boolean;
   readonly keysOnly: boolean;
@@ -40,7 +40,7 @@ interface Telling {
 
 interface WatchQuery extends Query, WatchRequest {}
 
-/** Makes the bytes of a message, whole but for what others share. */
+/** Makes the bytes of a message from shared encodings of its changes. */
 type Encode = (message: WatchMessage) => Buffer;
 
 const EVENT_TYPES = { put: KeyEvent_Type.PUT, delete: KeyEvent_Type.DELETE, expire: KeyEvent_Type.EXPIRE } as const;
@@ -52,9 +52,9 @@ const REASONS: Record<HoldReason, LockEvent_Reason> = {
   downgraded: LockEvent_Reason.DOWNGRADED,
   upgraded: LockEvent_Reason.UPGRADED,
 };
-/** Changes of locks are told in one way. */
+/** Changes of locks have one form only. */
 const ONLY_VARIANT = 0;
-/** Of a part of a message: what is as if it were absent is not encoded. */
+/** The default values for a part of a message: default values are not encoded. */
 const NO_FRAME = { created: false, progress: false, revision: 0n };
 const NO_BYTES = new Uint8Array(0);
 
@@ -120,7 +120,7 @@ function commonFields(request: Pick<WatchKeysRequest, "startRevision" | "progres
 function subscriber(call: Call, need: Need, encode: Encode, stream: ResponseStream): Subscriber {
   return {
     send: (message, taken) => {
-      // The hub serves others in the same turn: what goes wrong here concerns this stream alone.
+      // The hub serves other streams in the same turn, so an error here must end this stream only.
       const bytes = attempt(() => encode(message));
       if (bytes instanceof Error) {
         stream.fail(bytes);
@@ -146,7 +146,7 @@ function locksMessage(message: WatchMessage): Buffer {
   return joined(message, ONLY_VARIANT, lockEvent, frame);
 }
 
-/** A protobuf message may be given in parts: fields that repeat add up. */
+/** A protobuf message may be a concatenation of parts: a repeated field then has the elements of all parts. */
 function joined(
   { changes }: WatchMessage,
   variant: number,
@@ -160,10 +160,10 @@ function frameFields({ kind, revision }: WatchMessage) {
   return { created: kind === "created", progress: kind === "progress", revision: BigInt(revision) };
 }
 
-/** The part of a response that is this event alone. */
+/** The part of a response that contains only this event. */
 function keyEvent({ change, tickMs }: SharedChange, { includePrevious, keysOnly }: Telling): Uint8Array {
-  invariant(change.about === "key", "who watches keys is told of keys");
-  // What remains of a key's life is told as it was at the change, for it is told alike whenever it is told.
+  invariant(change.about === "key", "a watch of keys gets changes of keys");
+  // The remaining time to live is the one at the change: all watchers share the encoding, whenever they get it.
   const told = (stored: StoredKey) => keyValue(keysOnly ? { ...stored, value: NO_BYTES } : stored, tickMs);
   const { kind, current, previous } = change;
   const event = {
@@ -175,7 +175,7 @@ function keyEvent({ change, tickMs }: SharedChange, { includePrevious, keysOnly 
 }
 
 function lockEvent({ change, revision }: SharedChange): Uint8Array {
-  invariant(change.about === "lock", "who watches locks is told of locks");
+  invariant(change.about === "lock", "a watch of locks gets changes of locks");
   const { kind, rw, name, owner, mode, token, reason } = change;
   const event = {
     ...{ lockKey: name, action: ACTIONS[kind], owner, reason: REASONS[reason], mode: MODES[mode], rw },

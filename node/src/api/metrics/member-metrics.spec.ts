@@ -4,7 +4,7 @@ import { METRIC_LISTS } from "./member-metrics.ts";
 const ALL = [...METRIC_LISTS.values()].flat();
 
 describe("the metrics of a member", () => {
-  it("have names of their own, in the conventions of Prometheus, and a sentence each", () => {
+  it("have unique names, in the conventions of Prometheus, and a sentence each", () => {
     expect(new Set(ALL.map(({ name }) => name)).size).to.equal(ALL.length);
     for (const { name, type, help, labels } of ALL) {
       expect(name).to.match(/^quoin_[a-z][a-z0-9_]*[a-z0-9]$/);
@@ -20,7 +20,7 @@ describe("the metrics of a member", () => {
 
   it("have no label for anything that clients choose", () => {
     const chosen = ["namespace", "key", "lock", "subject", "user", "email", "address", "path", "url", "log", "region"];
-    // It shows twenty of them at most.
+    // The message shows at most twenty of them.
     const bounded = "quoin_namespace_quota_used_ratio";
     for (const { name, labels } of ALL.filter((metric) => metric.name !== bounded)) {
       expect(

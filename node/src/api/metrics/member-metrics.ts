@@ -1,7 +1,7 @@
 /**
- * All metrics of a member, by what they are about: what is served at /metrics and described in docs/metrics.md.
+ * All metrics of a member, by topic: /metrics serves them, and docs/metrics.md describes them.
  *
- * To add one, add it to the list of its room; to add a list, add it here, with what it is read from.
+ * To add a metric, add it to the list of its folder. To add a list, add it here, with its source.
  */
 
 import { BACKUP_METRICS } from "../../archive/index.ts";
@@ -20,7 +20,7 @@ import { CONNECTION_METRICS } from "../connections/index.ts";
 import { REQUEST_METRICS } from "../http/index.ts";
 import { HTTP2_METRICS } from "../quoin-host/index.ts";
 
-/** What the metrics of a list are read from. */
+/** The source that the metrics of a list read. */
 type SourceOf<List> = List extends readonly Metric<infer Source>[] ? Source : never;
 
 const LISTS = {
@@ -41,10 +41,10 @@ const LISTS = {
 
 export type MetricSources = { readonly [Name in keyof typeof LISTS]: SourceOf<(typeof LISTS)[Name]> };
 
-/** The lists by name, without what they are read from. */
+/** The lists by name, without their sources. */
 export const METRIC_LISTS: ReadonlyMap<string, readonly MetricDescription[]> = new Map(Object.entries(LISTS));
 
-/** All metrics of a member, read from these sources whenever somebody asks. */
+/** Returns all metrics of a member. They are read from these sources at each request. */
 export function memberMetrics(sources: MetricSources, monotonicMs: () => number): Metrics {
   const metrics = new Metrics(monotonicMs);
   metrics.addProcess();

@@ -3,14 +3,14 @@ import { expect } from "chai";
 import { plainStatus } from "../calls/index.ts";
 import { RESPONSE_FIELDS, statusFields } from "./answer-fields.ts";
 
-/** The field grpc-message of a status with this message. */
+/** Returns the field grpc-message of a status with this message. */
 function encoded(message: string): string | undefined {
   const fields = statusFields(plainStatus(status.ABORTED, message), false);
   return fields[fields.indexOf("grpc-message") + 1];
 }
 
 describe("the fields of an answer", () => {
-  it("encode the message by percent: all but printable ASCII, and the percent sign", () => {
+  it("percent-encode the message: the percent sign, and everything except printable ASCII", () => {
     expect(encoded("expected 3, found ~5")).to.equal("expected 3, found ~5");
     expect(encoded("100 %")).to.equal("100 %25");
     expect(encoded("a\r\nb\u007f")).to.equal("a%0D%0Ab%7F");
@@ -22,7 +22,7 @@ describe("the fields of an answer", () => {
     expect(statusFields(plainStatus(status.OK, ""), false)).to.deep.equal(["grpc-status", "0"]);
   });
 
-  it("are the whole answer where nothing was sent before", () => {
+  it("are the whole answer if nothing was sent before", () => {
     const fields = statusFields(plainStatus(status.ABORTED, "m", ["error-reason", "FENCED"]), true);
     expect(fields).to.deep.equal([
       ...[":status", "200", "content-type", "application/grpc", "grpc-status", "10", "grpc-message", "m"],
@@ -30,7 +30,7 @@ describe("the fields of an answer", () => {
     ]);
   });
 
-  it("have base64 without padding", () => {
+  it("contain base64 without padding", () => {
     const fields = statusFields(plainStatus(status.ABORTED, "", ["details-bin", "YQ=="]), false);
     expect(fields.at(-1)).to.equal("YQ");
   });

@@ -1,25 +1,25 @@
 /**
- * The fields with which answers begin and end. Those of most answers never change: they are frozen, so that a connection
+ * The header fields and trailers of answers. Most answers have the same ones: they are frozen, so that a connection
  * encodes them once.
  */
 import type { Replayed } from "../../state/index.ts";
 import { type CallStatus, replayedField } from "../calls/index.ts";
 
-/** What the host can decompress. */
+/** The encodings that the host can decompress. */
 export const ACCEPT_ENCODING: readonly string[] = ["grpc-accept-encoding", "identity,gzip"];
 const BASIC: readonly string[] = [":status", "200", "content-type", "application/grpc"];
 
-/** The first fields of an answer, by whether it is that of an earlier attempt. */
+/** The header fields of an answer; an answer of an earlier attempt is marked. */
 export const RESPONSE_FIELDS: Readonly<Record<Replayed, readonly string[]>> = {
   no: responseFields("no"),
   yes: responseFields("yes"),
   "no-values": responseFields("no-values"),
 };
 export const OK_TRAILERS: readonly string[] = Object.freeze(["grpc-status", "0"]);
-/** Answers to what is no call of gRPC. */
+/** Answers to requests that are not gRPC calls. */
 export const METHOD_NOT_ALLOWED: readonly string[] = Object.freeze([":status", "405", "allow", "POST"]);
 export const UNSUPPORTED_MEDIA_TYPE: readonly string[] = Object.freeze([":status", "415"]);
-/** Fields that differ in most of the answers that have them. */
+/** Fields whose values differ in most answers. */
 export const VARYING_FIELDS: ReadonlySet<string> = new Set(["grpc-message", "grpc-status-details-bin"]);
 
 const PLAIN_MESSAGE = /^[ -$&-~]*$/;
@@ -27,7 +27,7 @@ const PERCENT = "%".charCodeAt(0);
 const SPACE = " ".charCodeAt(0);
 const TILDE = "~".charCodeAt(0);
 
-/** The last fields of an answer, which are all of it if nothing was sent before. */
+/** The trailers of an answer; if nothing was sent before, they are the whole answer. */
 export function statusFields(status: CallStatus, isOnlyAnswer: boolean): readonly string[] {
   const fields = isOnlyAnswer ? [...BASIC] : [];
   fields.push("grpc-status", String(status.code));
@@ -36,7 +36,7 @@ export function statusFields(status: CallStatus, isOnlyAnswer: boolean): readonl
   }
   for (let at = 0; at < status.trailers.length; at += 2) {
     const [name, value] = status.trailers.slice(at, at + 2) as [string, string];
-    // Base64 goes without padding.
+    // Base64 without padding.
     fields.push(name, name.endsWith("-bin") ? value.replace(/=+$/, "") : value);
   }
   return fields;

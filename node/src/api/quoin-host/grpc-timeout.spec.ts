@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { timeoutMsOf } from "./grpc-timeout.ts";
 
 describe("grpc-timeout", () => {
-  it("is in any unit, in whole milliseconds that have passed", () => {
+  it("may have any unit; the result is whole milliseconds, rounded down", () => {
     const cases: readonly (readonly [string, number])[] = [
       ["2H", 7_200_000],
       ["3M", 180_000],
@@ -19,11 +19,11 @@ describe("grpc-timeout", () => {
     }
   });
 
-  it("does not end without the field", () => {
+  it("is infinite without the field", () => {
     expect(timeoutMsOf(undefined)).to.equal(Infinity);
   });
 
-  it("makes no sense in another form", () => {
+  it("is malformed in any other form", () => {
     for (const field of ["", "5", "m", "5s", "123456789m", "-1m", "1.5S", "5m ", " 5m", "5mm"]) {
       expect(timeoutMsOf(field), JSON.stringify(field)).to.equal(null);
     }

@@ -1,4 +1,4 @@
-/** The field grpc-timeout: how long the client waits for its answer. */
+/** The field grpc-timeout: how long the client waits for the answer. */
 
 const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -10,7 +10,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   n: 0.000_001,
 };
 
-/** Whole milliseconds; Infinity without the field, null if it makes no sense. */
+/** Returns whole milliseconds; Infinity without the field, null if it is malformed. */
 export function timeoutMsOf(field: string | undefined): number | null {
   if (field === undefined) {
     return Number.POSITIVE_INFINITY;

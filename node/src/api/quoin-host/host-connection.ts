@@ -1,4 +1,4 @@
-/** A connection on which clients call: finds the method of each request, and refuses what is no call of one. */
+/** A connection of a client: finds the method of each request, and refuses requests that are not calls of a method. */
 import type { Socket } from "node:net";
 import { status } from "@grpc/grpc-js";
 import {
@@ -19,22 +19,22 @@ export interface HostConnectionOptions {
   readonly connection: ServerConnection;
   readonly socket: Socket;
   readonly port: CallPort;
-  /** By their full names. */
+  /** Methods by their full names. */
   readonly methods: ReadonlyMap<string, WireMethod>;
   readonly log: ErrorLog;
-  /** Of connections that are closed because of what their clients did. */
+  /** The log for connections that were closed because their clients misbehaved. */
   readonly closures: SparseLog;
   /** Name of the port, for the log. */
   readonly portName: string;
 }
 
-/** The content type of gRPC, and what may follow it. */
+/** The content type of gRPC, also with a suffix. */
 const CONTENT_TYPE = /^application\/grpc(?:[+;]|$)/i;
-/** Why a connection was closed on which clients called too much. */
+/** The reason in the log for a connection with too many refused calls. */
 const CUT = "too-many-refused-calls";
 
 const ignore = (): void => undefined;
-/** For a stream that is answered already. */
+/** The handler of a stream that is answered already. */
 const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore, onWritable: ignore };
 
 export class HostConnection implements ConnectionHandler {
@@ -98,7 +98,7 @@ export class HostConnection implements ConnectionHandler {
     const call = new WireCall(this.#surroundings, method, stream, fields, { timeout, encoding });
     call.begin();
     if (!stream.isOpen) {
-      // It was refused, or its connection was cut, before it could be told.
+      // The call was refused, or its connection was closed, before the call could be the stream's handler.
       call.onReset();
     }
     return call;

@@ -1,4 +1,4 @@
-/** Metrics of the HTTP/2 under this host. There are none where the port is served by another one. */
+/** HTTP/2 metrics of this host. There are none if another host serves the port. */
 import type { Http2Counters } from "../../http2/index.ts";
 import { counter, gauge, type Metric } from "../../telemetry/index.ts";
 
@@ -9,23 +9,23 @@ export interface Http2Statistics {
 export const HTTP2_METRICS: readonly Metric<Http2Statistics>[] = [
   gauge({
     name: "quoin_http2_connections",
-    help: "Connections that are open.",
+    help: "Open connections.",
     read: (host) => of(host, ({ connectionsOpened, connectionsClosed }) => connectionsOpened - connectionsClosed),
   }),
   counter({
     name: "quoin_http2_connections_opened_total",
-    help: "Connections that were opened, behind the handshake of TLS.",
+    help: "Connections that were opened, after a successful TLS handshake.",
     read: (host) => of(host, ({ connectionsOpened }) => connectionsOpened),
   }),
   counter({
     name: "quoin_http2_connections_closed_total",
-    help: "Connections that were closed, by reason; those whose handshake of TLS failed included.",
+    help: "Connections that were closed, by reason, including those whose TLS handshake failed.",
     labels: ["reason"],
     read: ({ counters }) => byReason(counters?.closedConnections),
   }),
   gauge({
     name: "quoin_http2_streams",
-    help: "Streams that are open.",
+    help: "Open streams.",
     read: (host) => of(host, ({ streamsOpened, streamsClosed }) => streamsOpened - streamsClosed),
   }),
   counter({
@@ -35,13 +35,13 @@ export const HTTP2_METRICS: readonly Metric<Http2Statistics>[] = [
   }),
   counter({
     name: "quoin_http2_streams_refused_total",
-    help: "Streams that the member reset because of what the client sent, or did not let begin, by reason.",
+    help: "Streams that the member refused, or reset because of what the client sent, by reason.",
     labels: ["reason"],
     read: ({ counters }) => byReason(counters?.refusedStreams),
   }),
   counter({
     name: "quoin_http2_resets_total",
-    help: "Streams that were reset while they were open, by who reset them: the client or the member.",
+    help: "Streams that were reset while they were open, by the side that reset them: client or member.",
     labels: ["by"],
     read: ({ counters }) =>
       counters === null
@@ -53,7 +53,7 @@ export const HTTP2_METRICS: readonly Metric<Http2Statistics>[] = [
   }),
   counter({
     name: "quoin_http2_bytes_total",
-    help: "Bytes of HTTP/2, by direction: received or sent.",
+    help: "HTTP/2 bytes, by direction: received or sent.",
     labels: ["direction"],
     read: ({ counters }) =>
       counters === null
@@ -71,7 +71,7 @@ function of({ counters }: Http2Statistics, read: (counters: Http2Counters) => nu
   return counters === null ? [] : [[[], read(counters)]];
 }
 
-/** Those that have happened. */
+/** The samples of the reasons that have occurred. */
 function byReason(counts: Readonly<Record<string, number>> = {}): Samples {
   return Object.entries(counts).flatMap(([reason, count]) => (count === 0 ? [] : [[[reason], count] as const]));
 }

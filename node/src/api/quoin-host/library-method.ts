@@ -1,6 +1,6 @@
 /**
- * A method that a library implements as grpc-js has it: handlers get calls that emit events. For health and reflection,
- * which are called rarely.
+ * Adapts a method that a library implements for grpc-js: handlers get calls that emit events. Used for health and
+ * reflection, which clients call rarely.
  */
 import { EventEmitter } from "node:events";
 import { type MethodDefinition, type sendUnaryData, status, type UntypedHandleCall } from "@grpc/grpc-js";
@@ -11,7 +11,7 @@ type Definition = MethodDefinition<unknown, unknown>;
 type UnaryHandler = (call: { readonly request: unknown }, respond: sendUnaryData<unknown>) => void;
 type StreamHandler = (call: LibraryServiceCall) => void;
 
-/** What a library says of a call that it does not answer with a message. */
+/** The error that a library returns instead of a message. */
 interface LibraryError {
   readonly code?: status;
   readonly details?: string;
@@ -63,7 +63,7 @@ function openStream(definition: Definition, handler: StreamHandler, call: Answer
   };
 }
 
-/** The request; undefined if it is none, which is answered. */
+/** Returns the request. If it cannot be decoded, it ends the call and returns undefined. */
 function decoded({ requestDeserialize }: Definition, call: AnsweredCall<unknown>, bytes: Buffer): unknown {
   try {
     return requestDeserialize(bytes);

@@ -1,4 +1,4 @@
-/** What one connection of a client of gRPC may use. */
+/** The limits of one connection of a gRPC client. */
 import { DEFAULT_HTTP2_LIMITS, type Http2Limits } from "../../http2/index.ts";
 import { CONCURRENT_STREAMS_MAX, KEEPALIVE_TIME_MS, KEEPALIVE_TIMEOUT_MS } from "../calls/index.ts";
 
@@ -9,15 +9,16 @@ const { floods } = DEFAULT_HTTP2_LIMITS;
 export const HOST_LIMITS: Http2Limits = {
   ...DEFAULT_HTTP2_LIMITS,
   concurrentStreams: CONCURRENT_STREAMS_MAX,
-  // A token names namespaces, and may be long. It is decoded into as many bytes, and gone with its call.
+  // A token names namespaces and may be long. The decoded header has as many bytes, and is freed with its call.
   headerListBytes: 64 * KIBIBYTE,
   continuationFrames: 128,
-  // Some answers of 1 MiB at the same time.
+  // Several answers of 1 MiB at the same time.
   queuedBytes: 16 * MEBIBYTE,
-  // A client may cancel all of its streams at once. So many calls take a member about half a second, so not twice as many.
+  // A client may cancel all of its streams at once. So many calls take a member about half a second, so not more at
+  // once.
   floods: { ...floods, resets: { burst: CONCURRENT_STREAMS_MAX, perSecond: floods.resets.perSecond } },
   keepaliveMs: KEEPALIVE_TIME_MS,
   keepaliveTimeoutMs: KEEPALIVE_TIMEOUT_MS,
-  // A client may stay connected without a call for as long as it likes.
+  // A client may stay connected without a call for any time.
   idleMs: Number.POSITIVE_INFINITY,
 };

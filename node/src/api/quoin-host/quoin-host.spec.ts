@@ -43,7 +43,7 @@ describe("the host of Quoin", () => {
     return ports.member.replica?.proposed.length ?? 0;
   }
 
-  it("refuses what is not gRPC as HTTP does", async () => {
+  it("refuses requests that are not gRPC with HTTP statuses", async () => {
     for (const type of ["application/grpc-web", "application/json", "text/grpc", ""]) {
       const { headers, grpcStatus } = await call({ "content-type": type });
       expect([headers[":status"], grpcStatus], type).to.deep.equal([415, "undefined"]);
@@ -53,13 +53,13 @@ describe("the host of Quoin", () => {
     expect(proposals()).to.equal(0);
   });
 
-  it("takes the content type in every form of gRPC", async () => {
+  it("takes every form of the gRPC content type", async () => {
     for (const type of ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"]) {
       expect((await call({ "content-type": type })).grpcStatus, type).to.equal("0");
     }
   });
 
-  it("does not know other methods, whatever they are called", async () => {
+  it("answers UNIMPLEMENTED for unknown methods, whatever their names", async () => {
     for (const path of ["/", "/coordination.v1.KeyValueService/Other", "/constructor", `${putKey.path}/`, "/%"]) {
       const { headers, grpcStatus } = await call({}, PUT_FRAME, path);
       expect([headers[":status"], grpcStatus], path).to.deep.equal([200, "12"]);
@@ -67,7 +67,7 @@ describe("the host of Quoin", () => {
     }
   });
 
-  it("refuses a grpc-timeout that makes no sense", async () => {
+  it("refuses a malformed grpc-timeout", async () => {
     for (const timeout of ["1", "1.5S", "123456789m"]) {
       const { headers, grpcStatus } = await call({ "grpc-timeout": timeout });
       expect([grpcStatus, headers["grpc-message"]]).to.deep.equal(["13", `Invalid grpc-timeout value "${timeout}"`]);
@@ -101,7 +101,7 @@ describe("the host of Quoin", () => {
     expect(found.response?.value.length).to.equal(100_000);
   });
 
-  it("checks the token before it says what is wrong with the bytes of a request", async () => {
+  it("checks the token before it reports an error in the bytes of a request", async () => {
     const frame = grpcFrame(gzipSync(Buffer.alloc(0)));
     frame.writeUInt8(1, 0);
     const bearer = `Bearer ${token.slice(0, -8)}AAAAAAAA`;
@@ -119,7 +119,7 @@ describe("the host of Quoin", () => {
     expect(proposals()).to.equal(0);
   });
 
-  it("refuses two messages where there is to be one, and one and a half", async () => {
+  it("refuses two messages for a method that takes one, and one and a half", async () => {
     for (const path of [putKey.path, watchKeys.path]) {
       const two = await call({}, Buffer.concat([PUT_FRAME, PUT_FRAME]), path);
       expect(two.grpcStatus, path).to.equal("12");
@@ -129,7 +129,7 @@ describe("the host of Quoin", () => {
     expect(proposals()).to.equal(0);
   });
 
-  it("does not mind metadata that nothing here reads", async () => {
+  it("ignores metadata that it does not use", async () => {
     const metadata = { "x-trace-bin": "YQ==, Yg", "x-other-bin": "%", "x-text": "ü" };
     expect((await call(metadata)).grpcStatus).to.equal("0");
   });
@@ -141,7 +141,7 @@ describe("the host of Quoin", () => {
     expect(ports.publicServer.watches.statistics).to.deep.include({ streams: 0, messagesSent: 0 });
   });
 
-  it("tells the log once of a connection that it closes because of what its client does", async () => {
+  it("logs once that it closes a connection because its client misbehaves", async () => {
     const stranger = await HalfOpenConnection.open({ port: ports.publicPort, path: putKey.path });
     await stranger.openCalls(101);
     await until("the cut", () => stranger.isClosed);
@@ -152,7 +152,7 @@ describe("the host of Quoin", () => {
     expect(address).to.match(/^127\.0\.0\.1:\d+$/);
   });
 
-  it("tells a client by its GOAWAY that it calls too much", async () => {
+  it("sends a client that calls too much a GOAWAY with the reason", async () => {
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     session.on("error", () => undefined);
     const code = new Promise((resolve) => session.once("goaway", resolve));
@@ -164,7 +164,7 @@ describe("the host of Quoin", () => {
     session.destroy();
   });
 
-  it("counts a call as open until its client has let the answer go", async () => {
+  it("counts a call as open until its client has received the answer", async () => {
     await ports.close();
     ports = await GrpcPorts.foundedOn("quoin", secrets, {
       clientLimits: { ...DEFAULT_CLIENT_LIMITS, calls: { member: 10, address: 10, user: 1 } },
@@ -185,7 +185,7 @@ describe("the host of Quoin", () => {
     session.close();
   });
 
-  it("does not tell the log of connections that end as they should", async () => {
+  it("does not log connections that end normally", async () => {
     expect((await call()).grpcStatus).to.equal("0");
     await until("the end", () => ports.publicServer.http2.counters?.connectionsClosed === 1);
     expect(ports.warned).to.deep.equal([]);
@@ -205,7 +205,7 @@ describe("the host of Quoin", () => {
     expect(text).to.match(/^quoin_http2_bytes_total\{direction="received"\} [1-9]/m);
   });
 
-  it("lets what waits of a stream go as its client reads, and nothing of it is lost", async () => {
+  it("sends waiting messages of a stream as its client reads, and loses none", async () => {
     const owner = ports.caller(token);
     const session = connect(`http://127.0.0.1:${ports.publicPort}`);
     const stream = session.request({

@@ -1,4 +1,4 @@
-/** Serves gRPC on node/src/http2: which methods there are, and the life of the host. */
+/** Serves gRPC on node/src/http2: the table of methods, and the start and stop of the host. */
 import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
@@ -14,7 +14,7 @@ import { libraryMethod } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
 import type { WireMethod } from "./wire-method.ts";
 
-/** Clients that connect again and again must not fill the log with closed connections, in milliseconds. */
+/** Minimum time between two log lines about closed connections, in milliseconds: clients must not fill the log. */
 const CLOSURE_INTERVAL_MS = 1_000;
 
 export type ConnectionLog = ErrorLog & WarningLog;
@@ -23,7 +23,7 @@ export interface QuoinHostOptions extends CallPort {
   readonly log: ConnectionLog;
   /** Name of the port, for the log. */
   readonly portName: string;
-  /** Milliseconds that only grow. */
+  /** Monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
 }
 

@@ -6,7 +6,7 @@ import { grpcFrame, until } from "../../../test/harness/index.ts";
 import { type CallStatus, REQUEST_BYTES_MAX } from "../calls/index.ts";
 import { RequestReader } from "./request-reader.ts";
 
-/** Writes down what it is called with. */
+/** Records its calls. */
 class Recorder {
   readonly messages: string[] = [];
   end: boolean | null = null;
@@ -31,13 +31,13 @@ function compressedFrame(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** What came of a request with these bytes, in parts that end there. */
+/** Returns the result of a request with these bytes, cut at these positions. */
 function read(bytes: Uint8Array, encoding?: string, cuts: readonly number[] = []): Recorder {
   const recorder = new Recorder();
   const reader = new RequestReader(recorder, encoding);
   let from = 0;
   for (const to of [...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]) {
-    // The memory is used again after the call.
+    // The caller reuses the memory after the call.
     const part = Buffer.from(bytes.subarray(from, to));
     reader.read(part, 0, part.length);
     part.fill(0);
@@ -62,7 +62,7 @@ describe("the reader of requests", () => {
     );
   });
 
-  it("says of a request that ends within a message that it is not whole", () => {
+  it("reports a request that ends within a message as incomplete", () => {
     const frame = grpcFrame(Buffer.from("message"));
     for (let length = 1; length < frame.length; length++) {
       expect(read(frame.subarray(0, length)), String(length)).to.deep.include({ messages: [], end: false });
@@ -71,7 +71,7 @@ describe("the reader of requests", () => {
     expect([messages, end]).to.deep.equal([["message"], false]);
   });
 
-  it("refuses a message above the limit once its length is there, and takes one at the limit", () => {
+  it("refuses a message above the limit as soon as its length arrives, and takes one at the limit", () => {
     const prefix = grpcFrame(Buffer.alloc(0));
     prefix.writeUInt32BE(REQUEST_BYTES_MAX + 1, 1);
     const { problem, end } = read(prefix);
@@ -89,7 +89,7 @@ describe("the reader of requests", () => {
     expect(recorder).to.deep.include({ messages: ["first", "second", "third"], end: true, problem: null });
   });
 
-  it("bounds what a message becomes when it is decompressed", async () => {
+  it("bounds the size of a decompressed message", async () => {
     const bomb = read(compressedFrame(Buffer.alloc(REQUEST_BYTES_MAX + 1)), "gzip");
     await until("the refusal", () => bomb.problem !== null);
     expect([bomb.problem?.code, bomb.messages, bomb.end]).to.deep.equal([status.RESOURCE_EXHAUSTED, [], null]);
@@ -97,7 +97,7 @@ describe("the reader of requests", () => {
     await until("the message", () => largest.messages.length === 1);
   });
 
-  it("refuses bytes that are not compressed as they should be", async () => {
+  it("refuses malformed compressed bytes", async () => {
     const frame = grpcFrame(Buffer.from("plain"));
     frame.writeUInt8(1, 0);
     const wrong = read(frame, "gzip");
@@ -109,7 +109,7 @@ describe("the reader of requests", () => {
     expect(read(frame, "gzip").problem?.code).to.equal(status.INTERNAL);
   });
 
-  it("refuses an encoding that it does not know, by name, and says which it knows", () => {
+  it("refuses an unknown encoding by name, and names the known ones", () => {
     const frame = grpcFrame(Buffer.from("message"));
     expect(read(frame, "br"), "a message that is not compressed").to.deep.include({ messages: ["message"], end: true });
     frame.writeUInt8(1, 0);
@@ -126,7 +126,7 @@ describe("the reader of requests", () => {
     reader.read(bytes, 0, bytes.length);
     reader.stop();
     reader.end();
-    // Behind it in the queue of the threads that decompress.
+    // Queued after it for the threads that decompress.
     const next = read(compressedFrame(Buffer.from("next")), "gzip");
     await until("the next one", () => next.end !== null);
     expect(recorder).to.deep.include({ messages: [], end: null, problem: null });

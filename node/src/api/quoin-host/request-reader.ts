@@ -1,8 +1,9 @@
 /**
- * The messages of a request, put together from its bytes however they are cut, and decompressed one after the other.
+ * Assembles the messages of a request from its bytes, in whatever pieces they arrive, and decompresses them one by one.
  *
- * A message is bounded before it is read, and while it is decompressed. Its bytes are copied once, those of a large message
- * that comes in parts a few times: memory grows with what has come, not with what was announced.
+ * The size of a message is checked before it is read, and while it is decompressed. Its bytes are copied once; a large
+ * message in pieces may be copied a few times. Memory grows with the bytes that have arrived, not with the announced
+ * length.
  */
 import { gunzip } from "node:zlib";
 import { status } from "@grpc/grpc-js";
@@ -11,15 +12,15 @@ import { ACCEPT_ENCODING } from "./answer-fields.ts";
 
 export interface RequestUser {
   onMessage(message: Buffer): void;
-  /** The request has ended, behind its last message; not whole if it ended within one. */
+  /** Called at the end of the request, after its last message; `isWhole` is false if it ended within a message. */
   onRequestEnd(isWhole: boolean): void;
-  /** The request cannot be read any further. */
+  /** Called when the rest of the request cannot be read. */
   onBadRequest(problem: CallStatus): void;
 }
 
-/** What gRPC puts before each message. */
+/** Bytes of the prefix that gRPC puts before each message. */
 export const PREFIX_BYTES = 5;
-/** Memory for a message of at most so many bytes is taken at once. */
+/** A message of at most so many bytes gets its memory at once. */
 const AT_ONCE_BYTES = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 
@@ -31,14 +32,14 @@ interface Compressed {
 export class RequestReader {
   readonly #user: RequestUser;
   readonly #encoding: string;
-  /** How many bytes of the prefix have come. */
+  /** Bytes of the prefix that have arrived. */
   #prefixBytes = 0;
   #flag = 0;
   #length = 0;
   #message = NO_BYTES;
-  /** Bytes of the message that have come. */
+  /** Bytes of the message that have arrived. */
   #received = 0;
-  /** What came while a message is decompressed. */
+  /** Messages that arrived during a decompression. */
   readonly #behind: Compressed[] = [];
   #isDecompressing = false;
   #hasEnded = false;
@@ -50,7 +51,7 @@ export class RequestReader {
     this.#encoding = encoding ?? "identity";
   }
 
-  /** Takes the next bytes: those from `from` to `to`. It keeps copies. */
+  /** Reads the next bytes, from `from` (inclusive) to `to` (exclusive). It keeps copies. */
   read(bytes: Uint8Array, from: number, to: number): void {
     let at = from;
     while (at < to && !this.#isStopped) {
@@ -70,13 +71,13 @@ export class RequestReader {
     }
   }
 
-  /** The request has ended. */
+  /** Notes that the request has ended. */
   end(): void {
     this.#hasEnded = true;
     this.#endIfDone();
   }
 
-  /** Reads nothing more, and calls nothing. */
+  /** Stops: reads nothing more, and makes no more calls. */
   stop(): void {
     this.#isStopped = true;
     this.#message = NO_BYTES;

@@ -1,8 +1,8 @@
 /**
- * A call on a stream of HTTP/2, from its headers to its last trailer.
+ * A call on an HTTP/2 stream, from its headers to its last trailer.
  *
- * What comes of the request before its headers are admitted waits, as far as the windows let it come. Answers leave with the
- * other output of their connection at the end of the turn.
+ * Data of the request that arrive before the headers are admitted wait; the flow control windows bound them. Answers
+ * leave with the other output of their connection at the end of the turn.
  */
 import { status } from "@grpc/grpc-js";
 import type { ServerConnection, ServerStream, StreamHandler } from "../../http2/index.ts";
@@ -31,7 +31,7 @@ export interface CallSurroundings {
   readonly log: ErrorLog;
 }
 
-/** A message that found no room. */
+/** A message that waits because the stream is full. */
 interface WaitingMessage {
   readonly bytes: Uint8Array;
   readonly taken: () => void;
@@ -39,7 +39,7 @@ interface WaitingMessage {
 
 /** The prefix of the message that is being sent. The connection copies it. */
 const prefix = Buffer.alloc(PREFIX_BYTES);
-/** A later deadline is later than any that counts, and more than a timer takes. */
+/** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export class WireCall extends IncomingCall implements StreamHandler, RequestUser {
@@ -52,19 +52,19 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
   readonly #timeoutMs: number | null;
   #timer: NodeJS.Timeout | undefined;
   #isAdmitted = false;
-  /** Bytes of the request that came before that. */
+  /** Bytes of the request that arrived before that. */
   #unconsumed = 0;
-  /** The message of a request that has one. */
+  /** The message of a request that may have only one. */
   #message: Buffer | null = null;
-  /** What came of the request before it was admitted. */
+  /** The parts of the request that arrived before it was admitted. */
   #early: (() => void)[] | null = null;
   #sink: RequestSink | null = null;
   #isEnded = false;
   #waiting: WaitingMessage[] | null = null;
-  /** How the call ends behind the messages that wait. */
+  /** The status to send after the messages that wait. */
   #lastStatus: CallStatus | null = null;
 
-  /** @param timeout the field grpc-timeout, and `encoding` that of grpc-encoding. */
+  /** @param timeout the field grpc-timeout; `encoding` is the field grpc-encoding. */
   constructor(
     surroundings: CallSurroundings,
     method: WireMethod,
@@ -85,7 +85,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     }
   }
 
-  /** Looks at the headers. */
+  /** Checks the headers. */
   begin(): void {
     if (this.isGone) {
       return;
@@ -268,7 +268,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
 
   #start(): void {
     if (!this.method.responseStream) {
-      // From now on the handler sees to the deadline.
+      // From now on the handler watches the deadline.
       clearTimeout(this.#timer);
     }
     const handler = this.#served.handler as CallHandler<unknown>;
@@ -277,7 +277,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     this.#attempt(() => handler(this, message));
   }
 
-  /** Handlers do not throw; if one does, only its call ends. */
+  /** Handlers should not throw. If one does, only its call ends. */
   #attempt(start: () => void): void {
     try {
       start();
@@ -291,7 +291,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     }
   }
 
-  /** Sends a message. Returns whether there was room. */
+  /** Sends a message. Returns false if the stream is full; the message then waits. */
   #write(message: WaitingMessage): boolean {
     writePrefix(message.bytes.length);
     const outcome = this.#surroundings.connection.write(this.#stream, prefix, message.bytes);

@@ -1,7 +1,7 @@
-/** A method as this host serves it. */
+/** A method in the form that this host serves. */
 import type { AnsweredCall, CallHandler, CallMethod } from "../calls/index.ts";
 
-/** Takes the messages of a request that may have many. */
+/** Takes the messages of a request that may have many messages. */
 export interface RequestSink {
   message(bytes: Buffer): void;
   end(): void;
@@ -12,6 +12,6 @@ export interface WireMethod extends CallMethod {
   readonly serialize: (response: never) => Uint8Array;
   /** Called when the request is complete. */
   readonly handler: CallHandler<never> | null;
-  /** Of a method whose request may have many messages: called when it begins. */
+  /** Called when a request begins; only for a method whose request may have many messages. */
   readonly open: ((call: AnsweredCall<unknown>) => RequestSink) | null;
 }

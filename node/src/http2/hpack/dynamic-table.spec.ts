@@ -7,7 +7,7 @@ interface Entry {
   readonly value: string;
 }
 
-/** A list, the newest entry first, with eviction as RFC 7541 §4.3 and §4.4 have it. */
+/** A list, the newest entry first, with eviction by RFC 7541 §4.3 and §4.4. */
 class Model {
   entries: Entry[] = [];
   bytesMax: number;
@@ -33,7 +33,7 @@ class Model {
 }
 
 describe("a dynamic table", () => {
-  it("holds what a list with eviction holds, whatever is added and however it is resized", () => {
+  it("has the same entries as a list with eviction, for any additions and sizes", () => {
     const text = fc.oneof(
       fc.constantFrom("a", "b", "name", "value"),
       fc.nat(150).map((length) => "x".repeat(length)),

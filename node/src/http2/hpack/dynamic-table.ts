@@ -1,20 +1,20 @@
 /**
- * The dynamic table of one direction of a connection (RFC 7541 §2.3.2 and §4): the last fields that were added, first in
- * and first out, within a bound of bytes.
+ * The dynamic table of one direction of a connection (RFC 7541 §2.3.2 and §4): the last fields that were added, first
+ * in, first out, within a limit of bytes.
  *
- * It is a ring, so that to add and to evict an entry moves no other. The ring grows with its entries up to what the bound
- * allows: a connection that adds nothing costs nothing. Texts are latin-1, so a text has as many bytes as characters.
+ * It is a ring, so adding and evicting moves no other entry. The ring grows with its entries up to the limit; a
+ * connection that adds nothing uses no memory for it. Texts are latin-1, so a text has as many bytes as characters.
  */
 
-/** What an entry counts besides the bytes of its name and value (§4.1). */
+/** Bytes that an entry counts in addition to its name and value (§4.1). */
 export const ENTRY_OVERHEAD_BYTES = 32;
 const PLACES_MIN = 8;
 
 export class DynamicTable {
-  /** By the place in the ring, which has as many places as a power of two, or none. */
+  /** By the place in the ring; the number of places is 0 or a power of two. */
   #names: string[] = [];
   #values: string[] = [];
-  /** The place that is written next. The entry with index i is i places before it. */
+  /** The next place to write. The entry with index i is i places before it. */
   #next = 0;
   #length = 0;
   #bytes = 0;
@@ -24,7 +24,7 @@ export class DynamicTable {
     this.#bytesMax = bytesMax;
   }
 
-  /** The number of entries. The newest has the index 1, the oldest this one. */
+  /** Number of entries. The newest entry has index 1, the oldest has this index. */
   get length(): number {
     return this.#length;
   }
@@ -38,17 +38,17 @@ export class DynamicTable {
     return this.#bytesMax;
   }
 
-  /** The name of an entry, by an index from 1 to `length`. */
+  /** Returns the name of an entry, by an index from 1 to `length`. */
   nameAt(index: number): string {
     return this.#names[(this.#next - index) & (this.#names.length - 1)] as string;
   }
 
-  /** The value of an entry, by an index from 1 to `length`. */
+  /** Returns the value of an entry, by an index from 1 to `length`. */
   valueAt(index: number): string {
     return this.#values[(this.#next - index) & (this.#names.length - 1)] as string;
   }
 
-  /** The newest entry with this name and value: its index, 0 if there is none. */
+  /** Returns the index of the newest entry with this name and value; 0 if there is none. */
   indexOf(name: string, value: string): number {
     const mask = this.#names.length - 1;
     for (let index = 1; index <= this.#length; index++) {
@@ -60,7 +60,7 @@ export class DynamicTable {
     return 0;
   }
 
-  /** The newest entry with this name: its index, 0 if there is none. */
+  /** Returns the index of the newest entry with this name; 0 if there is none. */
   indexOfName(name: string): number {
     for (let index = 1; index <= this.#length; index++) {
       if (this.nameAt(index) === name) {
@@ -70,7 +70,7 @@ export class DynamicTable {
     return 0;
   }
 
-  /** Adds an entry after evicting what leaves it no room. An entry above the bound empties the table (§4.4). */
+  /** Adds an entry, after it evicts as many as needed. An entry larger than the limit empties the table (§4.4). */
   add(name: string, value: string): void {
     const bytes = name.length + value.length + ENTRY_OVERHEAD_BYTES;
     this.#evictAbove(Math.max(0, this.#bytesMax - bytes));
@@ -87,7 +87,7 @@ export class DynamicTable {
     this.#bytes += bytes;
   }
 
-  /** Changes the bound, and evicts what is above it (§4.3). */
+  /** Changes the limit, and evicts entries above it (§4.3). */
   resize(bytesMax: number): void {
     this.#bytesMax = bytesMax;
     this.#evictAbove(bytesMax);
@@ -107,7 +107,7 @@ export class DynamicTable {
     }
   }
 
-  /** Doubles a full ring. Its oldest entry comes first then. */
+  /** Doubles a full ring. Its oldest entry is then at the first place. */
   #grow(): void {
     const places = Math.max(PLACES_MIN, 2 * this.#length);
     this.#names = grown(this.#names, this.#next, places);

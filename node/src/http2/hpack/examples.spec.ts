@@ -123,7 +123,7 @@ function encode(encoder: HeaderEncoder, fields: readonly string[]): string {
   return bytes.toString("hex", 0, encoder.encode(fields, bytes, 0));
 }
 
-/** The size update with which the examples of a table of 256 bytes must begin where the table begins with 4,096. */
+/** The size update that examples with a table of 256 bytes need, because the table begins with 4,096 bytes. */
 function sizeUpdate(bytesMax: number): string {
   const bytes = Buffer.alloc(8);
   return bytes.toString("hex", 0, writeInteger(bytesMax, 0x1f, 0x20, bytes, 0));

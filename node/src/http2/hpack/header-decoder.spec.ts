@@ -5,7 +5,7 @@ function decoderOf(options: { tableBytesMax?: number; listBytesMax?: number } = 
   return new HeaderDecoder({ tableBytesMax: 4_096, listBytesMax: 10_000, ...options });
 }
 
-/** Decodes a block given as octets and texts. */
+/** Decodes a block of octets and texts. */
 function decode(decoder: HeaderDecoder, ...parts: readonly (number | string)[]) {
   const block = Buffer.concat(
     parts.map((part) => (typeof part === "number" ? Buffer.of(part) : Buffer.from(part, "latin1"))),
@@ -22,13 +22,13 @@ const refused = (parts: readonly (number | string)[], message: string, decoder =
   expect(() => decode(decoder, ...parts), JSON.stringify(parts)).to.throw(HeaderCompressionError, message);
 
 describe("a header decoder", () => {
-  it("decodes only what is between start and end", () => {
+  it("decodes only the bytes between start and end", () => {
     const block = Buffer.of(0xff, 0x82, 0x84, 0xff);
     expect(decoderOf().decode(block, 1, 3).fields).to.deep.equal([":method", "GET", ":path", "/"]);
     expect(decoderOf().decode(block, 1, 1)).to.deep.equal({ fields: [], isTooLarge: false });
   });
 
-  it("brings back bytes above ASCII as latin-1, with and without Huffman code", () => {
+  it("decodes bytes above ASCII as latin-1, with and without Huffman code", () => {
     expect(decode(decoderOf(), 0x00, 1, "\xe9", 2, "\xff\x80").fields).to.deep.equal(["\xe9", "\xff\x80"]);
     // 0xe9 has the code 3fffeb of 22 bits.
     const inHuffman = decode(decoderOf(), 0x00, 1, "a", 0x83, 0xff, 0xff, 0xaf);
@@ -42,7 +42,7 @@ describe("a header decoder", () => {
     expect(fields).to.deep.equal([":path", "0".repeat(8_000)]);
   });
 
-  it("takes a path for an earlier one only if its literal is the same", () => {
+  it("reuses an earlier path only if its literal is the same", () => {
     const decoder = decoderOf();
     const path = [0x04, 0x84, 0x61, 0x09, 0x09, 0x3f];
     const first = decode(decoder, ...path).fields;
@@ -50,17 +50,17 @@ describe("a header decoder", () => {
     expect(decode(decoder, 0x04, 0x84, 0x61, 0x09, 0x09, 0x7f).fields).not.to.deep.equal(first);
   });
 
-  it("takes no path for one that lay at the same place of a Buffer that is used again", () => {
+  it("reuses no path because of the same place in a reused Buffer", () => {
     const decoder = decoderOf();
     const memory = Buffer.alloc(20);
-    // Both texts fall to the same place of what is remembered.
+    // Both texts have the same place in the cache.
     for (const path of ["/a/Method", "/b/Method"]) {
       const end = memory.write(`\x04\x09${path}`, "latin1");
       expect(decoder.decode(memory, 0, end).fields).to.deep.equal([":path", path]);
     }
   });
 
-  it("takes the name of a literal from a table also when its own insertion evicts that entry (§4.4)", () => {
+  it("takes the name of a literal from a table even if its own insertion evicts that entry (§4.4)", () => {
     const decoder = decoderOf({ tableBytesMax: 100 });
     decoder.acknowledgeSettings();
     decode(decoder, 0x3f, 100 - 0x1f, ...added("long-name", "v".repeat(59)));
@@ -71,7 +71,7 @@ describe("a header decoder", () => {
     expect(decoder.tableBytes).to.equal(9 + 2 + 32);
   });
 
-  it("empties the table for an entry that is larger than it (§4.4)", () => {
+  it("empties the table for an entry that is larger than the table (§4.4)", () => {
     const decoder = decoderOf();
     decode(decoder, ...added("a", "b"));
     expect(decode(decoder, ...added("n", "v".repeat(4_064))).isTooLarge).to.equal(false);
@@ -122,7 +122,7 @@ describe("a header decoder", () => {
       expect(decode(decoderOf(), 0x00, 0, 0).fields).to.deep.equal(["", ""]);
     });
 
-    it("although the buffer goes on behind it", () => {
+    it("although the buffer continues after it", () => {
       const block = Buffer.from("\x00\x01n\x02vv", "latin1");
       expect(decoderOf().decode(block, 0, 6).fields).to.deep.equal(["n", "vv"]);
       for (let end = 1; end < 6; end++) {
@@ -150,8 +150,8 @@ describe("a header decoder", () => {
     expect(decode(decoderOf(), 0x04, 0x81, 0x63).fields).to.deep.equal([":path", "/"]);
   });
 
-  describe("of a list above its bound", () => {
-    it("cuts the fields, and keeps the table in step", () => {
+  describe("of a list above its limit", () => {
+    it("cuts the fields, and keeps the table up to date", () => {
       const decoder = decoderOf({ listBytesMax: 100 });
       const first = decode(decoder, ...added("a", "1"), 0x82, ...added("b", "2"), 0x87, ...added("c", "3"));
       expect(first).to.deep.equal({ fields: ["a", "1", ":method", "GET"], isTooLarge: true });
@@ -159,7 +159,7 @@ describe("a header decoder", () => {
       expect(next).to.deep.equal({ fields: ["c", "3", "b", "2"], isTooLarge: false });
     });
 
-    it("counts 32 bytes a field, and names and values", () => {
+    it("counts 32 bytes per field, and names and values", () => {
       const fields = [0x00, 2, "nn", 4, "vvvv"];
       const exact = decode(decoderOf({ listBytesMax: 38 }), ...fields);
       expect(exact).to.deep.equal({ fields: ["nn", "vvvv"], isTooLarge: false });
@@ -167,12 +167,12 @@ describe("a header decoder", () => {
       expect(decode(decoderOf({ listBytesMax: 75 }), ...fields, ...fields).fields.length).to.equal(2);
     });
 
-    it("leaves out what follows, however small it is", () => {
+    it("leaves out all later fields, however small", () => {
       const { fields } = decode(decoderOf({ listBytesMax: 90 }), 0x82, 0x00, 1, "n", 30, "v".repeat(30), 0x84);
       expect(fields).to.deep.equal([":method", "GET"]);
     });
 
-    it("costs no memory for entries that it repeats", () => {
+    it("uses no memory for repeated entries", () => {
       const decoder = decoderOf({ listBytesMax: 10_000 });
       decode(decoder, ...added("n", "v".repeat(4_000)));
       const { fields, isTooLarge } = decoder.decode(new Uint8Array(50_000).fill(0xbe), 0, 50_000);
@@ -184,7 +184,7 @@ describe("a header decoder", () => {
     /** A size from 31 to 158. */
     const sizeOf = (bytes: number) => [0x3f, bytes - 0x1f];
 
-    it("takes any number of them before the first field, up to what was announced", () => {
+    it("takes any number of them before the first field, up to the announced size", () => {
       const decoder = decoderOf();
       decode(decoder, ...added("a", "1"));
       expect(decode(decoder, 0x3f, 0xe1, 0x1f, 0xbe).fields).to.deep.equal(["a", "1"]);
@@ -193,7 +193,7 @@ describe("a header decoder", () => {
       refused([0x3f, 0xe2, 0x1f], "above SETTINGS_HEADER_TABLE_SIZE", decoder);
     });
 
-    it("takes up to more than 4,096 bytes if they were announced", () => {
+    it("takes more than 4,096 bytes if that was announced", () => {
       expect(decode(decoderOf({ tableBytesMax: 4_097 }), 0x3f, 0xe2, 0x1f).fields).to.deep.equal([]);
       refused([0x3f, 0xe3, 0x1f], "above", decoderOf({ tableBytesMax: 4_097 }));
       // The table itself grows only then.
@@ -205,8 +205,8 @@ describe("a header decoder", () => {
     });
 
     it("refuses them after a field (§4.2)", () => {
-      refused([0x82, 0x20], "after a field");
-      refused([...added("a", "1"), ...sizeOf(100)], "after a field");
+      refused([0x82, 0x20], "follows a field");
+      refused([...added("a", "1"), ...sizeOf(100)], "follows a field");
     });
 
     it("lets the peer use 4,096 bytes until it has acknowledged less, and then requires an update", () => {
@@ -215,15 +215,15 @@ describe("a header decoder", () => {
       expect(decode(decoder, 0xbe).fields[0]).to.equal("a");
       expect(decode(decoder, 0x3f, 0xe1, 0x1f, 0xbe).fields[0]).to.equal("a");
       decoder.acknowledgeSettings();
-      expect(() => decode(decoder, 0x82)).to.throw(HeaderCompressionError, "size update that is due");
-      expect(() => decode(decoder)).to.throw(HeaderCompressionError, "size update that is due");
+      expect(() => decode(decoder, 0x82)).to.throw(HeaderCompressionError, "required size update");
+      expect(() => decode(decoder)).to.throw(HeaderCompressionError, "required size update");
       expect(() => decode(decoder, ...sizeOf(101), 0x82)).to.throw(HeaderCompressionError, "above");
       expect(decode(decoder, ...sizeOf(100), 0x82).fields).to.deep.equal([":method", "GET"]);
       expect(decoder.tableBytes).to.equal(0);
       expect(decode(decoder, 0x82).fields).to.deep.equal([":method", "GET"]);
     });
 
-    it("requires none if the peer uses no more already, or if nothing was lowered", () => {
+    it("requires none if the peer uses no more already, or if the size was not lowered", () => {
       const small = decoderOf({ tableBytesMax: 100 });
       decode(small, ...sizeOf(50));
       small.acknowledgeSettings();

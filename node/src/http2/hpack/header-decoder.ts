@@ -1,8 +1,8 @@
 /**
  * Decodes the header blocks of one direction of a connection (RFC 7541 §3).
  *
- * A field that is an entry of a table costs no text: the texts of the tables are shared by all blocks. Names and values are
- * not judged here: what HTTP allows in them is for the caller to check.
+ * A field that is an entry of a table needs no new text: all blocks share the texts of the tables. The decoder does not
+ * check names and values: the caller must check what HTTP allows in them.
  */
 import { latin1Of } from "../../bytes/index.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES } from "./dynamic-table.ts";
@@ -25,14 +25,14 @@ import {
 import { STATIC_INDEX_MAX, STATIC_NAMES, STATIC_VALUES } from "./static-table.ts";
 
 const PATH = ":path";
-/** Texts are decoded in here one after the other, by all decoders. A text that may be longer gets memory of its own. */
+/** All decoders decode texts in this buffer, one after the other. A text that may be longer gets its own memory. */
 const TEXT_BYTES = 4_096;
 const textBytes = Buffer.allocUnsafeSlow(TEXT_BYTES);
 
 export interface DecodedFields {
   /** Name, value, name, value, …: latin-1 texts, in the order of the block. */
   readonly fields: readonly string[];
-  /** Whether the list is above its bound: then `fields` has only what came before the field that is above. */
+  /** Whether the list exceeds its limit; `fields` then has only the fields before the one that exceeds it. */
   readonly isTooLarge: boolean;
 }
 
@@ -42,13 +42,13 @@ export class HeaderDecoder {
   readonly #cursor: Cursor = { at: 0 };
   readonly #paths = new KnownPaths();
   readonly #announcedBytesMax: number;
-  /** The most that a size update may say. */
+  /** Maximum value of a size update. */
   #tableBytesMax: number;
   #isSizeUpdateRequired = false;
 
   /**
-   * @param options.tableBytesMax SETTINGS_HEADER_TABLE_SIZE as we announced it
-   * @param options.listBytesMax the most bytes of one list: those of each name and value, and 32 for each field
+   * @param options.tableBytesMax the SETTINGS_HEADER_TABLE_SIZE that we announced
+   * @param options.listBytesMax maximum bytes of one list: of all names and values, and 32 for each field
    */
   constructor({ tableBytesMax, listBytesMax }: { readonly tableBytesMax: number; readonly listBytesMax: number }) {
     this.#announcedBytesMax = tableBytesMax;
@@ -56,14 +56,14 @@ export class HeaderDecoder {
     this.#tableBytesMax = Math.max(tableBytesMax, TABLE_BYTES_INITIAL);
   }
 
-  /** The size of the dynamic table now, as §4.1 counts it. */
+  /** The present size of the dynamic table, by the rules of §4.1. */
   get tableBytes(): number {
     return this.#table.bytes;
   }
 
   /**
-   * The peer acknowledged the SETTINGS that announced the size of the table. Until then it may use 4,096 bytes, from then
-   * on only what was announced. If that is less, its next block must begin with a size update (§4.2).
+   * Call it when the peer has acknowledged the SETTINGS with the table size. Until then the peer may use 4,096 bytes,
+   * afterwards only the announced size. If that is less, its next block must begin with a size update (§4.2).
    */
   acknowledgeSettings(): void {
     this.#tableBytesMax = this.#announcedBytesMax;
@@ -71,9 +71,9 @@ export class HeaderDecoder {
   }
 
   /**
-   * Decodes one whole block, the bytes from `start` to `end`. Raises HeaderCompressionError for what RFC 7541 calls a
-   * decoding error; the decoder is of no use after that. A list above its bound is no error: the dynamic table stays in
-   * step with the peer's.
+   * Decodes one complete block, the bytes from `start` to `end`. Throws HeaderCompressionError for a decoding error of
+   * RFC 7541; the decoder is unusable after that. A list above its limit is not an error, and the dynamic table stays
+   * the same as the peer's.
    */
   decode(block: Uint8Array, start: number, end: number): DecodedFields {
     const cursor = this.#cursor;
@@ -94,7 +94,7 @@ export class HeaderDecoder {
         value = this.#readText(block, end);
         this.#table.add(name, value);
       } else if (first >= SIZE_UPDATE) {
-        throw new HeaderCompressionError("A size update of the dynamic table comes after a field");
+        throw new HeaderCompressionError("A size update of the dynamic table follows a field");
       } else {
         name = this.#readName(block, end, LITERAL_PREFIX);
         value = name === PATH ? this.#readPath(block, end) : this.#readText(block, end);
@@ -122,7 +122,7 @@ export class HeaderDecoder {
       this.#isSizeUpdateRequired = false;
     }
     if (this.#isSizeUpdateRequired) {
-      throw new HeaderCompressionError("The block does not begin with the size update that is due");
+      throw new HeaderCompressionError("The block does not begin with the required size update");
     }
   }
 
@@ -136,7 +136,7 @@ export class HeaderDecoder {
     return index <= STATIC_INDEX_MAX ? (STATIC_VALUES[index] as string) : this.#table.valueAt(index - STATIC_INDEX_MAX);
   }
 
-  /** The index, if one of the tables has it (§2.3.3, §6.1). */
+  /** Returns the index if one of the tables has it (§2.3.3, §6.1). */
   #checkedIndex(index: number): number {
     if (index === 0 || index > STATIC_INDEX_MAX + this.#table.length) {
       throw new HeaderCompressionError("An index is in neither table");
@@ -144,7 +144,7 @@ export class HeaderDecoder {
     return index;
   }
 
-  /** The name of a literal: that of an entry, or a text. */
+  /** Reads the name of a literal: the name of an entry, or a text. */
   #readName(block: Uint8Array, end: number, prefix: number): string {
     const index = readInteger(block, this.#cursor, end, prefix);
     return index === 0 ? this.#readText(block, end) : this.#nameAt(index);
@@ -156,7 +156,7 @@ export class HeaderDecoder {
     return textOf(block, start, from, this.#cursor.at);
   }
 
-  /** A text that is likely to be one of the last ones again. */
+  /** Reads a path, which is probably one of the last ones. */
   #readPath(block: Uint8Array, end: number): string {
     const start = this.#cursor.at;
     const from = this.#skipText(block, end);
@@ -170,7 +170,7 @@ export class HeaderDecoder {
     return path;
   }
 
-  /** Moves the cursor behind a text. Returns where the text begins after its length. */
+  /** Moves the cursor after a text. Returns where the text begins, after its length. */
   #skipText(block: Uint8Array, end: number): number {
     const cursor = this.#cursor;
     if (cursor.at >= end) {
@@ -186,7 +186,7 @@ export class HeaderDecoder {
   }
 }
 
-/** The text whose representation (§5.2) begins at `start`, and whose bytes are those from `from` to `to`. */
+/** Returns the text whose representation (§5.2) begins at `start`, with its bytes from `from` to `to`. */
 function textOf(block: Uint8Array, start: number, from: number, to: number): string {
   if ((block[start] as number) < HUFFMAN) {
     return latin1Of(block, from, to);

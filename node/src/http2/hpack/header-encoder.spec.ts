@@ -11,13 +11,13 @@ function encode(encoder: HeaderEncoder, ...fields: readonly string[]): string {
 }
 
 describe("a header encoder", () => {
-  it("writes from the given place on, and nothing else", () => {
+  it("writes only from the given place", () => {
     const bytes = Buffer.alloc(60, 0xaa);
     expect(encoderOf().encode([":method", "GET", "a", "b"], bytes, 3)).to.equal(9);
     expect(bytes.toString("latin1", 0, 10)).to.equal("\xaa\xaa\xaa\x82\x40\x01a\x01b\xaa");
   });
 
-  it("sends a field that it sent before as an index, and a name that it sent before as well", () => {
+  it("sends a field that it sent before as an index, and also a name", () => {
     const encoder = encoderOf();
     expect(encode(encoder, "name", "one")).to.equal("\x40\x04name\x03one");
     expect(encode(encoder, "name", "one")).to.equal("\xbe");
@@ -44,7 +44,7 @@ describe("a header encoder", () => {
     expect(encode(encoder, "cookie", "secret")).to.equal("\x1f\x11\x06secret");
   });
 
-  it("does not index what differs each time, nor what would take more than half of the table", () => {
+  it("does not index values that differ each time, nor fields larger than half of the table", () => {
     const encoder = encoderOf({ withoutIndexing: new Set(["grpc-message"]) });
     for (let round = 0; round < 2; round++) {
       expect(encode(encoder, "grpc-message", "no")).to.equal("\x00\x0cgrpc-message\x02no");
@@ -65,11 +65,11 @@ describe("a header encoder", () => {
     expect(encode(encoder, "a", "")).to.equal("\x00\x81\x1f\x80");
   });
 
-  it("raises RangeError without room or for what is not latin-1, and has changed nothing then", () => {
+  it("throws RangeError for a small buffer or for text that is not latin-1, and then has changed nothing", () => {
     const encoder = encoderOf();
     const fields = ["name", "value", "other", "value"];
     const bytes = Buffer.alloc(encoder.boundOf(fields));
-    expect(() => encoder.encode(fields, bytes, 1)).to.throw(RangeError, "no room");
+    expect(() => encoder.encode(fields, bytes, 1)).to.throw(RangeError, "too small");
     expect(() => encode(encoder, "name", "value", "other", "\u0100")).to.throw(RangeError, "not latin-1");
     expect(() => encode(encoder, "name", "value", "\uffff", "")).to.throw(RangeError, "not latin-1");
     encoder.setPeerTableBytesMax(100);
@@ -78,7 +78,7 @@ describe("a header encoder", () => {
     expect(encode(encoder, "name", "value")).to.equal("\x3f\x45\x40\x04name\x05value");
   });
 
-  it("gives a bound that the longest block keeps", () => {
+  it("returns a limit that the longest block does not exceed", () => {
     const encoder = encoderOf({ tableBytesMax: 1_000_000 });
     encoder.setPeerTableBytesMax(1_000);
     encoder.setPeerTableBytesMax(1_000_000);
@@ -97,7 +97,7 @@ describe("a header encoder", () => {
       expect(encode(encoderOf({ tableBytesMax: 100_000 }), ":method", "GET")).to.equal("\x82");
     });
 
-    it("when the peer allows less or more, up to its own bound", () => {
+    it("when the peer allows less or more, up to its own limit", () => {
       const encoder = encoderOf({ tableBytesMax: 5_000 });
       encoder.setPeerTableBytesMax(0);
       expect(encode(encoder, "a", "b")).to.equal("\x20\x00\x01a\x01b");
@@ -126,7 +126,7 @@ describe("a header encoder", () => {
     });
   });
 
-  describe("of a list that repeats", () => {
+  describe("of a repeated list", () => {
     const answer = Object.freeze([":status", "200", "content-type", "application/grpc"]);
     const trailers = Object.freeze(["grpc-status", "0"]);
 
@@ -145,7 +145,7 @@ describe("a header encoder", () => {
       }
     });
 
-    it("remembers a block whatever becomes of the bytes that it was written to", () => {
+    it("caches a block independently of the bytes that it was written to", () => {
       const encoder = encoderOf();
       const bytes = Buffer.alloc(100);
       encoder.encodeRepeated(answer, bytes, 0);
@@ -168,10 +168,10 @@ describe("a header encoder", () => {
       const bytes = Buffer.alloc(4);
       expect(encoder.encodeRepeated(answer, bytes, 1)).to.equal(3);
       expect(bytes.toString("latin1")).to.equal("\0\x88\xbe\0");
-      expect(() => encoder.encodeRepeated(answer, bytes, 3)).to.throw(RangeError, "no room");
+      expect(() => encoder.encodeRepeated(answer, bytes, 3)).to.throw(RangeError, "too small");
     });
 
-    it("follows what other blocks and sizes do to the table", () => {
+    it("follows the changes of the table by other blocks and sizes", () => {
       const encoder = encoderOf({ tableBytesMax: 200 });
       const decoder = new HeaderDecoder({ tableBytesMax: 4_096, listBytesMax: 10_000 });
       const lists = [answer, trailers, ...Array.from({ length: 12 }, (_, at) => Object.freeze(["n", `${at % 5}`]))];
@@ -188,7 +188,7 @@ describe("a header encoder", () => {
       }
     });
 
-    it("takes only a list that cannot change", () => {
+    it("takes only a frozen list", () => {
       expect(() => repeat(encoderOf(), ["grpc-status", "0"])).to.throw(TypeError, "frozen");
     });
   });

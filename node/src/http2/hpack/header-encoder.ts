@@ -1,9 +1,9 @@
 /**
  * Encodes the header blocks of one direction of a connection (RFC 7541 §3).
  *
- * A field that the peer's tables have costs one or two bytes. Others are sent as literals, and become entries of the
- * dynamic table if they are likely to come again. Values that are secrets never do, and peers must not index them either
- * (§7.1.3).
+ * A field in the peer's tables costs one or two bytes. Other fields are sent as literals, and become entries of the
+ * dynamic table if they will probably be sent again. Secret values are never indexed, and peers must not index them
+ * either (§7.1.3).
  */
 import { copyOf } from "../../bytes/index.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES } from "./dynamic-table.ts";
@@ -29,17 +29,17 @@ import { STATIC_INDEX_MAX, STATIC_NAMES, STATIC_VALUES, staticIndexOf } from "./
 const SECRET_NAMES: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization"]);
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** The most bytes that a field takes besides its texts: its first octet, and two lengths. */
+/** Maximum bytes of a field in addition to its texts: its first octet, and two lengths. */
 const FIELD_OVERHEAD_BYTES_MAX = 1 + 2 * INTEGER_BYTES_MAX;
 /** A block begins with at most two size updates (§4.2). */
 const SIZE_UPDATES_BYTES_MAX = 2 * INTEGER_BYTES_MAX;
-/** Lists whose block an encoder remembers; more than a server has that repeat. */
+/** Number of lists whose blocks an encoder caches; more than a server repeats. */
 const REPEATED_MAX = 8;
 
-/** V8 need not look at the characters of a text that it holds as latin-1. */
+/** V8 need not check the characters of a text that it stores as latin-1. */
 const ABOVE_LATIN1 = /[\u0100-\uffff]/;
 
-/** The block of a list that repeats. It holds as long as the dynamic table is as it was. */
+/** The block of a repeated list. It is valid as long as the dynamic table does not change. */
 interface RepeatedBlock {
   readonly fields: readonly string[];
   readonly block: Uint8Array;
@@ -47,13 +47,13 @@ interface RepeatedBlock {
 }
 
 export interface HeaderEncoderOptions {
-  /** The most bytes that the dynamic table takes here, whatever the peer allows: below 2^28. */
+  /** Maximum bytes of our dynamic table, even if the peer allows more; below 2^28. */
   readonly tableBytesMax: number;
   /** Names of fields that are never indexed, besides authorization, proxy-authorization and cookie. */
   readonly neverIndexed?: ReadonlySet<string>;
-  /** Names of fields whose values differ in most blocks: as entries they would only evict others. */
+  /** Names of fields whose values differ in most blocks; as entries they would only evict others. */
   readonly withoutIndexing?: ReadonlySet<string>;
-  /** Whether texts are sent in Huffman code where that is not longer; true by default. */
+  /** Whether to use Huffman code for texts unless it is longer; true by default. */
   readonly usesHuffman?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class HeaderEncoder {
   readonly #neverIndexed: ReadonlySet<string>;
   readonly #withoutIndexing: ReadonlySet<string>;
   readonly #usesHuffman: boolean;
-  /** The size of the table that the peer knows of, and the lowest one since the last block. */
+  /** The table size that the peer knows, and the lowest size since the last block. */
   #knownBytesMax = TABLE_BYTES_INITIAL;
   #lowestBytesMax: number;
   /** Counts the changes of the table. */
@@ -85,14 +85,14 @@ export class HeaderEncoder {
     this.#table = new DynamicTable(this.#lowestBytesMax);
   }
 
-  /** The size of the dynamic table now, as §4.1 counts it. */
+  /** The present size of the dynamic table, by the rules of §4.1. */
   get tableBytes(): number {
     return this.#table.bytes;
   }
 
   /**
-   * The peer's SETTINGS_HEADER_TABLE_SIZE is this from now on: call it before the SETTINGS are acknowledged. The next
-   * block announces the size that the table has then.
+   * Sets the peer's SETTINGS_HEADER_TABLE_SIZE. Call it before the SETTINGS are acknowledged. The next block announces
+   * the new size of the table.
    */
   setPeerTableBytesMax(bytes: number): void {
     const bytesMax = Math.min(bytes, this.#ownTableBytesMax);
@@ -101,7 +101,7 @@ export class HeaderEncoder {
     this.#tableVersion++;
   }
 
-  /** The most bytes that a block of these fields takes. */
+  /** Returns the maximum bytes of a block of these fields. */
   boundOf(fields: readonly string[]): number {
     let bytes = SIZE_UPDATES_BYTES_MAX + (fields.length / 2) * FIELD_OVERHEAD_BYTES_MAX;
     for (const text of fields) {
@@ -111,13 +111,13 @@ export class HeaderEncoder {
   }
 
   /**
-   * Writes the block of the fields (name, value, name, value, …) to `bytes` from `at` on, and returns where it ends.
-   * Raises RangeError if there are fewer than `boundOf(fields)` bytes of room, or if a text that is sent as a literal has
-   * a character above U+00FF. Nothing has changed then.
+   * Writes the block of the fields (name, value, name, value, …) to `bytes` from `at`. Returns where it ends. Throws
+   * RangeError if fewer than `boundOf(fields)` bytes are left, or if a literal text has a character above U+00FF; then
+   * nothing has changed.
    */
   encode(fields: readonly string[], bytes: Uint8Array, at: number): number {
     if (bytes.length - at < this.boundOf(fields)) {
-      throw new RangeError("There is no room for the header block");
+      throw new RangeError("The buffer is too small for the header block");
     }
     let end = this.#writeSizeUpdates(bytes, at);
     let isChecked = false;
@@ -130,7 +130,7 @@ export class HeaderEncoder {
         continue;
       }
       if (!isChecked) {
-        // Before the first literal of the block, as a literal may change the table.
+        // Checked before the first literal of the block, because a literal may change the table.
         checkLatin1(fields, place);
         isChecked = true;
       }
@@ -142,13 +142,13 @@ export class HeaderEncoder {
   }
 
   /**
-   * As `encode`, for a list that comes again and again as the same frozen array: its block is remembered, and is copied as
-   * long as the dynamic table does not change. Raises TypeError if the array is not frozen.
+   * Like `encode`, for a list that is sent many times as the same frozen array. Its block is cached, and copied as long
+   * as the dynamic table does not change. Throws TypeError if the array is not frozen.
    */
   encodeRepeated(fields: readonly string[], bytes: Uint8Array, at: number): number {
     for (const { fields: known, block, tableVersion } of this.#repeated) {
       if (known === fields && tableVersion === this.#tableVersion && block.length <= bytes.length - at) {
-        // A block has a few bytes: to copy them one by one costs less than a call of native code.
+        // A block has few bytes: copying them one by one is cheaper than a call of native code.
         for (let place = 0; place < block.length; place++) {
           bytes[at + place] = block[place] as number;
         }
@@ -156,7 +156,7 @@ export class HeaderEncoder {
       }
     }
     if (!Object.isFrozen(fields)) {
-      throw new TypeError("A list that repeats must be frozen");
+      throw new TypeError("A repeated list must be frozen");
     }
     const tableVersion = this.#tableVersion;
     const isSizeKnown = this.#isSizeKnown();
@@ -167,7 +167,7 @@ export class HeaderEncoder {
     return end;
   }
 
-  /** Puts the block in the place of an earlier one of the same list, or else of the one that was remembered first. */
+  /** Caches the block. It replaces an earlier block of the same list, or else the oldest block. */
   #remember(repeated: RepeatedBlock): void {
     const place = this.#repeated.findIndex(({ fields }) => fields === repeated.fields);
     if (place >= 0) {
@@ -183,7 +183,7 @@ export class HeaderEncoder {
     return this.#lowestBytesMax === this.#knownBytesMax && this.#table.bytesMax === this.#knownBytesMax;
   }
 
-  /** Announces the lowest size since the last block, if the table was made smaller, and the size now (§4.2). */
+  /** Announces the lowest size since the last block, if the table was made smaller, and the present size (§4.2). */
   #writeSizeUpdates(bytes: Uint8Array, at: number): number {
     if (this.#isSizeKnown()) {
       return at;
@@ -196,7 +196,7 @@ export class HeaderEncoder {
     return writeInteger(bytesMax, SIZE_UPDATE_PREFIX, SIZE_UPDATE, bytes, end);
   }
 
-  /** The index of an entry with this name and value; 0 if no table has one. */
+  /** Returns the index of an entry with this name and value; 0 if no table has one. */
   #indexOf(name: string, value: string): number {
     const staticIndex = staticIndexOf(name);
     if (staticIndex !== 0) {
@@ -211,7 +211,7 @@ export class HeaderEncoder {
     return dynamicIndex === 0 ? 0 : STATIC_INDEX_MAX + dynamicIndex;
   }
 
-  /** The index of an entry with this name, whatever its value; 0 if no table has one. */
+  /** Returns the index of an entry with this name and any value; 0 if no table has one. */
   #indexOfName(name: string): number {
     const staticIndex = staticIndexOf(name);
     if (staticIndex !== 0) {
@@ -239,12 +239,12 @@ export class HeaderEncoder {
     return this.#writeText(value, bytes, end);
   }
 
-  /** Whether the field is worth its room: one that takes more than half of the table would evict too many others. */
+  /** Whether to index the field: one that takes more than half of the table would evict too many others. */
   #hasRoomFor(name: string, value: string): boolean {
     return name.length + value.length + ENTRY_OVERHEAD_BYTES <= this.#table.bytesMax / 2;
   }
 
-  /** A text as §5.2 has it. */
+  /** Writes a text in the form of §5.2. */
   #writeText(text: string, bytes: Uint8Array, at: number): number {
     if (this.#usesHuffman) {
       const length = huffmanBytesOf(text);

@@ -1,9 +1,9 @@
 /**
  * The Huffman code of RFC 7541, Appendix B. It is canonical: codes of one width are consecutive in the order of their
- * symbols, and those of the next width follow them. So the widths say all.
+ * symbols, and the codes of the next width follow them. So the widths define the code.
  */
 
-/** The symbol that ends a text. It is never sent: only its first bits are, as padding (§5.2). */
+/** The symbol that ends a text. It is never sent; only its first bits are, as padding (§5.2). */
 export const EOS = 256;
 /** Bits of the longest code. */
 const WIDTH_MAX = 30;

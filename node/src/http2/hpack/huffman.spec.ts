@@ -15,7 +15,7 @@ function encode(text: string): Buffer {
   return bytes;
 }
 
-/** The bytes of a row of bits, with ones at the end where they fill no whole byte. */
+/** The bytes of a sequence of bits, padded with ones to a whole byte. */
 function bytesOf(bits: string): Uint8Array {
   return Uint8Array.from(bits.match(/.{1,8}/g) ?? [], (byte) => Number.parseInt(byte.padEnd(8, "1"), 2));
 }
@@ -75,7 +75,7 @@ describe("the Huffman code", () => {
     }
   });
 
-  it("brings back each byte, alone and between others", () => {
+  it("survives a round trip for each byte, alone and between others", () => {
     for (let byte = 0; byte < 256; byte++) {
       for (const text of [String.fromCharCode(byte), `a${String.fromCharCode(byte)}~\0z`]) {
         expect(decode(encode(text))).to.equal(text);
@@ -83,7 +83,7 @@ describe("the Huffman code", () => {
     }
   });
 
-  it("brings back any text, and encodes it as its codes one after the other", () => {
+  it("survives a round trip for any text, encoded as its codes one after the other", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
         const text = Buffer.from(bytes).toString("latin1");
@@ -104,13 +104,13 @@ describe("the Huffman code", () => {
     expect(decode(bytesOf("11111000"))).to.equal("&");
     expect(() => decode(bytesOf("1111100011111111"))).to.throw(HeaderCompressionError);
     expect(() => decode(bytesOf("11111111"))).to.throw(HeaderCompressionError);
-    // ":" has 7 bits, so that 1 bit of padding is left, or 9.
+    // ":" has 7 bits, so the padding has 1 bit or 9.
     expect(decode(bytesOf(bitsOf(58)))).to.equal(":");
     expect(() => decode(bytesOf(`${bitsOf(58)}111111111`))).to.throw(HeaderCompressionError);
     expect(decode(new Uint8Array(0))).to.equal("");
   });
 
-  it("refuses EOS wherever it is", () => {
+  it("refuses EOS at any position", () => {
     for (const before of ["", "0", "/path", "\0"]) {
       const bits = [...Buffer.from(before)].map(bitsOf).join("");
       for (const after of ["", bitsOf(48), `${bitsOf(48)}${bitsOf(48)}`]) {
@@ -126,7 +126,7 @@ describe("the Huffman code", () => {
     }
   });
 
-  it("reads and writes only what it is given", () => {
+  it("reads and writes only the given range", () => {
     const bytes = Buffer.alloc(10, 0xaa);
     expect(encodeHuffman("000", bytes, 3)).to.equal(5);
     expect(bytes.toString("hex")).to.equal("aaaaaa0001aaaaaaaaaa");

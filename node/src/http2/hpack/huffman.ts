@@ -1,25 +1,26 @@
-/** Texts in the Huffman code of RFC 7541 §5.2, to and from bytes. */
+/** Encodes and decodes texts in the Huffman code of RFC 7541 §5.2. */
 import { HeaderCompressionError } from "./header-compression-error.ts";
 import { CODE_WIDTHS, CODES, EOS } from "./huffman-code.ts";
 
 /**
- * The decoder is a machine with a state for each inner node of the code's tree, which reads 4 bits at a time. The
- * shortest code has 5 bits, so a step passes at most one leaf. Each text costs the same a byte, whatever is in it.
+ * The decoder is a state machine with a state for each inner node of the code's tree. It reads 4 bits at a time. The
+ * shortest code has 5 bits, so a step passes at most one leaf. Every text costs the same per byte, whatever its
+ * content.
  */
 const STEP_BITS = 4;
 const STEPS = 1 << STEP_BITS;
 /** The root of the tree, where each code begins. */
 const ROOT = 0;
-/** A tree has one inner node less than it has leaves. After the last of them comes the state that follows EOS: it stays. */
+/** A tree has one inner node less than leaves. The state after the last of them follows EOS, and never changes. */
 const AFTER_EOS = CODE_WIDTHS.length - 1;
 /**
- * By the state and the next 4 bits: the byte that is decoded in the lowest 8 bits, a 1 before them if there is one, and
- * before that the next state times STEPS.
+ * By the state and the next 4 bits: the decoded byte in the lowest 8 bits, then one bit that is 1 if there is a decoded
+ * byte, and then the next state times STEPS.
  */
 const transitions = new Int32Array((AFTER_EOS + 1) * STEPS);
 const DECODED_BIT = 8;
 const NEXT_STATE_BIT = 9;
-/** By the state: whether a text may end there, as what was read since the last code is padding (§5.2). */
+/** By the state: whether a text may end there, because the bits since the last code are valid padding (§5.2). */
 const isEnd = new Uint8Array(AFTER_EOS + 1);
 
 buildMachine();
@@ -74,22 +75,22 @@ function transitionFrom(state: number, bits: number, children: Int16Array): numb
   return ((node * STEPS) << NEXT_STATE_BIT) | decoded;
 }
 
-/** The room that `decodeHuffman` needs for so many encoded bytes: the shortest code has 5 bits, and it may write one more. */
+/** Returns the space that `decodeHuffman` needs: the shortest code has 5 bits, and it may write one extra byte. */
 export function decodedBytesMax(encodedBytes: number): number {
   return Math.ceil((encodedBytes * 8) / 5) + 1;
 }
 
 /**
- * Decodes the bytes from `from` to `to` into `text`, which must have room for `decodedBytesMax`. Returns how many bytes
- * the text has. Raises HeaderCompressionError if there is EOS in it, or if its padding is longer than 7 bits or not the
- * first bits of EOS.
+ * Decodes the bytes from `from` to `to` into `text`, which must have space for `decodedBytesMax`. Returns the number of
+ * bytes of the text. Throws HeaderCompressionError if it contains EOS, or if its padding is longer than 7 bits or not
+ * the first bits of EOS.
  */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number, text: Uint8Array): number {
   let state = ROOT;
   let length = 0;
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;
-    // What is written without a decoded byte is overwritten by the next one: there is no branch to predict.
+    // Without a decoded byte, the written byte is overwritten by the next one. So there is no branch to predict.
     const high = transitions[state + (byte >> STEP_BITS)] as number;
     text[length] = high;
     length += (high >> DECODED_BIT) & 1;
@@ -104,7 +105,7 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number, text:
   return length;
 }
 
-/** How many bytes the text has in Huffman code. Its characters are latin-1. */
+/** Returns the number of bytes of the text in Huffman code. Its characters must be latin-1. */
 export function huffmanBytesOf(text: string): number {
   let bits = 0;
   for (let at = 0; at < text.length; at++) {
@@ -113,7 +114,7 @@ export function huffmanBytesOf(text: string): number {
   return (bits + 7) >>> 3;
 }
 
-/** Writes the text in Huffman code; returns where it ends. There must be room for `huffmanBytesOf`. */
+/** Writes the text in Huffman code. Returns where it ends. There must be space for `huffmanBytesOf`. */
 export function encodeHuffman(text: string, bytes: Uint8Array, at: number): number {
   let end = at;
   // The lowest `bits` bits of the window are not written yet: fewer than 8 between two characters.
@@ -124,7 +125,7 @@ export function encodeHuffman(text: string, bytes: Uint8Array, at: number): numb
     let code = CODES[symbol] as number;
     let width = CODE_WIDTHS[symbol] as number;
     if (width > 16) {
-      // In two parts: 7 bits and a whole code of 30 would not fit into the 32 bits of the window.
+      // In two parts: 7 bits and a code of 30 bits would not fit into the 32 bits of the window.
       window = (window << (width - 16)) | (code >> 16);
       bits += width - 16;
       while (bits >= 8) {

@@ -1,6 +1,6 @@
 /**
- * HPACK (RFC 7541): the compression of header fields in HTTP/2. A decoder and an encoder hold what the blocks of one
- * connection refer to, one for each direction. Nothing here knows frames, or what a field means.
+ * HPACK (RFC 7541): the compression of header fields in HTTP/2. A connection has a decoder and an encoder, one for each
+ * direction, with the tables that its blocks refer to. They do not know frames, nor the meaning of fields.
  */
 
 export { HeaderCompressionError } from "./header-compression-error.ts";

@@ -26,7 +26,7 @@ describe("an integer with a prefix", () => {
     }
   });
 
-  it("is read as it was written, with any prefix, and leaves the other bits alone", () => {
+  it("is read as it was written, with any prefix, and does not change the other bits", () => {
     const bits = fc.integer({ min: 4, max: 8 });
     const value = fc.oneof(fc.nat(600), fc.nat(2 ** 28 - 1));
     fc.assert(

@@ -2,25 +2,25 @@
 import { HeaderCompressionError } from "./header-compression-error.ts";
 
 /**
- * An integer has at most so many octets after its prefix: it is below 2^28 + 255. A block is far shorter, and the bounds
- * of tables are far lower.
+ * Maximum octets of an integer after its prefix, so that it is below 2^28 + 255. A block is far shorter, and table
+ * sizes are far smaller.
  */
 const CONTINUATION_OCTETS_MAX = 4;
 
-/** The most bytes that an integer takes, with its prefix. */
+/** Maximum bytes of an integer with its prefix. */
 export const INTEGER_BYTES_MAX = 1 + CONTINUATION_OCTETS_MAX;
 
-/** A place in a block: what reads something moves it behind that. */
+/** A position in a block. A function that reads something moves it past that. */
 export interface Cursor {
   at: number;
 }
 
 /**
- * Reads an integer whose prefix lies at the cursor.
+ * Reads an integer whose prefix is at the cursor.
  *
  * @param prefix the bits of the prefix, all set: 0x7f for 7 bits
  * @param end where the block ends
- * Raises HeaderCompressionError if the block ends within the integer, or if the integer has too many octets.
+ * @throws HeaderCompressionError if the block ends within the integer, or if the integer has too many octets.
  */
 export function readInteger(block: Uint8Array, cursor: Cursor, end: number, prefix: number): number {
   let at = cursor.at;
@@ -45,7 +45,7 @@ export function readInteger(block: Uint8Array, cursor: Cursor, end: number, pref
 }
 
 /**
- * Writes an integer below 2^28, and returns where it ends. There must be room for INTEGER_BYTES_MAX.
+ * Writes an integer below 2^28. Returns where it ends. There must be space for INTEGER_BYTES_MAX.
  *
  * @param prefix the bits of the prefix, all set
  * @param flags the other bits of the first octet

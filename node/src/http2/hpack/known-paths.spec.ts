@@ -2,8 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { KnownPaths } from "./known-paths.ts";
 
-describe("paths that come again", () => {
-  it("are found by all of their bytes, and by nothing else", () => {
+describe("repeated paths", () => {
+  it("are found only by all of their bytes", () => {
     const literal = fc.uint8Array({ min: 1, max: 3, minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(fc.array(literal, { maxLength: 60, size: "max" }), (literals) => {
@@ -19,7 +19,7 @@ describe("paths that come again", () => {
     );
   });
 
-  it("do not change with the block that they came in, also where that is a Buffer", () => {
+  it("do not change with their block, even if it is a Buffer", () => {
     for (const block of [Uint8Array.of(1, 2, 3), Buffer.of(1, 2, 3)]) {
       const paths = new KnownPaths();
       paths.remember(block, 0, 3, "path");
@@ -29,7 +29,7 @@ describe("paths that come again", () => {
     }
   });
 
-  it("are remembered up to 128 bytes", () => {
+  it("are cached up to 128 bytes", () => {
     const paths = new KnownPaths();
     for (const length of [128, 129]) {
       const block = new Uint8Array(length);

@@ -1,19 +1,19 @@
 /**
- * The last values of :path that came as literals without indexing: some clients send them so in each request, as paths
- * differ on the web. In gRPC they are the same few. Each is found by its encoded bytes, and is neither decoded nor made
- * again.
+ * A cache of the last values of :path that arrived as literals without indexing. Some clients send them so in each
+ * request, because paths on the web differ. In gRPC they are the same few. The cache finds a path by its encoded bytes,
+ * so the path is not decoded again.
  *
- * A value is given out only after all of its bytes were compared, so what is remembered changes nothing.
+ * It compares all bytes before it returns a path, so the cache never changes a result.
  */
 import { copyOf } from "../../bytes/index.ts";
 
-/** A path that falls to the place of another one takes it. A power of two. */
+/** Number of places, a power of two. A new path replaces the one at its place. */
 const PLACES = 16;
-/** A longer literal is not remembered. */
+/** A longer literal is not cached. */
 const LITERAL_BYTES_MAX = 128;
 
 interface KnownPath {
-  /** The literal as it stands in a block, from its length on. */
+  /** The literal as in a block, beginning with its length. */
   readonly literal: Uint8Array;
   readonly path: string;
 }
@@ -21,7 +21,7 @@ interface KnownPath {
 export class KnownPaths {
   readonly #known: (KnownPath | undefined)[] = [];
 
-  /** The path whose literal lies there, if it is remembered. */
+  /** Returns the path of the literal at `from`, if it is cached. */
   at(block: Uint8Array, from: number, to: number): string | undefined {
     const known = this.#known[placeOf(block, from, to)];
     return known !== undefined && isAt(known.literal, block, from, to) ? known.path : undefined;
@@ -34,7 +34,7 @@ export class KnownPaths {
   }
 }
 
-/** Methods of one service differ in their last bytes, and in their lengths. */
+/** Methods of one service differ in their last bytes and in their lengths. */
 function placeOf(block: Uint8Array, from: number, to: number): number {
   let hash = to - from;
   for (let at = Math.max(from, to - 4); at < to; at++) {

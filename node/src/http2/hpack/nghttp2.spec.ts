@@ -1,6 +1,6 @@
 /**
- * The decoder and the encoder against another implementation: nghttp2, which Node has inside. Node is one end of a
- * connection, and the other end sends and receives frames byte by byte, with nothing but HPACK of ours.
+ * The decoder and the encoder against another implementation: nghttp2, which is part of Node. Node is one end of a
+ * connection. The other end sends and receives frames byte by byte, and uses only our HPACK.
  */
 import { EventEmitter, once } from "node:events";
 import http2 from "node:http2";
@@ -26,9 +26,9 @@ const HEADER_TABLE_SIZE = 1;
 const LIST_BYTES_MAX = 100_000;
 
 interface Sizes {
-  /** What this end announces as SETTINGS_HEADER_TABLE_SIZE. */
+  /** The SETTINGS_HEADER_TABLE_SIZE of this end. */
   readonly announced: number;
-  /** The most that its encoder uses. */
+  /** Maximum table size of its encoder. */
   readonly own: number;
 }
 
@@ -42,7 +42,7 @@ class RawEnd extends EventEmitter<{ fields: [streamId: number, fields: readonly 
   #prefaceBytes: number;
   #fragments: Buffer[] = [];
   #isAnnounced = false;
-  /** SETTINGS of the peer that came before ours were sent: ours have to be the first frame (RFC 9113 §3.4). */
+  /** SETTINGS of the peer that arrived before ours were sent: ours must be the first frame (RFC 9113 §3.4). */
   #unacknowledged = 0;
 
   constructor(duplex: Duplex, isClient: boolean, { announced, own }: Sizes) {
@@ -74,7 +74,7 @@ class RawEnd extends EventEmitter<{ fields: [streamId: number, fields: readonly 
     }
   }
 
-  /** Sends a message that has only these fields. */
+  /** Sends a message with only these fields. */
   sendFields(streamId: number, fields: readonly string[]): void {
     const block = Buffer.alloc(this.#encoder.boundOf(fields));
     const end = this.#encoder.encode(fields, block, 0);
@@ -160,7 +160,7 @@ const exchange = fc.record({
   asked: fieldsOf,
   answered: fieldsOf,
   status: fc.constantFrom("200", "404", "418"),
-  /** What Node announces as the size of its table before it answers, if anything. */
+  /** The table size that Node announces before it answers; absent = none. */
   tableSize: fc.option(tableSize, { freq: 2 }),
 });
 const connection = fc.record({

@@ -1,6 +1,6 @@
 /**
- * Blocks that no encoder writes: random ones, and ones that are changed on their way. QUOIN_HPACK_RUNS says how many
- * connections are tried, of up to four blocks each.
+ * Blocks that no encoder writes: random ones, and changed ones. QUOIN_HPACK_RUNS is the number of connections to try,
+ * with up to four blocks each.
  */
 import { expect } from "chai";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ const RUNS = Number(process.env.QUOIN_HPACK_RUNS ?? 3_000);
 const RUN_MS_MAX = 10; // Each takes far less than a millisecond.
 
 const LIST_BYTES_MAX = 300;
-/** What stands before and behind the block in memory. */
+/** The bytes before and after the block in memory. */
 const SURROUNDINGS = [0x00, 0x82, 0xff] as const;
 
 const lists = [
@@ -24,7 +24,7 @@ const octet = fc.oneof(
   // The first octets of representations, lengths, and ends of integers and codes.
   fc.constantFrom(0x00, 0x01, 0x04, 0x0f, 0x10, 0x1f, 0x20, 0x3e, 0x3f, 0x40, 0x7f, 0x80, 0x81, 0x82, 0xbe, 0xbf, 0xff),
 );
-/** An integer that goes on for long. */
+/** A very long integer. */
 const longInteger = fc
   .tuple(fc.constantFrom(0x0f, 0x3f, 0x7f, 0xff), fc.nat(6), fc.constantFrom(0x80, 0xff), fc.nat(0x7f))
   .map(([first, length, octets, last]) => [first, ...new Array<number>(length).fill(octets), last]);
@@ -62,7 +62,7 @@ function blockOf({ list, usesHuffman, withoutIndexing, changes }: Changed, bytes
   return Uint8Array.from(octets);
 }
 
-/** What becomes of a block that stands between others of these octets. */
+/** Returns the result of a block that is surrounded by these octets. */
 function outcomeOf(decoder: HeaderDecoder, bytes: Uint8Array, surrounding: number) {
   const memory = new Uint8Array(bytes.length + 10).fill(surrounding);
   memory.set(bytes, 5);
@@ -79,7 +79,7 @@ function bytesOf(fields: readonly string[]): number {
 }
 
 describe("a decoder of arbitrary blocks", () => {
-  it("raises nothing but HeaderCompressionError, keeps its bounds, and reads nothing else", function () {
+  it("throws only HeaderCompressionError, keeps its limits, and reads only the block", function () {
     this.timeout(20_000 + RUNS * RUN_MS_MAX);
     const outcomes = new Map<string, number>();
     fc.assert(
@@ -111,14 +111,14 @@ describe("a decoder of arbitrary blocks", () => {
       }),
       { numRuns: RUNS },
     );
-    // The blocks are of use only as long as they come to each kind of end.
+    // The blocks are useful only if they reach each kind of end.
     expect([...outcomes.keys()].sort()).to.deep.equal([
       "A size update is above SETTINGS_HEADER_TABLE_SIZE",
-      "A size update of the dynamic table comes after a field",
+      "A size update of the dynamic table follows a field",
       "A text in Huffman code contains EOS, or its padding is wrong",
       "An index is in neither table",
       "An integer has too many octets",
-      "The block does not begin with the size update that is due",
+      "The block does not begin with the required size update",
       "The block ends before a text",
       "The block ends within a text",
       "The block ends within an integer",

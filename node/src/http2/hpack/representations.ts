@@ -1,4 +1,4 @@
-/** How the first octet of a representation says what it is (RFC 7541 §6), and the bits of it that are an integer. */
+/** The bits in the first octet of a representation that give its kind (RFC 7541 §6), and those that are an integer. */
 
 /** An entry of a table: its index (§6.1). */
 export const INDEXED = 0x80;
@@ -12,7 +12,7 @@ export const INCREMENTAL_INDEXING_PREFIX = 0x3f;
 export const SIZE_UPDATE = 0x20;
 export const SIZE_UPDATE_PREFIX = 0x1f;
 
-/** A literal that no hop may ever index (§6.2.3), and one that does not become an entry (§6.2.2): as §6.2.1 otherwise. */
+/** A literal that no hop may index (§6.2.3), and one that does not become an entry (§6.2.2); otherwise like §6.2.1. */
 export const NEVER_INDEXED = 0x10;
 export const WITHOUT_INDEXING = 0x00;
 export const LITERAL_PREFIX = 0x0f;
@@ -21,5 +21,5 @@ export const LITERAL_PREFIX = 0x0f;
 export const HUFFMAN = 0x80;
 export const TEXT_LENGTH_PREFIX = 0x7f;
 
-/** SETTINGS_HEADER_TABLE_SIZE, as long as the peer has sent no other (RFC 9113 §6.5.2). */
+/** SETTINGS_HEADER_TABLE_SIZE until the peer sends another value (RFC 9113 §6.5.2). */
 export const TABLE_BYTES_INITIAL = 4_096;

@@ -1,4 +1,6 @@
-/** What the encoder writes, the decoder reads: with any fields, any sizes of the table, and changes of them between blocks. */
+/**
+ * The decoder reads what the encoder writes, with any fields, any table sizes, and any changes of them between blocks.
+ */
 import { expect } from "chai";
 import fc from "fast-check";
 import { HeaderDecoder, HeaderEncoder } from "./index.ts";
@@ -18,9 +20,9 @@ const tableSize = fc.oneof(fc.nat(300), fc.nat(9_000), fc.constantFrom(0, 4_096,
 
 const step = fc.record({
   fields: fieldsOf,
-  /** What the peer's SETTINGS say one after the other before the block. */
+  /** The values of the peer's SETTINGS, one after the other, before the block. */
   sizes: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(tableSize, { maxLength: 3 })),
-  /** The number of the frozen list that follows the fields in a block of its own. */
+  /** The number of the frozen list that follows the fields in its own block. */
   repeated: fc.nat(3),
 });
 const repeatedLists = fc.array(
@@ -62,7 +64,7 @@ describe("an encoder and a decoder", () => {
     );
   });
 
-  it("agree on a table that was announced as any size and acknowledged at any time", () => {
+  it("agree on a table of any announced size, acknowledged at any time", () => {
     fc.assert(
       fc.property(tableSize, fc.nat(5), fc.array(fieldsOf, { maxLength: 8 }), (tableBytesMax, after, blocks) => {
         const encoder = new HeaderEncoder({ tableBytesMax: 9_000 });

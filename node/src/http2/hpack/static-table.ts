@@ -1,9 +1,9 @@
-/** The static table of RFC 7541, Appendix A. An index of HPACK counts from 1 on: index 0 stands for nothing here. */
+/** The static table of RFC 7541, Appendix A. HPACK indexes begin at 1; index 0 is unused here. */
 
-/** The table's last index. The dynamic table's first entry has the next one (§2.3.3). */
+/** The table's last index. The dynamic table's first entry has the next index (§2.3.3). */
 export const STATIC_INDEX_MAX = 61;
 
-/** Names by their index, and values by the same. */
+/** Names and values by their index. */
 export const STATIC_NAMES: readonly string[] = [
   "",
   ":authority",
@@ -95,7 +95,7 @@ for (let index = STATIC_INDEX_MAX; index >= 1; index--) {
   firstIndexes.set(STATIC_NAMES[index] as string, index);
 }
 
-/** The first index with the name; 0 if the table does not have it. The others with this name follow it. */
+/** Returns the first index with the name; 0 if the table does not have it. Other entries with this name follow it. */
 export function staticIndexOf(name: string): number {
   return firstIndexes.get(name) ?? 0;
 }

@@ -1,27 +1,27 @@
 /**
  * The connections of a cluster in memory.
  *
- * Two members exchange messages only after they have met; messages of one connection arrive in the order in which they
- * were sent, or are lost with the connection, the newest with the oldest. What goes to the log and what controls have a
- * connection of their own in each direction, so that they can overtake each other.
+ * Two members exchange messages only after they have met. Messages of one connection arrive in the order in which they
+ * were sent, or are lost with the connection. Log messages and control messages have separate connections in each
+ * direction, so they can overtake each other.
  */
 
 import type { Message } from "../index.ts";
 
 export class ChaosNetwork {
-  /** Messages on the way, by connection, oldest first. */
+  /** Messages in flight, by connection, oldest first. */
   readonly #connections = new Map<string, Message[]>();
   /** Pairs "a b", a < b, that have met since both started. */
   readonly #met = new Set<string>();
   /** Directed pairs "from>to" through which nothing passes. */
   readonly #blocked = new Set<string>();
 
-  /** The connections on which messages are on the way. */
+  /** The connections with messages in flight. */
   get busy(): string[] {
     return [...this.#connections.keys()];
   }
 
-  /** How many messages are on the way on the connection. */
+  /** Number of messages in flight on the connection. */
   count(connection: string): number {
     return this.#connections.get(connection)?.length ?? 0;
   }
@@ -35,7 +35,7 @@ export class ChaosNetwork {
     }
   }
 
-  /** The oldest message of the connection, which stays there if it is to come twice. */
+  /** The oldest message of the connection; with `isKept` it stays there and arrives a second time. */
   take(connection: string, isKept: boolean): Message | undefined {
     const queue = this.#connections.get(connection) ?? [];
     const rest = isKept ? queue : queue.slice(1);
@@ -55,7 +55,7 @@ export class ChaosNetwork {
     this.#met.add(pairOf(one, other));
   }
 
-  /** The two lose each other, and all that is on the way between them; returns whether they had met. */
+  /** Ends the connections between the two and drops the messages on them; returns whether they had met. */
   part(one: number, other: number): boolean {
     for (const direction of [`${one}>${other}`, `${other}>${one}`]) {
       this.#connections.delete(`${direction} log`);

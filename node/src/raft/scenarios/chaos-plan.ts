@@ -1,8 +1,8 @@
-/** What a random life draws at its beginning, and what it counts: how often which fault happens, the members' limits. */
+/** What a random run draws at its beginning (fault rates, limits), and what it counts. */
 
 import { type CoreLimits, DEFAULT_CORE_LIMITS } from "../index.ts";
 
-/** How many of ten thousand events are this fault; duplicates: of a thousand deliveries. */
+/** How many of ten thousand events are this fault; for duplicates: how many of a thousand deliveries. */
 export interface Faults {
   readonly crash: number;
   readonly reset: number;
@@ -13,7 +13,7 @@ export interface Faults {
   readonly pause: number;
 }
 
-/** What a run has seen: a run in which nothing happens shows nothing. */
+/** What happened in a run: a run in which nothing happens proves nothing. */
 export interface ChaosSummary {
   commits: number;
   terms: number;
@@ -26,7 +26,7 @@ export interface ChaosSummary {
   damaged: number;
 }
 
-/** Nothing yet. */
+/** An empty summary. */
 export function newSummary(): ChaosSummary {
   return {
     commits: 0,
@@ -41,7 +41,7 @@ export function newSummary(): ChaosSummary {
   };
 }
 
-/** Whole numbers of a seed (splitmix32). */
+/** Whole numbers from a seed (splitmix32). */
 export function seeded(seed: number): (bound: number) => number {
   let state = seed >>> 0;
   return (bound) => {
@@ -53,7 +53,7 @@ export function seeded(seed: number): (bound: number) => number {
   };
 }
 
-/** Some faults never, the others seldom or often. */
+/** Some faults never happen, the others seldom or often. */
 export function drawFaults(random: (bound: number) => number): Faults {
   const rate = (max: number): number => (random(3) === 0 ? 0 : random(max));
   return {
@@ -67,7 +67,7 @@ export function drawFaults(random: (bound: number) => number): Faults {
   };
 }
 
-/** Short times, so that a run sees many elections; in one run of three all other limits near their smallest. */
+/** Short times, so that a run sees many elections. In one run of three all other limits are near their minimum. */
 export function drawLimits(random: (bound: number) => number): CoreLimits {
   const election = 3 + random(14);
   const contactTicks = 2 + random(election - 1);

@@ -1,21 +1,22 @@
 /**
- * Streams of snapshots between members in memory, step by step, each of which may be the last.
+ * Snapshot streams between members in memory, step by step; each step may be the last.
  *
- * A stream is opened where a leader wants one, offered, and, if it is wanted, placed at its end; the member switches
- * over some time after its log has followed. A stream that breaks is told to whoever is still there.
+ * The host opens a stream when a leader wants one, and offers it. If the receiver wants it, the stream places the
+ * snapshot at its end. The receiver switches over some time after its log has followed. When a stream breaks, both
+ * members that are still up receive the news.
  */
 
 import { pairOf } from "./chaos-network.ts";
 import type { Member, Snapshot } from "./member.ts";
 
-/** A stream that is under way. */
+/** A stream in progress. */
 interface Stream {
   readonly to: number;
   readonly snapshot: Snapshot;
   isOffered: boolean;
 }
 
-/** What the streams need of the cluster around them. */
+/** The parts of the cluster that the streams need. */
 export interface StreamHost {
   readonly random: (bound: number) => number;
   readonly member: (id: number) => Member;
@@ -29,7 +30,7 @@ export class ChaosStreams {
   readonly #host: StreamHost;
   /** Pairs "from>to" for which a leader wants a stream. */
   readonly #wanted = new Set<string>();
-  /** Members whose log has followed a snapshot and that have not switched over. */
+  /** Members whose log has followed a snapshot and that have not switched over yet. */
   readonly #following = new Set<number>();
   #streams: Stream[] = [];
 
@@ -59,7 +60,7 @@ export class ChaosStreams {
     this.#end(({ to }) => to === id);
   }
 
-  /** Switches over who can, opens a stream that is wanted, and takes one of the others a step further. */
+  /** Switches over every member that can, opens a wanted stream, and moves one of the others a step further. */
   step(isHealing: boolean): void {
     for (const member of [...this.#following].map(this.#host.member)) {
       this.#following.delete(member.id);
@@ -104,7 +105,7 @@ export class ChaosStreams {
       verdict = receiver.running.offerSnapshot({ from, term, index, entryTerm });
     });
     if (verdict === "install") {
-      // It takes the place of what was being received.
+      // It replaces the snapshot that was being received.
       this.#end((each) => each !== stream && each.to === to && each.isOffered, false);
     } else {
       this.#end((each) => each === stream, false);
@@ -119,7 +120,9 @@ export class ChaosStreams {
     this.#host.input(receiver, `places ${snapshot.index}`, () => receiver.place(snapshot));
   }
 
-  /** The streams end early; whoever is still there is told, the receiver only if it has not ended them itself. */
+  /**
+   * Ends the streams early. Members that are still up are informed; the receiver only if it has not ended them itself.
+   */
   #end(isEnded: (stream: Stream) => boolean, isReceiverTold = true): void {
     const ended = this.#streams.filter(isEnded);
     this.#streams = this.#streams.filter((stream) => !ended.includes(stream));

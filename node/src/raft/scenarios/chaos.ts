@@ -1,11 +1,11 @@
 /**
- * A random life of a cluster of real cores: the same for the same seed.
+ * A random run of a cluster of real cores; the same seed gives the same run.
  *
- * Each event is one small step: a tick of one member, the next message of one connection, a write that becomes durable,
- * a slice that is applied, a client's request, or a fault. Messages of a connection arrive in order; a connection that
- * ends takes its unread messages with it, and nothing passes before the two members have met anew. Crashes lose what was
- * not durable, and a loss of power also the newest part of the unsynced state. After every event the rules of `Safety`
- * hold; `heal` ends all faults and says whether the cluster comes to rest with one leader and equal members.
+ * Each event is one small step: a tick of one member, the next message of one connection, a durable write, an applied
+ * slice, a client's request, or a fault. Messages of a connection arrive in order. A connection that ends drops its
+ * unread messages, and no message passes until the two members have met again. A crash loses everything that is not
+ * durable; a loss of power also loses the newest part of the unsynced state. The rules of `Safety` hold after every
+ * event. `heal` ends all faults and checks that the cluster comes to rest with one leader and equal members.
  */
 
 import {
@@ -31,7 +31,7 @@ type State = Pick<Disk, "applied" | "appliedTerm" | "configuration">;
 
 const MEMBERS_MAX = 9;
 const TRACE_LINES = 400;
-/** Rounds of everything moving that a healed cluster has to come to rest. */
+/** Rounds in which a healed cluster must come to rest. */
 const HEAL_ROUNDS = 1_500;
 
 export class Chaos {
@@ -41,16 +41,16 @@ export class Chaos {
   readonly #safety: Safety;
   readonly #limits: CoreLimits;
   readonly #faults: Faults;
-  /** How many of a hundred events are ticks: with many, messages are slow. */
+  /** How many of a hundred events are ticks; many ticks make messages slow. */
   readonly #tickShare: number;
   readonly #network = new ChaosNetwork();
   readonly #stalled = new Set<number>();
-  /** Members that are up and do nothing, as their host has no time for them. */
+  /** Members that are up but do nothing, because their host has no time for them. */
   readonly #paused = new Set<number>();
   readonly #streams: ChaosStreams;
   /** States since the last synced one, by member, oldest first. */
   readonly #unsynced = new Map<number, State[]>();
-  /** Of damaged members: position of the read that will clear the flag, then its index. */
+  /** Damaged members: position of the read that clears the flag, then its index. */
   readonly #clearing = new Map<number, { position: number; index: number | null }>();
   #damageCount = 0;
   #trace: string[] = [];
@@ -86,7 +86,7 @@ export class Chaos {
     return this.#trace;
   }
 
-  /** Lives through so many events. */
+  /** Runs this many events. */
   run(events: number): void {
     for (let event = 0; event < events; event++) {
       this.#events++;
@@ -215,7 +215,7 @@ export class Chaos {
         return;
       case 8:
       case 9:
-        // Several at once, so that they meet in a term.
+        // Several at once, so that they compete in the same term.
         for (let count = 1 + this.#random(3); count > 0; count--) {
           this.#withSome((member) => this.#input(member, "campaign", () => member.running.campaign()));
         }
@@ -316,7 +316,7 @@ export class Chaos {
     }
   }
 
-  /** One input to the member, its effects, and the rules. */
+  /** Gives one input to the member, takes its effects, and checks the rules. */
   #input(member: Member, what: string, input: () => void): void {
     if (what !== "tick") {
       this.#say(`${member.id} ${what}`);
@@ -481,7 +481,7 @@ export class Chaos {
     }
   }
 
-  /** The handshake: nothing of an older connection is read any more. Who was removed is turned away. */
+  /** The handshake: the members ignore messages of older connections. A removed member is turned away. */
   #meet(one: Member, other: Member): void {
     const isBlocked = this.#network.isBlocked(one.id, other.id) || this.#network.isBlocked(other.id, one.id);
     if (this.#network.hasMet(one.id, other.id) || isBlocked || isRemoved(one, other) || isRemoved(other, one)) {
@@ -508,7 +508,7 @@ export class Chaos {
     ] as const) {
       const member = this.#member(at);
       if (member.isUp) {
-        // Now and then its process is said to be gone, which may be wrong.
+        // Sometimes the report says that the peer's process is gone, which may be wrong.
         const isGone = this.#random(3) === 0;
         this.#input(member, isGone ? `misses ${peer}` : `loses ${peer}`, () => {
           return isGone ? member.running.peerGone(peer) : member.running.peerUnreachable(peer);
@@ -587,7 +587,7 @@ export class Chaos {
     this.#withSome(({ id }) => this.#stalled.add(id));
   }
 
-  /** The member may not lead for a while, or may again. */
+  /** Forbids the member to lead for a while, or allows it again. */
   #doubt(member: Member): void {
     if (!member.disk.damaged) {
       const fitness = { ...FIT, mayLead: this.#random(3) !== 0, diskFull: this.#random(6) === 0 };
@@ -595,7 +595,7 @@ export class Chaos {
     }
   }
 
-  /** Paused members go on where they were; some are asked something before they notice the time. */
+  /** Paused members continue where they were; some receive a request before they notice the time. */
   #resume(): void {
     const paused = [...this.#paused];
     this.#paused.clear();
@@ -613,7 +613,7 @@ export class Chaos {
       this.summary.crashes++;
       this.#crash(member);
     };
-    // Most of them where something is lost by it.
+    // Mostly a member that loses something by the crash.
     const victim = writing[this.#random(Math.max(1, writing.length))];
     if (victim !== undefined && this.#random(4) !== 0) {
       crash(victim);
@@ -639,7 +639,7 @@ export class Chaos {
     this.#safety.check(id);
   }
 
-  /** A voter loses its log and knows it: a minority at a time, and while no configuration is changing. */
+  /** A voter loses its log and knows it: a minority at a time, and only while no configuration change is pending. */
   #damageSome(): void {
     this.#withSome((member) => {
       const configurations = [...this.#members.values()].map(({ disk }) => disk.configuration);
@@ -661,7 +661,7 @@ export class Chaos {
     });
   }
 
-  /** The flag clears when everything that was committed when the leader was asked is there again. */
+  /** Clears the flag once the member again has everything that was committed when it asked the leader. */
   #clearDamage(member: Member): void {
     const index = this.#clearing.get(member.id)?.index ?? null;
     const { disk, running } = member;
@@ -685,7 +685,7 @@ export class Chaos {
   }
 }
 
-/** Whether a member knows that the other was removed: its id was given out, and it is in no role any more. */
+/** Whether a member knows that the other was removed: its id was assigned, and it has no role any more. */
 function isRemoved(at: Member, other: Member): boolean {
   return other.id <= at.disk.applied && !membersOf(at.disk.configuration).includes(other.id);
 }

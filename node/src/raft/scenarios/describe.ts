@@ -1,4 +1,4 @@
-/** Messages, writes and states as short lines of text, for scenario files and traces. */
+/** Describes messages, writes and states in short lines of text, for scenario files and traces. */
 
 import {
   type AppendEffect,
@@ -110,7 +110,7 @@ export function describeConfiguration(configuration: Configuration): string {
   return `${index}: ${parts.join(", ")}`;
 }
 
-/** One line for the member, and at a leader one for each peer. */
+/** One line for the member and, if it leads, one for each peer. */
 export function describeStatus(member: Member): string[] {
   const { core } = member;
   if (core === null) {

@@ -1,12 +1,12 @@
-/** The disks of a cluster that was founded, grown and has applied everything: the usual beginning of a scenario. */
+/** The disks of a cluster that is founded, grown and has applied everything: the usual start of a scenario. */
 
 import { crc32 } from "node:zlib";
 import { type ConfigurationChange, NO_CONFIGURATION, sealEntry } from "../index.ts";
 import { changeRow, type Disk, emptyDisk } from "./member.ts";
 
 /**
- * The disk of every member of a cluster with so many voters, then so many learners: members 1, 2, 3, … in the order of
- * the entries that added them, all of term 1.
+ * The disk of every member of a cluster with this many voters, then this many learners: members 1, 2, 3, … in the order
+ * of the entries that added them, all in term 1.
  */
 export function founded(voters: number, learners: number): Disk {
   const disk = emptyDisk();
@@ -26,7 +26,7 @@ export function founded(voters: number, learners: number): Disk {
     add({ type: "reconfigure", promote, demote: [], remove: [] });
   }
   if (promote.length > 1) {
-    // More than one voter more: the change was joint.
+    // More than one additional voter: the change was joint.
     add({ type: "leave" });
   }
   const { last } = disk.log;

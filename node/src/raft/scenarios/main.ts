@@ -1,6 +1,6 @@
 /**
- * Runs the scenario files beside it. With --rewrite it writes what really happens into them, to be read in review;
- * without, it names the files that differ and exits with 1.
+ * Runs the scenario files beside it. With --rewrite it writes the actual results into them, for review. Without it, it
+ * names the files that differ and exits with 1.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

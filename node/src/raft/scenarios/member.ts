@@ -1,9 +1,9 @@
 /**
- * One member of a cluster in memory: a real consensus core over a disk whose every step is taken by hand.
+ * One member of a cluster in memory: a real consensus core over a disk whose every step the test takes by hand.
  *
- * It does what a driver does and nothing more: keeps the write that is in flight until it is told that it is durable,
- * applies what it is handed, takes over snapshots step by step, and starts again from its disk after a crash. Commands
- * have no effect; configurations are decoded from their entries as a state machine would.
+ * It does only what a driver does: it keeps the write in flight until `durable`, applies the entries it receives, takes
+ * over snapshots step by step, and starts again from its disk after a crash. Commands have no effect. It decodes
+ * configurations from their entries as a state machine would.
  */
 
 import { crc32 } from "node:zlib";
@@ -42,7 +42,7 @@ export interface Disk {
   damaged: boolean;
 }
 
-/** A consistent view of a member's state, as it is streamed to another. */
+/** A consistent view of a member's state, as a stream carries it to another member. */
 export interface Snapshot {
   readonly from: number;
   readonly leaderTerm: number;
@@ -51,7 +51,7 @@ export interface Snapshot {
   readonly configuration: Configuration;
 }
 
-/** What a configuration entry carries. */
+/** The content of a configuration entry. */
 interface StoredChange {
   readonly change: ConfigurationChange;
   readonly expectIndex: number;
@@ -73,7 +73,7 @@ export function changeRow(change: ConfigurationChange, expectIndex: number): Uin
   return encodeEntry(ENTRY_TYPE_OF[change.type], NO_ENVELOPE, payload);
 }
 
-/** The change in a row; one that the leader itself adds has no payload. */
+/** The change in a row; a row that the leader itself adds has no payload. */
 function decodeChange(row: Uint8Array): StoredChange {
   if (entryType(row) === EntryType.Leave) {
     return { change: { type: "leave" }, expectIndex: 0 };
@@ -81,7 +81,7 @@ function decodeChange(row: Uint8Array): StoredChange {
   return JSON.parse(new TextDecoder().decode(entryPayload(row))) as StoredChange;
 }
 
-/** An empty disk, before the member has heard of any cluster. */
+/** An empty disk of a member that does not know a cluster yet. */
 export function emptyDisk(): Disk {
   return {
     log: new StoredLog(),
@@ -104,14 +104,14 @@ export class Member {
   readonly #random: (bound: number) => number;
   /** The running core; null while the member is down. */
   core: RaftCore | null = null;
-  /** Handed to the disk, and not durable. */
+  /** Handed to the disk, and not durable yet. */
   inFlight: AppendEffect | null = null;
   /** Highest index handed out for applying. */
   applyTo = 0;
   fitness: MemberFitness = FIT;
-  /** Placed, and waiting for the log to follow. */
+  /** Placed; the log has not followed yet. */
   placed: Snapshot | null = null;
-  /** Why changes of the configuration were void when they were applied, oldest first. */
+  /** Why configuration changes had no effect when they were applied, oldest first. */
   readonly voids: string[] = [];
 
   constructor(id: number, disk: Disk, limits: CoreLimits, random: (bound: number) => number) {
@@ -137,7 +137,7 @@ export class Member {
   start(): void {
     const { disk } = this;
     disk.boot++;
-    // The state has what is applied; the log may have been told less.
+    // The state includes every applied entry; the stored commit index may be lower.
     const commit = Math.max(disk.applied, Math.min(disk.commit, disk.log.last));
     this.core = new RaftCore({
       id: this.id,
@@ -164,7 +164,7 @@ export class Member {
     this.running.setFitness(fitness);
   }
 
-  /** Ends at once. The write in flight reaches the disk or does not. */
+  /** Ends at once. `landsInFlight`: whether the write in flight reaches the disk. */
   crash(landsInFlight: boolean): void {
     if (landsInFlight && this.inFlight !== null) {
       this.#land(this.inFlight);
@@ -178,7 +178,7 @@ export class Member {
     this.placed = null;
   }
 
-  /** Takes the effects that change what this member keeps; the rest is the caller's. */
+  /** Takes the effects that change this member's data; the caller handles the others. */
   drain(): Effects {
     const effects = this.running.drain(this.inFlight === null);
     this.inFlight = effects.append ?? this.inFlight;
@@ -222,7 +222,7 @@ export class Member {
     }
   }
 
-  /** Drops the log below the index, which is applied. */
+  /** Drops the log below the index; everything below it is applied. */
   compact(first: number): void {
     this.disk.log.compact(first);
     this.running.onCompacted(first, this.disk.log.prevTerm);
@@ -234,7 +234,7 @@ export class Member {
     return { from: this.id, leaderTerm: this.running.term, index: applied, term: appliedTerm, configuration };
   }
 
-  /** The data of the snapshot is here: puts it in place unless it is not wanted any more. */
+  /** All data of the snapshot arrived: puts it in place unless it is not wanted any more. */
   place(snapshot: Snapshot): boolean {
     const isWanted = this.running.beginInstall(snapshot.index, snapshot.term);
     if (isWanted) {
@@ -255,14 +255,14 @@ export class Member {
     this.running.onSnapshotInstalled(placed.configuration);
   }
 
-  /** What a start does that finds a placed state and a log that has not followed it. */
+  /** What a start does when it finds a placed state whose log has not followed. */
   #letLogFollow({ index, term }: Snapshot): void {
     const { disk } = this;
     if (disk.log.last < index || disk.log.term(index) !== term) {
       disk.log.reset(index, term);
     }
     if (disk.term < term) {
-      // The term of the snapshot was not written yet, so no vote was given in it.
+      // The term of the snapshot was not written yet, so this member has not voted in it.
       disk.term = term;
       disk.vote = 0;
     }

@@ -1,10 +1,10 @@
 /**
- * Runs scenario files: text in, the same text with what really happens out.
+ * Runs scenario files: text in, the same text with the actual results out.
  *
- * A file begins with a comment. Then come steps, separated by empty lines: one or more lines of verbs, `----`, and what
- * they lead to, in order: messages sent, writes handed out, what may be applied, which reads are confirmed, how role
- * and commit index change. After each input to a member its effects are taken, so a line of a message means that it has
- * left; it stays on the network until `deliver` or `stabilize` takes it. A write stays in flight until `durable`. The
+ * A file begins with a comment. Then come steps, separated by empty lines: one or more lines of verbs, `----`, and
+ * their results in order: messages sent, writes handed out, entries that may be applied, confirmed reads, changes of
+ * role and commit index. The runner takes a member's effects after each input. So a line with a message means that it
+ * has left; it stays on the network until `deliver` or `stabilize` takes it. A write stays in flight until `durable`. The
  * rules of `Safety` hold after each step.
  *
  * Verbs (N a member, `*` all that are up; A>B messages from A to B, `*` on either side):
@@ -17,14 +17,14 @@
  *     durable N | apply N [INDEX] | compact N FIRST
  *     stabilize [N…]   durable, apply and deliver among these until nothing moves; messages to others stay
  *     snapshot A>B start|offer|sent|failed|abandon|place|durable|finish|all [name=NAME]
- *     connect A>B [restarted] [damaged] | unreachable A>B | gone A>B   what A's core is told about B
+ *     connect A>B [restarted] [damaged] | unreachable A>B | gone A>B   what A's core learns about B
  *     crash N [written] | restart N [damaged] [log=TERM,…] [term=T] [vote=V] [commit=C] [applied=I]
  *         [reverted=INDEX] [changes=ROLE:ID,…|…]
  *     disk N ok|stall|slow|full|fail | fitness N [vote] [lead]
- *     watched N yes|no   whether somebody at N waits for whatever is committed next; yes from its start on
+ *     watched N yes|no   whether a client at N waits for the next commit; yes from its start on
  *     status N | log N | configuration N | trace on|off
  *
- * `quiet` at the end of a line leaves out what it leads to.
+ * `quiet` at the end of a line leaves out its results.
  */
 
 import { crc32 } from "node:zlib";
@@ -56,10 +56,10 @@ import { changeRow, type Disk, emptyDisk, FIT, Member, type Snapshot } from "./m
 import { Safety, SafetyViolation } from "./safety.ts";
 
 const SEPARATOR = "----";
-/** A scenario in which messages breed messages for longer than this is wrong. */
+/** A scenario in which messages cause messages for longer than this is wrong. */
 const STABILIZE_ROUNDS_MAX = 200;
 
-/** The scenario with what really happens below each separator. */
+/** The scenario with the actual results below each separator. */
 export function runScenario(text: string): string {
   const cluster = new ScenarioCluster();
   const blocks = text
@@ -80,10 +80,10 @@ function runBlock(cluster: ScenarioCluster, block: string): string {
   return [...verbs, SEPARATOR, ...output].join("\n");
 }
 
-/** A line that asks for what cannot be done: shown in its place, so that a scenario in the making shows the rest. */
+/** A line asks for something impossible. The runner shows this in its place, and continues with the next line. */
 class ScenarioError extends Error {}
 
-/** The words of a line: plain ones, and those of the form name=value. */
+/** The words of a line: plain words, and words of the form name=value. */
 class Words {
   readonly plain: string[] = [];
   readonly #named = new Map<string, string>();
@@ -115,7 +115,7 @@ class Words {
     return word;
   }
 
-  /** The whole number at the position, or the other one where there is none. */
+  /** The whole number at the position, or `otherwise` if there is none. */
   count(position: number, otherwise?: number): number {
     const word = this.plain[position];
     if (word === undefined && otherwise !== undefined) {
@@ -141,7 +141,7 @@ const fitnessOf = (words: Words) => ({ ...FIT, mayVote: words.has("vote"), mayLe
 
 function whole(word: string): number {
   if (!/^\d+$/.test(word)) {
-    throw new ScenarioError(`"${word}" is no whole number`);
+    throw new ScenarioError(`"${word}" is not a whole number`);
   }
   return Number(word);
 }
@@ -156,12 +156,12 @@ class ScenarioCluster {
   readonly #timeouts = new Map<number, number[]>();
   /** Members whose disk does not answer. */
   readonly #stalled = new Set<number>();
-  /** Snapshots that each member wants to send, as last shown. */
+  /** The snapshots that each member wants to send, as last shown. */
   readonly #wanted = new Map<number, string>();
   #lines: string[] = [];
   #isTracing = false;
 
-  /** Runs one line and returns what it led to. */
+  /** Runs one line and returns its results. */
   run(line: string): string[] {
     this.#lines = [];
     const isQuiet = line.trimEnd().endsWith(" quiet");
@@ -306,7 +306,7 @@ class ScenarioCluster {
   #add(id: number, disk: Disk): void {
     const random = (bound: number): number => {
       const wished = this.#timeouts.get(id)?.shift();
-      // Without a wish the timeouts of the members lie three ticks apart.
+      // By default the timeouts of the members are three ticks apart.
       return wished === undefined ? (3 * (id - 1)) % bound : wished - this.#limits.electionTicksMin;
     };
     this.#members.set(id, new Member(id, disk, this.#limits, random));
@@ -337,7 +337,7 @@ class ScenarioCluster {
     }
   }
 
-  /** One input to a member, then its effects. */
+  /** Gives one input to a member, then takes its effects. */
   #input(id: number, input: (member: Member) => void): void {
     const member = this.#member(id);
     if (!member.isUp) {
@@ -375,7 +375,7 @@ class ScenarioCluster {
     });
     this.#sayRefusal(member.id, answer);
     if (isAdd && typeof answer !== "string" && !this.#members.has(answer.firstIndex)) {
-      // The process that is to take the slot is there from the beginning.
+      // The process that will take the slot runs from the beginning.
       this.#add(answer.firstIndex, emptyDisk());
     }
   }
@@ -428,7 +428,7 @@ class ScenarioCluster {
     }
   }
 
-  /** Everything moves among these members, or all, until nothing does. */
+  /** Delivers, writes and applies among these members, or among all, until nothing moves. */
   #stabilize(ids: readonly number[]): void {
     const takesPart = (id: number): boolean => this.#member(id).isUp && (ids.length === 0 || ids.includes(id));
     for (let round = 0; round < STABILIZE_ROUNDS_MAX; round++) {
@@ -490,7 +490,7 @@ class ScenarioCluster {
         this.#input(id, (member) => member.setFitness({ ...FIT, mayLead: false, diskFull: true }));
         return;
       case "fail":
-        // The first error of a write ends the process.
+        // The first failed write ends the process.
         this.#crash(id, false);
         return;
       default:
@@ -535,7 +535,7 @@ class ScenarioCluster {
     }
     disk.damaged = words.has("damaged");
     if (disk.damaged) {
-      // The log was set aside; what is applied was committed, so a new one begins there.
+      // The log was set aside. The applied entries were committed, so a new log begins after them.
       disk.log.reset(disk.applied, disk.appliedTerm);
     }
     disk.term = Number(words.named("term") ?? disk.term);
@@ -617,7 +617,7 @@ class ScenarioCluster {
     }
   }
 
-  /** Takes the effects of the member and shows them; `news` is what the input changed beside them. */
+  /** Takes and shows the effects of the member; `news` lists the other changes that the input caused. */
   #showEffects(member: Member, news: string): void {
     const { id } = member;
     const effects = member.drain();
@@ -677,7 +677,7 @@ function pair(word: string): [number, number] {
   return [whole(from), whole(to)];
 }
 
-/** Entries as "remove:1,2|promote:4", each a change of its own. */
+/** Entries as "remove:1,2|promote:4", each a separate change. */
 function readChanges(text: string): ConfigurationChange[] {
   return text
     .split("|")

@@ -1,10 +1,10 @@
 /**
- * What must hold in a cluster after every event, whatever happens to it (Raft, Ongaro 2014 figure 3.2).
+ * The rules that must hold in a cluster after every event (Raft, Ongaro 2014 figure 3.2).
  *
- * Watches real cores over their disks: one leader in a term, one vote of each member in a term over all its starts,
- * equal entries at equal places, leaders that have everything committed, committed entries that never change, nothing
- * applied that is not committed and stable, and read points that reflect all that was committed before they were asked.
- * Throws a SafetyViolation that names the broken rule.
+ * Watches real cores over their disks. A term has one leader. Each member has one vote in a term, over all its starts.
+ * Entries at the same index and term are equal. A leader has every committed entry, and a committed entry never
+ * changes. A member applies only committed and stable entries. A read point covers everything that was committed before
+ * the request. Throws a SafetyViolation that names the broken rule.
  */
 
 import { type AppendEffect, entryIndex, entryTerm, entryType, isConfigurationType } from "../index.ts";
@@ -31,9 +31,9 @@ export class Safety {
   readonly #members: ReadonlyMap<number, Member>;
   /** Leader of each term. */
   readonly #leaders = new Map<number, number>();
-  /** Vote of each member in each term, as far as it is durable. */
+  /** The durable vote of each member in each term. */
   readonly #votes = new Map<string, number>();
-  /** The entry that was made at each (index, term). */
+  /** The entry that was created at each (index, term). */
   readonly #rows = new Map<string, Uint8Array>();
   /** The committed log: the term of each entry. */
   readonly #committed = new Map<number, number>();
@@ -42,7 +42,7 @@ export class Safety {
   readonly #compared = new Map<number, number>();
   readonly #terms = new Map<number, number>();
   readonly #commits = new Map<number, number>();
-  /** Committed index when each read of each member was asked. */
+  /** Committed index when each read of each member was requested. */
   readonly #asked = new Map<string, number>();
 
   constructor(members: ReadonlyMap<number, Member>) {
@@ -59,7 +59,7 @@ export class Safety {
     return this.#leaders.size;
   }
 
-  /** What is committed at the start. */
+  /** The committed entries at the start. */
   found(rows: readonly Uint8Array[]): void {
     for (const row of rows) {
       this.#rows.set(`${entryIndex(row)}/${entryTerm(row)}`, row);
@@ -68,7 +68,7 @@ export class Safety {
     }
   }
 
-  /** A member writes this: there is one entry at an index in a term, whoever has it. */
+  /** A member writes these rows: all members have the same entry at an index and term. */
   wrote({ rows }: AppendEffect): void {
     for (const row of rows) {
       const key = `${entryIndex(row)}/${entryTerm(row)}`;
@@ -78,20 +78,20 @@ export class Safety {
     }
   }
 
-  /** The member starts again: term and commit index may have fallen to what its disk knew. */
+  /** The member restarts: term and commit index may have fallen to the values on its disk. */
   restarted(id: number): void {
     this.#terms.set(id, this.#member(id).disk.term);
     this.#commits.delete(id);
     this.#compared.delete(id);
   }
 
-  /** The member has asked for a read point. */
+  /** The member has requested a read point. */
   asked(id: number, position: number): void {
     const { boot } = this.#member(id).disk;
     this.#asked.set(`${id} ${boot} ${position}`, this.#committedTo);
   }
 
-  /** The member was told a read point. */
+  /** The member has received a read point. */
   answered(id: number, position: number, index: number): void {
     const { boot } = this.#member(id).disk;
     const asked = this.#asked.get(`${id} ${boot} ${position}`);
@@ -100,7 +100,7 @@ export class Safety {
     });
   }
 
-  /** Checks everything that the event at this member can have changed. */
+  /** Checks everything that the event at this member may have changed. */
   check(id: number): void {
     const member = this.#member(id);
     this.#checkVote(member);
@@ -148,7 +148,7 @@ export class Safety {
     this.#commits.set(id, commitIndex);
   }
 
-  /** The committed log is one, and every member's committed entries are those of it. */
+  /** There is one committed log, and every member's committed entries are part of it. */
   #checkCommitted({ id, running }: Member): void {
     const { commitIndex, firstIndex } = running;
     const from = Math.max(firstIndex, (this.#compared.get(id) ?? 0) + 1);
@@ -164,7 +164,7 @@ export class Safety {
     this.#committedTo = Math.max(this.#committedTo, commitIndex);
   }
 
-  /** Whoever holds a change of the configuration knows that all earlier ones are committed (P15, P16). */
+  /** A member that has a configuration change knows that all earlier ones are committed (P15, P16). */
   #checkPending({ id, running }: Member): void {
     const pending: number[] = [];
     for (let index = running.commitIndex + 1; index <= running.lastIndex; index++) {
@@ -186,7 +186,7 @@ export class Safety {
     }
     must(leader === undefined, "one leader in a term", () => `term ${running.term}: ${leader} and ${id}`);
     this.#leaders.set(running.term, id);
-    // What was committed in earlier terms is in the log of whoever is elected later.
+    // The log of every later leader contains the entries that were committed in earlier terms.
     for (const [index, term] of this.#committed) {
       if (index >= running.firstIndex && term < running.term) {
         const isHeld = index <= running.lastIndex && running.entryTerm(index) === term;

@@ -17,14 +17,14 @@ describe("scenarios", () => {
     });
   }
 
-  it("say what they show, and why", () => {
+  it("describe their purpose, and the reason", () => {
     for (const file of files) {
       const [first] = readFileSync(new URL(file, folder), "utf8").split("\n");
       expect(first, file).to.match(/^# .{20,}/);
     }
   });
 
-  it("break no rule, and ask for nothing that cannot be done", () => {
+  it("break no rule, and request nothing impossible", () => {
     const violated = files.filter((file) => /^(violation|error): /m.test(readFileSync(new URL(file, folder), "utf8")));
     expect(violated).to.deep.equal([]);
   });

@@ -1,4 +1,4 @@
-/** A Raft log as it stands on a disk, in memory: dense, with a movable beginning. For specs of the consensus core. */
+/** A Raft log as it is on a disk, in memory: dense, with a movable beginning. For specs of the consensus core. */
 
 import { crc32 } from "node:zlib";
 import {
@@ -41,14 +41,14 @@ export class StoredLog implements LogReader {
     this.rows = [...this.rows.slice(0, from - this.first), ...rows];
   }
 
-  /** Drops what lies below the index. */
+  /** Drops the entries below the index. */
   compact(first: number): void {
     this.prevTerm = this.term(first - 1);
     this.rows = this.rows.slice(first - this.first);
     this.first = first;
   }
 
-  /** Begins anew after the entry. */
+  /** Restarts after the entry. */
   reset(index: number, term: number): void {
     this.first = index + 1;
     this.prevTerm = term;

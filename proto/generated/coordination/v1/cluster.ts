@@ -16,7 +16,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** What a client may know of the cluster: where its members are, and which of them leads. */
+/** What clients may know about the cluster: the addresses of its members, and which member is the leader. */
 
 /** A member as clients see it. */
 export interface Member {
@@ -24,11 +24,11 @@ export interface Member {
   id: string;
   /** Name of the member, given when it was added. */
   name: string;
-  /** Where it serves gRPC, as host:port; empty = no process has claimed the member yet. */
+  /** Its gRPC address, as host:port; empty = no process has claimed the member yet. */
   grpcEndpoint: string;
-  /** Where it serves HTTP, as host:port; empty = no process has claimed the member yet. */
+  /** Its HTTP address, as host:port; empty = no process has claimed the member yet. */
   httpEndpoint: string;
-  /** Whether it only receives the log and has no vote. */
+  /** Whether it is a learner: it receives the log but has no vote. */
   learner: boolean;
   /** Whether it leads the cluster. */
   leader: boolean;
@@ -40,7 +40,7 @@ export interface GetClusterRequest {
 
 /** The members of the cluster. */
 export interface GetClusterResponse {
-  /** Id of the cluster, set at its founding. */
+  /** Id of the cluster, set when the cluster was founded. */
   clusterId: string;
   /** All members, learners included. */
   members: Member[];
@@ -325,10 +325,10 @@ export const GetClusterResponse: MessageFns<GetClusterResponse, "coordination.v1
   },
 };
 
-/** Discovery for clients. Needs any valid token. */
+/** Discovery of members for clients. Any valid token is enough. */
 export type ClusterServiceService = typeof ClusterServiceService;
 export const ClusterServiceService = {
-  /** Lists the members and names the leader, read with linearizable freshness. */
+  /** Lists the members and names the leader. The read is linearizable. */
   getCluster: {
     path: "/coordination.v1.ClusterService/GetCluster" as const,
     requestStream: false as const,
@@ -341,12 +341,12 @@ export const ClusterServiceService = {
 } as const;
 
 export interface ClusterServiceServer extends UntypedServiceImplementation {
-  /** Lists the members and names the leader, read with linearizable freshness. */
+  /** Lists the members and names the leader. The read is linearizable. */
   getCluster: handleUnaryCall<GetClusterRequest, GetClusterResponse>;
 }
 
 export interface ClusterServiceClient extends Client {
-  /** Lists the members and names the leader, read with linearizable freshness. */
+  /** Lists the members and names the leader. The read is linearizable. */
   getCluster(
     request: GetClusterRequest,
     callback: (error: ServiceError | null, response: GetClusterResponse) => void,

@@ -24,7 +24,7 @@ import {
  * Member ids are decimal strings of the log index of the entry that added the member.
  */
 
-/** Part that a member plays in Raft. */
+/** Role of a member in Raft. */
 export const MemberRole = {
   /** MEMBER_ROLE_UNSPECIFIED - None: the member has not joined a cluster. */
   MEMBER_ROLE_UNSPECIFIED: 0,
@@ -32,9 +32,9 @@ export const MemberRole = {
   LEADER: 1,
   /** FOLLOWER - It follows a leader, or waits for one. */
   FOLLOWER: 2,
-  /** CANDIDATE - It asks for votes. */
+  /** CANDIDATE - It asks other members for their votes. */
   CANDIDATE: 3,
-  /** LEARNER - It receives the log and has no vote. */
+  /** LEARNER - It receives the log but has no vote. */
   LEARNER: 4,
   UNRECOGNIZED: -1,
 } as const;
@@ -50,28 +50,28 @@ export namespace MemberRole {
   export type UNRECOGNIZED = typeof MemberRole.UNRECOGNIZED;
 }
 
-/** What a member's process is doing. */
+/** State of a member's process. */
 export const MemberState = {
-  /** MEMBER_STATE_UNSPECIFIED - Not given; never answered. */
+  /** MEMBER_STATE_UNSPECIFIED - Not given. The server never returns it. */
   MEMBER_STATE_UNSPECIFIED: 0,
-  /** EMPTY - Its data directory is new; it waits to be founded or to join. */
+  /** EMPTY - Its data directory is new. It waits until a cluster is founded on it or until it can join one. */
   EMPTY: 1,
   /** JOINING - It has asked to join, or is catching up for the first time. */
   JOINING: 2,
   /** RUNNING - It takes part in the cluster. */
   RUNNING: 3,
   /**
-   * MEMBER_DATA_LOST - Its directory is new, but another one has claimed the member of its name: what that one had is lost, and it may not
-   * take its place.
+   * MEMBER_DATA_LOST - Its data directory is new, but another data directory has claimed the member with its name. The data of that
+   * directory are lost, and the new directory must not replace it.
    */
   MEMBER_DATA_LOST: 4,
   /** MEMBER_REMOVED - It was removed from the cluster. */
   MEMBER_REMOVED: 5,
-  /** MEMBER_DAMAGED - It has lost entries of its log that it had acknowledged: it follows without a vote, and heals by itself. */
+  /** MEMBER_DAMAGED - It has lost log entries that it had acknowledged. It follows without a vote, and recovers by itself. */
   MEMBER_DAMAGED: 6,
-  /** WRONG_CLUSTER - Its data are of another cluster than its peers'. */
+  /** WRONG_CLUSTER - Its data belong to another cluster than the data of its peers. */
   WRONG_CLUSTER: 7,
-  /** MEMBER_REFUSED - It cannot know how it voted, and never takes part again: a person must decide to replace it. */
+  /** MEMBER_REFUSED - It cannot know how it voted, and never takes part again. A person must decide to replace it. */
   MEMBER_REFUSED: 8,
   UNRECOGNIZED: -1,
 } as const;
@@ -91,17 +91,17 @@ export namespace MemberState {
   export type UNRECOGNIZED = typeof MemberState.UNRECOGNIZED;
 }
 
-/** What a backup is doing. */
+/** Phase of a backup. */
 export const BackupPhase = {
-  /** BACKUP_PHASE_UNSPECIFIED - Not given; never answered. */
+  /** BACKUP_PHASE_UNSPECIFIED - Not given. The server never returns it. */
   BACKUP_PHASE_UNSPECIFIED: 0,
-  /** BACKUP_PENDING - It waits for the state to be up to date. */
+  /** BACKUP_PENDING - It waits until the state is up to date. */
   BACKUP_PENDING: 1,
-  /** BACKUP_RUNNING - It is being written into the store. */
+  /** BACKUP_RUNNING - The member is writing it into the store. */
   BACKUP_RUNNING: 2,
   /** BACKUP_SUCCEEDED - It is complete and durable. */
   BACKUP_SUCCEEDED: 3,
-  /** BACKUP_FAILED - It ended without a backup; `error` says why. It leaves no object behind. */
+  /** BACKUP_FAILED - It failed; `error` says why. It leaves no object in the store. */
   BACKUP_FAILED: 4,
   UNRECOGNIZED: -1,
 } as const;
@@ -117,17 +117,17 @@ export namespace BackupPhase {
   export type UNRECOGNIZED = typeof BackupPhase.UNRECOGNIZED;
 }
 
-/** A place in the membership, claimed by a process or not, as the leader sees it. */
+/** A slot in the membership, claimed by a process or not, as the leader sees it. */
 export interface MemberSlot {
   /** Id of the member. */
   id: string;
   /** Name of the member, unique in the cluster. */
   name: string;
-  /** Where it talks to other members, as host:port; empty = unclaimed. */
+  /** Its address for other members, as host:port; empty = unclaimed. */
   peerEndpoint: string;
-  /** Where it serves gRPC, as host:port; empty = unclaimed. */
+  /** Its gRPC address, as host:port; empty = unclaimed. */
   grpcEndpoint: string;
-  /** Where it serves HTTP, as host:port; empty = unclaimed. */
+  /** Its HTTP address, as host:port; empty = unclaimed. */
   httpEndpoint: string;
   /** Whether it votes; otherwise it is a learner. */
   voter: boolean;
@@ -135,35 +135,35 @@ export interface MemberSlot {
   incarnation: string;
   /** Age of the oldest committed entry that it has not acknowledged, in milliseconds; 0 = there is none. */
   lagMs: bigint;
-  /** How long ago the leader heard of it, in milliseconds. */
+  /** Time since the leader last received a message from it, in milliseconds. */
   contactAgeMs: bigint;
-  /** Whether PromoteMembers would accept it now. */
+  /** Whether PromoteMembers would promote it now. */
   promotable: boolean;
 }
 
-/** How one member is, by its own account. */
+/** State of one member, as it reports it. */
 export interface MemberStatus {
   /** Id of the member; empty = it has not joined. */
   id: string;
   /** Its configured name. */
   name: string;
-  /** What its process is doing. */
+  /** State of its process. */
   state: MemberState;
-  /** For how long, in milliseconds. */
+  /** How long it has been in this state, in milliseconds. */
   stateForMs: bigint;
-  /** Its part in Raft. */
+  /** Its role in Raft. */
   role: MemberRole;
   /** Its Raft term. */
   term: bigint;
-  /** Id of the leader it knows; empty = none. */
+  /** Id of the leader that it knows; empty = none. */
   leaderId: string;
   /** Highest log index that it knows to be committed. */
   commitIndex: bigint;
   /** Highest log index that it has applied. */
   appliedIndex: bigint;
-  /** Lowest log index that its log still has. */
+  /** Lowest index in its log. */
   firstIndex: bigint;
-  /** Highest log index that its log has. */
+  /** Highest index in its log. */
   lastIndex: bigint;
   /** Cluster revision that it has applied. */
   revision: bigint;
@@ -175,41 +175,41 @@ export interface MemberStatus {
   version: string;
   /** Oldest version of the program that can still read its data. */
   downgradeFloor: string;
-  /** For how long its process has run, in milliseconds. */
+  /** How long its process has run, in milliseconds. */
   uptimeMs: bigint;
   /** Id of its data directory. */
   incarnation: string;
   /** Id of its cluster; empty = none yet. */
   clusterId: string;
-  /** Names of what is wrong with it; none = healthy. */
+  /** Names of its active alarms; none = healthy. */
   alarms: string[];
-  /** Hash of its state at state_hash_index, in hexadecimal, to compare members with; empty = none computed yet. */
+  /** Hash of its state at state_hash_index, in hexadecimal, for comparing members; empty = none computed yet. */
   stateHash: string;
   /** Log index at which state_hash was computed. */
   stateHashIndex: bigint;
-  /** Serial number of the certificate that it shows to peers, in lower-case hexadecimal; empty = none. */
+  /** Serial number of the certificate that it presents to peers, in lower-case hexadecimal; empty = none. */
   certificateSerial: string;
-  /** SHA-256 fingerprints of the authorities whose certificates it accepts from peers, in lower-case hexadecimal. */
+  /** SHA-256 fingerprints of the certificate authorities that it trusts for peers, in lower-case hexadecimal. */
   trustedCas: string[];
   /** Revision of the replicated settings that it has applied. */
   settingsRevision: bigint;
-  /** Raft term of the entry at last_index; 0 = its log was never written to, or its release does not tell. */
+  /** Raft term of the entry at last_index; 0 = its log was never written, or its release does not report the term. */
   lastTerm: bigint;
-  /** From what its process has founded the cluster, if that was a backup, for people; empty = it has not. */
+  /** The backup from which this process founded the cluster, as text for people; empty = it did not do so. */
   foundedFrom: string;
 }
 
-/** Asks a member how it is. */
+/** Asks for the state of a member. */
 export interface GetStatusRequest {
 }
 
-/** How the member is. */
+/** State of the member. */
 export interface GetStatusResponse {
   /** Its own state. */
   status:
     | MemberStatus
     | undefined;
-  /** The membership that it has applied, which may be old; absent = none. */
+  /** The membership that it has applied, which may be out of date; absent = none. */
   known: ListMembersResponse | undefined;
 }
 
@@ -227,7 +227,7 @@ export interface ListMembersResponse {
   configIndex: bigint;
   /** Highest committed log index. */
   commitIndex: bigint;
-  /** Whether a change of membership is under way. */
+  /** Whether a membership change is in progress. */
   changing: boolean;
   /** Id of the leader; empty = none is known. */
   leaderId: string;
@@ -237,33 +237,33 @@ export interface ListMembersResponse {
 
 /** Asks to found a cluster on an empty member. */
 export interface BootstrapRequest {
-  /** Id of the new cluster: a UUID that the caller has recorded before. */
+  /** Id of the new cluster: a UUID. The caller must record it before the call. */
   clusterId: string;
-  /** Id of the data directory that may found it, as GetStatus answers it; any other is refused. */
+  /** Id of the data directory that may found it, as returned by GetStatus. A member with another one refuses the call. */
   incarnation: string;
   /** The first owner of the cluster. */
   owner: Owner | undefined;
 }
 
-/** The first user of a cluster, verified and with the role owner. There is no other way to make the first one. */
+/** The first user of a cluster, verified and with the role owner. There is no other way to create the first user. */
 export interface Owner {
-  /** E-mail address to log in with. */
+  /** E-mail address for the login. */
   email: string;
-  /** Password, 8 to 1,024 bytes. Only a salted hash of it is kept. */
+  /** Password, 8 to 1,024 bytes. The cluster stores only a salted hash of it. */
   password: string;
-  /** API key in the form `qk_<8 characters>_<43 characters>`. Only its SHA-256 is kept. */
+  /** API key in the form `qk_<8 characters>_<43 characters>`. The cluster stores only its SHA-256. */
   apiKey: string;
 }
 
-/** The cluster exists. */
+/** The cluster was founded. */
 export interface BootstrapResponse {
   /** Id of its first member. */
   memberId: string;
 }
 
-/** Asks to let the owner log in again. */
+/** Asks to let an owner log in again. */
 export interface ResetOwnerRequest {
-  /** The owner. An empty `api_key` adds none; one that the owner has already stays. */
+  /** The owner. An empty `api_key` adds none. A key that the owner already has stays valid. */
   owner: Owner | undefined;
 }
 
@@ -271,21 +271,24 @@ export interface ResetOwnerRequest {
 export interface ResetOwnerResponse {
   /** Id of the user. */
   userId: string;
-  /** Whether there was no user with the address. */
+  /** Whether the call created the user, because no user had the address. */
   created: boolean;
 }
 
-/** Asks for a place for one more member. */
+/** Asks for a slot for one more member. */
 export interface AddMemberRequest {
   /** Name of the member, unique in the cluster. */
   name: string;
-  /** The membership must still be that of this log index, else FAILED_PRECONDITION / CONFIG_CHANGED; 0 = unconditional. */
+  /**
+   * The config_index of the membership must be equal to it, else FAILED_PRECONDITION / CONFIG_CHANGED;
+   * 0 = unconditional.
+   */
   ifConfigIndex: bigint;
 }
 
-/** The place was added. */
+/** The slot was added. */
 export interface AddMemberResponse {
-  /** The new learner, which no process has claimed. */
+  /** The new learner. No process has claimed it yet. */
   member:
     | MemberSlot
     | undefined;
@@ -297,13 +300,16 @@ export interface AddMemberResponse {
 export interface PromoteMembersRequest {
   /** Ids of the members, at least one. */
   ids: string[];
-  /** The membership must still be that of this log index, else FAILED_PRECONDITION / CONFIG_CHANGED; 0 = unconditional. */
+  /**
+   * The config_index of the membership must be equal to it, else FAILED_PRECONDITION / CONFIG_CHANGED;
+   * 0 = unconditional.
+   */
   ifConfigIndex: bigint;
 }
 
-/** The members vote. */
+/** The members have a vote. */
 export interface PromoteMembersResponse {
-  /** Log index of the entry that set the membership as it is now. */
+  /** Log index of the entry that set the present membership. */
   configIndex: bigint;
 }
 
@@ -311,21 +317,24 @@ export interface PromoteMembersResponse {
 export interface RemoveMembersRequest {
   /** Ids of the members, at least one. */
   ids: string[];
-  /** The membership must still be that of this log index, else FAILED_PRECONDITION / CONFIG_CHANGED; 0 = unconditional. */
+  /**
+   * The config_index of the membership must be equal to it, else FAILED_PRECONDITION / CONFIG_CHANGED;
+   * 0 = unconditional.
+   */
   ifConfigIndex: bigint;
 }
 
 /** The members are no longer part of the cluster. */
 export interface RemoveMembersResponse {
-  /** Log index of the entry that set the membership as it is now. */
+  /** Log index of the entry that set the present membership. */
   configIndex: bigint;
 }
 
 /** Asks for another leader. */
 export interface TransferLeadershipRequest {
-  /** Id of the voter to lead; empty = the one whose log is closest to the leader's. */
+  /** Id of the new leader, a voter; empty = the voter whose log is closest to the leader's. */
   targetId: string;
-  /** The term must still be this, else FAILED_PRECONDITION; 0 = unconditional. */
+  /** The term must be equal to it, else FAILED_PRECONDITION; 0 = unconditional. */
   ifTerm: bigint;
 }
 
@@ -337,17 +346,18 @@ export interface TransferLeadershipResponse {
   term: bigint;
 }
 
-/** Asks to change replicated settings; settings that it does not name stay as they are. */
+/** Asks to change replicated settings. Settings that it does not name stay as they are. */
 export interface PutSettingsRequest {
   /**
-   * New values by name, whole numbers in decimal; empty = the default again. `queue.duplicate_window_secs`,
+   * New values by name, whole numbers in decimal; empty = back to the default. Names: `queue.duplicate_window_secs`,
    * `token.lifetime_secs`, `ratelimit.{http,grpc}.{requests,window_secs,burst}`, `history.{revisions,age_secs,bytes}`,
    * `quota.user.api_keys`, and `quota.namespace.X`, where X is `bytes`, `keys`, `locks`, `memory_bytes`,
-   * `memory_regions`, `event_bytes`, `event_logs` or `watches`; `quota.namespace.NAMESPACE.X` is that of one namespace.
-   * `watches` are those of keys and locks, tails of event logs, and reads that wait for events, counted at each member.
+   * `memory_regions`, `event_bytes`, `event_logs` or `watches`. `quota.namespace.NAMESPACE.X` applies to one namespace.
+   * `watches` limits the watches of keys and locks, tails of event logs, and reads that wait for events, at each
+   * member.
    */
   values: Map<string, string>;
-  /** The settings must still have this revision, else FAILED_PRECONDITION / SETTINGS_CHANGED; 0 = unconditional. */
+  /** The revision of the settings must be equal to it, else FAILED_PRECONDITION / SETTINGS_CHANGED; 0 = unconditional. */
   ifSettingsRevision: bigint;
 }
 
@@ -358,7 +368,7 @@ export interface PutSettingsRequest_ValuesEntry {
 
 /** The settings were changed. */
 export interface PutSettingsResponse {
-  /** Their revision, the earlier one if nothing is different from before. */
+  /** Revision of the settings. It does not change if all values are the same as before. */
   settingsRevision: bigint;
 }
 
@@ -366,9 +376,9 @@ export interface PutSettingsResponse {
 export interface RotateKeysRequest {
 }
 
-/** Tokens are signed with a new key. */
+/** The cluster signs tokens with a new key. */
 export interface RotateKeysResponse {
-  /** Id of the new key, the `kid` of tokens and of the published key set. */
+  /** Id of the new key: the `kid` in tokens and in the published key set. */
   kid: string;
 }
 
@@ -376,32 +386,32 @@ export interface RotateKeysResponse {
 export interface SnapshotRequest {
 }
 
-/** A piece of a backup. */
+/** One chunk of a backup. */
 export interface SnapshotResponse {
   /** The next bytes of the backup. */
   chunk: Uint8Array;
-  /** Log index of the state that the backup holds; the same in every piece. */
+  /** Log index of the state in the backup; the same in every chunk. */
   index: bigint;
-  /** Cluster revision of that state; the same in every piece. */
+  /** Cluster revision of that state; the same in every chunk. */
   revision: bigint;
-  /** Whether this is the last piece. A stream that ends without one is not a backup. */
+  /** Whether this is the last chunk. A stream that ends without it is not a complete backup. */
   last: boolean;
-  /** SHA-256 of all bytes in hexadecimal; in the last piece only. */
+  /** SHA-256 of all bytes in hexadecimal; in the last chunk only. */
   sha256: string;
-  /** Whether the member had no leader, so that the backup may miss acknowledged writes; the same in every piece. */
+  /** True: the member had no leader, so the backup may miss acknowledged writes. The same in every chunk. */
   leaderless: boolean;
   /**
-   * Highest log index that the member knew to be committed when it began; the same in every piece. It is more than
-   * `index` where the member had not applied everything yet.
+   * Highest log index that the member knew to be committed when the backup began; the same in every chunk. It is
+   * greater than `index` if the member had not applied all committed entries yet.
    */
   commitIndex: bigint;
 }
 
 /** Asks for a backup in the store of this member. */
 export interface StartBackupRequest {
-  /** The store must be this one, as GetBackupStatus answers it in `store`; empty = any. */
+  /** The store of the member must be this one, in the form of `store` in GetBackupStatusResponse; empty = any. */
   ifStore: string;
-  /** Whether the backup may begin while the member has no leader. It may then miss acknowledged writes. */
+  /** Whether the backup may begin while the member has no leader. The backup may then miss acknowledged writes. */
   allowLeaderless: boolean;
 }
 
@@ -411,15 +421,15 @@ export interface StartBackupResponse {
   id: string;
 }
 
-/** One snapshot that a member takes or took. */
+/** One snapshot that a member takes or has taken. */
 export interface BackupRun {
   /** Id of the backup: 32 hexadecimal digits. */
   id: string;
-  /** What it is doing. */
+  /** Its phase. */
   phase: BackupPhase;
   /** Name of its object in the store; empty = not known yet. */
   object: string;
-  /** Log index of the state that it holds; 0 = not known yet. */
+  /** Log index of the state that it contains; 0 = not known yet. */
   index: bigint;
   /** Cluster revision of that state. */
   revision: bigint;
@@ -431,58 +441,61 @@ export interface BackupRun {
   rows: bigint;
   /** When it began, by the member's clock, in milliseconds since 1970. */
   startedMs: bigint;
-  /** When it ended, by the member's clock, in milliseconds since 1970; 0 = it has not. */
+  /** When it ended, by the member's clock, in milliseconds since 1970; 0 = it has not ended. */
   endedMs: bigint;
   /** Why it failed, and what to do; empty = it has not failed. */
   error: string;
-  /** Whether the member had no leader when it began, so that the backup may miss acknowledged writes. */
+  /** True: the member had no leader when the backup began, so the backup may miss acknowledged writes. */
   leaderless: boolean;
 }
 
-/** The continuous archive of the cluster, as far as this member knows. */
+/** The continuous archive of the cluster, as this member knows it. */
 export interface ArchiveStatus {
-  /** Whether the members are to archive, by `--backup-archive` of this member. */
+  /** Whether archiving is on: `--backup-archive` of this member. */
   enabled: boolean;
   /** Id of the member that archives; empty = none is known. */
   archiverId: string;
-  /** Every entry up to this log index is in the archive; 0 = none is. */
+  /** The archive contains every entry up to this log index; 0 = none. */
   archivedIndex: bigint;
   /** Cluster revision at that index. */
   archivedRevision: bigint;
   /** Wall clock of the last archived entry, in milliseconds since 1970. */
   archivedWallMs: bigint;
   /**
-   * How long the oldest committed entry waits that is not archived, in milliseconds; 0 = none waits. Acknowledged writes
-   * of this time are lost if all volumes are lost.
+   * Age of the oldest committed entry that is not archived, in milliseconds; 0 = all are archived. If all volumes are
+   * lost, the acknowledged writes of this time are lost.
    */
   lagMs: bigint;
-  /** Log index of the snapshot with which the present chain began; 0 = there is none. */
+  /** Log index of the snapshot that began the present chain; 0 = there is no chain. */
   chainIndex: bigint;
-  /** Whether the chain is broken: the log was compacted past what is archived, and no snapshot has begun another one yet. */
+  /**
+   * Whether the chain is broken: the log was compacted past the last archived entry, and no snapshot has begun another
+   * chain yet.
+   */
   chainBroken: boolean;
-  /** How many times a chain was broken since the process of the archiving member started. */
+  /** How many times a chain broke since the process of the archiving member started. */
   chainBreaks: bigint;
   /** When the last snapshot or segment became durable in the store, in milliseconds since 1970; 0 = never. */
   lastSuccessMs: bigint;
-  /** Attempts to write that failed since the last success. */
+  /** Number of failed attempts to write since the last success. */
   failures: bigint;
-  /** Why the last attempt failed, and what to do; empty = it did not fail. Known to the archiving member only. */
+  /** Why the last attempt failed, and what to do; empty = it did not fail. Only the archiving member knows it. */
   lastError: string;
 }
 
-/** Asks about backups. */
+/** Asks for the state of backups. */
 export interface GetBackupStatusRequest {
-  /** Id of a backup of this member; empty = the running one, or else the last one. */
+  /** Id of a backup of this member; empty = the running backup, or else the last one. */
   id: string;
 }
 
-/** How backups are. */
+/** State of backups. */
 export interface GetBackupStatusResponse {
-  /** The store of this member, without secrets; empty = it was started without one. */
+  /** The store of this member, without secrets; empty = the member was started without a store. */
   store: string;
-  /** Whether this member encrypts what it writes there. */
+  /** Whether this member encrypts the objects that it writes there. */
   encrypted: boolean;
-  /** The backup; absent = there is no such one. A member knows its last 16 backups since its process started. */
+  /** The backup; absent = the member knows none with the id. It knows its last 16 backups since its process started. */
   run:
     | BackupRun
     | undefined;
@@ -490,13 +503,16 @@ export interface GetBackupStatusResponse {
   archive:
     | ArchiveStatus
     | undefined;
-  /** When this member plans its next snapshot, in milliseconds since 1970; 0 = it plans none, or another member does. */
+  /**
+   * When this member plans to take its next snapshot, in milliseconds since 1970; 0 = it plans none, or another member
+   * archives.
+   */
   nextSnapshotMs: bigint;
 }
 
 /** Asks for the contents of the store. */
 export interface ListBackupsRequest {
-  /** Id of the cluster; empty = that of this member. */
+  /** Id of the cluster; empty = the cluster of this member. */
   clusterId: string;
 }
 
@@ -506,9 +522,9 @@ export interface BackupEntry {
   id: string;
   /** Name of its object in the store. */
   object: string;
-  /** Log index of the state that it holds. */
+  /** Log index of the state that it contains. */
   index: bigint;
-  /** Cluster revision of that state. It is the first one that can be restored. */
+  /** Cluster revision of that state. It is the first revision that can be restored. */
   revision: bigint;
   /** Wall clock of the last entry in that state, in milliseconds since 1970. It is the first time that can be restored. */
   wallMs: bigint;
@@ -520,21 +536,24 @@ export interface BackupEntry {
   segmentBytes: bigint;
   /** Log index of the last entry that can be restored from it. */
   endIndex: bigint;
-  /** Cluster revision at that index, the last one that can be restored; 0 = the store does not say it. */
+  /** Cluster revision at that index: the last revision that can be restored; 0 = not known from the store. */
   endRevision: bigint;
-  /** Wall clock of that entry, in milliseconds since 1970, the last time that can be restored; 0 = the store does not say it. */
+  /**
+   * Wall clock of that entry, in milliseconds since 1970: the last time that can be restored; 0 = not known from the
+   * store.
+   */
   endWallMs: bigint;
 }
 
-/** What the store holds. */
+/** The contents of the store. */
 export interface ListBackupsResponse {
   /** The store, without secrets. */
   store: string;
   /** Id of the cluster. */
   clusterId: string;
-  /** The snapshots, oldest first; of more than 1,000 the newest ones. */
+  /** The snapshots, oldest first. If there are more than 1,000, only the newest 1,000. */
   backups: BackupEntry[];
-  /** What is wrong with the list of objects, such as a segment that does not follow another one; at most 100. */
+  /** Problems in the list of objects, such as a gap before a segment; at most 100. */
   problems: string[];
   /** Ids of all clusters that have backups in the store. */
   clusterIds: string[];
@@ -542,13 +561,13 @@ export interface ListBackupsResponse {
 
 /** Asks to drop history. */
 export interface CompactRequest {
-  /** Changes below this revision are dropped; one that is not reached yet counts as the newest. */
+  /** Changes below this revision are dropped. A revision above the newest one counts as the newest. */
   revision: bigint;
 }
 
 /** The history was dropped. */
 export interface CompactResponse {
-  /** Oldest revision that a watch can start from now. */
+  /** Oldest revision from which a watch can now start. */
   compactRevision: bigint;
 }
 
@@ -4185,14 +4204,14 @@ export const CompactResponse: MessageFns<CompactResponse, "coordination.v1.Compa
 };
 
 /**
- * For operators of the cluster. On the public port it needs a token with the access `admin` and the namespaces `*`, on
- * the admin port one of the cluster's admin tokens. On the admin port the request-id is optional, but then a mutation
- * with an `if_*` field needs it to be other than 0 (Bootstrap, Compact and reads need neither). All mutations can be
- * repeated with the same request-id.
+ * Administration of the cluster. On the public port a call needs a token with the access `admin` and the namespaces
+ * `*`. On the admin port it needs one of the cluster's admin tokens. On the admin port the request-id is optional. A
+ * mutation with an `if_*` field needs either a request-id or a value other than 0 in that field. Bootstrap, Compact and
+ * reads need neither. A client can repeat every mutation with the same request-id.
  */
 export type ClusterAdminServiceService = typeof ClusterAdminServiceService;
 export const ClusterAdminServiceService = {
-  /** Tells how this very member is. Local, needs no majority, answered in every state of the member. */
+  /** Returns the state of this member. Local: it needs no majority, and the member answers in every state. */
   getStatus: {
     path: "/coordination.v1.ClusterAdminService/GetStatus" as const,
     requestStream: false as const,
@@ -4202,7 +4221,10 @@ export const ClusterAdminServiceService = {
     responseSerialize: (value: GetStatusResponse): Buffer => Buffer.from(GetStatusResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetStatusResponse => GetStatusResponse.decode(value),
   },
-  /** Lists the members as the leader knows them after a round to a majority; other members forward. */
+  /**
+   * Lists the members as the leader knows them after a round trip to a majority. Other members forward the call to the
+   * leader.
+   */
   listMembers: {
     path: "/coordination.v1.ClusterAdminService/ListMembers" as const,
     requestStream: false as const,
@@ -4213,11 +4235,12 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): ListMembersResponse => ListMembersResponse.decode(value),
   },
   /**
-   * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one entry. Served on the
-   * admin port only. Repeating it on the member that it founded is OK. A member that was started with a backup to restore
-   * founds the cluster with the state of that backup, and the owner becomes one of its owners; that takes as long as
-   * reading the backup, and goes on when the deadline is over: repeat it. Errors: FAILED_PRECONDITION / NOT_EMPTY; of the
-   * backup FAILED_PRECONDITION / BACKUP_REFUSED, and UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
+   * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the
+   * admin port only. A repetition on the member that it founded returns OK. A member that was started with a backup to
+   * restore founds the cluster with the state of that backup, and the owner becomes one of its owners. This takes as
+   * long as reading the backup, and continues after the call's deadline: repeat the call. Errors:
+   * FAILED_PRECONDITION / NOT_EMPTY; for a restore also FAILED_PRECONDITION / BACKUP_REFUSED, and
+   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   bootstrap: {
     path: "/coordination.v1.ClusterAdminService/Bootstrap" as const,
@@ -4229,7 +4252,7 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): BootstrapResponse => BootstrapResponse.decode(value),
   },
   /**
-   * Adds a learner that no process has claimed yet; its addresses come with the claim. Errors:
+   * Adds a learner that no process has claimed yet. The process that claims it brings its addresses. Errors:
    * ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   addMember: {
@@ -4242,9 +4265,10 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): AddMemberResponse => AddMemberResponse.decode(value),
   },
   /**
-   * Gives learners a vote; several at once are one joint change, voters already are OK. Errors: NOT_FOUND /
-   * MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when one has not caught up, QUORUM_UNSAFE when the new
-   * voters would have no majority in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * Gives learners a vote. Several learners at once are one joint change. Members that vote already cause no error.
+   * Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when a learner has not caught up,
+   * QUORUM_UNSAFE when the leader would not be in contact with a majority of the new voters, CONFIG_CHANGED,
+   * CONFIG_CHANGE_IN_PROGRESS.
    */
   promoteMembers: {
     path: "/coordination.v1.ClusterAdminService/PromoteMembers" as const,
@@ -4258,9 +4282,9 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): PromoteMembersResponse => PromoteMembersResponse.decode(value),
   },
   /**
-   * Removes members; several at once are one joint change. Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION /
-   * IS_LEADER when the leader is among them (transfer first), LAST_VOTER, QUORUM_UNSAFE when too few of the others are
-   * in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * Removes members. Several members at once are one joint change. Errors: NOT_FOUND / MEMBER_NOT_FOUND;
+   * FAILED_PRECONDITION / IS_LEADER when the leader is among them (transfer the leadership first), LAST_VOTER,
+   * QUORUM_UNSAFE when too few of the other members are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   removeMembers: {
     path: "/coordination.v1.ClusterAdminService/RemoveMembers" as const,
@@ -4273,8 +4297,9 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): RemoveMembersResponse => RemoveMembersResponse.decode(value),
   },
   /**
-   * Hands leadership to another voter: done when this answers, or given up after one election timeout with UNAVAILABLE.
-   * Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the term has moved on.
+   * Transfers the leadership to another voter. The answer is OK once the other voter leads, or UNAVAILABLE after one
+   * election timeout without success. Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the term is not
+   * `if_term`.
    */
   transferLeadership: {
     path: "/coordination.v1.ClusterAdminService/TransferLeadership" as const,
@@ -4288,8 +4313,8 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): TransferLeadershipResponse => TransferLeadershipResponse.decode(value),
   },
   /**
-   * Changes replicated settings, all of a request or none. Errors: INVALID_ARGUMENT / BAD_FIELD for a name or value
-   * that is not one; FAILED_PRECONDITION when the settings have moved on.
+   * Changes replicated settings: all settings of the request or none. Errors: INVALID_ARGUMENT / BAD_FIELD for an
+   * unknown name or a bad value; FAILED_PRECONDITION when the revision of the settings is not `if_settings_revision`.
    */
   putSettings: {
     path: "/coordination.v1.ClusterAdminService/PutSettings" as const,
@@ -4300,7 +4325,7 @@ export const ClusterAdminServiceService = {
     responseSerialize: (value: PutSettingsResponse): Buffer => Buffer.from(PutSettingsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PutSettingsResponse => PutSettingsResponse.decode(value),
   },
-  /** Makes a new key for signing tokens. Old keys verify until the tokens they signed have expired. */
+  /** Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. */
   rotateKeys: {
     path: "/coordination.v1.ClusterAdminService/RotateKeys" as const,
     requestStream: false as const,
@@ -4311,10 +4336,10 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): RotateKeysResponse => RotateKeysResponse.decode(value),
   },
   /**
-   * Lets the owner of a cluster log in again: the user with the address becomes active, with the role owner, all
-   * namespaces and the new password, and is made if there is none. Its API keys stay. Served on the admin port only.
-   * Repeating it is OK. Errors: INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or
-   * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
+   * Lets an owner of the cluster log in again. The user with the e-mail address becomes active, with the role owner,
+   * all namespaces and the new password. The call creates the user if it does not exist. The user keeps its API keys.
+   * Served on the admin port only. The call can be repeated. Errors: INVALID_ARGUMENT / BAD_FIELD that names
+   * `owner.email`, `owner.password` or `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
    */
   resetOwner: {
     path: "/coordination.v1.ClusterAdminService/ResetOwner" as const,
@@ -4326,11 +4351,11 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): ResetOwnerResponse => ResetOwnerResponse.decode(value),
   },
   /**
-   * Streams a backup of the whole replicated state of this member, which `quoin-node restore` accepts. It holds every write
-   * that was acknowledged before the call. A member that has no leader streams what it has applied, and says so in
-   * `leaderless`. The stream is not encrypted, and holds signing keys and hashes of passwords. Served on the admin port
-   * only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member streams too many already; UNAVAILABLE when
-   * the member serves no data, or its state is replaced while it is read.
+   * Streams a backup of the whole replicated state of this member, for `quoin-node restore`. The backup contains every
+   * write that was acknowledged before the call. A member without a leader streams the state that it has applied, and
+   * sets `leaderless`. The stream is not encrypted, and contains signing keys and hashes of passwords. Served on the
+   * admin port only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member already streams too many
+   * backups; UNAVAILABLE when the member serves no data, or its state is replaced during the call.
    */
   snapshot: {
     path: "/coordination.v1.ClusterAdminService/Snapshot" as const,
@@ -4342,11 +4367,12 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): SnapshotResponse => SnapshotResponse.decode(value),
   },
   /**
-   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the same
-   * member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when the
-   * member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`, BACKUP_IN_PROGRESS
-   * when it takes a snapshot already; UNAVAILABLE / NO_LEADER, so that a backup never misses acknowledged writes, unless
-   * `allow_leaderless` is set. A repetition with the request-id of a backup that still shows returns that backup.
+   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the
+   * same member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when
+   * the member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`,
+   * BACKUP_IN_PROGRESS when it already takes a snapshot; UNAVAILABLE / NO_LEADER unless `allow_leaderless` is set, so
+   * that a backup never misses acknowledged writes. A repetition with the request-id of a backup that the member still
+   * knows returns that backup.
    */
   startBackup: {
     path: "/coordination.v1.ClusterAdminService/StartBackup" as const,
@@ -4358,8 +4384,8 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): StartBackupResponse => StartBackupResponse.decode(value),
   },
   /**
-   * Tells about the backups of this member and about the continuous archive of the cluster. Local, needs no majority.
-   * Served on the admin port only.
+   * Reports the backups of this member and the continuous archive of the cluster. Local: it needs no majority. Served
+   * on the admin port only.
    */
   getBackupStatus: {
     path: "/coordination.v1.ClusterAdminService/GetBackupStatus" as const,
@@ -4373,7 +4399,7 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): GetBackupStatusResponse => GetBackupStatusResponse.decode(value),
   },
   /**
-   * Lists what the backup store of this member holds: snapshots, and what can be restored from each. Reads the store's
+   * Lists the snapshots in the backup store of this member, and what can be restored from each. It reads the store's
    * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
    * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
    */
@@ -4387,8 +4413,8 @@ export const ClusterAdminServiceService = {
     responseDeserialize: (value: Buffer): ListBackupsResponse => ListBackupsResponse.decode(value),
   },
   /**
-   * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
-   * stays dropped.
+   * Drops the change history below a revision; watches can no longer start there. The call can be repeated: history
+   * that was dropped stays dropped.
    */
   compact: {
     path: "/coordination.v1.ClusterAdminService/Compact" as const,
@@ -4402,90 +4428,97 @@ export const ClusterAdminServiceService = {
 } as const;
 
 export interface ClusterAdminServiceServer extends UntypedServiceImplementation {
-  /** Tells how this very member is. Local, needs no majority, answered in every state of the member. */
+  /** Returns the state of this member. Local: it needs no majority, and the member answers in every state. */
   getStatus: handleUnaryCall<GetStatusRequest, GetStatusResponse>;
-  /** Lists the members as the leader knows them after a round to a majority; other members forward. */
+  /**
+   * Lists the members as the leader knows them after a round trip to a majority. Other members forward the call to the
+   * leader.
+   */
   listMembers: handleUnaryCall<ListMembersRequest, ListMembersResponse>;
   /**
-   * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one entry. Served on the
-   * admin port only. Repeating it on the member that it founded is OK. A member that was started with a backup to restore
-   * founds the cluster with the state of that backup, and the owner becomes one of its owners; that takes as long as
-   * reading the backup, and goes on when the deadline is over: repeat it. Errors: FAILED_PRECONDITION / NOT_EMPTY; of the
-   * backup FAILED_PRECONDITION / BACKUP_REFUSED, and UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
+   * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the
+   * admin port only. A repetition on the member that it founded returns OK. A member that was started with a backup to
+   * restore founds the cluster with the state of that backup, and the owner becomes one of its owners. This takes as
+   * long as reading the backup, and continues after the call's deadline: repeat the call. Errors:
+   * FAILED_PRECONDITION / NOT_EMPTY; for a restore also FAILED_PRECONDITION / BACKUP_REFUSED, and
+   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   bootstrap: handleUnaryCall<BootstrapRequest, BootstrapResponse>;
   /**
-   * Adds a learner that no process has claimed yet; its addresses come with the claim. Errors:
+   * Adds a learner that no process has claimed yet. The process that claims it brings its addresses. Errors:
    * ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   addMember: handleUnaryCall<AddMemberRequest, AddMemberResponse>;
   /**
-   * Gives learners a vote; several at once are one joint change, voters already are OK. Errors: NOT_FOUND /
-   * MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when one has not caught up, QUORUM_UNSAFE when the new
-   * voters would have no majority in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * Gives learners a vote. Several learners at once are one joint change. Members that vote already cause no error.
+   * Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when a learner has not caught up,
+   * QUORUM_UNSAFE when the leader would not be in contact with a majority of the new voters, CONFIG_CHANGED,
+   * CONFIG_CHANGE_IN_PROGRESS.
    */
   promoteMembers: handleUnaryCall<PromoteMembersRequest, PromoteMembersResponse>;
   /**
-   * Removes members; several at once are one joint change. Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION /
-   * IS_LEADER when the leader is among them (transfer first), LAST_VOTER, QUORUM_UNSAFE when too few of the others are
-   * in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * Removes members. Several members at once are one joint change. Errors: NOT_FOUND / MEMBER_NOT_FOUND;
+   * FAILED_PRECONDITION / IS_LEADER when the leader is among them (transfer the leadership first), LAST_VOTER,
+   * QUORUM_UNSAFE when too few of the other members are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   removeMembers: handleUnaryCall<RemoveMembersRequest, RemoveMembersResponse>;
   /**
-   * Hands leadership to another voter: done when this answers, or given up after one election timeout with UNAVAILABLE.
-   * Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the term has moved on.
+   * Transfers the leadership to another voter. The answer is OK once the other voter leads, or UNAVAILABLE after one
+   * election timeout without success. Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the term is not
+   * `if_term`.
    */
   transferLeadership: handleUnaryCall<TransferLeadershipRequest, TransferLeadershipResponse>;
   /**
-   * Changes replicated settings, all of a request or none. Errors: INVALID_ARGUMENT / BAD_FIELD for a name or value
-   * that is not one; FAILED_PRECONDITION when the settings have moved on.
+   * Changes replicated settings: all settings of the request or none. Errors: INVALID_ARGUMENT / BAD_FIELD for an
+   * unknown name or a bad value; FAILED_PRECONDITION when the revision of the settings is not `if_settings_revision`.
    */
   putSettings: handleUnaryCall<PutSettingsRequest, PutSettingsResponse>;
-  /** Makes a new key for signing tokens. Old keys verify until the tokens they signed have expired. */
+  /** Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. */
   rotateKeys: handleUnaryCall<RotateKeysRequest, RotateKeysResponse>;
   /**
-   * Lets the owner of a cluster log in again: the user with the address becomes active, with the role owner, all
-   * namespaces and the new password, and is made if there is none. Its API keys stay. Served on the admin port only.
-   * Repeating it is OK. Errors: INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or
-   * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
+   * Lets an owner of the cluster log in again. The user with the e-mail address becomes active, with the role owner,
+   * all namespaces and the new password. The call creates the user if it does not exist. The user keeps its API keys.
+   * Served on the admin port only. The call can be repeated. Errors: INVALID_ARGUMENT / BAD_FIELD that names
+   * `owner.email`, `owner.password` or `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
    */
   resetOwner: handleUnaryCall<ResetOwnerRequest, ResetOwnerResponse>;
   /**
-   * Streams a backup of the whole replicated state of this member, which `quoin-node restore` accepts. It holds every write
-   * that was acknowledged before the call. A member that has no leader streams what it has applied, and says so in
-   * `leaderless`. The stream is not encrypted, and holds signing keys and hashes of passwords. Served on the admin port
-   * only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member streams too many already; UNAVAILABLE when
-   * the member serves no data, or its state is replaced while it is read.
+   * Streams a backup of the whole replicated state of this member, for `quoin-node restore`. The backup contains every
+   * write that was acknowledged before the call. A member without a leader streams the state that it has applied, and
+   * sets `leaderless`. The stream is not encrypted, and contains signing keys and hashes of passwords. Served on the
+   * admin port only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member already streams too many
+   * backups; UNAVAILABLE when the member serves no data, or its state is replaced during the call.
    */
   snapshot: handleServerStreamingCall<SnapshotRequest, SnapshotResponse>;
   /**
-   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the same
-   * member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when the
-   * member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`, BACKUP_IN_PROGRESS
-   * when it takes a snapshot already; UNAVAILABLE / NO_LEADER, so that a backup never misses acknowledged writes, unless
-   * `allow_leaderless` is set. A repetition with the request-id of a backup that still shows returns that backup.
+   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the
+   * same member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when
+   * the member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`,
+   * BACKUP_IN_PROGRESS when it already takes a snapshot; UNAVAILABLE / NO_LEADER unless `allow_leaderless` is set, so
+   * that a backup never misses acknowledged writes. A repetition with the request-id of a backup that the member still
+   * knows returns that backup.
    */
   startBackup: handleUnaryCall<StartBackupRequest, StartBackupResponse>;
   /**
-   * Tells about the backups of this member and about the continuous archive of the cluster. Local, needs no majority.
-   * Served on the admin port only.
+   * Reports the backups of this member and the continuous archive of the cluster. Local: it needs no majority. Served
+   * on the admin port only.
    */
   getBackupStatus: handleUnaryCall<GetBackupStatusRequest, GetBackupStatusResponse>;
   /**
-   * Lists what the backup store of this member holds: snapshots, and what can be restored from each. Reads the store's
+   * Lists the snapshots in the backup store of this member, and what can be restored from each. It reads the store's
    * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
    * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
    */
   listBackups: handleUnaryCall<ListBackupsRequest, ListBackupsResponse>;
   /**
-   * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
-   * stays dropped.
+   * Drops the change history below a revision; watches can no longer start there. The call can be repeated: history
+   * that was dropped stays dropped.
    */
   compact: handleUnaryCall<CompactRequest, CompactResponse>;
 }
 
 export interface ClusterAdminServiceClient extends Client {
-  /** Tells how this very member is. Local, needs no majority, answered in every state of the member. */
+  /** Returns the state of this member. Local: it needs no majority, and the member answers in every state. */
   getStatus(
     request: GetStatusRequest,
     callback: (error: ServiceError | null, response: GetStatusResponse) => void,
@@ -4501,7 +4534,10 @@ export interface ClusterAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetStatusResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the members as the leader knows them after a round to a majority; other members forward. */
+  /**
+   * Lists the members as the leader knows them after a round trip to a majority. Other members forward the call to the
+   * leader.
+   */
   listMembers(
     request: ListMembersRequest,
     callback: (error: ServiceError | null, response: ListMembersResponse) => void,
@@ -4518,11 +4554,12 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListMembersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one entry. Served on the
-   * admin port only. Repeating it on the member that it founded is OK. A member that was started with a backup to restore
-   * founds the cluster with the state of that backup, and the owner becomes one of its owners; that takes as long as
-   * reading the backup, and goes on when the deadline is over: repeat it. Errors: FAILED_PRECONDITION / NOT_EMPTY; of the
-   * backup FAILED_PRECONDITION / BACKUP_REFUSED, and UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
+   * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one log entry. Served on the
+   * admin port only. A repetition on the member that it founded returns OK. A member that was started with a backup to
+   * restore founds the cluster with the state of that backup, and the owner becomes one of its owners. This takes as
+   * long as reading the backup, and continues after the call's deadline: repeat the call. Errors:
+   * FAILED_PRECONDITION / NOT_EMPTY; for a restore also FAILED_PRECONDITION / BACKUP_REFUSED, and
+   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   bootstrap(
     request: BootstrapRequest,
@@ -4540,7 +4577,7 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: BootstrapResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Adds a learner that no process has claimed yet; its addresses come with the claim. Errors:
+   * Adds a learner that no process has claimed yet. The process that claims it brings its addresses. Errors:
    * ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   addMember(
@@ -4559,9 +4596,10 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: AddMemberResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives learners a vote; several at once are one joint change, voters already are OK. Errors: NOT_FOUND /
-   * MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when one has not caught up, QUORUM_UNSAFE when the new
-   * voters would have no majority in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * Gives learners a vote. Several learners at once are one joint change. Members that vote already cause no error.
+   * Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when a learner has not caught up,
+   * QUORUM_UNSAFE when the leader would not be in contact with a majority of the new voters, CONFIG_CHANGED,
+   * CONFIG_CHANGE_IN_PROGRESS.
    */
   promoteMembers(
     request: PromoteMembersRequest,
@@ -4579,9 +4617,9 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: PromoteMembersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Removes members; several at once are one joint change. Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION /
-   * IS_LEADER when the leader is among them (transfer first), LAST_VOTER, QUORUM_UNSAFE when too few of the others are
-   * in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   * Removes members. Several members at once are one joint change. Errors: NOT_FOUND / MEMBER_NOT_FOUND;
+   * FAILED_PRECONDITION / IS_LEADER when the leader is among them (transfer the leadership first), LAST_VOTER,
+   * QUORUM_UNSAFE when too few of the other members are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   removeMembers(
     request: RemoveMembersRequest,
@@ -4599,8 +4637,9 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RemoveMembersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Hands leadership to another voter: done when this answers, or given up after one election timeout with UNAVAILABLE.
-   * Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the term has moved on.
+   * Transfers the leadership to another voter. The answer is OK once the other voter leads, or UNAVAILABLE after one
+   * election timeout without success. Errors: NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the term is not
+   * `if_term`.
    */
   transferLeadership(
     request: TransferLeadershipRequest,
@@ -4618,8 +4657,8 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: TransferLeadershipResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes replicated settings, all of a request or none. Errors: INVALID_ARGUMENT / BAD_FIELD for a name or value
-   * that is not one; FAILED_PRECONDITION when the settings have moved on.
+   * Changes replicated settings: all settings of the request or none. Errors: INVALID_ARGUMENT / BAD_FIELD for an
+   * unknown name or a bad value; FAILED_PRECONDITION when the revision of the settings is not `if_settings_revision`.
    */
   putSettings(
     request: PutSettingsRequest,
@@ -4636,7 +4675,7 @@ export interface ClusterAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PutSettingsResponse) => void,
   ): ClientUnaryCall;
-  /** Makes a new key for signing tokens. Old keys verify until the tokens they signed have expired. */
+  /** Generates a new key for signing tokens. Old keys verify tokens until the tokens that they signed have expired. */
   rotateKeys(
     request: RotateKeysRequest,
     callback: (error: ServiceError | null, response: RotateKeysResponse) => void,
@@ -4653,10 +4692,10 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: RotateKeysResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lets the owner of a cluster log in again: the user with the address becomes active, with the role owner, all
-   * namespaces and the new password, and is made if there is none. Its API keys stay. Served on the admin port only.
-   * Repeating it is OK. Errors: INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or
-   * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
+   * Lets an owner of the cluster log in again. The user with the e-mail address becomes active, with the role owner,
+   * all namespaces and the new password. The call creates the user if it does not exist. The user keeps its API keys.
+   * Served on the admin port only. The call can be repeated. Errors: INVALID_ARGUMENT / BAD_FIELD that names
+   * `owner.email`, `owner.password` or `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
    */
   resetOwner(
     request: ResetOwnerRequest,
@@ -4674,11 +4713,11 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: ResetOwnerResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Streams a backup of the whole replicated state of this member, which `quoin-node restore` accepts. It holds every write
-   * that was acknowledged before the call. A member that has no leader streams what it has applied, and says so in
-   * `leaderless`. The stream is not encrypted, and holds signing keys and hashes of passwords. Served on the admin port
-   * only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member streams too many already; UNAVAILABLE when
-   * the member serves no data, or its state is replaced while it is read.
+   * Streams a backup of the whole replicated state of this member, for `quoin-node restore`. The backup contains every
+   * write that was acknowledged before the call. A member without a leader streams the state that it has applied, and
+   * sets `leaderless`. The stream is not encrypted, and contains signing keys and hashes of passwords. Served on the
+   * admin port only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member already streams too many
+   * backups; UNAVAILABLE when the member serves no data, or its state is replaced during the call.
    */
   snapshot(request: SnapshotRequest, options?: Partial<CallOptions>): ClientReadableStream<SnapshotResponse>;
   snapshot(
@@ -4687,11 +4726,12 @@ export interface ClusterAdminServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<SnapshotResponse>;
   /**
-   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the same
-   * member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when the
-   * member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`, BACKUP_IN_PROGRESS
-   * when it takes a snapshot already; UNAVAILABLE / NO_LEADER, so that a backup never misses acknowledged writes, unless
-   * `allow_leaderless` is set. A repetition with the request-id of a backup that still shows returns that backup.
+   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the
+   * same member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when
+   * the member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`,
+   * BACKUP_IN_PROGRESS when it already takes a snapshot; UNAVAILABLE / NO_LEADER unless `allow_leaderless` is set, so
+   * that a backup never misses acknowledged writes. A repetition with the request-id of a backup that the member still
+   * knows returns that backup.
    */
   startBackup(
     request: StartBackupRequest,
@@ -4709,8 +4749,8 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: StartBackupResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Tells about the backups of this member and about the continuous archive of the cluster. Local, needs no majority.
-   * Served on the admin port only.
+   * Reports the backups of this member and the continuous archive of the cluster. Local: it needs no majority. Served
+   * on the admin port only.
    */
   getBackupStatus(
     request: GetBackupStatusRequest,
@@ -4728,7 +4768,7 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetBackupStatusResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists what the backup store of this member holds: snapshots, and what can be restored from each. Reads the store's
+   * Lists the snapshots in the backup store of this member, and what can be restored from each. It reads the store's
    * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
    * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
    */
@@ -4748,8 +4788,8 @@ export interface ClusterAdminServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListBackupsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
-   * stays dropped.
+   * Drops the change history below a revision; watches can no longer start there. The call can be repeated: history
+   * that was dropped stays dropped.
    */
   compact(
     request: CompactRequest,

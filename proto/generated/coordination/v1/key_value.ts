@@ -27,7 +27,7 @@ export interface CreateNamespaceRequest {
 
 /** The namespace was created. */
 export interface CreateNamespaceResponse {
-  /** Its name, as asked for. */
+  /** Its name, as in the request. */
   namespace: string;
   /** When it was created, Unix time in milliseconds. */
   createdAtMs: bigint;
@@ -41,11 +41,11 @@ export interface GetKeyRequest {
   namespace: string;
   /** The key, 1 to 1,024 bytes. */
   key: string;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
-/** The key exists, and is this. An empty value is a value; an absent key is an error. */
+/** The key. An empty value is a valid value. A key that does not exist is an error. */
 export interface GetKeyResponse {
   /** The value, 0 to 1 MiB. */
   value: Uint8Array;
@@ -55,7 +55,7 @@ export interface GetKeyResponse {
   modRevision: bigint;
   /** Number of changes since its creation: 1 at creation. */
   version: bigint;
-  /** Remaining life in milliseconds, at least 1; 0 = the key does not expire. */
+  /** Remaining time to live in milliseconds, at least 1; 0 = the key does not expire. */
   expiresInMs: bigint;
   /** Cluster revision at which the answer is true. */
   revision: bigint;
@@ -70,20 +70,20 @@ export interface PutKeyRequest {
   /** The new value, 0 to 1 MiB. */
   value: Uint8Array;
   /**
-   * Life of the key in seconds, 1 to 31,536,000 (one year); 0 = it does not expire. A put without a life removes an
-   * earlier one.
+   * Time to live of the key in seconds, 1 to 31,536,000 (one year); 0 = the key does not expire, even if it had a time
+   * to live before.
    */
   ttlSeconds: bigint;
   /**
-   * If given, the key's mod_revision must be this; 0 = the key must not exist. Otherwise
-   * FAILED_PRECONDITION / REVISION_MISMATCH. Absent = unconditional.
+   * If given, the key's mod_revision must be equal to it, else FAILED_PRECONDITION / REVISION_MISMATCH. 0 = the key
+   * must not exist. Absent = unconditional.
    */
   expectedModRevision?:
     | bigint
     | undefined;
-  /** Whether the answer carries what the key was before. */
+  /** Whether the answer contains the key as it was before. */
   returnPrevious: boolean;
-  /** A lock hold that must be live; absent = none. */
+  /** A lock hold that must be live; absent = none is required. */
   guard: Guard | undefined;
 }
 
@@ -93,49 +93,49 @@ export interface PutKeyResponse {
   modRevision: bigint;
   /** Whether the key did not exist before. */
   created: boolean;
-  /** What the key was before; only if asked for and if it existed. */
+  /** The key as it was before, if requested and if it existed. */
   previous:
     | KeyValue
     | undefined;
   /**
-   * Whether `previous` comes without its value, of which nothing is known then. Only a retry may be answered so, and only
-   * if the first answer was over 4 KiB and the history of changes has dropped the value since.
+   * True: the value of `previous` is left out and unknown. This happens only in the answer to a retry, if the first
+   * answer was larger than 4 KiB and the change history has dropped the value since.
    */
   previousValueOmitted: boolean;
-  /** Cluster revision at which the answer is true: that of this write. */
+  /** Cluster revision at which the answer is true: the revision of this write. */
   revision: bigint;
 }
 
-/** Asks to remove one key. */
+/** Asks to delete one key. */
 export interface DeleteKeyRequest {
   /** Namespace of the key. */
   namespace: string;
   /** The key, 1 to 1,024 bytes. */
   key: string;
   /**
-   * If given, the key's mod_revision must be this, else FAILED_PRECONDITION / REVISION_MISMATCH. Absent =
-   * unconditional.
+   * If given, the key's mod_revision must be equal to it, else FAILED_PRECONDITION / REVISION_MISMATCH.
+   * Absent = unconditional.
    */
   expectedModRevision?:
     | bigint
     | undefined;
-  /** Whether the answer carries what the key was. */
+  /** Whether the answer contains the key as it was before. */
   returnPrevious: boolean;
-  /** A lock hold that must be live; absent = none. */
+  /** A lock hold that must be live; absent = none is required. */
   guard: Guard | undefined;
 }
 
-/** The key was removed. */
+/** The key was deleted. */
 export interface DeleteKeyResponse {
-  /** Always true: an absent key is NOT_FOUND / KEY_NOT_FOUND. */
+  /** Always true: a key that does not exist is NOT_FOUND / KEY_NOT_FOUND. */
   deleted: boolean;
-  /** What the key was; only if asked for. */
+  /** The key as it was before, if requested. */
   previous:
     | KeyValue
     | undefined;
   /**
-   * Whether `previous` comes without its value, of which nothing is known then. Only a retry may be answered so, and only
-   * if the first answer was over 4 KiB and the history of changes has dropped the value since.
+   * True: the value of `previous` is left out and unknown. This happens only in the answer to a retry, if the first
+   * answer was larger than 4 KiB and the change history has dropped the value since.
    */
   previousValueOmitted: boolean;
   /** Revision of the deletion. */
@@ -146,31 +146,34 @@ export interface DeleteKeyResponse {
 export interface ListKeysRequest {
   /** Namespace of the keys. */
   namespace: string;
-  /** What the keys must start with, at most 1,024 bytes; empty = all keys of the namespace. */
+  /** Prefix of the keys, at most 1,024 bytes; empty = all keys of the namespace. */
   prefix: string;
-  /** Most entries in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB. */
+  /** Maximum number of keys in the page, 1 to 1,000; 0 = 100. A page also ends at about 1 MiB. */
   pageSize: number;
-  /** next_page_token of the page before; empty = the first page. Bound to namespace and prefix, and authenticated. */
+  /**
+   * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
+   * same namespace and prefix.
+   */
   pageToken: string;
   /** Whether to leave out the values. */
   keysOnly: boolean;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
-/** One page of keys. Reading all pages and then watching from the first page's revision + 1 misses no change. */
+/** One page of keys. A client that reads all pages and then watches from the first page's revision + 1 misses no change. */
 export interface ListKeysResponse {
   /** The keys in the order of their UTF-8 bytes. */
   items: KeyValue[];
-  /** Opaque token of the next page; empty = this was the last one. */
+  /** Opaque token of the next page; empty = this is the last page. */
   nextPageToken: string;
   /** Cluster revision at which this page is true. */
   revision: bigint;
 }
 
 /**
- * Asks to write one key if it is as expected. With neither expectation the key must not exist; with both, both must
- * hold.
+ * Asks to write one key if it is as expected. If neither expectation is given, the key must not exist. If both are
+ * given, both must be true.
  */
 export interface CompareAndSwapRequest {
   /** Namespace of the key. */
@@ -178,27 +181,27 @@ export interface CompareAndSwapRequest {
   /** The key, 1 to 1,024 bytes. */
   key: string;
   /**
-   * If given, the key must exist with exactly this value, which may be empty. A value that was changed and changed back
-   * cannot be told apart; a revision can.
+   * If given, the key must exist with exactly this value, which may be empty. A value cannot show that the key was
+   * changed and changed back; expected_mod_revision can.
    */
   expectedValue?:
     | Uint8Array
     | undefined;
   /** The new value, 0 to 1 MiB. */
   newValue: Uint8Array;
-  /** If given, the key's mod_revision must be this; 0 = the key must not exist. */
+  /** If given, the key's mod_revision must be equal to it; 0 = the key must not exist. */
   expectedModRevision?:
     | bigint
     | undefined;
-  /** Life of the key in seconds after a successful write, 1 to 31,536,000; 0 = it does not expire. */
+  /** Time to live of the key in seconds after a successful write, 1 to 31,536,000; 0 = the key does not expire. */
   ttlSeconds: bigint;
-  /** A lock hold that must be live; absent = none. */
+  /** A lock hold that must be live; absent = none is required. */
   guard: Guard | undefined;
 }
 
-/** Whether the key was as expected, and what it is now. */
+/** Whether the key was as expected, and how it is now. */
 export interface CompareAndSwapResponse {
-  /** Whether the comparison held and the new value was written. False changes nothing. */
+  /** True: the key was as expected, and the new value was written. False: nothing changed. */
   success: boolean;
   /** Whether the key exists now. */
   currentExists: boolean;
@@ -207,9 +210,9 @@ export interface CompareAndSwapResponse {
   /** The key's mod_revision now; 0 = the key does not exist. */
   modRevision: bigint;
   /**
-   * Whether `current_value` is left out and empty, whatever the value was. Only a retry may be answered so, and only if
-   * success is false, the first answer was over 4 KiB, the key has changed since, and the history of changes has dropped
-   * the value. GetKey tells what the key is now.
+   * True: `current_value` is left out and empty, whatever the value was. This happens only in the answer to a retry, if
+   * success is false, the first answer was larger than 4 KiB, the key has changed since, and the change history has
+   * dropped the value. GetKey returns the present value.
    */
   currentValueOmitted: boolean;
   /** Cluster revision at which the answer is true. */
@@ -1532,14 +1535,14 @@ export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordin
 };
 
 /**
- * Linearizable key-value storage. Every call names a namespace; reads need the access `read`, mutations `write`,
- * CreateNamespace `admin`.
+ * Linearizable key-value storage. Every call names a namespace. Reads need the access `read`, mutations need `write`,
+ * and CreateNamespace needs `admin`.
  */
 export type KeyValueServiceService = typeof KeyValueServiceService;
 export const KeyValueServiceService = {
   /**
-   * Creates a namespace. Needs the access `admin`, and the name (or `*`) in the namespaces of token and user; it
-   * changes no such list. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
+   * Creates a namespace. The token and its user must both have the name (or `*`) in their namespaces, and the access
+   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
    */
   createNamespace: {
     path: "/coordination.v1.KeyValueService/CreateNamespace" as const,
@@ -1576,7 +1579,7 @@ export const KeyValueServiceService = {
     responseDeserialize: (value: Buffer): PutKeyResponse => PutKeyResponse.decode(value),
   },
   /**
-   * Removes one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED;
+   * Deletes one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED;
    * FAILED_PRECONDITION / REVISION_MISMATCH.
    */
   deleteKey: {
@@ -1589,8 +1592,8 @@ export const KeyValueServiceService = {
     responseDeserialize: (value: Buffer): DeleteKeyResponse => DeleteKeyResponse.decode(value),
   },
   /**
-   * Lists the keys with a prefix, page by page, ordered by the bytes of their UTF-8 form (U+FFFF before U+1F600).
-   * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page token that is not of this listing.
+   * Lists the keys with a prefix, page by page, ordered by their UTF-8 bytes (U+FFFF before U+1F600). Errors:
+   * NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listKeys: {
     path: "/coordination.v1.KeyValueService/ListKeys" as const,
@@ -1602,8 +1605,9 @@ export const KeyValueServiceService = {
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
   /**
-   * Writes one key if it is what the caller expects. A failed comparison is not an error, but OK with success = false.
-   * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * Writes one key if it is as the caller expects. A failed comparison is not an error: the answer is OK with
+   * success = false. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA,
+   * STORAGE_FULL.
    */
   compareAndSwap: {
     path: "/coordination.v1.KeyValueService/CompareAndSwap" as const,
@@ -1620,8 +1624,8 @@ export const KeyValueServiceService = {
 
 export interface KeyValueServiceServer extends UntypedServiceImplementation {
   /**
-   * Creates a namespace. Needs the access `admin`, and the name (or `*`) in the namespaces of token and user; it
-   * changes no such list. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
+   * Creates a namespace. The token and its user must both have the name (or `*`) in their namespaces, and the access
+   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
    */
   createNamespace: handleUnaryCall<CreateNamespaceRequest, CreateNamespaceResponse>;
   /** Reads one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND. */
@@ -1632,26 +1636,27 @@ export interface KeyValueServiceServer extends UntypedServiceImplementation {
    */
   putKey: handleUnaryCall<PutKeyRequest, PutKeyResponse>;
   /**
-   * Removes one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED;
+   * Deletes one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED;
    * FAILED_PRECONDITION / REVISION_MISMATCH.
    */
   deleteKey: handleUnaryCall<DeleteKeyRequest, DeleteKeyResponse>;
   /**
-   * Lists the keys with a prefix, page by page, ordered by the bytes of their UTF-8 form (U+FFFF before U+1F600).
-   * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page token that is not of this listing.
+   * Lists the keys with a prefix, page by page, ordered by their UTF-8 bytes (U+FFFF before U+1F600). Errors:
+   * NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /**
-   * Writes one key if it is what the caller expects. A failed comparison is not an error, but OK with success = false.
-   * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * Writes one key if it is as the caller expects. A failed comparison is not an error: the answer is OK with
+   * success = false. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA,
+   * STORAGE_FULL.
    */
   compareAndSwap: handleUnaryCall<CompareAndSwapRequest, CompareAndSwapResponse>;
 }
 
 export interface KeyValueServiceClient extends Client {
   /**
-   * Creates a namespace. Needs the access `admin`, and the name (or `*`) in the namespaces of token and user; it
-   * changes no such list. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
+   * Creates a namespace. The token and its user must both have the name (or `*`) in their namespaces, and the access
+   * `admin`. The call does not change these lists. Errors: ALREADY_EXISTS / NAMESPACE_EXISTS.
    */
   createNamespace(
     request: CreateNamespaceRequest,
@@ -1704,7 +1709,7 @@ export interface KeyValueServiceClient extends Client {
     callback: (error: ServiceError | null, response: PutKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Removes one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED;
+   * Deletes one key. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND, KEY_NOT_FOUND; ABORTED / FENCED;
    * FAILED_PRECONDITION / REVISION_MISMATCH.
    */
   deleteKey(
@@ -1723,8 +1728,8 @@ export interface KeyValueServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the keys with a prefix, page by page, ordered by the bytes of their UTF-8 form (U+FFFF before U+1F600).
-   * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page token that is not of this listing.
+   * Lists the keys with a prefix, page by page, ordered by their UTF-8 bytes (U+FFFF before U+1F600). Errors:
+   * NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listKeys(
     request: ListKeysRequest,
@@ -1742,8 +1747,9 @@ export interface KeyValueServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Writes one key if it is what the caller expects. A failed comparison is not an error, but OK with success = false.
-   * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * Writes one key if it is as the caller expects. A failed comparison is not an error: the answer is OK with
+   * success = false. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA,
+   * STORAGE_FULL.
    */
   compareAndSwap(
     request: CompareAndSwapRequest,

@@ -19,19 +19,19 @@ import { ReadConsistency, RWMode } from "./types.ts";
 
 /** Exclusive locks and read-write locks with fencing tokens. */
 
-/** What a lock is doing. */
+/** State of a lock. */
 export const LockState = {
-  /** LOCK_STATE_UNSPECIFIED - Not given; never answered for a lock that exists. */
+  /** LOCK_STATE_UNSPECIFIED - Not given. The server never returns it for a lock that exists. */
   LOCK_STATE_UNSPECIFIED: 0,
-  /** FREE - Nobody holds it. */
+  /** FREE - The lock has no holder. */
   FREE: 1,
-  /** HELD - An exclusive lock is held. */
+  /** HELD - A client holds the exclusive lock. */
   HELD: 2,
-  /** READ_HELD - A read-write lock is held by one or more readers. */
+  /** READ_HELD - One or more readers hold the read-write lock. */
   READ_HELD: 3,
-  /** WRITE_HELD - A read-write lock is held by a writer. */
+  /** WRITE_HELD - A writer holds the read-write lock. */
   WRITE_HELD: 4,
-  /** COOLDOWN - Nobody holds it, and its delay after an expired or forced hold has not passed. */
+  /** COOLDOWN - The lock has no holder, but its delay after an expired or forced hold has not passed. */
   COOLDOWN: 5,
   UNRECOGNIZED: -1,
 } as const;
@@ -50,15 +50,15 @@ export namespace LockState {
 
 /** One live hold of a lock. */
 export interface LockHold {
-  /** Owner label that the holder gave, else its subject. */
+  /** Owner label that the holder gave; its subject if it gave none. */
   owner: string;
-  /** Subject of the token that acquired it. */
+  /** Subject of the access token that acquired it. */
   subject: string;
   /** Fencing token of the hold: the revision of its grant. */
   fencingToken: bigint;
   /** When it was granted, Unix time in milliseconds. */
   acquiredAtMs: bigint;
-  /** Remaining life in milliseconds, at least 1. Never ends early, may end late. */
+  /** Remaining time to live in milliseconds, at least 1. The hold never ends earlier, but may end later. */
   expiresInMs: bigint;
   /** Mode of a read-write lock's hold; RW_MODE_UNSPECIFIED on an exclusive lock. */
   mode: RWMode;
@@ -70,7 +70,7 @@ export interface CreateLockRequest {
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** Default life of a hold in seconds, 1 to 86,400; 0 = 30. */
+  /** Default time to live of a hold in seconds, 1 to 86,400; 0 = 30. */
   ttlSeconds: bigint;
   /** Seconds that must pass after an expired or forced hold before the next grant, 0 to 60. */
   lockDelaySeconds: bigint;
@@ -78,7 +78,7 @@ export interface CreateLockRequest {
 
 /** The lock was created. */
 export interface CreateLockResponse {
-  /** Its name, as asked for. */
+  /** Its name, as in the request. */
   name: string;
   /** When it was created, Unix time in milliseconds. */
   createdAtMs: bigint;
@@ -92,7 +92,7 @@ export interface DescribeLockRequest {
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
@@ -102,17 +102,17 @@ export interface DescribeLockResponse {
   name: string;
   /** FREE, HELD or COOLDOWN. */
   state: LockState;
-  /** The live hold; absent = nobody holds it. */
+  /** The live hold; absent = there is none. */
   holder:
     | LockHold
     | undefined;
   /** Number of requests waiting for it. */
   waiters: number;
-  /** Default life of a hold in seconds. */
+  /** Default time to live of a hold in seconds. */
   ttlSeconds: bigint;
   /** Delay after an expired or forced hold, in seconds. */
   lockDelaySeconds: bigint;
-  /** Token of the latest hold, live or not; 0 = it was never held. */
+  /** Token of the latest hold, live or ended; 0 = there was never one. */
   lastFencingToken: bigint;
   /** When it was created, Unix time in milliseconds. */
   createdAtMs: bigint;
@@ -120,19 +120,19 @@ export interface DescribeLockResponse {
   revision: bigint;
 }
 
-/** Asks for an exclusive lock, or to renew a hold of it. */
+/** Asks to acquire an exclusive lock, or to renew a hold of it. */
 export interface AcquireLockRequest {
   /** Namespace of the lock. */
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** Life of the hold in seconds, counted from the grant, 1 to 86,400; 0 = the lock's default. */
+  /** Time to live of the hold in seconds, from its grant or renewal, 1 to 86,400; 0 = the lock's default. */
   ttlSeconds: bigint;
   /** Label of the holder, at most 256 bytes; empty = the token's subject. */
   owner: string;
   /**
-   * How long to wait for the lock, in milliseconds; 0 = try once. When it ends first, the answer is OK with acquired =
-   * false; when the call's deadline (an hour at most) ends first, DEADLINE_EXCEEDED.
+   * How long to wait for the lock, in milliseconds; 0 = try once. If this time ends first, the answer is OK with
+   * acquired = false. If the call's deadline (at most one hour) ends first, the answer is DEADLINE_EXCEEDED.
    */
   waitMs: bigint;
   /** Token of a hold to renew; 0 = a new hold. */
@@ -140,19 +140,22 @@ export interface AcquireLockRequest {
 }
 
 /**
- * Whether the lock was acquired. A client's own deadline is the time at which it sent this attempt + waited_ms +
- * expires_in_ms, which errs early.
+ * Whether the lock was acquired. The client computes its own deadline as the time when it sent this attempt + waited_ms
+ * + expires_in_ms. This deadline may be early, never late.
  */
 export interface AcquireLockResponse {
   /** Whether the caller holds the lock now. */
   acquired: boolean;
   /** Token of the caller's hold; 0 = not acquired. */
   fencingToken: bigint;
-  /** Life that the hold was given, in seconds. */
+  /** Time to live of the hold, in seconds. */
   ttlSeconds: bigint;
-  /** Remaining life of the hold in milliseconds, at least 1; 0 = not acquired. */
+  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
   expiresInMs: bigint;
-  /** The live hold: the caller's if acquired, else the one in the way. Absent = nobody holds it (the state is COOLDOWN). */
+  /**
+   * The live hold: the caller's hold if acquired, else the hold that blocks the caller. Absent = the lock has no holder
+   * (its state is COOLDOWN).
+   */
   holder:
     | LockHold
     | undefined;
@@ -160,42 +163,39 @@ export interface AcquireLockResponse {
   queueLength: number;
   /** State of the lock. */
   state: LockState;
-  /** Cluster time in milliseconds from this attempt's entry to the grant. */
+  /** Cluster time in milliseconds from the log entry of this attempt to the grant. */
   waitedMs: bigint;
   /** Cluster revision at which the answer is true. */
   revision: bigint;
 }
 
-/** Asks to give an exclusive lock back. */
+/** Asks to release an exclusive lock. */
 export interface ReleaseLockRequest {
   /** Namespace of the lock. */
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** Label of the holder as at AcquireLock; empty = the token's subject. */
+  /** Label of the holder, as given to AcquireLock; empty = the token's subject. */
   owner: string;
-  /** Token of the hold; 0 = the hold of the caller's subject and owner. */
+  /** Token of the hold; 0 = the hold with the caller's subject and this owner. */
   fencingToken: bigint;
 }
 
-/** The lock was given back. */
+/** The lock was released. */
 export interface ReleaseLockResponse {
-  /** Always true: everything else is an error. */
+  /** Always true: any other outcome is an error. */
   released: boolean;
-  /** Cluster revision at which the answer is true: that of the release. */
+  /** Cluster revision at which the answer is true: the revision of the release. */
   revision: bigint;
 }
 
-/** Asks to take a lock away from its holders. */
+/** Asks to end the holds of a lock. */
 export interface ForceReleaseLockRequest {
   /** Namespace of the lock. */
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /**
-   * Act only if the hold with this token is still live; 0 = on whatever hold there is (all of them on a read-write
-   * lock).
-   */
+  /** End only the hold with this token, if it is still live; 0 = end all holds of the lock. */
   fencingToken: bigint;
   /** Why, for the record; at most 256 bytes. */
   reason: string;
@@ -203,11 +203,11 @@ export interface ForceReleaseLockRequest {
   rw: boolean;
 }
 
-/** What was taken away. */
+/** The hold that ended. */
 export interface ForceReleaseLockResponse {
-  /** Whether a hold ended. False: there was none, or not the one with the token. */
+  /** Whether a hold ended. False: there was no hold, or none with the given token. */
   released: boolean;
-  /** The hold that ended; absent = none. Of several readers, the one granted first. */
+  /** The hold that ended; absent = none. If several readers lost their holds, this is the hold that was granted first. */
   previous:
     | LockHold
     | undefined;
@@ -221,7 +221,7 @@ export interface CreateRWLockRequest {
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** Default life of a hold in seconds, 1 to 86,400; 0 = 30. */
+  /** Default time to live of a hold in seconds, 1 to 86,400; 0 = 30. */
   ttlSeconds: bigint;
   /** Seconds that must pass after an expired or forced hold before the next WRITE grant, 0 to 60. */
   lockDelaySeconds: bigint;
@@ -229,7 +229,7 @@ export interface CreateRWLockRequest {
 
 /** The read-write lock was created. */
 export interface CreateRWLockResponse {
-  /** Its name, as asked for. */
+  /** Its name, as in the request. */
   name: string;
   /** When it was created, Unix time in milliseconds. */
   createdAtMs: bigint;
@@ -243,7 +243,7 @@ export interface DescribeRWLockRequest {
   namespace: string;
   /** Name of the lock, 1 to 256 bytes. */
   name: string;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
@@ -259,11 +259,11 @@ export interface DescribeRWLockResponse {
   waitingReaders: number;
   /** Number of requests waiting to write. */
   waitingWriters: number;
-  /** Default life of a hold in seconds. */
+  /** Default time to live of a hold in seconds. */
   ttlSeconds: bigint;
   /** Delay after an expired or forced hold, in seconds. */
   lockDelaySeconds: bigint;
-  /** Token of the latest hold, live or not; 0 = it was never held. */
+  /** Token of the latest hold, live or ended; 0 = there was never one. */
   lastFencingToken: bigint;
   /** When it was created, Unix time in milliseconds. */
   createdAtMs: bigint;
@@ -271,7 +271,7 @@ export interface DescribeRWLockResponse {
   revision: bigint;
 }
 
-/** Asks for a hold of a read-write lock, or to renew or change one. */
+/** Asks to acquire a read-write lock, or to renew, downgrade or upgrade a hold of it. */
 export interface AcquireRWLockRequest {
   /** Namespace of the lock. */
   namespace: string;
@@ -279,50 +279,50 @@ export interface AcquireRWLockRequest {
   name: string;
   /** READ or WRITE; required. */
   mode: RWMode;
-  /** Life of the hold in seconds, counted from the grant, 1 to 86,400; 0 = the lock's default. */
+  /** Time to live of the hold in seconds, from its grant or renewal, 1 to 86,400; 0 = the lock's default. */
   ttlSeconds: bigint;
   /** Label of the holder, at most 256 bytes; empty = the token's subject. */
   owner: string;
   /**
-   * How long to wait for the lock, in milliseconds; 0 = try once. When it ends first, the answer is OK with acquired =
-   * false; when the call's deadline (an hour at most) ends first, DEADLINE_EXCEEDED.
+   * How long to wait for the lock, in milliseconds; 0 = try once. If this time ends first, the answer is OK with
+   * acquired = false. If the call's deadline (at most one hour) ends first, the answer is DEADLINE_EXCEEDED.
    */
   waitMs: bigint;
   /**
-   * Token of a live hold, 0 = a new hold. Same mode: renews it. It holds WRITE and asks READ: downgrades it, keeping
-   * the token. It holds READ and asks WRITE: upgrades it, with a new token.
+   * Token of a live hold; 0 = acquire a new hold. If `mode` is the mode of the hold, the call renews it. READ
+   * downgrades a WRITE hold, which keeps its token. WRITE upgrades a READ hold, which gets a new token.
    */
   fencingToken: bigint;
 }
 
 /**
- * Whether the read-write lock was acquired. A client's own deadline is the time at which it sent this attempt +
- * waited_ms + expires_in_ms, which errs early.
+ * Whether the read-write lock was acquired. The client computes its own deadline as the time when it sent this attempt
+ * + waited_ms + expires_in_ms. This deadline may be early, never late.
  */
 export interface AcquireRWLockResponse {
-  /** Whether the caller has the hold it asked for. */
+  /** Whether the caller has the hold that it asked for. */
   acquired: boolean;
   /** Token of the caller's hold; 0 = not acquired. */
   fencingToken: bigint;
   /** Mode of the caller's hold. */
   mode: RWMode;
-  /** Life that the hold was given, in seconds. */
+  /** Time to live of the hold, in seconds. */
   ttlSeconds: bigint;
-  /** Remaining life of the hold in milliseconds, at least 1; 0 = not acquired. */
+  /** Remaining time to live of the hold in milliseconds, at least 1; 0 = not acquired. */
   expiresInMs: bigint;
-  /** All live holds, the caller's included. */
+  /** All live holds, including the caller's. */
   holders: LockHold[];
   /** Number of requests waiting for the lock. */
   queueLength: number;
   /** State of the lock. */
   state: LockState;
-  /** Cluster time in milliseconds from this attempt's entry to the grant. */
+  /** Cluster time in milliseconds from the log entry of this attempt to the grant. */
   waitedMs: bigint;
   /** Cluster revision at which the answer is true. */
   revision: bigint;
 }
 
-/** Asks to give one hold of a read-write lock back. */
+/** Asks to release one hold of a read-write lock. */
 export interface ReleaseRWLockRequest {
   /** Namespace of the lock. */
   namespace: string;
@@ -330,17 +330,17 @@ export interface ReleaseRWLockRequest {
   name: string;
   /** Mode of the hold; RW_MODE_UNSPECIFIED = either. */
   mode: RWMode;
-  /** Label of the holder as at AcquireRWLock; empty = the token's subject. */
+  /** Label of the holder, as given to AcquireRWLock; empty = the token's subject. */
   owner: string;
-  /** Token of the hold; 0 = the only hold of the caller's subject, owner and mode. */
+  /** Token of the hold; 0 = the only hold with the caller's subject, this owner and this mode. */
   fencingToken: bigint;
 }
 
-/** The hold was given back. */
+/** The hold was released. */
 export interface ReleaseRWLockResponse {
-  /** Always true: everything else is an error. */
+  /** Always true: any other outcome is an error. */
   released: boolean;
-  /** Cluster revision at which the answer is true: that of the release. */
+  /** Cluster revision at which the answer is true: the revision of the release. */
   revision: bigint;
 }
 
@@ -2616,17 +2616,18 @@ export const ReleaseRWLockResponse: MessageFns<ReleaseRWLockResponse, "coordinat
 };
 
 /**
- * Locks that a client holds for a limited time and must renew. Each grant has a fencing token, greater than all earlier
- * ones of the cluster, which other systems (or a Guard of this one) compare to refuse a holder that is no longer one.
- * Exclusive and read-write locks have separate names. Locks are never deleted. Waiting is first come, first served.
- * Describe needs the access `read`, ForceReleaseLock `admin`, everything else `write`.
+ * Locks that a client holds for a limited time and must renew. Each grant has a fencing token, which is greater than
+ * all earlier tokens of the cluster. Other systems, or a Guard of this one, compare tokens to refuse a client that no
+ * longer holds the lock. Exclusive and read-write locks have separate sets of names. Locks are never deleted. Waiting
+ * is first come, first served. Describe needs the access `read`, ForceReleaseLock needs `admin`, all other calls need
+ * `write`.
  *
- * Errors of all calls but the two creations: NOT_FOUND / NAMESPACE_NOT_FOUND, LOCK_NOT_FOUND.
+ * Errors of all calls except CreateLock and CreateRWLock: NOT_FOUND / NAMESPACE_NOT_FOUND, LOCK_NOT_FOUND.
  */
 export type LockServiceService = typeof LockServiceService;
 export const LockServiceService = {
   /**
-   * Creates an exclusive lock, which is free at first. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
+   * Creates an exclusive lock. It is free at first. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
    * ALREADY_EXISTS / LOCK_EXISTS; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   createLock: {
@@ -2650,10 +2651,11 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): DescribeLockResponse => DescribeLockResponse.decode(value),
   },
   /**
-   * Takes an exclusive lock, waits for it, or renews a hold. Not getting it in time is OK with acquired = false. The
-   * same subject and owner asking again without a token is another waiter, not the holder. Errors:
-   * FAILED_PRECONDITION / LOCK_LOST when the hold to renew is gone, NOT_LOCK_HOLDER when the token is another subject's
-   * (or another owner's, if one is given); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
+   * Acquires an exclusive lock, waits for it, or renews a hold. If the caller does not get the lock in time, the answer
+   * is OK with acquired = false. A second request of the same subject and owner without a token waits like any other;
+   * it is not treated as the holder's. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
+   * NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to another owner);
+   * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock: {
     path: "/coordination.v1.LockService/AcquireLock" as const,
@@ -2665,8 +2667,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): AcquireLockResponse => AcquireLockResponse.decode(value),
   },
   /**
-   * Gives an exclusive lock back; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when
-   * the lock is free or held by somebody else, and then nothing changes.
+   * Releases an exclusive lock; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when the
+   * lock is free or has another holder. Then nothing changes.
    */
   releaseLock: {
     path: "/coordination.v1.LockService/ReleaseLock" as const,
@@ -2678,8 +2680,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ReleaseLockResponse => ReleaseLockResponse.decode(value),
   },
   /**
-   * Takes a lock of either kind away from its holders. The lock's delay passes before the next exclusive grant. A lock
-   * that is free already is OK with released = false.
+   * Ends the holds of an exclusive or read-write lock. The lock's delay must pass before the next exclusive grant. If
+   * the lock is free already, the answer is OK with released = false.
    */
   forceReleaseLock: {
     path: "/coordination.v1.LockService/ForceReleaseLock" as const,
@@ -2692,7 +2694,7 @@ export const LockServiceService = {
       Buffer.from(ForceReleaseLockResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ForceReleaseLockResponse => ForceReleaseLockResponse.decode(value),
   },
-  /** Creates a read-write lock, which is free at first. Errors: as CreateLock. */
+  /** Creates a read-write lock. It is free at first. Errors: as for CreateLock. */
   createRwLock: {
     path: "/coordination.v1.LockService/CreateRWLock" as const,
     requestStream: false as const,
@@ -2716,9 +2718,10 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): DescribeRWLockResponse => DescribeRWLockResponse.decode(value),
   },
   /**
-   * Takes a read-write lock in a mode, waits for it, or with a token renews, downgrades or upgrades a hold. No reader
-   * overtakes a waiting writer. Errors: as AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK when the
-   * reader is not the only holder or somebody waits; then its hold stays as it is.
+   * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
+   * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
+   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
+   * hold of the reader is unchanged.
    */
   acquireRwLock: {
     path: "/coordination.v1.LockService/AcquireRWLock" as const,
@@ -2731,8 +2734,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): AcquireRWLockResponse => AcquireRWLockResponse.decode(value),
   },
   /**
-   * Gives one hold of a read-write lock back. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when
-   * without a token more than one hold matches.
+   * Releases one hold of a read-write lock. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when the
+   * request has no token and more than one hold matches.
    */
   releaseRwLock: {
     path: "/coordination.v1.LockService/ReleaseRWLock" as const,
@@ -2748,49 +2751,51 @@ export const LockServiceService = {
 
 export interface LockServiceServer extends UntypedServiceImplementation {
   /**
-   * Creates an exclusive lock, which is free at first. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
+   * Creates an exclusive lock. It is free at first. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
    * ALREADY_EXISTS / LOCK_EXISTS; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   createLock: handleUnaryCall<CreateLockRequest, CreateLockResponse>;
   /** Reads the state of an exclusive lock. */
   describeLock: handleUnaryCall<DescribeLockRequest, DescribeLockResponse>;
   /**
-   * Takes an exclusive lock, waits for it, or renews a hold. Not getting it in time is OK with acquired = false. The
-   * same subject and owner asking again without a token is another waiter, not the holder. Errors:
-   * FAILED_PRECONDITION / LOCK_LOST when the hold to renew is gone, NOT_LOCK_HOLDER when the token is another subject's
-   * (or another owner's, if one is given); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
+   * Acquires an exclusive lock, waits for it, or renews a hold. If the caller does not get the lock in time, the answer
+   * is OK with acquired = false. A second request of the same subject and owner without a token waits like any other;
+   * it is not treated as the holder's. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
+   * NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to another owner);
+   * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
-   * Gives an exclusive lock back; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when
-   * the lock is free or held by somebody else, and then nothing changes.
+   * Releases an exclusive lock; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when the
+   * lock is free or has another holder. Then nothing changes.
    */
   releaseLock: handleUnaryCall<ReleaseLockRequest, ReleaseLockResponse>;
   /**
-   * Takes a lock of either kind away from its holders. The lock's delay passes before the next exclusive grant. A lock
-   * that is free already is OK with released = false.
+   * Ends the holds of an exclusive or read-write lock. The lock's delay must pass before the next exclusive grant. If
+   * the lock is free already, the answer is OK with released = false.
    */
   forceReleaseLock: handleUnaryCall<ForceReleaseLockRequest, ForceReleaseLockResponse>;
-  /** Creates a read-write lock, which is free at first. Errors: as CreateLock. */
+  /** Creates a read-write lock. It is free at first. Errors: as for CreateLock. */
   createRwLock: handleUnaryCall<CreateRWLockRequest, CreateRWLockResponse>;
   /** Reads the state of a read-write lock. */
   describeRwLock: handleUnaryCall<DescribeRWLockRequest, DescribeRWLockResponse>;
   /**
-   * Takes a read-write lock in a mode, waits for it, or with a token renews, downgrades or upgrades a hold. No reader
-   * overtakes a waiting writer. Errors: as AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK when the
-   * reader is not the only holder or somebody waits; then its hold stays as it is.
+   * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
+   * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
+   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
+   * hold of the reader is unchanged.
    */
   acquireRwLock: handleUnaryCall<AcquireRWLockRequest, AcquireRWLockResponse>;
   /**
-   * Gives one hold of a read-write lock back. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when
-   * without a token more than one hold matches.
+   * Releases one hold of a read-write lock. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when the
+   * request has no token and more than one hold matches.
    */
   releaseRwLock: handleUnaryCall<ReleaseRWLockRequest, ReleaseRWLockResponse>;
 }
 
 export interface LockServiceClient extends Client {
   /**
-   * Creates an exclusive lock, which is free at first. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
+   * Creates an exclusive lock. It is free at first. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
    * ALREADY_EXISTS / LOCK_EXISTS; RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   createLock(
@@ -2825,10 +2830,11 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: DescribeLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes an exclusive lock, waits for it, or renews a hold. Not getting it in time is OK with acquired = false. The
-   * same subject and owner asking again without a token is another waiter, not the holder. Errors:
-   * FAILED_PRECONDITION / LOCK_LOST when the hold to renew is gone, NOT_LOCK_HOLDER when the token is another subject's
-   * (or another owner's, if one is given); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
+   * Acquires an exclusive lock, waits for it, or renews a hold. If the caller does not get the lock in time, the answer
+   * is OK with acquired = false. A second request of the same subject and owner without a token waits like any other;
+   * it is not treated as the holder's. Errors: FAILED_PRECONDITION / LOCK_LOST when the hold to renew no longer exists,
+   * NOT_LOCK_HOLDER when the token belongs to another subject (or, if `owner` is given, to another owner);
+   * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock(
     request: AcquireLockRequest,
@@ -2846,8 +2852,8 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: AcquireLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives an exclusive lock back; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when
-   * the lock is free or held by somebody else, and then nothing changes.
+   * Releases an exclusive lock; the next waiter gets it at once. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER when the
+   * lock is free or has another holder. Then nothing changes.
    */
   releaseLock(
     request: ReleaseLockRequest,
@@ -2865,8 +2871,8 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReleaseLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes a lock of either kind away from its holders. The lock's delay passes before the next exclusive grant. A lock
-   * that is free already is OK with released = false.
+   * Ends the holds of an exclusive or read-write lock. The lock's delay must pass before the next exclusive grant. If
+   * the lock is free already, the answer is OK with released = false.
    */
   forceReleaseLock(
     request: ForceReleaseLockRequest,
@@ -2883,7 +2889,7 @@ export interface LockServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ForceReleaseLockResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a read-write lock, which is free at first. Errors: as CreateLock. */
+  /** Creates a read-write lock. It is free at first. Errors: as for CreateLock. */
   createRwLock(
     request: CreateRWLockRequest,
     callback: (error: ServiceError | null, response: CreateRWLockResponse) => void,
@@ -2916,9 +2922,10 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: DescribeRWLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes a read-write lock in a mode, waits for it, or with a token renews, downgrades or upgrades a hold. No reader
-   * overtakes a waiting writer. Errors: as AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK when the
-   * reader is not the only holder or somebody waits; then its hold stays as it is.
+   * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
+   * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
+   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
+   * hold of the reader is unchanged.
    */
   acquireRwLock(
     request: AcquireRWLockRequest,
@@ -2936,8 +2943,8 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: AcquireRWLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives one hold of a read-write lock back. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when
-   * without a token more than one hold matches.
+   * Releases one hold of a read-write lock. Errors: FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when the
+   * request has no token and more than one hold matches.
    */
   releaseRwLock(
     request: ReleaseRWLockRequest,

@@ -17,17 +17,17 @@ import {
 } from "@grpc/grpc-js";
 import { Guard, ReadConsistency } from "./types.ts";
 
-/** Shared memory regions: byte arrays that are read and written by offset. */
+/** Shared memory regions: byte arrays that clients read and write by offset. */
 
-/** What a region is, without its bytes. */
+/** The properties of a region, without its bytes. */
 export interface MemoryRegion {
-  /** Id of the region: a UUID that the service made. */
+  /** Id of the region: a UUID that the service generated. */
   regionId: string;
   /** Namespace of the region. */
   namespace: string;
   /** Size in bytes. */
   sizeBytes: bigint;
-  /** 1 at allocation, one more with each write or resize. */
+  /** 1 at allocation. Each write and each resize adds 1. */
   version: bigint;
   /** When it was allocated, Unix time in milliseconds. */
   createdAtMs: bigint;
@@ -41,7 +41,7 @@ export interface MemoryRegion {
 export interface AllocateMemoryRequest {
   /** Namespace of the region. */
   namespace: string;
-  /** Size in bytes, at least 1; the limit of a region is 64 MiB unless configured otherwise. */
+  /** Size in bytes, at least 1. The default limit of a region is 64 MiB. */
   sizeBytes: bigint;
   /** A label for people, at most 256 bytes; need not be unique. */
   label: string;
@@ -59,17 +59,17 @@ export interface AllocateMemoryResponse {
   revision: bigint;
 }
 
-/** Asks what a region is. */
+/** Asks for the properties of a region. */
 export interface DescribeMemoryRequest {
   /** Namespace of the region. */
   namespace: string;
   /** Id of the region. */
   regionId: string;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
-/** What the region is. */
+/** The properties of the region. */
 export interface DescribeMemoryResponse {
   /** The region. */
   region:
@@ -87,11 +87,11 @@ export interface ResizeMemoryRequest {
   regionId: string;
   /** New size in bytes, at least 1. */
   sizeBytes: bigint;
-  /** If given, the region's version must be this, else FAILED_PRECONDITION / VERSION_MISMATCH. */
+  /** If given, the region's version must be equal to it, else FAILED_PRECONDITION / VERSION_MISMATCH. */
   expectedVersion?:
     | bigint
     | undefined;
-  /** A lock hold that must be live; absent = none. */
+  /** A lock hold that must be live; absent = none is required. */
   guard: Guard | undefined;
 }
 
@@ -99,7 +99,7 @@ export interface ResizeMemoryRequest {
 export interface ResizeMemoryResponse {
   /** New size in bytes. */
   sizeBytes: bigint;
-  /** Size in bytes before. */
+  /** Previous size in bytes. */
   previousSizeBytes: bigint;
   /** New version. */
   version: bigint;
@@ -113,17 +113,17 @@ export interface FreeMemoryRequest {
   namespace: string;
   /** Id of the region. */
   regionId: string;
-  /** If given, the region's version must be this, else FAILED_PRECONDITION / VERSION_MISMATCH. */
+  /** If given, the region's version must be equal to it, else FAILED_PRECONDITION / VERSION_MISMATCH. */
   expectedVersion?:
     | bigint
     | undefined;
-  /** A lock hold that must be live; absent = none. */
+  /** A lock hold that must be live; absent = none is required. */
   guard: Guard | undefined;
 }
 
 /** The region was freed. */
 export interface FreeMemoryResponse {
-  /** Always true: everything else is an error. */
+  /** Always true: any other outcome is an error. */
   freed: boolean;
   /** Revision of the release. */
   revision: bigint;
@@ -137,19 +137,19 @@ export interface WriteMemoryRequest {
   regionId: string;
   /** First byte to overwrite, 0 to the region's size. */
   offset: bigint;
-  /** The bytes, at most 4 MiB - 64 KiB; none = nothing is overwritten. */
+  /** The bytes, at most 4 MiB - 64 KiB. If there are none, nothing is overwritten. */
   data: Uint8Array;
-  /** If given, the region's version must be this, else FAILED_PRECONDITION / VERSION_MISMATCH. */
+  /** If given, the region's version must be equal to it, else FAILED_PRECONDITION / VERSION_MISMATCH. */
   expectedVersion?:
     | bigint
     | undefined;
-  /** A lock hold that must be live; absent = none. */
+  /** A lock hold that must be live; absent = none is required. */
   guard: Guard | undefined;
 }
 
 /** The bytes were written. */
 export interface WriteMemoryResponse {
-  /** Number of bytes written: all that were sent. */
+  /** Number of bytes written: the length of `data`. */
   bytesWritten: bigint;
   /** New version. */
   version: bigint;
@@ -167,13 +167,13 @@ export interface ReadMemoryRequest {
   offset: bigint;
   /** Number of bytes, at most 4 MiB - 64 KiB; 0 is allowed within bounds. */
   length: bigint;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
 /** The bytes, all of one version. */
 export interface ReadMemoryResponse {
-  /** Exactly as many bytes as were asked for. */
+  /** The bytes, exactly `length` of them. */
   data: Uint8Array;
   /** Version of the region. */
   version: bigint;
@@ -187,11 +187,14 @@ export interface ReadMemoryResponse {
 export interface ListMemoryRegionsRequest {
   /** The namespace. */
   namespace: string;
-  /** Most regions in the page, 1 to 1,000; 0 = 100. */
+  /** Maximum number of regions in the page, 1 to 1,000; 0 = 100. */
   pageSize: number;
-  /** next_page_token of the page before; empty = the first page. Bound to the namespace, and authenticated. */
+  /**
+   * next_page_token of the previous page; empty = the first page. The token is authenticated, and valid only for the
+   * same namespace.
+   */
   pageToken: string;
-  /** Freshness of the answer; linearizable unless said otherwise. */
+  /** Freshness of the answer. Default: LINEARIZABLE. */
   consistency: ReadConsistency;
 }
 
@@ -199,7 +202,7 @@ export interface ListMemoryRegionsRequest {
 export interface ListMemoryRegionsResponse {
   /** The regions, ordered by region_id. */
   regions: MemoryRegion[];
-  /** Opaque token of the next page; empty = this was the last one. */
+  /** Opaque token of the next page; empty = this is the last page. */
   nextPageToken: string;
   /** Cluster revision at which this page is true. */
   revision: bigint;
@@ -1702,17 +1705,17 @@ export const ListMemoryRegionsResponse: MessageFns<
 };
 
 /**
- * Linearizable byte regions. A call reads or changes one version of a region as a whole: a write is seen entirely or
- * not at all. Describe, Read and List need the access `read`, everything else `write`.
+ * Linearizable byte regions. A call reads or changes one version of a region as a whole: a reader sees a write entirely
+ * or not at all. Describe, Read and List need the access `read`; all other calls need `write`.
  *
- * Errors of all calls that name a region: NOT_FOUND / NAMESPACE_NOT_FOUND, REGION_NOT_FOUND. Of the mutations of a
- * region: ABORTED / FENCED, FAILED_PRECONDITION / VERSION_MISMATCH.
+ * Errors of all calls that name a region: NOT_FOUND / NAMESPACE_NOT_FOUND, REGION_NOT_FOUND. Mutations of a region can
+ * also return ABORTED / FENCED and FAILED_PRECONDITION / VERSION_MISMATCH.
  */
 export type MemoryServiceService = typeof MemoryServiceService;
 export const MemoryServiceService = {
   /**
-   * Creates a region full of zeros. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA for a size
-   * above the region's or the namespace's limit, STORAGE_FULL.
+   * Creates a region filled with zeros. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA when the
+   * size exceeds the limit of a region or of the namespace, STORAGE_FULL.
    */
   allocateMemory: {
     path: "/coordination.v1.MemoryService/AllocateMemory" as const,
@@ -1725,7 +1728,7 @@ export const MemoryServiceService = {
       Buffer.from(AllocateMemoryResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AllocateMemoryResponse => AllocateMemoryResponse.decode(value),
   },
-  /** Reads what a region is, without its bytes. */
+  /** Returns the properties of a region, without its bytes. */
   describeMemory: {
     path: "/coordination.v1.MemoryService/DescribeMemory" as const,
     requestStream: false as const,
@@ -1738,8 +1741,8 @@ export const MemoryServiceService = {
     responseDeserialize: (value: Buffer): DescribeMemoryResponse => DescribeMemoryResponse.decode(value),
   },
   /**
-   * Changes the size of a region. Bytes beyond the old size are zero, also where a larger region was shrunk before.
-   * Errors: RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * Changes the size of a region. Bytes beyond the old size are zero, even if the region was larger before. Errors:
+   * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   resizeMemory: {
     path: "/coordination.v1.MemoryService/ResizeMemory" as const,
@@ -1789,7 +1792,7 @@ export const MemoryServiceService = {
   },
   /**
    * Lists the regions of a namespace, page by page, ordered by region_id. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
-   * INVALID_ARGUMENT / BAD_FIELD for a page token that is not of this listing.
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listMemoryRegions: {
     path: "/coordination.v1.MemoryService/ListMemoryRegions" as const,
@@ -1806,15 +1809,15 @@ export const MemoryServiceService = {
 
 export interface MemoryServiceServer extends UntypedServiceImplementation {
   /**
-   * Creates a region full of zeros. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA for a size
-   * above the region's or the namespace's limit, STORAGE_FULL.
+   * Creates a region filled with zeros. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA when the
+   * size exceeds the limit of a region or of the namespace, STORAGE_FULL.
    */
   allocateMemory: handleUnaryCall<AllocateMemoryRequest, AllocateMemoryResponse>;
-  /** Reads what a region is, without its bytes. */
+  /** Returns the properties of a region, without its bytes. */
   describeMemory: handleUnaryCall<DescribeMemoryRequest, DescribeMemoryResponse>;
   /**
-   * Changes the size of a region. Bytes beyond the old size are zero, also where a larger region was shrunk before.
-   * Errors: RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * Changes the size of a region. Bytes beyond the old size are zero, even if the region was larger before. Errors:
+   * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   resizeMemory: handleUnaryCall<ResizeMemoryRequest, ResizeMemoryResponse>;
   /** Frees a region. Its id is never used again. */
@@ -1831,15 +1834,15 @@ export interface MemoryServiceServer extends UntypedServiceImplementation {
   readMemory: handleUnaryCall<ReadMemoryRequest, ReadMemoryResponse>;
   /**
    * Lists the regions of a namespace, page by page, ordered by region_id. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
-   * INVALID_ARGUMENT / BAD_FIELD for a page token that is not of this listing.
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listMemoryRegions: handleUnaryCall<ListMemoryRegionsRequest, ListMemoryRegionsResponse>;
 }
 
 export interface MemoryServiceClient extends Client {
   /**
-   * Creates a region full of zeros. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA for a size
-   * above the region's or the namespace's limit, STORAGE_FULL.
+   * Creates a region filled with zeros. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; RESOURCE_EXHAUSTED / QUOTA when the
+   * size exceeds the limit of a region or of the namespace, STORAGE_FULL.
    */
   allocateMemory(
     request: AllocateMemoryRequest,
@@ -1856,7 +1859,7 @@ export interface MemoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AllocateMemoryResponse) => void,
   ): ClientUnaryCall;
-  /** Reads what a region is, without its bytes. */
+  /** Returns the properties of a region, without its bytes. */
   describeMemory(
     request: DescribeMemoryRequest,
     callback: (error: ServiceError | null, response: DescribeMemoryResponse) => void,
@@ -1873,8 +1876,8 @@ export interface MemoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: DescribeMemoryResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the size of a region. Bytes beyond the old size are zero, also where a larger region was shrunk before.
-   * Errors: RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
+   * Changes the size of a region. Bytes beyond the old size are zero, even if the region was larger before. Errors:
+   * RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL.
    */
   resizeMemory(
     request: ResizeMemoryRequest,
@@ -1947,7 +1950,7 @@ export interface MemoryServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Lists the regions of a namespace, page by page, ordered by region_id. Errors: NOT_FOUND / NAMESPACE_NOT_FOUND;
-   * INVALID_ARGUMENT / BAD_FIELD for a page token that is not of this listing.
+   * INVALID_ARGUMENT / BAD_FIELD for a page token of another listing.
    */
   listMemoryRegions(
     request: ListMemoryRegionsRequest,

@@ -5,29 +5,33 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * Types that more than one service of the contract speaks of.
+ * Types that more than one service of the contract uses.
  *
- * Conventions of the whole package, so that the single fields need not repeat them:
- * - A name that ends in `_ms` or `_seconds` is a duration or a time in that unit; `*_at_ms` is Unix time of the
- *   cluster's wall clock, for display only. Durations run on the cluster's tick, which no change of a wall clock moves.
- * - A revision counts the visible changes of the cluster: it is greater than 0, only grows, and is never used twice.
- * - An int64 in a request must lie within ±(2^53 - 1); anything else is refused with INVALID_ARGUMENT / BAD_FIELD,
- *   never rounded.
- * - A string must be valid UTF-8, else INVALID_ARGUMENT / BAD_FIELD. Fields unknown to the server are ignored.
- * - An error is written CODE / REASON: the gRPC status, and the reason in google.rpc.ErrorInfo (domain `quoin.dev`) and
- *   in the trailer `error-reason`.
+ * These conventions apply to the whole package:
+ * - A name that ends in `_ms` or `_seconds` is a duration or a time in that unit. `*_at_ms` is Unix time by the
+ *   cluster's wall clock, for display only. The cluster measures durations on its tick, which no change of a wall clock
+ *   affects.
+ * - A revision counts the visible changes of the cluster. It is greater than 0, only grows, and is never used twice.
+ * - An int64 in a request must lie within ±(2^53 - 1). The server refuses any other value with
+ *   INVALID_ARGUMENT / BAD_FIELD and never rounds it.
+ * - A string must be valid UTF-8, else INVALID_ARGUMENT / BAD_FIELD. The server ignores fields that it does not know.
+ * - Errors are written CODE / REASON. CODE is the gRPC status. REASON is in google.rpc.ErrorInfo (domain `quoin.dev`)
+ *   and in the trailer `error-reason`.
  */
 
-/** How fresh the answer of a read must be. */
+/** How fresh the answer to a read must be. */
 export const ReadConsistency = {
-  /** LINEARIZABLE - The read sees every change that was acknowledged before it began. Costs a round to a majority of the members. */
+  /**
+   * LINEARIZABLE - The read sees every change that was acknowledged before it began. It costs a round trip to a majority of the
+   * members.
+   */
   LINEARIZABLE: 0,
   /**
-   * SERIALIZABLE - The read sees the state that the answering member has applied, which may be up to 1 s old. All such reads of a member
-   * share one round to a majority a second. A member that has not heard a leader, or lags behind, for 1 s refuses with
-   * UNAVAILABLE / NO_LEADER. The same state decides what the caller may do: after a revocation is acknowledged, such reads
-   * with a revoked token may succeed for 1 s at most. LINEARIZABLE reads and mutations that begin later are refused at
-   * once.
+   * SERIALIZABLE - The read sees the state that the answering member has applied, which may be up to 1 s old. All such reads at one
+   * member share one round trip to a majority per second. A member that has had no leader, or has lagged behind, for
+   * 1 s refuses with UNAVAILABLE / NO_LEADER. The same state decides what the caller may do. After a revocation is
+   * acknowledged, such reads with the revoked token may succeed for at most 1 s; LINEARIZABLE reads and mutations that
+   * begin later are refused at once.
    */
   SERIALIZABLE: 1,
   UNRECOGNIZED: -1,
@@ -41,9 +45,9 @@ export namespace ReadConsistency {
   export type UNRECOGNIZED = typeof ReadConsistency.UNRECOGNIZED;
 }
 
-/** Kind of a hold on a read-write lock. */
+/** Mode of a hold on a read-write lock. */
 export const RWMode = {
-  /** RW_MODE_UNSPECIFIED - Not given. Refused where a mode is required; on an exclusive lock's hold or event the mode has no meaning. */
+  /** RW_MODE_UNSPECIFIED - Not given. Refused where a mode is required. It has no meaning in a hold or an event of an exclusive lock. */
   RW_MODE_UNSPECIFIED: 0,
   /** READ - Shared: any number of READ holds may be live at once. */
   READ: 1,
@@ -62,15 +66,16 @@ export namespace RWMode {
 }
 
 /**
- * A lock hold that must still be live when the request is applied. It fences off a client that lost its lock without
- * noticing: a stale guard is ABORTED / FENCED and nothing changes, also when that lock does not exist.
+ * A lock hold that must still be live when the cluster applies the request. It fences a client that has lost its lock
+ * without noticing. If the hold is not live, or the lock does not exist, the request changes nothing and the answer is
+ * ABORTED / FENCED.
  */
 export interface Guard {
   /** Name of the lock, in the namespace of the request. 1 to 256 bytes. */
   lockName: string;
-  /** Token of the hold, as AcquireLock or AcquireRWLock answered it. */
+  /** Token of the hold, as returned by AcquireLock or AcquireRWLock. */
   fencingToken: bigint;
-  /** False: an exclusive lock. True: a read-write lock, of which the hold must be in mode WRITE. */
+  /** False: an exclusive lock. True: a read-write lock; the hold must have mode WRITE. */
   rw: boolean;
 }
 
@@ -78,15 +83,15 @@ export interface Guard {
 export interface KeyValue {
   /** The key, 1 to 1,024 bytes. */
   key: string;
-  /** The value, 0 to 1 MiB. Empty as well where the caller asked for keys only. */
+  /** The value, 0 to 1 MiB. Also empty if the caller asked for keys only. */
   value: Uint8Array;
-  /** Revision that created the key. A key that was deleted and put again has a new one. */
+  /** Revision that created the key. A key that was deleted and created again has a new one. */
   createRevision: bigint;
   /** Revision of the latest change of the key. */
   modRevision: bigint;
   /** Number of changes since the key was created: 1 at creation. */
   version: bigint;
-  /** Remaining life in milliseconds, at least 1; 0 = the key does not expire. */
+  /** Remaining time to live in milliseconds, at least 1; 0 = the key does not expire. */
   expiresInMs: bigint;
 }
 

@@ -22,18 +22,18 @@ import { KeyValue, RWMode } from "./types.ts";
 export interface WatchKeysRequest {
   /** Namespace of the keys. */
   namespace: string;
-  /** What the keys must start with, at most 1,024 bytes; empty = all keys of the namespace. */
+  /** Prefix of the keys, at most 1,024 bytes; empty = all keys of the namespace. */
   prefix: string;
   /**
-   * The first event is the first one at or after this revision; 0 = from now on. One that this member has not applied
-   * yet is waited for.
+   * The stream begins with the first event at or after this revision; 0 = from now on. If this member has not applied
+   * the revision yet, the stream waits until it has.
    */
   startRevision: bigint;
-  /** Whether events carry what the key was before. */
+  /** Whether events contain the key as it was before. */
   includePrevious: boolean;
   /** Whether to leave out the values. */
   keysOnly: boolean;
-  /** How often to tell progress when there are no events, in milliseconds, 100 to 60,000; 0 = 1,000. */
+  /** Interval of progress messages while there are no events, in milliseconds, 100 to 60,000; 0 = 1,000. */
   progressIntervalMs: bigint;
 }
 
@@ -41,11 +41,14 @@ export interface WatchKeysRequest {
 export interface KeyEvent {
   /** What happened. */
   type: KeyEvent_Type;
-  /** The key after a PUT. After DELETE and EXPIRE: the key, its last value, and as mod_revision that of the deletion. */
+  /**
+   * The key after a PUT. For DELETE and EXPIRE: the key with its last value; mod_revision is the revision of the
+   * deletion.
+   */
   kv:
     | KeyValue
     | undefined;
-  /** What the key was before; only if asked for and if it existed. */
+  /** The key as it was before, if requested and if it existed. */
   previous: KeyValue | undefined;
 }
 
@@ -57,7 +60,7 @@ export const KeyEvent_Type = {
   PUT: 1,
   /** DELETE - A caller deleted it. */
   DELETE: 2,
-  /** EXPIRE - Its life ended. */
+  /** EXPIRE - Its time to live ended. */
   EXPIRE: 3,
   UNRECOGNIZED: -1,
 } as const;
@@ -72,15 +75,15 @@ export namespace KeyEvent_Type {
   export type UNRECOGNIZED = typeof KeyEvent_Type.UNRECOGNIZED;
 }
 
-/** A batch of changes, or a sign of progress. */
+/** A batch of changes, or a progress message. */
 export interface WatchKeysResponse {
   /** The changes in order. All changes of one revision are in one message. */
   events: KeyEvent[];
-  /** True in the first message of the stream only, which tells that the watch is in place. */
+  /** True only in the first message of the stream: the watch is active. */
   created: boolean;
-  /** Whether this message has no events and only tells how far the stream has come. */
+  /** True: this message has no events; it only reports the progress of the stream. */
   progress: boolean;
-  /** Everything up to and including this revision has been delivered. */
+  /** The stream has delivered all changes up to and including this revision. */
   revision: bigint;
 }
 
@@ -88,20 +91,20 @@ export interface WatchKeysResponse {
 export interface WatchLocksRequest {
   /** Namespace of the locks. */
   namespace: string;
-  /** What the names must start with, at most 256 bytes; empty = all locks of the namespace. */
+  /** Prefix of the names, at most 256 bytes; empty = all locks of the namespace. */
   namePrefix: string;
   /**
-   * The first event is the first one at or after this revision; 0 = from now on. One that this member has not applied
-   * yet is waited for.
+   * The stream begins with the first event at or after this revision; 0 = from now on. If this member has not applied
+   * the revision yet, the stream waits until it has.
    */
   startRevision: bigint;
-  /** How often to tell progress when there are no events, in milliseconds, 100 to 60,000; 0 = 1,000. */
+  /** Interval of progress messages while there are no events, in milliseconds, 100 to 60,000; 0 = 1,000. */
   progressIntervalMs: bigint;
 }
 
 /**
- * One change of the holds of a lock. A downgrade is one ACQUIRED with mode READ and the same token; an upgrade is
- * RELEASED with the old token, then ACQUIRED with the new one, at one revision.
+ * One change of the holds of a lock. A downgrade is one ACQUIRED event with mode READ and the same token. An upgrade is
+ * two events at one revision: RELEASED with the old token, then ACQUIRED with the new token.
  */
 export interface LockEvent {
   /** Name of the lock. */
@@ -110,7 +113,7 @@ export interface LockEvent {
   action: LockEvent_Action;
   /** Owner of the hold. */
   owner: string;
-  /** Why. */
+  /** Why it happened. */
   reason: LockEvent_Reason;
   /** Mode of the hold; RW_MODE_UNSPECIFIED on an exclusive lock. */
   mode: RWMode;
@@ -146,13 +149,13 @@ export namespace LockEvent_Action {
 export const LockEvent_Reason = {
   /** NORMAL - The holder asked for it. */
   NORMAL: 0,
-  /** EXPIRED - The life of the hold ended. */
+  /** EXPIRED - The time to live of the hold ended. */
   EXPIRED: 1,
   /** FORCED - An administrator took the hold away. */
   FORCED: 2,
-  /** DOWNGRADED - A writer became a reader. */
+  /** DOWNGRADED - The holder changed its mode from WRITE to READ. */
   DOWNGRADED: 3,
-  /** UPGRADED - A reader became a writer. */
+  /** UPGRADED - The holder changed its mode from READ to WRITE. */
   UPGRADED: 4,
   UNRECOGNIZED: -1,
 } as const;
@@ -168,15 +171,15 @@ export namespace LockEvent_Reason {
   export type UNRECOGNIZED = typeof LockEvent_Reason.UNRECOGNIZED;
 }
 
-/** A batch of changes, or a sign of progress. */
+/** A batch of changes, or a progress message. */
 export interface WatchLocksResponse {
   /** The changes in order. All changes of one revision are in one message. */
   events: LockEvent[];
-  /** True in the first message of the stream only, which tells that the watch is in place. */
+  /** True only in the first message of the stream: the watch is active. */
   created: boolean;
-  /** Whether this message has no events and only tells how far the stream has come. */
+  /** True: this message has no events; it only reports the progress of the stream. */
   progress: boolean;
-  /** Everything up to and including this revision has been delivered. */
+  /** The stream has delivered all changes up to and including this revision. */
   revision: bigint;
 }
 
@@ -843,12 +846,12 @@ export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1
 
 /**
  * Server streams that deliver every change once, in the order of revisions. A client that reconnects resumes at the
- * last revision it has heard + 1. Both calls need the access `read`.
+ * last `revision` it received + 1. Both calls need the access `read`.
  *
- * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; OUT_OF_RANGE / COMPACTED when the start is older than the history kept, with
- * `compact_revision` in the error's metadata; UNAUTHENTICATED or PERMISSION_DENIED within 1 s after the token expired,
- * was revoked, or lost the namespace; RESOURCE_EXHAUSTED / TOO_MANY_STREAMS, QUOTA; UNAVAILABLE / SHUTTING_DOWN after a last
- * progress message.
+ * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; OUT_OF_RANGE / COMPACTED when the history no longer reaches back to the
+ * start (the error's metadata contains `compact_revision`); UNAUTHENTICATED or PERMISSION_DENIED within 1 s after the
+ * token expired, was revoked, or lost the namespace; RESOURCE_EXHAUSTED / TOO_MANY_STREAMS, QUOTA;
+ * UNAVAILABLE / SHUTTING_DOWN after a last progress message.
  */
 export type WatchServiceService = typeof WatchServiceService;
 export const WatchServiceService = {
@@ -862,7 +865,7 @@ export const WatchServiceService = {
     responseSerialize: (value: WatchKeysResponse): Buffer => Buffer.from(WatchKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchKeysResponse => WatchKeysResponse.decode(value),
   },
-  /** Watches the locks, of both kinds, with a prefix. */
+  /** Watches the locks with a prefix, both exclusive and read-write locks. */
   watchLocks: {
     path: "/coordination.v1.WatchService/WatchLocks" as const,
     requestStream: false as const,
@@ -877,7 +880,7 @@ export const WatchServiceService = {
 export interface WatchServiceServer extends UntypedServiceImplementation {
   /** Watches the keys with a prefix. */
   watchKeys: handleServerStreamingCall<WatchKeysRequest, WatchKeysResponse>;
-  /** Watches the locks, of both kinds, with a prefix. */
+  /** Watches the locks with a prefix, both exclusive and read-write locks. */
   watchLocks: handleServerStreamingCall<WatchLocksRequest, WatchLocksResponse>;
 }
 
@@ -889,7 +892,7 @@ export interface WatchServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchKeysResponse>;
-  /** Watches the locks, of both kinds, with a prefix. */
+  /** Watches the locks with a prefix, both exclusive and read-write locks. */
   watchLocks(request: WatchLocksRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchLocksResponse>;
   watchLocks(
     request: WatchLocksRequest,

@@ -10,17 +10,17 @@ import { Duration } from "../protobuf/duration.ts";
  * libraries use.
  */
 
-/** When to try again. */
+/** When the client may retry. */
 export interface RetryInfo {
   /** Wait at least this long. */
   retryDelay: Duration | undefined;
 }
 
-/** The cause of an error for programs. */
+/** The cause of an error, for programs. */
 export interface ErrorInfo {
   /** The reason in upper case, such as REVISION_MISMATCH; unique within the domain. */
   reason: string;
-  /** Who defines the reason: `quoin.dev`. */
+  /** The domain that defines the reason: `quoin.dev`. */
   domain: string;
   /** Facts about this error, such as the name of a field or a limit. */
   metadata: Map<string, string>;

@@ -14,9 +14,9 @@ import { Any } from "../protobuf/any.ts";
 export interface Status {
   /** The gRPC status code. */
   code: number;
-  /** The error message for people. */
+  /** The error message, for people. */
   message: string;
-  /** Details; this service sends ErrorInfo, and RetryInfo where retrying helps. */
+  /** Details. This service sends ErrorInfo, and RetryInfo if a retry can help. */
   details: Any[];
 }
 

@@ -1,0 +1,118 @@
+/** Bugs in restores and recoveries: how far a state is rebuilt, what a new cluster takes over, what is refused, what a crash leaves. */
+
+import type { Mutant } from "./mutant.ts";
+
+export const RESTORE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "restored-beyond-the-time",
+    pitfall: "BACKUP",
+    file: "rebuild/rebuild-point.ts",
+    find: "      return entryWallMs(row) > point.wallMs;",
+    replace: "      return entryWallMs(row) > point.wallMs + 60_000;",
+  },
+  {
+    name: "restored-beyond-the-revision",
+    pitfall: "BACKUP",
+    file: "rebuild/rebuild-point.ts",
+    find: "      return revision >= point.revision;",
+    replace: "      return revision > point.revision;",
+  },
+  {
+    name: "restored-short-of-the-revision",
+    pitfall: "BACKUP",
+    file: "rebuild/rebuild.ts",
+    find: '      (point.kind === "revision" && revision < point.revision) ||',
+    replace: '      (point.kind === "revision" && revision < 0) ||',
+  },
+  {
+    name: "rows-of-another-cluster-restored",
+    pitfall: "BACKUP",
+    file: "rebuild/rebuild.ts",
+    find: "    if (clusterId !== header.clusterId) {",
+    replace: "    if (clusterId === undefined) {",
+  },
+  {
+    name: "backup-of-an-unknown-version-restored",
+    pitfall: "BACKUP",
+    file: "rebuild/rebuild.ts",
+    find: "  if (clusterVersion < min || clusterVersion > max) {",
+    replace: "  if (clusterVersion < min && clusterVersion > max) {",
+  },
+  {
+    name: "restored-over-the-data-of-a-member",
+    pitfall: "BACKUP",
+    file: "storage/successor-directory.ts",
+    find: '  if (identity !== null && identity.phase !== "empty") {\n    throw notUnused(',
+    replace: '  if (identity !== null && identity.phase === "refused") {\n    throw notUnused(',
+  },
+  {
+    name: "given-up-restore-stays",
+    pitfall: "BACKUP",
+    file: "storage/restoration.ts",
+    find: "    rmSync(this.#making, { recursive: true, force: true });",
+    replace: "    rmSync(this.#making, { recursive: false, force: true });",
+  },
+  {
+    name: "successor-with-the-id-of-a-former-cluster",
+    pitfall: "BACKUP",
+    file: "storage/successor.ts",
+    find: "  if (clusterId === former.clusterId || readFormerCluster(state, clusterId) !== undefined) {",
+    replace: '  if (clusterId === "") {',
+  },
+  {
+    name: "former-data-can-be-served",
+    pitfall: "BACKUP",
+    file: "storage/successor-directory.ts",
+    find: '  writeIdentity(away, { ...former, phase: "refused", reason });',
+    replace: "  writeIdentity(away, { ...former, reason } as Identity);",
+  },
+  {
+    name: "start-within-a-succession",
+    pitfall: "BACKUP",
+    file: "storage/successor-directory.ts",
+    find: "  return existsSync(join(directory, MADE)) || existsSync(join(directory, PLACING));",
+    replace: "  return existsSync(join(directory, MADE)) && existsSync(join(directory, PLACING));",
+  },
+  {
+    name: "last-entry-not-replayed",
+    pitfall: "BACKUP",
+    file: "storage/stopped-member.ts",
+    find: "    for (let index = appliedIndex + 1; index <= lastIndex; index++) {",
+    replace: "    for (let index = appliedIndex + 1; index < lastIndex; index++) {",
+  },
+  {
+    name: "only-committed-entries-replayed",
+    pitfall: "BACKUP",
+    file: "storage/stopped-member.ts",
+    find: "    const { appliedIndex, lastIndex } = this.facts;",
+    replace: "    const { appliedIndex, commitIndex: lastIndex } = this.facts;",
+  },
+  {
+    name: "logins-survive-a-restore",
+    pitfall: "BACKUP",
+    file: "state/succession.ts",
+    find: "    replaceSigningKeys(context, signingKey);\n",
+    replace: "",
+  },
+  {
+    name: "page-tokens-survive-a-restore",
+    pitfall: "BACKUP",
+    file: "state/succession.ts",
+    find: "  writePageTokenKey(transaction, succession.pageTokenKey);\n",
+    replace: "",
+  },
+  {
+    name: "start-on-a-newer-cluster-version",
+    pitfall: "BACKUP",
+    file: "storage/known-version.ts",
+    find: " && finding.version <= max)",
+    replace: ")",
+  },
+  {
+    name: "raise-beyond-the-release-applied",
+    pitfall: "BACKUP",
+    file: "state/cluster.ts",
+    find: "  if (version > CLUSTER_VERSION) {",
+    replace: "  if (version > CLUSTER_VERSION + 1) {",
+  },
+];

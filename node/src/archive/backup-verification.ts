@@ -1,0 +1,165 @@
+/**
+ * Reads back what this member has put into its store: the newest snapshot, and the snapshot before it with the segments behind
+ * that. So each object is read once between two snapshots, before the backups are deleted that could take its place.
+ *
+ * It reads every byte, in turns of their own, and does not rebuild the state. A store that cannot be reached proves nothing,
+ * so it is no failed verification: what cannot be read now is read after the next snapshot.
+ */
+
+import {
+  type BackupStore,
+  type Catalog,
+  type CatalogProblem,
+  type ChainObjects,
+  readCatalog,
+  verifyChain,
+} from "@quoin/backup";
+import type { Clock } from "../replica/index.ts";
+import type { ArchiveHost, BackupLog } from "./archive-host.ts";
+import type { BackupPlace } from "./backup-place.ts";
+import { requireFailure } from "./backup-runs.ts";
+
+export interface BackupVerificationOptions {
+  readonly host: Pick<ArchiveHost, "clusterId">;
+  readonly place: BackupPlace;
+  readonly clock: Clock;
+  /** Resolves in a turn of its own, after the sockets were polled. */
+  readonly nextTurn: () => Promise<void>;
+  readonly log: BackupLog;
+}
+
+export class BackupVerification {
+  readonly #options: BackupVerificationOptions;
+  #running: Promise<void> | null = null;
+  #isWanted = false;
+  #isStopped = false;
+  #succeededMs = 0;
+  #failedMs = 0;
+  #damaged: ReadonlySet<string> = new Set();
+
+  constructor(options: BackupVerificationOptions) {
+    this.#options = options;
+  }
+
+  /** When the last one ended that found all as it was written, in milliseconds since 1970; 0 = none has. */
+  get succeededMs(): number {
+    return this.#succeededMs;
+  }
+
+  /** When the last one ended that found an object which cannot be used, in milliseconds since 1970; 0 = none has. */
+  get failedMs(): number {
+    return this.#failedMs;
+  }
+
+  /** Names of the objects that the last one found damaged. */
+  get damaged(): ReadonlySet<string> {
+    return this.#damaged;
+  }
+
+  /** Resolves when nothing is being verified. */
+  get ended(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
+  /** Verifies what is in the store, once more if that is under way. Resolves when it has ended, whatever it has found. */
+  run(): Promise<void> {
+    this.#isWanted = true;
+    this.#running ??= this.#runWanted().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #runWanted(): Promise<void> {
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      try {
+        await this.#verify();
+      } catch (error) {
+        if (!(error instanceof Stopped)) {
+          this.#options.log.warn({ reason: requireFailure(error).message }, "backups could not be read to verify them");
+        }
+      }
+    }
+  }
+
+  async #verify(): Promise<void> {
+    const { host, place, clock, log } = this.#options;
+    const { store, keyRing } = await place.open();
+    const catalog = await readCatalog(store, host.clusterId);
+    const problems = new Map(lostBehind(catalog).map(({ name, message }) => [name, message]));
+    for (const chain of partsOf(catalog.chains)) {
+      const { problem } = await verifyChain(this.#paced(store), chain, { keyRing });
+      if (problem !== undefined) {
+        problems.set(problem.object ?? chain.snapshot.name, problem.message);
+      }
+    }
+    const damaged = problems.size === 0 ? [] : await stillThere(store, host.clusterId, problems.keys());
+    for (const object of damaged) {
+      log.error({ object, reason: problems.get(object) }, "a backup in the store cannot be used");
+    }
+    this.#damaged = new Set(damaged);
+    if (damaged.length > 0) {
+      this.#failedMs = clock.wallMs();
+    } else if (problems.size === 0) {
+      this.#succeededMs = clock.wallMs();
+    }
+  }
+
+  /** Reads in turns of their own, so that nothing else waits for long, and ends when the member stops. */
+  #paced(store: BackupStore): Pick<BackupStore, "get"> {
+    const { nextTurn } = this.#options;
+    const isStopped = (): boolean => this.#isStopped;
+    return {
+      get: async (name, range) => {
+        const stream = await store.get(name, range);
+        return (async function* () {
+          for await (const bytes of stream) {
+            if (isStopped()) {
+              throw new Stopped();
+            }
+            await nextTurn();
+            yield bytes;
+          }
+        })();
+      },
+    };
+  }
+}
+
+/** The member stops. */
+class Stopped extends Error {}
+
+/** Without what was deleted as old meanwhile, by another member or a person: that says nothing. */
+async function stillThere(store: BackupStore, clusterId: string, names: Iterable<string>): Promise<string[]> {
+  const { snapshots, segments } = await readCatalog(store, clusterId);
+  const present = new Set([...snapshots, ...segments].map(({ name }) => name));
+  return [...names].filter((name) => present.has(name));
+}
+
+/** Segments behind a lost one. What was deleted as old is not lost: a snapshot is there from which the next segment goes on. */
+function lostBehind({ problems, segments, snapshots, chains }: Catalog): readonly CatalogProblem[] {
+  const fromIndex = (chains.at(-2) ?? chains.at(-1))?.snapshot.index ?? 0;
+  const cut = new Set(
+    segments
+      .filter(({ firstIndex, lastIndex }) => {
+        return firstIndex > fromIndex && !snapshots.some(({ index }) => index >= firstIndex - 1 && index <= lastIndex);
+      })
+      .map(({ name }) => name),
+  );
+  return problems.filter(({ kind, name }) => (kind === "missing-previous" || kind === "gap") && cut.has(name));
+}
+
+/** What was put there since the snapshot before the newest one, and that one. */
+function partsOf(chains: readonly ChainObjects[]): readonly ChainObjects[] {
+  const newest = chains.at(-1);
+  const before = chains.at(-2);
+  if (newest === undefined || before === undefined) {
+    return newest === undefined ? [] : [newest];
+  }
+  return [before, { snapshot: newest.snapshot, segments: [] }];
+}

@@ -1,0 +1,123 @@
+/**
+ * The documents in docs/design name what there is: files, links and headings, names of the code, diagrams; and they use
+ * no word that their list of words refuses.
+ */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+const DOCUMENTS = globSync("docs/design/*.md", { cwd: repositoryRoot }).sort();
+/** Folders at the root: a span that begins with one of them is a path. */
+const PATH = /^(?:backup|bench|charts|client|crds|docs|e2e|image|node|operator|proto|scripts|testing|tilt)\//;
+/** What others call so. */
+const NAMES_OF_OTHERS = ["UNAVAILABLE", "DEADLINE_EXCEEDED", "KUBECONFIG", "LINEARIZABLE", "SERIALIZABLE"];
+
+const read = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
+const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? "");
+const spansOf = (path: string): string[] => allOf(read(path), /`([^`\n]+)`/g);
+const slugOf = (title: string): string =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+describe("the design documents", () => {
+  it("are all in their index", () => {
+    const listed = allOf(read("docs/design/README.md"), /^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm);
+    const others = DOCUMENTS.map((path) => basename(path)).filter((name) => name !== "README.md");
+    expect(others).to.have.lengthOf.at.least(10);
+    expect(listed.sort()).to.deep.equal(others.sort());
+  });
+
+  it("are led to from the places where readers begin", () => {
+    for (const [path, link] of [
+      ["README.md", "docs/design/README.md"],
+      ["docs/README.md", "design/README.md"],
+      ["CONTRIBUTING.md", "docs/design/README.md"],
+    ] as const) {
+      expect(read(path), path).to.include(`](${link})`);
+    }
+  });
+
+  for (const path of DOCUMENTS) {
+    describe(path, () => {
+      it("names files and folders that there are", () => {
+        for (const span of spansOf(path).filter((each) => PATH.test(each))) {
+          expect(globSync(span, { cwd: repositoryRoot }), span).not.to.deep.equal([]);
+        }
+      });
+
+      it("leads to files, and to headings in them", () => {
+        const links = allOf(read(path), /\]\(([^)\s]+)\)/g).filter((link) => !link.includes("://"));
+        for (const link of links) {
+          const [file = "", anchor] = link.split("#");
+          const target = file === "" ? path : join(dirname(path), file);
+          expect(existsSync(join(repositoryRoot, target)), link).to.equal(true);
+          if (anchor !== undefined) {
+            expect(allOf(read(target), /^#+ (.+)$/gm).map(slugOf), link).to.include(anchor);
+          }
+        }
+      });
+
+      it("names constants, types and commands that there are", () => {
+        const scripts: object = JSON.parse(read("package.json")).scripts;
+        for (const span of spansOf(path)) {
+          if (/^[A-Z][A-Za-z]+$|^[A-Z]+(?:_[A-Z]+)+$/.test(span) && !NAMES_OF_OTHERS.includes(span)) {
+            expect(sources().has(span), span).to.equal(true);
+          }
+          const [, script] = /^npm run ([\w:]+)/.exec(span) ?? [];
+          if (script !== undefined) {
+            expect(scripts, span).to.have.property(script);
+          }
+        }
+      });
+    });
+  }
+
+  it("show every diagram, and diagrams have a source", () => {
+    const shown = new Set(DOCUMENTS.flatMap((path) => allOf(read(path), /\]\(\.\.\/diagrams\/([\w-]+\.svg)\)/g)));
+    const drawn = globSync("docs/diagrams/*.svg", { cwd: repositoryRoot }).map((path) => basename(path));
+    const sourced = globSync("docs/diagrams/*.{dot,sequence}", { cwd: repositoryRoot }).map((path) =>
+      basename(path).replace(/\.\w+$/, ".svg"),
+    );
+    expect([...shown].sort()).to.deep.equal(drawn.sort());
+    expect(sourced.sort()).to.deep.equal(drawn);
+  });
+
+  it("define the rules of the simulator that have numbers, where they are", () => {
+    const rows = [...read("docs/design/testing.md").matchAll(/^\| (I\d+) +\|[^|]*\|([^|]*)\|$/gm)];
+    const defined = new Map(rows.map(([, number = "", files = ""]) => [number, allOf(files, /`([^`]+)`/g)]));
+    const source = globSync("node/sim/*.ts", { cwd: repositoryRoot }).map(read).join("\n");
+    const raised = new Set(allOf(source, /"(I\d+) [^"]+"/g));
+    expect([...defined.keys()].sort()).to.deep.equal([...raised].sort());
+    for (const [number, files] of defined) {
+      for (const file of files) {
+        expect(read(file), `${number} in ${file}`).to.match(new RegExp(`"${number} `));
+      }
+    }
+  });
+
+  it("define each word once", () => {
+    const terms = allOf(
+      read("docs/design/words.md").split("## Words that we do not use")[0] ?? "",
+      /^\| ([^|]+?) +\|/gm,
+    );
+    const words = terms.flatMap((term) => term.split(", ")).filter((term) => term !== "Term" && !/^-+$/.test(term));
+    expect(words).to.have.lengthOf.at.least(50);
+    expect(words.filter((word, at) => words.indexOf(word) !== at)).to.deep.equal([]);
+  });
+});
+
+let known: ReadonlySet<string> | null = null;
+
+/** @returns every word of the code, read once */
+function sources(): ReadonlySet<string> {
+  if (known === null) {
+    const files = globSync(["{node,operator,client,backup}/src/**/*.ts", "proto/coordination/v1/*.proto"], {
+      cwd: repositoryRoot,
+    });
+    known = new Set(files.flatMap((file) => read(file).match(/\b[A-Z]\w+\b/g) ?? []));
+  }
+  return known;
+}

@@ -1,0 +1,39 @@
+/**
+ * Draws the pictures of the documents: docs/diagrams/*.dot, graphs for Graphviz, and docs/diagrams/*.sequence, sequence
+ * diagrams of our own, each as the SVG file beside it. With --check it says which pictures are not current. Exits with 1
+ * if one is not, 2 on wrong use.
+ */
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { instance } from "@viz-js/viz";
+import { generate } from "../generated/index.ts";
+import { drawSequence, escapeMarkup } from "./sequence.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+await generate({
+  script: "scripts/diagrams/main.ts",
+  files: drawAll,
+  complaint: "is not what its source describes: run npm run docs:diagrams",
+});
+
+async function drawAll(): Promise<ReadonlyMap<string, string>> {
+  const viz = await instance();
+  const pictures = new Map<string, string>();
+  for (const name of globSync("docs/diagrams/*.{dot,sequence}", { cwd: ROOT }).sort()) {
+    const text = readFileSync(path.join(ROOT, name), "utf8");
+    const isGraph = name.endsWith(".dot");
+    const picture = isGraph ? titled(viz.renderString(text, { format: "svg" }), text) : drawSequence(text);
+    pictures.set(name.replace(/\.\w+$/, ".svg"), picture);
+  }
+  return pictures;
+}
+
+/**
+ * The picture with the first comment of its source as its title, and without what comes before it: a reference to a document
+ * type on another host, and a comment that names a version of Graphviz.
+ */
+function titled(svg: string, source: string): string {
+  const [, title = ""] = /^\/\/ (.+)$/m.exec(source) ?? [];
+  return svg.slice(svg.indexOf("<svg")).replace(/<svg[^>]*>/, (tag) => `${tag}\n<title>${escapeMarkup(title)}</title>`);
+}

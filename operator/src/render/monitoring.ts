@@ -94,7 +94,7 @@ const ALERTS: readonly Alert[] = [
 const BACKUP_ALERTS: readonly Alert[] = [
   {
     name: "QuoinBackupVerificationFailed",
-    // A member that starts says 0, and another one may archive by now: what was said before counts, too.
+    // A member that starts reports 0, and another one may archive by now. So earlier values count, too.
     when:
       'max(max_over_time(quoin_backup_verified_timestamp_seconds{SERIES,result="failed"}[14d])) > ' +
       'max(max_over_time(quoin_backup_verified_timestamp_seconds{SERIES,result="succeeded"}[14d]))',

@@ -111,6 +111,7 @@ describe("render", () => {
       "quoin_archive_lag_seconds",
       "quoin_archive_chain_broken",
       "quoin_archive_failures_total",
+      "quoin_backup_verified_timestamp_seconds",
     ]);
     expect([...asked].filter((name) => !names.has(name.replace(/_bucket$/, "")))).to.deep.equal([]);
   });

@@ -2,11 +2,11 @@ import { basename } from "node:path";
 
 interface Duration {
   totalMs: number;
-  /** Of which before and after its tests: what they need, and its removal. */
+  /** The part before and after its tests: setup and removal. */
   hooksMs: number;
 }
 
-/** Notes how long each file takes. What it returns says so, a line for each, in the order in which they ran. */
+/** Records how long each file takes. The returned function gives one line for each file, in running order. */
 export function watchDurations(runner: Mocha.Runner): () => string[] {
   const durations = new Map<string, Duration>();
   let suiteMs = 0;

@@ -1,8 +1,8 @@
 /**
  * `npm run e2e`: the tests in a real Kubernetes. It uses the cluster that KUBECONFIG names; or that of `npm run e2e:up`,
- * which it leaves as it was; or it starts one of its own and removes it at the end, whatever happens. The last line is
- * `N passed, N failed, N skipped`; the exit code is 0 only if something passed and nothing failed, and 1 with one line
- * that says why if there is no cluster to be had.
+ * which it leaves as it was; or it starts its own and always removes it at the end. The last line is
+ * `N passed, N failed, N skipped`. The exit code is 0 only if something passed and nothing failed. If no cluster is
+ * available, it is 1, with one line that gives the reason.
  *
  *     npm run e2e -- --grep "node"                      tests whose title matches a regular expression
  *     npm run e2e -- e2e/kubernetes/cluster.spec.ts     these files
@@ -19,21 +19,21 @@ import { clearStage } from "./kubernetes/index.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SPECS = "e2e/kubernetes/**/*.spec.ts";
-/** Of a single test: pods start, nodes are missed and come back within it. */
+/** Limit of a single test: within it, pods start, and nodes are lost and return. */
 const TIMEOUT_MS = 300_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { all: { type: "boolean" }, grep: { type: "string" } },
 });
-// Specs are loaded into this process, and ask for it.
+// Specs run in this process, and read it.
 process.env.QUOIN_E2E_ALL = values.all === true ? "1" : "";
 const files = positionals.length > 0 ? positionals.map((file) => resolve(file)) : globSync(SPECS, { cwd: ROOT });
 
 /**
- * Runs the specs and returns whether they are a success.
+ * Runs the specs and returns whether they succeed.
  *
- * @param stays whether the cluster is there afterwards
+ * @param stays whether the cluster stays afterwards
  */
 async function runSpecs(stays: boolean): Promise<boolean> {
   const { grep } = values;

@@ -1,16 +1,16 @@
-/** Objects of the kinds for backups that their definitions take and refuse, as new ones or as changes of others. */
+/** Sample backup objects that the definitions must admit or refuse, as creations or as updates. */
 
 export interface BackupRequest {
   readonly what: string;
   readonly plural: "coordinationbackupstores" | "coordinationbackups" | "coordinationbackupschedules";
   readonly spec: object;
-  /** Of the object that is there already; absent where there is none. */
+  /** Specification of the existing object; absent for a creation. */
   readonly from?: object;
   readonly name?: string;
 }
 
 export interface RefusedBackupRequest extends BackupRequest {
-  /** Names the field, and begins the message of the rule if it is a rule that refuses it. */
+  /** Names the field. If a CEL rule refuses the object, this is the beginning of its message. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is asked of the API server when its definitions of the operator's kinds are tried out. */
+/** Sample objects for tests of the definitions, with and without an API server. */
 export {
   ACCEPTED_BACKUPS,
   type BackupRequest,

@@ -1,25 +1,25 @@
 /**
- * Specifications that the definition takes and that it refuses, as new objects or as changes of others. The schema and the
- * rules are tried with them without an API server, and by a real one, whose words may differ where no rule has a message.
+ * Sample specifications that the definition must admit or refuse, as creations or as updates. Specs try them without an
+ * API server and with a real one. Where no rule gives the message, the words of the real one may differ.
  */
 
 export interface AcceptedRequest {
   readonly what: string;
   readonly spec: object;
-  /** Of the object that is there already; absent where there is none. */
+  /** Specification of the existing object; absent for a creation. */
   readonly from?: object;
-  /** What the operator has told of that one; absent where it has told nothing yet. */
+  /** Status of the existing object; absent if the operator has written none yet. */
   readonly status?: object;
 }
 
 export interface RefusedRequest extends AcceptedRequest {
-  /** What the refusal names. */
+  /** The field that the refusal names. */
   readonly field: string;
-  /** Begins the message of the rule that refuses it; absent where it is the schema. */
+  /** Beginning of the message of the rule that refuses the object; absent if the schema refuses it. */
   readonly message?: string;
 }
 
-/** Names of objects that the rules refuse, each with how their message begins, and some near them that they take. */
+/** Object names that the rules refuse, with the beginning of the message, and similar names that they admit. */
 export const NAMES = {
   refused: [
     { names: ["1st", "a-", "A", "a.b", "a".repeat(41)], message: "metadata.name must be 1 to 40" },
@@ -195,7 +195,7 @@ function member(fields: object): object {
   return { containers: [{ name: "quoin", ...fields }] };
 }
 
-/** Refused by the rules in CEL. */
+/** Refused by the CEL rules. */
 const REFUSED_BY_RULES: readonly RefusedRequest[] = [
   {
     what: "two minor versions at once",

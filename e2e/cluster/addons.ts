@@ -1,4 +1,4 @@
-/** What a cluster has besides Kubernetes: names of Services by DNS, and volumes. */
+/** Cluster add-ons besides Kubernetes itself: DNS for Services, and volumes. */
 
 import { join } from "node:path";
 import { run } from "../../testing/index.ts";
@@ -10,10 +10,10 @@ import { PROVISIONER, VOLUME_CLASS } from "./volumes.ts";
 
 const DNS = "coredns";
 const DNS_NAMESPACE = "kube-system";
-/** So that one of them is left when a node is lost. */
+/** One of them survives the loss of a node. */
 const DNS_REPLICAS = 2;
 const DNS_PORT = 1053;
-/** Answers are kept for so long, by it and by those who ask: in these clusters pods come and go within seconds. */
+/** How long servers and clients cache answers. In these clusters pods come and go within seconds. */
 const DNS_SECONDS = 2;
 const NOBODY = 65532;
 
@@ -30,7 +30,7 @@ const COREFILE = `.:${DNS_PORT} {
 }
 `;
 
-/** Starts them; they are there some time later. */
+/** Starts the add-ons; they become ready some time later. */
 export async function startAddons(site: Site, binaries: Binaries, images: ClusterImages): Promise<void> {
   const kubectl = join(binaries.kube, "kubectl");
   const objects = [...dnsObjects(images.coredns.image), storageClass()];
@@ -46,7 +46,7 @@ function provisionerPlan(site: Site): ProcessPlan {
   return { name: "volume-provisioner", command: [process.execPath, program, site.name] };
 }
 
-/** The class of volumes for those who name none. They are made where their first pod is to run. */
+/** The default storage class. It creates volumes on the node of their first pod. */
 function storageClass(): object {
   return {
     apiVersion: "storage.k8s.io/v1",

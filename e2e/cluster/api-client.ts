@@ -1,6 +1,6 @@
 /**
- * The few requests that the harness itself makes to the API server of its own cluster, without the start of a `kubectl`
- * for each. Objects are JSON as it comes: whoever asks knows what is in it.
+ * The few requests that the harness itself sends to the API server of its own cluster, without starting a `kubectl` for
+ * each. Objects are plain JSON; the caller knows their fields.
  */
 
 import type { ClientRequest, IncomingMessage } from "node:http";
@@ -13,13 +13,13 @@ const CREATED = 201;
 const OK = 200;
 const TYPE_OF_PATCH = "application/merge-patch+json";
 
-/** JSON as it comes from the server: `kind`, `metadata` and whatever else belongs to the kind. */
+/** JSON as the server sends it: `kind`, `metadata` and the fields of the kind. */
 // biome-ignore lint/suspicious/noExplicitAny: objects of every kind, which the server has checked.
 export type KubeObject = any;
 
 /** The server has refused a request. */
 export class ApiError extends Error {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
 
   constructor(message: string, status: number) {
@@ -37,13 +37,13 @@ export class ApiClient {
     this.#agent = new Agent({ ca: authority, cert: certificate, key, keepAlive: true });
   }
 
-  /** Whether the server answers, and says that it is ready. */
+  /** Whether the server answers, and reports that it is ready. */
   async isReady(): Promise<boolean> {
     try {
       await this.#exchange("GET", "/readyz");
       return true;
     } catch (error) {
-      // It is starting: it does not listen yet, or says what it waits for.
+      // It is starting: it does not listen yet, or reports what it waits for.
       if (error instanceof ApiError || (error instanceof Error && "code" in error)) {
         return false;
       }
@@ -59,7 +59,7 @@ export class ApiClient {
     await this.#exchange("POST", path, JSON.stringify(object));
   }
 
-  /** Changes the fields that the patch names. */
+  /** Changes the fields in the patch. */
   async patch(path: string, patch: KubeObject): Promise<void> {
     await this.#exchange("PATCH", path, JSON.stringify(patch));
   }
@@ -68,7 +68,7 @@ export class ApiClient {
     await this.#exchange("DELETE", path);
   }
 
-  /** Tells of each change of a collection. Resolves when the server ends it. */
+  /** Calls back for each change in a collection. Resolves when the server ends the watch. */
   async watch(path: string, onEvent: (type: string, object: KubeObject) => void): Promise<void> {
     const answer = await this.#send("GET", path);
     if (answer.statusCode !== OK) {
@@ -100,7 +100,7 @@ export class ApiClient {
       const headers = body === undefined ? {} : { "content-type": type, "content-length": Buffer.byteLength(body) };
       const options = { method, agent: this.#agent, headers };
       const asked: ClientRequest = request(new URL(path, this.#url), options, (answer) => {
-        // A watch may be quiet for as long as it wants.
+        // A watch may be quiet for any time.
         asked.setTimeout(0);
         resolve(answer);
       });

@@ -1,9 +1,9 @@
-/** The API of a cluster at a port of this machine's loopback, without encryption or a token: `kubectl proxy`. */
+/** Serves the API of a cluster on a loopback port, without encryption or a token: `kubectl proxy`. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** What kubectl says once it listens. */
+/** Output of kubectl once it listens. */
 const LISTENING = /^Starting to serve on (127\.0\.0\.1:[0-9]+)$/;
 
 export class ApiProxy {

@@ -1,6 +1,6 @@
 /**
- * The programs of Kubernetes, built from the Go modules that `kube/`, `coredns/` and `pause/` name, and Helm. They are
- * built once for each version of these sources and found in the cache afterwards.
+ * The programs of Kubernetes, built from the Go modules in `kube/`, `coredns/` and `pause/`, and Helm. They are built
+ * once for each version of these sources; later runs find them in the cache.
  */
 
 import { readFileSync, symlinkSync } from "node:fs";
@@ -11,12 +11,12 @@ import { phase } from "./phases.ts";
 
 const SOURCES = import.meta.dirname;
 const HELM_VERSION = "v3.19.4";
-/** What the linker leaves out is of use to debuggers only. */
+/** Leaves out what only debuggers need. */
 const SMALL = "-s -w";
-/** Programs that run in containers without any library, and look the same wherever they are built. */
+/** Static programs that run in containers without any library. Builds are reproducible. */
 const GO_ENVIRONMENT = { CGO_ENABLED: "0", GOFLAGS: "-trimpath -buildvcs=false" };
 
-/** Names under which the program of `kube/` is each of its parts. */
+/** Names under which the program of `kube/` acts as each of its parts. */
 const KUBE_PROGRAMS = [
   "kube-apiserver",
   "kube-controller-manager",
@@ -26,7 +26,7 @@ const KUBE_PROGRAMS = [
   "kubelet",
 ] as const;
 
-/** Where the built programs are. */
+/** Paths of the built programs. */
 export interface Binaries {
   /** Directory of the programs of Kubernetes, each under its own name. */
   readonly kube: string;
@@ -38,7 +38,7 @@ export interface Binaries {
   readonly helm: string;
 }
 
-/** Builds what is missing, part by part: each takes all processors. */
+/** Builds missing programs, one after the other: each build uses all processors. */
 export async function buildBinaries(): Promise<Binaries> {
   return {
     kube: await build("kube", `Kubernetes ${kubernetesVersion()}`, sourcesOf("kube"), buildKube),
@@ -62,12 +62,12 @@ function build(
   });
 }
 
-/** The version that `kube/go.mod` asks for, as in v1.34.4. */
+/** The version in `kube/go.mod`, such as v1.34.4. */
 export function kubernetesVersion(): string {
   const [, version] =
     /^\s*k8s\.io\/kubernetes (v[0-9.]+)$/m.exec(readFileSync(join(SOURCES, "kube", "go.mod"), "utf8")) ?? [];
   if (version === undefined) {
-    throw new Error("kube/go.mod does not say which Kubernetes it wants");
+    throw new Error("kube/go.mod does not name a version of Kubernetes");
   }
   return version;
 }

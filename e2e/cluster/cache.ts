@@ -1,8 +1,8 @@
 /**
- * What took long to make, kept below the user's cache directory by a digest of what it was made from.
+ * A cache of results that take long to make, below the user's cache directory. The key is a digest of the inputs.
  *
- * An entry appears whole or not at all: it is made under another name and renamed. Two runs that make the same entry at
- * the same time both make it, and one of them is kept.
+ * An entry appears as a whole or not at all: it is made under another name and then renamed. If two runs make the same
+ * entry at once, both make it, and one result is kept.
  */
 
 import { createHash } from "node:crypto";
@@ -10,12 +10,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Enough that two contents never meet. */
+/** Enough to make collisions practically impossible. */
 const DIGEST_CHARACTERS = 16;
-/** Stands between the name of an entry and the process that is making it. */
+/** Separates the name of an entry from the process that is making it. */
 const DRAFT = ".draft-";
 
-/** Where everything is kept: XDG_CACHE_HOME, or ~/.cache, and there `quoin-e2e`. */
+/** The cache directory: `quoin-e2e` in XDG_CACHE_HOME, or in ~/.cache. */
 export function cacheDirectory(): string {
   const base = process.env.XDG_CACHE_HOME;
   return join(base === undefined || base === "" ? join(homedir(), ".cache") : base, "quoin-e2e");
@@ -24,14 +24,14 @@ export function cacheDirectory(): string {
 /** A directory in the cache. */
 export interface CacheEntry {
   readonly directory: string;
-  /** Whether it was there before. */
+  /** Whether it existed before. */
   readonly isFound: boolean;
 }
 
 /**
- * The entry of this kind that was made from these inputs; made now if there is none.
+ * Returns the entry for these inputs, and makes it if there is none.
  *
- * @param inputs texts, such as versions and digests, that together decide what is made
+ * @param inputs texts, such as versions and digests, that together determine the result
  * @param make fills an empty directory
  */
 export async function cached(
@@ -58,7 +58,7 @@ export async function cached(
   return { directory, isFound: false };
 }
 
-/** Removes what runs have left that were killed. */
+/** Removes what killed runs have left. */
 function removeOldDrafts(): void {
   const directory = cacheDirectory();
   for (const name of existsSync(directory) ? readdirSync(directory) : []) {
@@ -69,7 +69,7 @@ function removeOldDrafts(): void {
   }
 }
 
-/** A digest of texts, which differs also when a word moves from one to the next. */
+/** A digest of texts. It also differs when a word moves from one text to the next. */
 export function digestOf(texts: readonly string[]): string {
   const hash = createHash("sha256");
   for (const text of texts) {

@@ -1,15 +1,15 @@
-/** The certificates by which the parts of a cluster know each other, made with the openssl command. */
+/** The certificates by which the parts of a cluster authenticate each other, made with the openssl command. */
 
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../testing/index.ts";
 
-/** A cluster of tests lives for hours; its clock may be a little off. */
+/** A test cluster lives for hours; its clock may be a little off. */
 const DAYS = "30";
 const KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc"];
 
-/** Enough that no two certificates have the same, also when they are made at the same time. */
+/** Enough for unique serial numbers, also for certificates that are made at the same time. */
 const SERIAL_BYTES = 8;
 
 /** Paths of a certificate and its key. */
@@ -18,11 +18,11 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Whom a certificate names: to Kubernetes, a user and the group he is in. */
+/** The subject of a certificate: to Kubernetes, a user and his group. */
 export interface Subject {
   readonly user: string;
   readonly group?: string;
-  /** Under which it may be dialled, as openssl takes them: DNS:name or IP:address. */
+  /** Names for which it is valid, in openssl's form: DNS:name or IP:address. */
   readonly alternativeNames?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export class Authority {
     this.#directory = directory;
   }
 
-  /** Makes the key and the certificate of an authority in a directory that exists. */
+  /** Makes the key and the certificate of an authority in an existing directory. */
   static async make(directory: string): Promise<Authority> {
     const authority = new Authority(directory);
     const { key, certificate } = authority.own;

@@ -1,9 +1,8 @@
 /**
- * A node: a container runtime, a kubelet and a proxy in a network namespace and a mount namespace of their own.
+ * A node: a container runtime, a kubelet and a proxy, in their own network namespace and mount namespace.
  *
- * Some of their paths cannot be chosen. In the node's mount namespace these lie in memory, so that nodes do not share them
- * and nothing of them is left on this machine; and whatever a node mounts goes with its last process, also when that
- * was killed.
+ * Some of their paths are fixed. In the node's mount namespace these are in memory. So nodes do not share them, and
+ * they leave nothing on this machine. All mounts of a node disappear with its last process, even if that was killed.
  */
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -20,10 +19,14 @@ import type { NodePlace, Site } from "./site.ts";
 import { until } from "./until.ts";
 
 const START_LIMIT_MS = 60_000;
-/** Of containerd, kubelet and Kubernetes' plugins for networks, and where kubelets note the logs of containers. */
+/**
+ * Fixed paths of containerd, kubelet and Kubernetes' network plugins, and the kubelets' directory for container logs.
+ */
 export const FIXED_PATHS = ["/run/containerd", "/var/lib/cni", "/var/lib/kubelet", "/var/log"];
 const CONTAINERD_NAMESPACE = "k8s.io";
-/** Holds the mount namespace: its mounts are not seen elsewhere, but later ones of this machine are seen in it. */
+/**
+ * Holds the mount namespace. Its mounts are not visible elsewhere, but later mounts of this machine are visible in it.
+ */
 const MOUNTS = `set -e
 ready=$1; shift
 mount --make-rshared /
@@ -31,7 +34,7 @@ for path; do mount -t tmpfs quoin-e2e "$path"; done
 touch "$ready"
 exec sleep infinity`;
 
-/** The part of a node that holds its mounts. */
+/** The process that holds the mounts of a node. */
 function mountsOf(node: NodePlace): string {
   return `${node.name}-mounts`;
 }
@@ -40,7 +43,7 @@ function containerdOf(node: NodePlace): string {
   return `${node.name}-containerd`;
 }
 
-/** Those that are held up when the node is paused: all that does something. */
+/** The processes that stop when the node is paused: all that do work. */
 export function agentsOf(node: NodePlace): string[] {
   return [`${node.name}-kubelet`, `${node.name}-proxy`, containerdOf(node)];
 }
@@ -49,7 +52,7 @@ function socketOf({ directory }: NodePlace): string {
   return join(directory, "containerd.sock");
 }
 
-/** Starts the container runtime of a node. Its images come next, then its kubelet. */
+/** Starts the container runtime of a node, before its images and its kubelet. */
 export async function startRuntime(site: Site, node: NodePlace, pauseImage: string): Promise<void> {
   mkdirSync(join(node.directory, "cni"), { recursive: true });
   makeGroup(node.group);
@@ -78,18 +81,18 @@ async function holdMounts(site: Site, node: NodePlace): Promise<void> {
   await until(`the mounts of ${node.name}`, isReady, START_LIMIT_MS);
 }
 
-/** A command that turns into the one behind it, inside the node. */
+/** A command that enters the node and then executes the command after it. */
 function enter(site: Site, node: NodePlace): string[] {
   return ["nsenter", `--target=${idOf(site, mountsOf(node))}`, "--net", "--mount", "--"];
 }
 
-/** Gives a node the images of an archive, as `docker save` writes it. */
+/** Imports the images of an archive in the format of `docker save` into a node. */
 export async function importImages(node: NodePlace, archive: string): Promise<void> {
   const to = ["--address", socketOf(node), "--namespace", CONTAINERD_NAMESPACE];
   await run("ctr", [...to, "images", "import", archive]);
 }
 
-/** Starts the kubelet and the proxy of a node whose container runtime is there. */
+/** Starts the kubelet and the proxy of a node whose container runtime is running. */
 export async function startAgents(
   site: Site,
   node: NodePlace,

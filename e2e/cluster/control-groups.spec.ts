@@ -30,7 +30,7 @@ describe("parseHierarchies", () => {
 });
 
 describe("groupsBelow", () => {
-  /** Many times as often as it takes to look at a group in the moment in which it goes. */
+  /** Many times the number of tries needed to read a group at the moment of its removal. */
   const LOOKS = 5_000;
   let directory: string;
 

@@ -1,6 +1,6 @@
 /**
- * The control groups of a cluster: one for what is not in pods, and one for the pods of each node, in each hierarchy that
- * is mounted. By them everything that belongs to a cluster is found, whoever started it and however its parent ended.
+ * The control groups of a cluster: in each mounted hierarchy, one for processes outside of pods, and one for the pods
+ * of each node. They identify every process of a cluster, whichever process started it and however its parent ended.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -9,12 +9,12 @@ import { sendSignal } from "./signals.ts";
 import { until } from "./until.ts";
 
 const EMPTY_LIMIT_MS = 30_000;
-/** Without them a group of this controller takes no process. */
+/** Without them, a group of this controller admits no process. */
 const CPUSET_FILES = ["cpuset.cpus", "cpuset.mems"];
-/** What a kubelet wants to find in version 2, as far as the system has it. */
+/** Controllers that a kubelet needs in version 2, as far as the system has them. */
 const CONTROLLERS_V2 = ["cpuset", "cpu", "io", "memory", "hugetlb", "pids"];
 
-/** How version 1 and version 2 take weights, and the number that stands for 1. */
+/** Files for weights in version 1 and version 2, and the value that stands for 1. */
 const WEIGHT_FILES: Readonly<Record<string, number>> = { "cpu.shares": 1024, "cpu.weight": 100 };
 
 /** A mounted hierarchy. */
@@ -23,7 +23,7 @@ export interface Hierarchy {
   readonly version: 1 | 2;
 }
 
-/** Hierarchies in the text of /proc/self/mounts. The one of version 2 counts only if it has controllers. */
+/** Hierarchies in the text of /proc/self/mounts. That of version 2 counts only if it has controllers. */
 export function parseHierarchies(mounts: string, hasControllers: (directory: string) => boolean): Hierarchy[] {
   const found: Hierarchy[] = [];
   for (const line of mounts.split("\n")) {
@@ -45,10 +45,10 @@ function hierarchies(): Hierarchy[] {
 }
 
 /**
- * Makes a group, and those above it, in each hierarchy, ready to take processes or groups of pods.
+ * Makes a group, and its parents, in each hierarchy, ready for processes or pod groups.
  *
- * @param weight how much of busy processors the group gets, compared with its neighbours: a group that nobody has given
- *   a weight, or a process in none, has 1. A group counts as one, however many processes it has.
+ * @param weight share of busy processors compared with sibling groups. A group without a weight, or a process outside
+ * of groups, has 1. A group counts as one, however many processes it has.
  */
 export function makeGroup(group: string, weight = 1): void {
   for (const { directory, version } of hierarchies()) {
@@ -70,7 +70,7 @@ export function makeGroup(group: string, weight = 1): void {
   }
 }
 
-/** Lets the groups below one have its controllers. */
+/** Enables a group's controllers for its children. */
 function passOn(directory: string): void {
   const offered = new Set(readFileSync(join(directory, "cgroup.controllers"), "utf8").trim().split(" "));
   for (const controller of CONTROLLERS_V2.filter((one) => offered.has(one))) {
@@ -87,12 +87,12 @@ function copyCpuset(from: string, to: string): void {
   }
 }
 
-/** The files to which a process writes its id to be in a group, in all hierarchies. */
+/** The files of a group in all hierarchies. A process joins the group by writing its id to them. */
 export function entrancesOf(group: string): string[] {
   return hierarchies().map(({ directory }) => join(directory, group, "cgroup.procs"));
 }
 
-/** Ids of all processes in a group and in those below it. */
+/** Ids of all processes in a group and its descendants. */
 export function processesIn(group: string): number[] {
   const found = new Set<number>();
   for (const { directory } of hierarchies()) {
@@ -107,7 +107,7 @@ export function processesIn(group: string): number[] {
   return [...found];
 }
 
-/** Kills everything in a group and in those below it until nothing is left, and removes them. */
+/** Kills all processes in a group and its descendants until none is left, and removes the groups. */
 export async function removeGroup(group: string): Promise<void> {
   await until(
     `the processes of ${group} to end`,
@@ -133,7 +133,7 @@ function isRemoved(path: string): boolean {
     rmdirSync(path);
     return true;
   } catch (error) {
-    // Its last process has ended, but is not gone yet.
+    // Its last process has ended, but has not disappeared yet.
     if (isCode(error, "EBUSY")) {
       return false;
     }
@@ -144,13 +144,13 @@ function isRemoved(path: string): boolean {
   }
 }
 
-/** A directory of groups and all below it, each before those that it contains; none if there is no such directory. */
+/** A group directory and its descendants, parents first; empty if the directory does not exist. */
 export function groupsBelow(directory: string): string[] {
   const names = namesBelow(directory);
   return names === null ? [] : [directory, ...names.flatMap((name) => groupsBelow(join(directory, name)))];
 }
 
-/** Names of the directories in one; null if it is gone: those who are still at work remove groups, too. */
+/** Names of the subdirectories; null if the directory is gone, because running processes remove groups, too. */
 function namesBelow(directory: string): string[] | null {
   try {
     const entries = readdirSync(directory, { withFileTypes: true });
@@ -163,7 +163,7 @@ function namesBelow(directory: string): string[] | null {
   }
 }
 
-/** The content of a file of a group; nothing if the group has gone meanwhile. */
+/** The content of a file of a group; empty if the group has been removed meanwhile. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");

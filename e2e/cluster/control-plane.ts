@@ -1,4 +1,4 @@
-/** The control plane: etcd, API server, controller manager and scheduler, one of each, in a namespace of their own. */
+/** The control plane: etcd, API server, controller manager and scheduler, one of each, in their own namespace. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ const ETCD_URL = "http://127.0.0.1:2379";
 const ETCD_PEER_URL = "http://127.0.0.1:2380";
 const READY_LIMIT_MS = 180_000;
 
-/** How to come to the control plane. */
+/** Access to the control plane. */
 export interface ControlPlane {
   readonly authority: Authority;
-  /** May do everything. */
+  /** Has all rights. */
   readonly admin: KeyPair;
-  /** The way of the harness itself, as admin. */
+  /** The harness's own access, as admin. */
   readonly access: ApiAccess;
 }
 
@@ -54,7 +54,7 @@ export async function startControlPlane(site: Site, binaries: Binaries): Promise
   } finally {
     client.close();
   }
-  // They end when they are refused at their start.
+  // They exit if they are refused at their start.
   start(site, managers);
   return { authority, admin, access };
 }
@@ -81,7 +81,7 @@ function etcdCommand(site: Site): ProcessPlan {
       "initial-advertise-peer-urls": ETCD_PEER_URL,
       "initial-cluster": `etcd=${ETCD_PEER_URL}`,
     }),
-    // The disk is for the members under test; this data is not to outlive the machine.
+    // Saves the disk for the members under test; this data need not survive a crash of the machine.
     "--unsafe-no-fsync",
   ];
   return { name: "etcd", command };
@@ -151,7 +151,7 @@ async function controllerManagerCommand(
       "service-account-private-key-file": join(directory, "service-accounts.key"),
       "cluster-signing-cert-file": authority.own.certificate,
       "cluster-signing-key-file": authority.own.key,
-      // So that the loss of a node is noticed in seconds: kubelets report every two.
+      // Detects the loss of a node within seconds: kubelets report every two seconds.
       "node-monitor-period": "2s",
       "node-monitor-grace-period": "10s",
     }),

@@ -1,6 +1,6 @@
 /**
- * `npm run e2e:down`: removes the Kubernetes that `npm run e2e:up` or `npm run e2e` of this clone has started, also what
- * a crash has left of it, and nothing else. What was built stays in the cache.
+ * `npm run e2e:down`: removes the Kubernetes that `npm run e2e:up` or `npm run e2e` of this clone has started, also
+ * after a crash, and nothing else. Build results stay in the cache.
  */
 
 import { phase } from "./phases.ts";

@@ -1,4 +1,4 @@
-/** Lets one process of this machine at a time do something, whichever clone of the repository it belongs to. */
+/** Mutual exclusion between processes of this machine, across all clones of the repository. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,13 +6,13 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Does the work while nobody else does any with the same file. Waits for its turn as long as that takes.
+ * Runs the work while no other process runs work with the same file. Waits without a limit.
  *
- * @param file made if it is missing, and never removed; nothing is written to it
+ * @param file created if it is missing, and never removed; nothing is written to it
  */
 export async function exclusively<T>(file: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
-  // It holds the file until its input ends: also when this process is killed.
+  // It holds the file until its input ends, also when this process is killed.
   const holder = spawn("flock", [file, "sh", "-c", "echo held; exec cat"], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(holder, "exit");
   await Promise.race([once(holder.stdout, "data"), ended]);

@@ -1,4 +1,4 @@
-/** What can be done to the nodes and the control plane of the harness's own cluster. Each fault lasts until it is ended. */
+/** Faults of the nodes and the control plane of the harness's own cluster. Each fault lasts until it is ended. */
 
 import { readFileSync } from "node:fs";
 import { run } from "../../testing/index.ts";
@@ -19,7 +19,7 @@ export class Faults {
     this.#site = site;
   }
 
-  /** Takes a node's cable out: it reaches nobody, and nobody reaches it. */
+  /** Disconnects a node from the network in both directions. */
   cutNode(name: string): Promise<void> {
     return setConnected(this.#site, this.#site.node(name), false);
   }
@@ -28,7 +28,7 @@ export class Faults {
     return setConnected(this.#site, this.#site.node(name), true);
   }
 
-  /** Holds up everything on a node, its kubelet first, as when a virtual machine is paused. */
+  /** Stops all processes on a node, its kubelet first, as when a virtual machine is paused. */
   pauseNode(name: string): void {
     this.#signalNode(this.#site.node(name), "SIGSTOP");
   }
@@ -47,9 +47,9 @@ export class Faults {
   }
 
   /**
-   * Kills all processes of a container, as when memory ran out: its kubelet starts it anew.
+   * Kills all processes of a container, as after an out-of-memory kill; its kubelet restarts it.
    *
-   * @param id as the status of its pod names it, without what stands before `://`
+   * @param id as in the status of its pod, without the part before `://`
    */
   killContainer(node: string, id: string): void {
     const processes = processesIn(this.#site.node(node).group).filter((process) => isIn(process, id));
@@ -61,7 +61,7 @@ export class Faults {
     }
   }
 
-  /** Keeps a pod from the API server, and from nothing else. */
+  /** Cuts a pod off from the API server only. */
   async cutFromApiServer(node: string, podAddress: string): Promise<void> {
     const rules = `table ip ${TABLE} {
       chain forward {
@@ -73,7 +73,7 @@ export class Faults {
     await this.#filter(node, rules);
   }
 
-  /** Ends that for all pods of the node. */
+  /** Reconnects all pods of the node to the API server. */
   async reconnectToApiServer(node: string): Promise<void> {
     await this.#filter(node, "delete", "table", "ip", TABLE);
   }
@@ -88,7 +88,7 @@ export class Faults {
     return killProcess(this.#site, API_SERVER);
   }
 
-  /** Starts it again; it answers some seconds later. */
+  /** Starts the API server again; it answers some seconds later. */
   startApiServer(): void {
     if (idOf(this.#site, API_SERVER) === null) {
       restartProcess(this.#site, API_SERVER);

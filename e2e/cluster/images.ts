@@ -1,7 +1,6 @@
 /**
- * The images of the cluster and of what is tested in it, made by buildah without any registry: the base is a small Debian
- * with the Node and npm of this machine. Images are files as `docker save` writes them, kept in the cache by what they
- * were made from.
+ * The images of the cluster and of the tests, made by buildah without any registry. The base is a small Debian with the
+ * Node and npm of this machine. Images are files in the format of `docker save`, cached by their inputs.
  */
 
 import {
@@ -26,11 +25,11 @@ import { REPOSITORY } from "./site.ts";
 const SOURCES = import.meta.dirname;
 const DEBIAN_RELEASE = "bookworm";
 const DEBIAN_MIRROR = "http://deb.debian.org/debian";
-/** What Node needs besides the C library, and what it takes to verify others. */
+/** Libraries that Node needs besides the C library, and the certificates to verify others. */
 const DEBIAN_PACKAGES = ["ca-certificates", "libatomic1"];
-/** Whom this machine trusts the image is to trust, for what it is built from may come through a proxy. */
+/** The image trusts the same authorities as this machine, because downloads for its build may come through a proxy. */
 const TRUSTED = "/etc/ssl/certs/ca-certificates.crt";
-/** Of use to people and to later installations only, and devices, which every container has of its own. */
+/** Files that only people and later installations need, and devices, which every container gets anyway. */
 const DEBIAN_SUPERFLUOUS = [
   "dev",
   "usr/share/doc",
@@ -41,17 +40,17 @@ const DEBIAN_SUPERFLUOUS = [
 ];
 const ARCHIVE = "image.tar";
 const BUILD_STAGE_IMAGE = "quoin.local/quoin-build:e2e";
-/** Builds need no right that a container of their own would take. */
+/** Lets builds work without the rights that a separate container would need. */
 const BUILDAH = { env: { BUILDAH_ISOLATION: "chroot" } };
 
 /** An image in a file. */
 export interface ImageArchive {
-  /** As pods name it. */
+  /** Name in pod specifications. */
   readonly image: string;
   readonly archive: string;
 }
 
-/** What every cluster has. */
+/** Images that every cluster has. */
 export interface ClusterImages {
   readonly pause: ImageArchive;
   readonly coredns: ImageArchive;
@@ -59,7 +58,7 @@ export interface ClusterImages {
   readonly base: ImageArchive;
 }
 
-/** Makes the images that are missing. */
+/** Makes missing images. */
 export async function buildImages(binaries: Binaries): Promise<ClusterImages> {
   return {
     pause: await build("image of pause", () => imageOf("pause", binaries.pause)),
@@ -113,15 +112,15 @@ async function baseImage(): Promise<[ImageArchive, boolean]> {
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
 }
 
-/** The directory of the npm that commands find. */
+/** The directory of the npm in the PATH. */
 async function findNpm(): Promise<string> {
   const command = (await run("sh", ["-c", "command -v npm"])).trim();
   return dirname(dirname(realpathSync(command)));
 }
 
-/** Puts the Node that runs this program, and an npm, where the public image has them. */
+/** Installs the Node that runs this program, and an npm, at the paths of the public image. */
 function installNode(root: string, npm: string): void {
-  // The directory that a program makes may be for its user alone, the root directory of an image is for everybody.
+  // A directory that a program creates may be private to its user, but all users must be able to read an image's root.
   chmodSync(root, 0o755);
   const local = (...names: readonly string[]): string => join(root, "usr", "local", ...names);
   mkdirSync(local("bin"), { recursive: true });
@@ -131,7 +130,7 @@ function installNode(root: string, npm: string): void {
   symlinkSync("../lib/node_modules/npm/bin/npx-cli.js", local("bin", "npx"));
 }
 
-/** Where this machine gets its own packages from, if it is a Debian; else the mirror that is for everybody. */
+/** This machine's own Debian mirror, if it is a Debian; else the public mirror. */
 function debianMirror(): string {
   const sources = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources"]
     .filter((file) => existsSync(file))
@@ -140,15 +139,15 @@ function debianMirror(): string {
   return findDebianMirror(sources) ?? DEBIAN_MIRROR;
 }
 
-/** The first mirror of Debian itself in the text of apt's lists of sources, in either of their two forms. */
+/** The first mirror of Debian itself in the text of apt's source lists, in either of their two formats. */
 export function findDebianMirror(sources: string): string | null {
   const [, mirror] = /^(?:URIs:|deb (?:\[[^\]]*\] )?)\s*(https?:\/\/\S+\/debian\/?)(?:\s|$)/m.exec(sources) ?? [];
   return mirror ?? null;
 }
 
 /**
- * Builds the image of the repository's own Dockerfile on the base, with further build arguments if there are any. `sources`
- * holds the files of the repository, perhaps as they were.
+ * Builds the image of the repository's own Dockerfile on the base, with optional build arguments. `sources` holds the
+ * files of the repository, possibly in an earlier version.
  */
 export async function buildProductImage(
   { image, archive }: ImageArchive,
@@ -160,7 +159,7 @@ export async function buildProductImage(
     await pull(base);
     const settings = { ...others, BASE_IMAGE: base.image };
     const build = { context: sources, dockerfile: join(sources, "Dockerfile"), settings };
-    // What the first stage installs has a name, or it would be superfluous, and be installed anew each time.
+    // Gives the first stage a name; otherwise it would be pruned, and installed again for each build.
     const first = { ...build, image: BUILD_STAGE_IMAGE, stage: "build", log: "image-build-stage" };
     await buildImage(first, `${archive}.id`);
     await buildArchive({ ...build, image, archive, log: "image-product" });
@@ -168,7 +167,7 @@ export async function buildProductImage(
   });
 }
 
-/** Builds another version of that image: the same layers, and a last one in which all packages have that version. */
+/** Builds another version of that image: the same layers, and a last layer in which all packages have that version. */
 export async function buildOtherVersion(
   { image, archive }: ImageArchive,
   product: ImageArchive,
@@ -183,18 +182,18 @@ export async function buildOtherVersion(
   });
 }
 
-/** Reads an image from its file. Returns its id, for a name may belong to the image of another clone a moment later. */
+/** Loads an image from its file. Returns its id, because another clone may take over the name at any moment. */
 async function pull({ archive }: ImageArchive): Promise<string> {
   return (await buildah(["pull", "--quiet", `docker-archive:${archive}`])).trim();
 }
 
-/** What images were before would stay for ever. */
+/** Removes superseded images, which would otherwise stay forever. */
 async function prune(): Promise<void> {
-  // What a container still uses stays, and is told as a failure.
+  // An image that a container still uses stays, and makes the command fail.
   await succeeds("buildah", [...buildahStore(), "rmi", "--prune"]);
 }
 
-/** All clones share the store, and what one takes for superfluous may be what another is just building on. */
+/** All clones share the store. An image that is superfluous for one may be part of another's present build. */
 function alone<T>(work: () => Promise<T>): Promise<T> {
   return exclusively(join(cacheDirectory(), "buildah.lock"), work);
 }
@@ -203,33 +202,33 @@ interface ImageBuild {
   readonly image: string;
   readonly context: string;
   readonly dockerfile: string;
-  /** Name of the file in which what is said is kept. */
+  /** Name of the log file. */
   readonly log: string;
   /** Build arguments. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The stage that is wanted; the last one if absent. */
+  /** The stage to build; the last one if absent. */
   readonly stage?: string;
 }
 
 interface ArchiveBuild extends ImageBuild {
-  /** The file into which the image is written. */
+  /** The image is written into this file. */
   readonly archive: string;
 }
 
-/** Builds one image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
+/** Builds one image, reuses the layers of earlier builds, and writes it into a file. */
 export function buildImageArchive(build: ArchiveBuild): Promise<void> {
   return alone(() => buildArchive(build));
 }
 
-/** The same, while nobody else builds. */
+/** The same, without mutual exclusion. */
 async function buildArchive({ archive, ...build }: ArchiveBuild): Promise<void> {
   const id = await buildImage(build, `${archive}.id`);
   rmSync(archive, { force: true });
-  // By its id, for another clone may give the name to an image of its own at any moment.
+  // By its id, because another clone may take over the name at any moment.
   await buildah(["push", "--quiet", id, `docker-archive:${archive}:${build.image}`]);
 }
 
-/** Returns the id of the image, which is written into a file on the way. */
+/** Returns the id of the image, which buildah writes into a file. */
 async function buildImage(build: ImageBuild, idFile: string): Promise<string> {
   const { image, context, dockerfile, log, settings = {}, stage } = build;
   const values = Object.entries(settings).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
@@ -247,7 +246,7 @@ function buildah(args: readonly string[]): Promise<string> {
   return run("buildah", [...buildahStore(), ...args], BUILDAH);
 }
 
-/** Where it keeps images and layers, apart from those of the user. */
+/** Storage of images and layers, separate from that of the user. */
 function buildahStore(): string[] {
   const store = join(cacheDirectory(), "buildah");
   return ["--root", join(store, "storage"), "--runroot", join(store, "run")];

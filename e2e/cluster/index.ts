@@ -1,4 +1,4 @@
-/** A real Kubernetes for tests: the cluster, what specs do in it, and what they do to it. */
+/** A real Kubernetes for tests: the cluster, access for specs, and faults. */
 
 export type { ApiProxy } from "./api-proxy.ts";
 export type { Faults } from "./faults.ts";

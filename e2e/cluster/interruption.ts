@@ -1,4 +1,4 @@
-/** What happens when the harness is told to end while it has a cluster that nobody is to keep. */
+/** Handles signals to the harness while it has a temporary cluster. */
 
 import { spawnSync } from "node:child_process";
 import { constants } from "node:os";
@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { endCommands } from "../../testing/index.ts";
 
 /**
- * From now on, SIGINT, SIGTERM and SIGHUP remove the cluster of this clone and end this process with the customary exit
- * code, 128 plus the number of the signal.
+ * From now on, SIGINT, SIGTERM and SIGHUP remove the cluster of this clone. Then this process exits with the customary
+ * code, 128 plus the signal number.
  *
- * A program of its own removes it, while this process waits and does nothing else: it may be in the middle of a start.
+ * A separate program removes the cluster, and this process only waits, because it may be in the middle of a start.
  */
 export function removeClusterOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

@@ -1,10 +1,10 @@
-/** Files that say where the API server is and who asks. */
+/** Kubeconfig files: address of the API server, and credentials. */
 
 import { existsSync, readFileSync } from "node:fs";
 import type { KeyPair } from "./certificates.ts";
 import { type Site, writeWhole } from "./site.ts";
 
-/** What somebody needs to ask the API server, in base64 or as text. */
+/** Access to the API server; values are base64 or text. */
 export interface ApiAccess {
   readonly url: string;
   readonly authority: string;
@@ -12,7 +12,7 @@ export interface ApiAccess {
   readonly key: string;
 }
 
-/** Writes a file that holds everything, so that it can be copied elsewhere. */
+/** Writes a self-contained file that can be copied elsewhere. */
 export function writeKubeconfig(site: Site, file: string, user: KeyPair, authority: KeyPair): void {
   const read = (path: string): string => readFileSync(path).toString("base64");
   const name = "quoin-e2e";
@@ -26,7 +26,7 @@ export function writeKubeconfig(site: Site, file: string, user: KeyPair, authori
     users: [{ name, user: credentials }],
     contexts: [{ name, context: { cluster: name, user: name } }],
   };
-  // JSON is YAML.
+  // Every JSON text is also YAML.
   writeWhole(file, `${JSON.stringify(content, null, 2)}\n`);
 }
 

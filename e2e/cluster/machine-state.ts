@@ -1,7 +1,6 @@
 /**
- * What clusters change of this machine for all of it: settings of the kernel that every kubelet makes, how many watches of
- * files there may be, and directories under paths that nobody can choose. All of it is put back when the last cluster of
- * the machine is removed.
+ * Machine-wide changes of clusters: kernel settings of the kubelets, the limit of file watches, and directories at
+ * fixed paths. When the last cluster of the machine is removed, all of it is restored.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +8,7 @@ import { join } from "node:path";
 import { ALL_SITES, writeWhole } from "./site.ts";
 
 const INOTIFY_INSTANCES = "fs/inotify/max_user_instances";
-/** A cluster takes some forty, all of root's, of whom Linux lets there be 128: not enough for four clusters. */
+/** A cluster needs about forty, all of root. Linux allows root 128, which is not enough for four clusters. */
 const INOTIFY_INSTANCES_MIN = 1_024;
 const SETTINGS = [
   INOTIFY_INSTANCES,
@@ -25,13 +24,13 @@ const FILE = join(ALL_SITES, "machine.json");
 interface MachineState {
   /** By path. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Which were not there. */
+  /** Directories that did not exist before. */
   readonly directories: readonly string[];
 }
 
 /**
- * Makes the directories that are missing and room for the watches of files, after having remembered how everything was,
- * unless another cluster has.
+ * Creates missing directories, and raises the limit of file watches. First saves the original state, unless another
+ * cluster has done so.
  */
 export function prepareMachine(directories: readonly string[]): void {
   if (!existsSync(FILE)) {
@@ -51,7 +50,7 @@ export function prepareMachine(directories: readonly string[]): void {
   }
 }
 
-/** Puts everything back if no cluster is left. */
+/** Restores everything if no cluster is left. */
 export function restoreMachine(): void {
   if (!existsSync(FILE) || readdirSync(ALL_SITES, { withFileTypes: true }).some((entry) => entry.isDirectory())) {
     return;
@@ -63,7 +62,7 @@ export function restoreMachine(): void {
     }
   }
   for (const path of directories) {
-    // Somebody else may have come to use it.
+    // Another program may use it by now.
     if (existsSync(path) && readdirSync(path).length === 0) {
       rmdirSync(path);
     }

@@ -1,7 +1,7 @@
 /**
- * The network of a cluster: a namespace for the control plane with a bridge in it, one for each node with a cable to that
- * bridge, and a cable from this machine, so that tests reach the API server, nodes and pods. Nothing else of this
- * machine's network is changed: neither its firewall nor its forwarding.
+ * The network of a cluster: a namespace for the control plane with a bridge, one namespace for each node with a cable
+ * to that bridge, and a cable from this machine, by which tests reach the API server, nodes and pods. Nothing else in
+ * this machine's network changes: neither its firewall nor its forwarding.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -10,22 +10,22 @@ import { CLUSTERS_MAX, hostLink, machinesOf, type NodePlace, type Site } from ".
 import { until } from "./until.ts";
 
 const BRIDGE = "bridge";
-/** The end of a cable inside a node, and the control plane's end of that from this machine. */
+/** Name of the cable's end in a node, and of the control plane's end of the cable from this machine. */
 const LINK = "eth0";
 const HOST_CABLE = "host";
-/** Directory in which `ip` keeps namespaces. */
+/** Directory of `ip` for namespaces. */
 const NAMESPACES = "/run/netns";
-/** Packets between pods of one node pass the rules of its services only if bridges show them. */
+/** Traffic between pods of one node passes the Service rules only if bridges show it to the firewall. */
 const BRIDGE_SETTING = "/proc/sys/net/bridge/bridge-nf-call-iptables";
 
 const GONE_LIMIT_MS = 60_000;
 
-/** A command that turns into the one behind it, inside a network namespace; it keeps all mounts as they are. */
+/** A command that enters a network namespace and executes the command after it, with unchanged mounts. */
 export function inside(namespace: string): string[] {
   return ["nsenter", `--net=${NAMESPACES}/${namespace}`, "--"];
 }
 
-/** Makes the network. Chooses the number of the cluster, and so all addresses. */
+/** Makes the network. Chooses the number of the cluster, which determines all addresses. */
 export async function makeNetwork(site: Site): Promise<void> {
   if (!existsSync(BRIDGE_SETTING) && !(await succeeds("modprobe", ["br_netfilter"]))) {
     throw new Error("this kernel has no br_netfilter: the packets of bridges cannot be filtered");
@@ -63,7 +63,7 @@ async function allowForwarding(namespace: string): Promise<void> {
   }
 }
 
-/** Lays the cable from this machine. Its name holds the number, so that of two clusters only one gets it. */
+/** Adds the cable from this machine. Its name contains the number, so that only one of two clusters gets a number. */
 async function connectHost(site: Site): Promise<string> {
   const taken = await run("ip", ["-oneline", "address", "show"]);
   const cable = ["type", "veth", "peer", "name", HOST_CABLE, "netns", site.controlNamespace];
@@ -74,7 +74,7 @@ async function connectHost(site: Site): Promise<string> {
       return link;
     }
   }
-  throw new Error(`there is no room for another cluster: ${CLUSTERS_MAX} are there, or their addresses are in use`);
+  throw new Error(`cannot start another cluster: ${CLUSTERS_MAX} clusters exist, or their addresses are in use`);
 }
 
 async function connectNode(site: Site, { namespace, address, cable }: NodePlace): Promise<void> {
@@ -85,19 +85,19 @@ async function connectNode(site: Site, { namespace, address, cable }: NodePlace)
   await run("ip", ["-n", namespace, "link", "set", LINK, "up"]);
 }
 
-/** Cuts a node off from everything else, or connects it again. */
+/** Cuts a node off from everything else, or reconnects it. */
 export async function setConnected(site: Site, node: NodePlace, isConnected: boolean): Promise<void> {
   await run("ip", ["-n", site.controlNamespace, "link", "set", node.cable, isConnected ? "up" : "down"]);
 }
 
-/** Removes the network, or as much of it as there is; everything that ran in it has ended. */
+/** Removes the network, also a partial one; all processes in it have ended. */
 export async function removeNetwork(site: Site): Promise<void> {
   if (site.hasCluster) {
     await removeHostLink(hostLink(site.cluster));
   }
   const mounted = readFileSync("/proc/self/mounts", "utf8");
   for (const namespace of site.namespaces) {
-    // What was killed in the middle of making one leaves a file that no namespace is mounted on: that goes, too.
+    // A kill during creation leaves a file without a mounted namespace; that is removed, too.
     if (existsSync(`${NAMESPACES}/${namespace}`) || mounted.includes(`${NAMESPACES}/${namespace} `)) {
       await run("ip", ["netns", "delete", namespace]);
     }
@@ -105,13 +105,13 @@ export async function removeNetwork(site: Site): Promise<void> {
 }
 
 /**
- * The cable from this machine would go with the control plane's namespace, but that may be minutes later: the kernel takes
- * namespaces apart one after the other, those of all pods of all clusters.
+ * Removes the cable from this machine. It would also disappear with the control plane's namespace, but perhaps minutes
+ * later: the kernel removes namespaces one after the other, for all pods of all clusters.
  */
 async function removeHostLink(link: string): Promise<void> {
   const isGone = (): boolean => !existsSync(`/sys/class/net/${link}`);
   if (!isGone() && !(await succeeds("ip", ["link", "delete", link]))) {
-    // It was about to go by itself.
+    // It was already being removed.
     await until(`the link ${link} to go`, isGone, GONE_LIMIT_MS);
   }
 }

@@ -3,16 +3,16 @@
 import type { KeyPair } from "./certificates.ts";
 import { CLUSTER_DOMAIN, DNS_ADDRESS, type NodePlace } from "./site.ts";
 
-/** Where Debian has the plugins that connect pods. */
+/** Path of the network plugins in Debian. */
 const CNI_PLUGINS = "/usr/lib/cni";
 const POD_BRIDGE = "cni0";
-/** Kubelets report so often, and are missed after the grace period of the controller manager. */
+/** Kubelets report this often; the controller manager misses them after its grace period. */
 const STATUS_INTERVAL = "2s";
 const LEASE_SECONDS = 8;
-/** How often a kubelet looks after a pod to which nothing happens: then it grows volumes and renews mounted files. */
+/** How often a kubelet syncs an unchanged pod: then it grows volumes and updates mounted files. */
 const SYNC_INTERVAL = "10s";
 
-/** The configuration of containerd, all of it below the node's directory. */
+/** The configuration of containerd; all its files are below the node's directory. */
 export function containerdConfig({ directory }: NodePlace, socket: string, pauseImage: string): string {
   return `version = 2
 root = "${directory}/containerd/root"
@@ -40,7 +40,7 @@ state = "${directory}/containerd/state"
 `;
 }
 
-/** How a pod is connected: a bridge on each node, with addresses of the node's own network. */
+/** The pod network: a bridge on each node, with addresses of the node's own network. */
 export function podNetworkConfig({ directory, podNetwork }: NodePlace): object {
   const addresses = {
     type: "host-local",
@@ -71,19 +71,19 @@ export function kubeletConfig(
     cgroupDriver: "cgroupfs",
     cgroupRoot: `/${group}`,
     failSwapOn: false,
-    // Lower than that of others is not everybody's to set.
+    // Not every user may set a value below that of other processes.
     oomScoreAdj: 0,
     podLogsDir: `${directory}/pod-logs`,
     volumePluginDir: `${directory}/volume-plugins`,
     clusterDNS: [DNS_ADDRESS],
     clusterDomain: CLUSTER_DOMAIN,
-    // What is asked outside the cluster has no answer.
+    // Names outside the cluster have no answer.
     resolvConf: `${directory}/resolv.conf`,
     nodeStatusUpdateFrequency: STATUS_INTERVAL,
     nodeStatusReportFrequency: STATUS_INTERVAL,
     nodeLeaseDurationSeconds: LEASE_SECONDS,
     syncFrequency: SYNC_INTERVAL,
-    // The disk and the memory are not the cluster's alone: how full they are says nothing about its pods.
+    // The cluster shares disk and memory, so their usage says nothing about its pods.
     evictionHard: {
       "imagefs.available": "0%",
       "imagefs.inodesFree": "0%",
@@ -97,7 +97,7 @@ export function kubeletConfig(
   };
 }
 
-/** The configuration of the proxy that leads what is sent to Services to their pods. */
+/** The configuration of the proxy that routes Services to their pods. */
 export function proxyConfig({ name }: NodePlace, kubeconfig: string): object {
   return {
     apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
@@ -108,7 +108,7 @@ export function proxyConfig({ name }: NodePlace, kubeconfig: string): object {
     detectLocalMode: "BridgeInterface",
     detectLocal: { bridgeInterface: POD_BRIDGE },
     oomScoreAdj: 0,
-    // The settings of connection tracking are the whole machine's: they stay as they are.
+    // Settings of connection tracking are machine-wide and must not change.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
   };
 }

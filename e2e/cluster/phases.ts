@@ -1,11 +1,11 @@
-/** Says what is being done, and how long it took. */
+/** Prints the phases of the work, and how long each takes. */
 
 const TITLE_COLUMNS = 36;
 
 /**
- * Does a part of the work and prints a line about it: its title, its seconds, and what it says about itself.
+ * Does a part of the work and prints a line about it: its title, its seconds, and its own remark.
  *
- * @param work gets a function by which it can say a few words, such as "found in the cache"
+ * @param work gets a function for a short remark, such as "found in the cache"
  */
 export async function phase<T>(title: string, work: (say: (words: string) => void) => Promise<T>): Promise<T> {
   const startedMs = performance.now();

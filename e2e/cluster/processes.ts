@@ -1,9 +1,9 @@
 /**
- * The processes of a cluster that outlive the one that started them: each has a file that says what it is, so that any
- * later process can stop it, start it again, or see whether it runs.
+ * The processes of a cluster that outlive their parent. Each has a file that describes it, so that any later process
+ * can stop it, restart it, or see whether it runs.
  *
- * A process id alone names nobody, for ids are given again: the file holds the moment of its start, too, and what has
- * another one is not touched.
+ * A process id alone is not unique, because ids are reused. So the file also contains the start time; a process with
+ * another start time is left alone.
  */
 
 import { spawn } from "node:child_process";
@@ -15,17 +15,17 @@ import { sendSignal } from "./signals.ts";
 import { type Site, writeWhole } from "./site.ts";
 import { until } from "./until.ts";
 
-/** Puts itself into the groups before "--", and turns into the command behind it. */
+/** Joins the groups before "--", and then executes the command after it. */
 const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"';
 const SUFFIX = ".json";
 const KILL_LIMIT_MS = 30_000;
-/** Where the kernel tells when a process began, among the words behind its name. */
+/** Position of the start time in the kernel's text, counted after the name. */
 const START_FIELD = 19;
 
-/** What to start. */
+/** The process to start. */
 export interface ProcessPlan {
   readonly name: string;
-  /** Program and arguments, with what has to be entered first, such as a namespace. */
+  /** Program and arguments, after anything that must be entered first, such as a namespace. */
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -35,7 +35,7 @@ interface ProcessRecord extends ProcessPlan {
   readonly started: string;
 }
 
-/** Starts a process in the background. Its output goes to a log of its name. */
+/** Starts a process in the background. Its output goes to a log with its name. */
 export function startProcess(site: Site, plan: ProcessPlan): void {
   mkdirSync(site.path("logs"), { recursive: true });
   const log = openSync(logOf(site, plan.name), "a");
@@ -58,20 +58,20 @@ export function startProcess(site: Site, plan: ProcessPlan): void {
   }
 }
 
-/** Starts a process again that was started before, in the same way. */
+/** Restarts a process that was started before, in the same way. */
 export function restartProcess(site: Site, name: string): void {
   const { command, env = {} } = recordOf(site, name);
   startProcess(site, { name, command, env });
 }
 
-/** Raises an error with the end of its log if a process has ended. */
+/** Throws an error with the end of its log if a process has ended. */
 export function expectRunning(site: Site, name: string): void {
   if (idOf(site, name) === null) {
     throw new Error(`${name} has ended:\n${tailOf(logOf(site, name))}`);
   }
 }
 
-/** The process that a file is about; null if it has ended. */
+/** The process that a file describes; null if it has ended. */
 export function idOf(site: Site, name: string): number | null {
   const { id, started } = recordOf(site, name);
   return startOf(id) === started ? id : null;
@@ -111,11 +111,11 @@ function recordOf(site: Site, name: string): ProcessRecord {
   return JSON.parse(readFileSync(fileOf(site, name), "utf8"));
 }
 
-/** When a process began, in ticks since the machine did; null if there is none, or if only its exit code is left. */
+/** When a process began, in ticks since the machine's boot; null if there is none, or only its exit code is left. */
 function startOf(id: number): string | null {
   try {
     const text = readFileSync(`/proc/${id}/stat`, "utf8");
-    // The name, in brackets, may hold anything.
+    // The name, in brackets, may contain any character.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? null : (fields[START_FIELD] ?? null);
   } catch (error) {

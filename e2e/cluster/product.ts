@@ -1,4 +1,4 @@
-/** The images of Quoin that the nodes have: that of this repository, and on demand the next version of it, or another. */
+/** The images of Quoin on the nodes: that of this repository and, on request, another version. */
 
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { describeCluster } from "./start.ts";
 
 const COMMIT_OF_CLUSTER_VERSION_3 = "bb7604d9a62924af87bbfe8fe4a031d26dbebf6a";
 
-/** Builds the image of this repository and gives it to all nodes. Returns its name and size, as a sentence has them. */
+/** Builds the image of this repository and imports it into all nodes. Returns its name and size, for a message. */
 export async function provideProduct(site: Site): Promise<string> {
   const product = imageOf(site, manifest.version);
   await buildProductImage(product, describeCluster(site).images.base);
@@ -20,7 +20,7 @@ export async function provideProduct(site: Site): Promise<string> {
   return `${product.image}, ${megabytes} MB unpacked`;
 }
 
-/** Gives all nodes an image that is a minor version newer, and the same but for that. Returns its version. */
+/** Imports an image into all nodes that differs only in a newer minor version. Returns its version. */
 export async function provideNextVersion(site: Site): Promise<string> {
   const [major = "", minor = ""] = manifest.version.split(".");
   const version = `${major}.${Number(minor) + 1}.0`;
@@ -31,8 +31,8 @@ export async function provideNextVersion(site: Site): Promise<string> {
 }
 
 /**
- * Gives all nodes an image of the last commit whose members run no newer cluster version than 3, built from the history of
- * the repository. Returns its tag. Rejects in a clone without that history.
+ * Imports an image into all nodes of the last commit whose members run at most cluster version 3, built from the
+ * repository's history. Returns its tag. Rejects in a clone without that history.
  */
 export async function provideFormerRelease(site: Site): Promise<string> {
   const tag = "cluster-version-3";
@@ -53,7 +53,7 @@ export async function provideFormerRelease(site: Site): Promise<string> {
   return tag;
 }
 
-/** Gives all nodes an image whose programs may replace their own files, as Tilt has it built. Returns its tag. */
+/** Imports an image into all nodes whose programs may replace their own files, as Tilt builds it. Returns its tag. */
 export async function provideDevelopmentImage(site: Site): Promise<string> {
   const tag = "development";
   const image = imageOf(site, tag);
@@ -62,7 +62,7 @@ export async function provideDevelopmentImage(site: Site): Promise<string> {
   return tag;
 }
 
-/** As charts name it when nobody says otherwise, and where it is kept. */
+/** The default name in the charts, and the archive. */
 function imageOf(site: Site, tag: string): ImageArchive {
   return { image: `quoin:${tag}`, archive: site.path(`quoin-${tag}.tar`) };
 }

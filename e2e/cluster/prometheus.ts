@@ -1,4 +1,6 @@
-/** The image of Prometheus: the program of Debian's package, which is fetched and unpacked, not installed. */
+/**
+ * The image of Prometheus, with the program from Debian's package, which is downloaded and unpacked but not installed.
+ */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +13,7 @@ const PROGRAM = "usr/bin/prometheus";
 const IMAGE = "quoin.local/prometheus:e2e";
 const DOCKERFILE = join(import.meta.dirname, "prometheus", "Dockerfile");
 
-/** Makes it, unless it is in the cache. */
+/** Makes the image, unless it is in the cache. */
 export async function buildPrometheusImage(): Promise<ImageArchive> {
   const inputs = [IMAGE, await findPackage(), readFileSync(DOCKERFILE, "utf8")];
   const { directory } = await cached("image-prometheus", inputs, async (draft) => {
@@ -26,7 +28,7 @@ export async function buildPrometheusImage(): Promise<ImageArchive> {
   return { image: IMAGE, archive: join(directory, "image.tar") };
 }
 
-/** Where apt would fetch the package from, with its version and its digest. */
+/** The download address of the package, with its version and its digest. */
 async function findPackage(): Promise<string> {
   const find = ["download", "--print-uris", PACKAGE];
   try {
@@ -35,13 +37,13 @@ async function findPackage(): Promise<string> {
     if (!(error instanceof CommandError)) {
       throw error;
     }
-    // The lists of a machine may be missing or old.
+    // The package lists of a machine may be missing or old.
     await run("apt-get", ["update"]);
     return await run("apt-get", find);
   }
 }
 
-/** Puts the program where its package has it, and the libraries that this machine loads with it. */
+/** Installs the program at the path of its package, with the libraries that this machine loads for it. */
 async function fillContext(context: string, scratch: string): Promise<void> {
   mkdirSync(scratch);
   await run("apt-get", ["download", PACKAGE], { cwd: scratch });

@@ -1,6 +1,6 @@
 /**
- * What a machine must have so that it can be a cluster: Linux, root, Go, control groups, and some packages of Debian,
- * which are installed where they are missing.
+ * Requirements of a machine that runs a cluster: Linux, root, Go, control groups, and some Debian packages, which are
+ * installed if they are missing.
  */
 
 import { existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import { CommandError, run, succeeds } from "../../testing/index.ts";
 const GO_VERSION_MIN = { major: 1, minor: 24 };
 const APT_ENVIRONMENT = { DEBIAN_FRONTEND: "noninteractive" };
 
-/** The packages, each with a file that tells whether it is there. */
+/** The packages, each with a file that shows whether it is installed. */
 const PACKAGES: readonly { readonly name: string; readonly file: string }[] = [
   { name: "buildah", file: "/usr/bin/buildah" },
   { name: "ca-certificates", file: "/etc/ssl/certs/ca-certificates.crt" },
@@ -25,7 +25,7 @@ const PACKAGES: readonly { readonly name: string; readonly file: string }[] = [
   { name: "runc", file: "/usr/sbin/runc" },
 ];
 
-/** Whether a cluster can be had here, as one sentence that says why not, or null. */
+/** Why this machine cannot run a cluster, in one sentence; null if it can. */
 export async function whyNoCluster(): Promise<string | null> {
   const reasons = [
     ...(process.platform === "linux" ? [] : ["this is not Linux"]),
@@ -55,13 +55,13 @@ async function whyNoGo(): Promise<string[]> {
   }
 }
 
-/** The version in what `go version` prints, or null if there is none in it. */
+/** The version in the output of `go version`; null if it contains none. */
 export function parseGoVersion(printed: string): { readonly major: number; readonly minor: number } | null {
   const [, major, minor] = /\bgo([0-9]+)\.([0-9]+)/.exec(printed) ?? [];
   return major === undefined || minor === undefined ? null : { major: Number(major), minor: Number(minor) };
 }
 
-/** Installs the packages that are missing, and says which. */
+/** Installs missing packages, and prints which. */
 export async function installPackages(say: (words: string) => void): Promise<void> {
   const missing = missingPackages();
   if (missing.length === 0) {
@@ -69,7 +69,7 @@ export async function installPackages(say: (words: string) => void): Promise<voi
     return;
   }
   const install = ["install", "--yes", "--no-install-recommends", ...missing];
-  // The lists of a machine may be missing or old: they are fetched only if it does not work without.
+  // The package lists of a machine may be missing or old; they are downloaded only if the installation fails without.
   if (!(await succeeds("env", ["DEBIAN_FRONTEND=noninteractive", "apt-get", ...install]))) {
     await run("apt-get", ["update"], { env: APT_ENVIRONMENT });
     await run("apt-get", install, { env: APT_ENVIRONMENT });

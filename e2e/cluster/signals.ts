@@ -1,6 +1,6 @@
 /** Signals to processes that may be gone. */
 
-/** Sends a signal. Returns false if there is no such process any more. */
+/** Sends a signal. Returns false if the process no longer exists. */
 export function sendSignal(id: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(id, signal);

@@ -1,20 +1,20 @@
 /**
- * Names, addresses and paths of the cluster that belongs to this clone of the repository. Everything that a cluster makes
- * outside its own directory carries its name, so that it can be found and removed later, and two clones do not meet.
+ * Names, addresses and paths of the cluster of this clone. Everything that a cluster makes outside of its own directory
+ * carries its name, so that it can be found and removed later, and two clones do not conflict.
  */
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** All clusters of this machine; on a disk, for it holds images and volumes. */
+/** Directory of all clusters of this machine; on a disk, because it holds images and volumes. */
 export const ALL_SITES = "/var/lib/quoin-e2e";
 const NAME_CHARACTERS = 6;
 export const REPOSITORY = resolve(import.meta.dirname, "../..");
 
-/** Private addresses that hardly anybody uses, as those of the machines of clusters. */
+/** Rarely used private addresses, for the machines of clusters. */
 const PODS = "10.215";
-/** The pods of a cluster get four networks of their own, of which the first is unused: that gives 64 clusters. */
+/** The pods of a cluster get four networks; the first is unused. That allows 64 clusters. */
 const NETWORKS_PER_CLUSTER = 4;
 export const CLUSTERS_MAX = 64;
 const CONTROL_AT = 1;
@@ -31,25 +31,25 @@ export function hostLink(cluster: number): string {
   return `quoin-e2e-${cluster}`;
 }
 
-/** Services live inside the nodes only, so that all clusters may have the same. */
+/** Services exist inside the nodes only, so all clusters may have the same addresses. */
 export const SERVICE_NETWORK = "10.96.0.0/16";
 export const API_SERVICE_ADDRESS = "10.96.0.1";
 export const DNS_ADDRESS = "10.96.0.10";
 export const CLUSTER_DOMAIN = "cluster.local";
 export const API_PORT = 6443;
 
-/** Three, so that a majority of three members survives each of them. */
+/** Three, so that a majority of three members survives the loss of any one. */
 const NODE_COUNT = 3;
 
 /** A node of the cluster. */
 export interface NodePlace {
   readonly name: string;
   readonly address: string;
-  /** Addresses of its pods, as in 10.215.1.0/24. */
+  /** Addresses of its pods, such as 10.215.1.0/24. */
   readonly podNetwork: string;
   /** Network namespace. */
   readonly namespace: string;
-  /** Holds all that it writes, but for its log. */
+  /** Directory of all its files except its log. */
   readonly directory: string;
   /** Control group of its pods, below the root of each hierarchy. */
   readonly group: string;
@@ -58,7 +58,7 @@ export interface NodePlace {
 }
 
 export class Site {
-  /** Six characters that tell the clusters of this machine apart. */
+  /** Six characters that distinguish the clusters of this machine. */
   readonly name: string;
   readonly directory: string;
 
@@ -67,12 +67,12 @@ export class Site {
     this.directory = join(ALL_SITES, name);
   }
 
-  /** The one of this clone. */
+  /** The site of this clone. */
   static own(): Site {
     return new Site(createHash("sha256").update(REPOSITORY).digest("hex").slice(0, NAME_CHARACTERS));
   }
 
-  /** Whether something was started here and not removed yet. */
+  /** Whether something was started here and has not been removed. */
   get exists(): boolean {
     return existsSync(this.directory);
   }
@@ -81,7 +81,7 @@ export class Site {
     return join(this.directory, ...names);
   }
 
-  /** Written last: a cluster that has it was Ready. */
+  /** Written last: a cluster with this file was Ready. */
   get kubeconfig(): string {
     return this.path("kubeconfig");
   }
@@ -90,17 +90,17 @@ export class Site {
     return `quoin-e2e-${this.name}-control`;
   }
 
-  /** Control group above all others of this cluster. */
+  /** The control group that contains all others of this cluster. */
   get group(): string {
     return `quoin-e2e-${this.name}`;
   }
 
-  /** Control group of everything that is not in a pod. */
+  /** The control group of all processes outside of pods. */
   get systemGroup(): string {
     return `${this.group}/system`;
   }
 
-  /** Remembers which cluster of this machine it is, 0 to 63. */
+  /** Stores the cluster's number on this machine, 0 to 63. */
   set cluster(cluster: number) {
     writeWhole(this.path("cluster"), `${cluster}\n`);
   }
@@ -109,7 +109,7 @@ export class Site {
     return existsSync(this.path("cluster"));
   }
 
-  /** Raises the error of the file system before a number is chosen. */
+  /** Throws the error of the file system before a number is chosen. */
   get cluster(): number {
     return Number(readFileSync(this.path("cluster"), "utf8"));
   }
@@ -149,7 +149,7 @@ export class Site {
     return found;
   }
 
-  /** Network namespaces, the control plane's first. */
+  /** Network namespaces, that of the control plane first. */
   get namespaces(): string[] {
     return [
       this.controlNamespace,
@@ -158,7 +158,7 @@ export class Site {
   }
 }
 
-/** Writes a file so that nobody ever sees a part of it. */
+/** Writes a file atomically, so that a reader never sees a part of it. */
 export function writeWhole(file: string, text: string): void {
   mkdirSync(join(file, ".."), { recursive: true });
   writeFileSync(`${file}.new`, text, { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** Starts the cluster of this clone, and waits until it can be used. */
+/** Starts the cluster of this clone, and waits until it is usable. */
 
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { startAddons } from "./addons.ts";
@@ -18,35 +18,36 @@ import { machinesOf, type NodePlace, type Site, writeWhole } from "./site.ts";
 import { keepLogs, stopCluster } from "./stop.ts";
 import { until } from "./until.ts";
 
-/** Many times what it takes on two idle cores. */
+/** Many times the usual duration on two idle cores. */
 const READY_LIMIT_MS = 600_000;
 
-/** So that a busy machine does not make nodes look lost: a cluster is some twenty processes of the system, besides pods. */
+/** Prevents that nodes look lost on a busy machine: a cluster has about twenty system processes in addition to pods. */
 const CLUSTER_WEIGHT = 8;
 const SYSTEM_WEIGHT = 4;
 
-/** This machine cannot have a cluster; the message says so in one line. */
+/** This machine cannot run a cluster; the message says so in one line. */
 export class NoClusterHere extends Error {}
 
-/** What specs and scenarios need to know of a cluster that runs. */
+/** Facts about a running cluster, for specs and scenarios. */
 export interface ClusterDescription {
   readonly binaries: Binaries;
   readonly images: ClusterImages;
 }
 
-/** Whether the cluster runs: it was ready, and all of its processes are still there. */
+/** Whether the cluster runs: it was ready, and all of its processes still exist. */
 export function isRunning(site: Site): boolean {
   return existsSync(site.kubeconfig) && processNames(site).every((name) => idOf(site, name) !== null);
 }
 
-/** What a running cluster is made of. */
+/** Parts of a running cluster. */
 export function describeCluster(site: Site): ClusterDescription {
   return JSON.parse(readFileSync(site.path("description.json"), "utf8"));
 }
 
 /**
- * Starts it, saying what takes how long. What an earlier start has left is removed first; what a failing one has made
- * is removed at once, but for the logs. Raises NoClusterHere if this machine cannot have one.
+ * Starts the cluster, and prints the duration of each phase. First removes what an earlier start has left. If it fails,
+ * it removes everything at once, except the logs.
+ * @throws NoClusterHere if this machine cannot run a cluster
  */
 export async function startCluster(site: Site): Promise<void> {
   const reason = await whyNoCluster();

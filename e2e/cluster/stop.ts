@@ -1,7 +1,6 @@
 /**
- * Removes a cluster: its processes, mounts, namespaces, links, control groups and files. It works from what is found,
- * not from what is remembered, so that it also works after a crash and for what was started in part; and it touches
- * nothing that is not the cluster's.
+ * Removes a cluster: its processes, mounts, namespaces, links, control groups and files. It removes what it finds, not
+ * what it remembers, so it also works after a crash and for a partial start. It touches nothing of others.
  */
 
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -16,12 +15,13 @@ import { REPOSITORY, type Site } from "./site.ts";
 const KEPT_LOGS = join(REPOSITORY, ".quoin", "e2e");
 
 /**
- * Removes it. Rejects with everything that could not be removed; then its files stay, for the next try.
+ * Removes the cluster. Rejects with everything that could not be removed; then its files stay, for the next try.
  *
- * Nothing is asked to end, everything is killed: nothing that it would write at its end is kept.
+ * Kills all processes without asking them to end, because nothing that they would write is needed.
  */
 export async function stopCluster(site: Site): Promise<void> {
-  // The mounts of the nodes go with their last process. While one is left, the rest stays, so that it can be found.
+  // The mounts of a node disappear with its last process. While one is left, the other files stay, so that it can be
+  // found.
   await removeGroup(site.group);
   const failures: unknown[] = [];
   for (const step of [() => unmountBelow(site.directory), () => removeNetwork(site)]) {
@@ -38,14 +38,14 @@ export async function stopCluster(site: Site): Promise<void> {
   restoreMachine();
 }
 
-/** The images of the nodes are most of it; all at the same time they keep a slow disk busy for a shorter time. */
+/** The images of the nodes are most of it. Removing all at the same time keeps a slow disk busy for less time. */
 async function removeFiles(directory: string): Promise<void> {
   const names = existsSync(directory) ? readdirSync(directory) : [];
   await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })));
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** Copies the logs of the processes and of the pods, as far as there are any, into the clone. Returns where they are. */
+/** Copies the logs of processes and pods, as far as they exist, into the clone. Returns their path. */
 export function keepLogs(site: Site): string {
   rmSync(KEPT_LOGS, { recursive: true, force: true });
   for (const { name, path } of logsOf(site)) {
@@ -64,13 +64,13 @@ function logsOf(site: Site): { readonly name: string; readonly path: string }[] 
   ];
 }
 
-/** What a pod has mounted on a volume and passed on to this machine. */
+/** A mount of a pod on a volume that has propagated to this machine. */
 async function unmountBelow(directory: string): Promise<void> {
   const paths = readFileSync("/proc/self/mounts", "utf8")
     .split("\n")
     .map((line) => line.split(" ")[1] ?? "")
     .filter((path) => path === directory || path.startsWith(`${directory}/`));
-  // The latest first: they are mounted on the others.
+  // Latest first, because they are mounted on the others.
   for (const path of paths.reverse()) {
     await run("umount", [path]);
   }

@@ -1,4 +1,4 @@
-/** The cluster that specs run in: the one that KUBECONFIG names, whoever has made it. */
+/** The cluster of the specs: the one that KUBECONFIG names, whether or not this harness has made it. */
 
 import { delimiter } from "node:path";
 import { type RunOptions, run } from "../../testing/index.ts";
@@ -11,7 +11,7 @@ import { REPOSITORY, Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
 import { buildVersitygwImage } from "./versitygw.ts";
 
-/** What is used of the public images where this harness has not made its own. */
+/** Public images, used if this harness has not made its own. */
 const PUBLIC_NODE_IMAGE = "node:26-slim";
 const PUBLIC_PROMETHEUS_IMAGE = "prom/prometheus:v2.55.1";
 const PUBLIC_S3_IMAGE = "versity/versitygw:v1.8.0";
@@ -20,14 +20,14 @@ const COMMAND_LIMIT_MS = 120_000;
 let nextVersion: Promise<string> | null = null;
 
 export class TestCluster {
-  /** Of an image with Node in which specs run their own programs. */
+  /** An image with Node in which specs run their own programs. */
   readonly nodeImage: string;
-  /** What can be done to its nodes; null if the cluster is not of this harness, and so not ours to break. */
+  /** Faults of its nodes; null if this harness did not make the cluster, and so must not break it. */
   readonly faults: Faults | null;
   readonly #site: Site | null;
   readonly #env: Readonly<Record<string, string>>;
 
-  /** Raises an error if KUBECONFIG names no file. */
+  /** Throws an error if KUBECONFIG names no file. */
   constructor() {
     const kubeconfig = process.env.KUBECONFIG ?? "";
     if (kubeconfig === "") {
@@ -48,29 +48,29 @@ export class TestCluster {
     this.nodeImage = images.base.image;
   }
 
-  /** Runs kubectl and returns what it printed. Rejects with what it complained about. */
+  /** Runs kubectl and returns its output. Rejects with its error output. */
   kubectl(args: readonly string[], { input, limitMs = COMMAND_LIMIT_MS }: RunOptions = {}): Promise<string> {
     return run("kubectl", args, { env: this.#env, limitMs, ...(input === undefined ? {} : { input }) });
   }
 
-  /** Runs helm and returns what it printed. Rejects with what it complained about. */
+  /** Runs helm and returns its output. Rejects with its error output. */
   helm(args: readonly string[]): Promise<string> {
     return run("helm", args, { env: this.#env, limitMs: COMMAND_LIMIT_MS });
   }
 
-  /** Runs a program of the repository, which finds kubectl and helm. Rejects with what it complained about. */
+  /** Runs a program of the repository, with kubectl and helm in its PATH. Rejects with its error output. */
   run(program: string, args: readonly string[]): Promise<string> {
     return run(program, args, { cwd: REPOSITORY, env: this.#env, limitMs: COMMAND_LIMIT_MS });
   }
 
-  /** Serves the API where `fetch` reaches it, until it is closed. */
+  /** Serves the API where `fetch` can reach it, until it is closed. */
   serveApi(): Promise<ApiProxy> {
     return ApiProxy.start(this.#env);
   }
 
   /**
-   * The version to which the Quoin under test can be upgraded, whose image the nodes have from now on; null in a cluster of
-   * somebody else, unless QUOIN_E2E_NEXT_VERSION names one that can be had there.
+   * The version to which the Quoin under test can be upgraded; from now on, the nodes have its image. Null in a foreign
+   * cluster, unless QUOIN_E2E_NEXT_VERSION names a version that is available there.
    */
   async provideNextVersion(): Promise<string | null> {
     if (this.#site === null) {
@@ -81,22 +81,21 @@ export class TestCluster {
   }
 
   /**
-   * Gives the nodes an image of the last release with the cluster version before. Returns its tag; null in a cluster of
-   * somebody else.
+   * Imports an image of the last release with the previous cluster version. Returns its tag; null in a foreign cluster.
    */
   async provideFormerRelease(): Promise<string | null> {
     return this.#site === null ? null : await provideFormerRelease(this.#site);
   }
 
   /**
-   * Gives the nodes an image whose programs may replace their own files, as Tilt has it built. Returns its tag; null in a
-   * cluster of somebody else.
+   * Imports an image whose programs may replace their own files, as Tilt builds it. Returns its tag; null in a foreign
+   * cluster.
    */
   async provideDevelopmentImage(): Promise<string | null> {
     return this.#site === null ? null : await provideDevelopmentImage(this.#site);
   }
 
-  /** Returns the name of an image whose program is Prometheus. A cluster of this harness is given it. */
+  /** Returns the name of an image of Prometheus. In a cluster of this harness, it imports the image first. */
   async providePrometheus(): Promise<string> {
     if (this.#site === null) {
       return process.env.QUOIN_E2E_PROMETHEUS_IMAGE ?? PUBLIC_PROMETHEUS_IMAGE;
@@ -106,7 +105,9 @@ export class TestCluster {
     return image;
   }
 
-  /** Returns the name of an image whose program is versitygw, an S3 server. A cluster of this harness is given it. */
+  /**
+   * Returns the name of an image of versitygw, an S3 server. In a cluster of this harness, it imports the image first.
+   */
   async provideS3(): Promise<string> {
     if (this.#site === null) {
       return process.env.QUOIN_E2E_S3_IMAGE ?? PUBLIC_S3_IMAGE;
@@ -116,7 +117,7 @@ export class TestCluster {
     return image;
   }
 
-  /** Gives all nodes the images of an archive; only in a cluster of this harness. */
+  /** Imports the images of an archive into all nodes; only in a cluster of this harness. */
   async importImages(archive: string): Promise<void> {
     for (const node of this.#site?.nodes ?? []) {
       await importImages(node, archive);

@@ -1,6 +1,7 @@
 /**
- * `npm run e2e:up`: starts a Kubernetes of three nodes on this machine and leaves it running. Says what takes how long,
- * and at the end how to use it. Ends with 1, and a line that says why, if this machine cannot have one.
+ * `npm run e2e:up`: starts a Kubernetes of three nodes on this machine and leaves it running. Prints the duration of
+ * each phase, and then how to use the cluster. Exits with 1, and a line with the reason, if this machine cannot run
+ * one.
  */
 
 import { removeClusterOnSignals } from "./interruption.ts";

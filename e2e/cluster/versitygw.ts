@@ -1,4 +1,4 @@
-/** The image of versitygw, an S3 server: built from the Go module with which the tests of backups build it. */
+/** The image of versitygw, an S3 server, built from the same Go module as in the tests of backups. */
 
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const PACKAGE = "github.com/versity/versitygw/cmd/versitygw";
 const IMAGE = "quoin.local/versitygw:e2e";
 const DOCKERFILE = join(import.meta.dirname, "versitygw", "Dockerfile");
 
-/** Makes it, unless it is in the cache. */
+/** Makes the image, unless it is in the cache. */
 export async function buildVersitygwImage(): Promise<ImageArchive> {
   const inputs = [IMAGE, process.arch, digestOfFiles(MODULE), readFileSync(DOCKERFILE, "utf8")];
   const { directory } = await cached("image-versitygw", inputs, async (draft) => {
@@ -28,7 +28,7 @@ export async function buildVersitygwImage(): Promise<ImageArchive> {
   return { image: IMAGE, archive: join(directory, "image.tar") };
 }
 
-/** Without the C library, which its image does not have. */
+/** Static, because its image has no C library. */
 function buildProgram(program: string): Promise<void> {
   const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w", "-o", program];
   const log = join(cacheDirectory(), "logs", "versitygw.log");

@@ -1,6 +1,6 @@
 /**
- * Makes, grows and removes the volumes of a cluster of this harness: a program that runs beside it. All nodes share the
- * disk of this machine, so that a volume is a directory; the affinity of each volume keeps it to its node.
+ * Creates, grows and removes the volumes of a cluster of this harness, as a program next to it. All nodes share the
+ * disk of this machine, so a volume is a directory; the affinity of each volume keeps it on its node.
  *
  *     node volume-provisioner.ts <name of the cluster>
  */
@@ -16,10 +16,10 @@ const CLAIMS = "/api/v1/persistentvolumeclaims";
 const VOLUMES = "/api/v1/persistentvolumes";
 const CONFLICT = 409;
 const NOT_FOUND = 404;
-/** A watch is begun anew after so many seconds, with a list: what was missed is noticed then. */
+/** After this many seconds a new watch begins, with a list, which shows missed changes. */
 const WATCH_SECONDS = 300;
 const RETRY_MS = 1_000;
-/** Pods run as whoever they want; their kubelet gives the directory to them where they ask for it. */
+/** Pods may run as any user; their kubelet changes the directory's owner on request. */
 const OPEN_TO_ALL = 0o777;
 
 const site = new Site(process.argv[2] ?? "");
@@ -29,7 +29,7 @@ if (access === null) {
 }
 const client = new ApiClient(access);
 
-/** The present objects of a collection, by their uid. */
+/** The present objects of a collection, by UID. */
 const collections = new Map<string, Map<string, KubeObject>>([
   [CLAIMS, new Map()],
   [VOLUMES, new Map()],
@@ -37,7 +37,7 @@ const collections = new Map<string, Map<string, KubeObject>>([
 let isWorking = false;
 let isWanted = false;
 
-/** Lists a collection and follows it, for ever. */
+/** Lists a collection and follows it forever. */
 async function follow(path: string): Promise<void> {
   for (;;) {
     try {
@@ -64,7 +64,7 @@ async function follow(path: string): Promise<void> {
   }
 }
 
-/** Does what is due, one step after the other, and again when something has changed meanwhile. */
+/** Does the steps that are due, one after the other, and again after changes. */
 function work(): void {
   isWanted = true;
   if (!isWorking) {
@@ -83,7 +83,7 @@ async function workOff(): Promise<void> {
       try {
         await take(step);
       } catch (error) {
-        // It was made or removed already, and the watch is about to say so; or else it is tried again.
+        // It was already made or removed, and the watch will report that; otherwise the step is tried again.
         if (!(error instanceof ApiError && (error.status === CONFLICT || error.status === NOT_FOUND))) {
           console.error(`${step.kind}: ${error instanceof Error ? error.message : String(error)}`);
           isWanted = true;

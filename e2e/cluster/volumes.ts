@@ -1,13 +1,13 @@
 /**
- * What becomes of claims and volumes of the cluster's own class, as decisions without effects: a claim whose pod has a
- * node gets a directory as its volume, a larger request makes the volume larger, and a volume that nobody claims any more
- * goes with its directory. `volume-provisioner.ts` carries it out.
+ * Decides, without effects, about claims and volumes of the cluster's own storage class. A claim whose pod has a node
+ * gets a directory as its volume. A larger request grows the volume. A volume without a claim is removed with its
+ * directory. `volume-provisioner.ts` does these steps.
  */
 
 import type { KubeObject } from "./api-client.ts";
 
 export const VOLUME_CLASS = "quoin-local";
-/** The name by which claims and volumes say whose they are. */
+/** The provisioner's name in claims and volumes. */
 export const PROVISIONER = "e2e.quoin.dev/local";
 
 const CLAIM_PROVISIONER = "volume.kubernetes.io/storage-provisioner";
@@ -30,7 +30,7 @@ export type VolumeStep =
 /**
  * The steps that are due.
  *
- * @param directory under which each volume has a directory of its name
+ * @param directory parent of the volumes' directories
  */
 export function planVolumes(
   claims: readonly KubeObject[],
@@ -94,7 +94,10 @@ function volumeFor(claim: KubeObject, { name, node, path, capacity }: VolumePlac
   };
 }
 
-/** Bytes of a quantity such as 8Gi. Raises an error for what is none. */
+/**
+ * Bytes of a quantity such as 8Gi.
+ * @throws Error for invalid text
+ */
 export function bytesOf(quantity: string): number {
   const [, number = "", unit = ""] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
   const factor = UNITS[unit];

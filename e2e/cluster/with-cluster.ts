@@ -1,4 +1,4 @@
-/** A cluster for as long as some work takes. */
+/** A cluster for the duration of some work. */
 
 import { succeeds } from "../../testing/index.ts";
 import { removeClusterOnSignals } from "./interruption.ts";
@@ -9,10 +9,11 @@ import { isRunning, NoClusterHere, startCluster } from "./start.ts";
 import { keepLogs, stopCluster } from "./stop.ts";
 
 /**
- * Does the work with KUBECONFIG set: to what it was, if that was something; else to the cluster of this clone, which is
- * removed afterwards if it did not run before. Raises NoClusterHere if there is no cluster to be had.
+ * Does the work with KUBECONFIG set: to its present value if there is one, else to the cluster of this clone. If that
+ * did not run before, it is removed afterwards.
  *
- * @param work is told whether the cluster stays
+ * @param work gets whether the cluster stays
+ * @throws NoClusterHere if no cluster is available
  */
 export async function withCluster<T>(work: (stays: boolean) => Promise<T>): Promise<T> {
   const site = Site.own();

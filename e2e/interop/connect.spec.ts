@@ -1,4 +1,7 @@
-/** A client on connect-node, with its transport for gRPC, at a cluster of three; its messages follow from the descriptors alone. */
+/**
+ * A client on connect-node with its gRPC transport, and a cluster of three; its messages follow from the descriptors
+ * alone.
+ */
 import { randomUUID } from "node:crypto";
 import { createFileRegistry, type DescMessage, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
@@ -23,7 +26,7 @@ function service(name: string): DescService {
   return registry.getService(`coordination.v1.${name}`) ?? expect.fail(`the descriptors have no ${name}`);
 }
 
-/** The services of one member, on a connection of its own. */
+/** The services of one member, on a separate connection. */
 class Member {
   readonly keys: Readonly<Record<string, Unary>>;
   readonly locks: Readonly<Record<string, Unary>>;

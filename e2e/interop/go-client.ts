@@ -1,10 +1,13 @@
-/** The client in Go, built from the module beside this file. */
+/** The client in Go, built from the module in this folder. */
 import { fileURLToPath } from "node:url";
 import { buildGoTool } from "../../scripts/go/index.ts";
 
 const MODULE = fileURLToPath(new URL("go", import.meta.url));
 
-/** The path of the client. Raises GoMissing, or what the compiler says. */
+/**
+ * The path of the client.
+ * @throws GoMissing, or an error with the compiler's message
+ */
 export function goClient(): Promise<string> {
   return buildGoTool("interop", MODULE, ".");
 }

@@ -1,6 +1,6 @@
 /**
- * Clients in Go, on grpc-go: gRPC's own interop client against the member's host of gRPC, and a client of the contract at a
- * cluster of three. Skipped, with the reason, where there is no Go.
+ * Clients in Go, on grpc-go: gRPC's own interop client against the member's gRPC host, and a client of the contract at
+ * a cluster of three. Without Go they are skipped, with the reason.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";

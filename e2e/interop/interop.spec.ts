@@ -1,6 +1,6 @@
 /**
- * Clients in another language, at a cluster of three: Python on grpcio, with stubs that are generated from proto/ for the
- * run, and Python on its standard library over HTTP. Skipped, with the reason, where there is no Python.
+ * Clients in another language, at a cluster of three: Python on grpcio, with stubs that are generated from proto/ for
+ * the run, and Python on its standard library over HTTP. Without Python they are skipped, with the reason.
  */
 
 import { execFile } from "node:child_process";

@@ -1,10 +1,10 @@
 /**
- * The messages of grpc.testing.TestService, as far as its test cases need them, with the field numbers of gRPC's
- * messages.proto. What is not known is skipped.
+ * The messages of grpc.testing.TestService that its test cases need, with the field numbers of gRPC's messages.proto.
+ * Unknown fields are skipped.
  */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** A request for answers of these sizes, or with this status; a unary one has at most one size. */
+/** A request for answers of these sizes, or with this status; a unary request has at most one size. */
 export interface TestRequest {
   readonly sizes: readonly number[];
   /** Bytes of its payload. */
@@ -120,7 +120,7 @@ export function readInputRequest(bytes: Uint8Array): TestRequest {
   return { sizes: [], payloadBytes, status: null };
 }
 
-/** An answer with a payload of so many bytes, or an empty one. */
+/** An answer with a payload of this many bytes, or an empty one. */
 export function writePayload(size: number | null): Buffer {
   const writer = new BinaryWriter();
   if (size !== null) {

@@ -1,7 +1,7 @@
 /**
- * grpc.testing.TestService on the member's own host of gRPC, so that gRPC's own interop client judges that host. Handlers are
- * those of a library, as health and reflection have them: they can take streams of messages. Such calls cannot send metadata
- * of their own before the first message.
+ * grpc.testing.TestService on the member's own gRPC host, so that gRPC's own interop client can judge that host. Its
+ * handlers have the form of libraries, such as health and reflection: they can receive streams of messages. Such calls
+ * cannot send their own metadata before the first message.
  */
 import { type EventEmitter, once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -20,7 +20,7 @@ import {
   writePayload,
 } from "./test-messages.ts";
 
-/** A call whose answer is a stream, as the host hands it to libraries. */
+/** A call whose answer is a stream, as the host passes it to libraries. */
 interface StreamCall extends EventEmitter {
   readonly request: TestRequest;
   write(response: Buffer): void;
@@ -131,7 +131,7 @@ export class TestService {
     this.#listener = createServer((socket) => this.#host.accept(socket));
   }
 
-  /** Listens on a free port of the loopback. */
+  /** Listens on a free loopback port. */
   static async start(): Promise<TestService> {
     const service = new TestService();
     service.#listener.listen(0, "127.0.0.1");

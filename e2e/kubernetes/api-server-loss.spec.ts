@@ -1,6 +1,6 @@
 /**
- * The API server is stopped while clients read and write: none of them notices, no member restarts, and afterwards the
- * operator goes on without asking for more than it needs.
+ * The API server is stopped while clients read and write. No client notices, and no member restarts. Afterwards the
+ * operator continues without a storm of requests.
  */
 
 import { expect } from "chai";
@@ -14,11 +14,11 @@ import { LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
-/** More than the Lease of an operator lasts. */
+/** Longer than the Lease of an operator lasts. */
 const STOPPED_MS = 120_000;
-/** Requests are counted for so long, before and after. */
+/** Requests are counted for this long, before and after. */
 const WINDOW_MS = 20_000;
-/** Everything is listed anew, and each change of a pod calls for a look: that is no storm yet. */
+/** Everything is listed again, and each change of a pod triggers a pass: that is not a storm yet. */
 const STORM_FACTOR = 4;
 
 describeWithAll("A cluster whose API server is stopped", function () {
@@ -36,13 +36,13 @@ describeWithAll("A cluster whose API server is stopped", function () {
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();
     await scene.cluster.untilPodsReady(MEMBERS);
-    // Without a watch of the Service: it would not survive.
+    // Without a watch of the Service, which would not survive.
     load = await LoadPod.start(scene.cluster);
   });
 
   after(() => scene?.clear());
 
-  it("restarts no member, and is looked after again without a storm of requests", async () => {
+  it("restarts no member, and is reconciled again without a storm of requests", async () => {
     const { cluster, kubernetes } = scene;
     const { faults } = kubernetes.cluster;
     const [before, { status }] = await Promise.all([lives(), cluster.get()]);
@@ -72,7 +72,7 @@ describeWithAll("A cluster whose API server is stopped", function () {
     expect(after).to.be.at.most(STORM_FACTOR * usual);
   });
 
-  it("has lost nothing, has shown nothing old, and has failed nobody at all", async () => {
+  it("has lost nothing, has shown nothing old, and has failed no client", async () => {
     await load.untilMoreWrites();
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
@@ -84,7 +84,7 @@ describeWithAll("A cluster whose API server is stopped", function () {
     expect(failedWithout).to.equal(0);
   });
 
-  /** What changes with each restart of a pod or its container. */
+  /** Values that change with each restart of a pod or its container. */
   async function lives(): Promise<unknown[]> {
     return (await scene.cluster.pods()).map(({ metadata, status }: KubeObject) => {
       const [container] = status.containerStatuses;
@@ -99,7 +99,7 @@ describeWithAll("A cluster whose API server is stopped", function () {
     );
   }
 
-  /** What is taken away is put back by an operator that works. Returns when it was. */
+  /** A running operator restores what is deleted. Returns when it did. */
   async function untilLookedAfter(): Promise<number> {
     const { kubernetes, cluster } = scene;
     const path = `/apis/policy/v1/namespaces/${cluster.namespace}/poddisruptionbudgets/${cluster.name}`;

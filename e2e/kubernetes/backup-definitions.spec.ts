@@ -1,4 +1,4 @@
-/** What the API server itself makes of the definitions of the kinds for backups: what it takes, and what it refuses. */
+/** The definitions of the backup kinds in a real API server: which objects it admits and refuses. */
 import { expect } from "chai";
 import { ACCEPTED_BACKUPS, type BackupRequest, REFUSED_BACKUPS } from "../../crds/requests/index.ts";
 import { type KubeObject, Refusal } from "./kubernetes-api.ts";
@@ -18,7 +18,7 @@ describe("The definitions for backups in an API server", function () {
 
   before(async () => {
     scene = await Scene.set("quoin-e2e-backup-definitions");
-    // What is asked for here is not to be done.
+    // The requests are dry runs.
     await scene.removeOperator();
   });
 
@@ -41,7 +41,7 @@ describe("The definitions for backups in an API server", function () {
     });
   }
 
-  /** What the API server would store. Rejects with a Refusal. */
+  /** The object that the API server would store. Rejects with a Refusal. */
   async function request({ plural, spec, from, name = "asked-for" }: BackupRequest): Promise<KubeObject> {
     const { kubernetes, cluster } = scene;
     const collection = `/apis/quoin.dev/v1alpha1/namespaces/${cluster.namespace}/${plural}`;

@@ -1,4 +1,7 @@
-/** An image is asked for that does not exist: that stops at the first pod, and ends when another one is asked for. */
+/**
+ * The specification names an image that does not exist: the roll stops at the first pod, and ends when the image is
+ * corrected.
+ */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -14,7 +17,7 @@ const MEMBERS = 3;
 const BACK_MS_MAX = 90_000;
 const NO_SUCH_TAG = "no-such-image";
 
-describe("A cluster that is asked for an image that does not exist", function () {
+describe("A cluster whose specification names an image that does not exist", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 
@@ -24,7 +27,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
 
   afterEach(() => scene?.clear());
 
-  it("goes on without one follower, and has it back when it is asked for the former image", async () => {
+  it("goes on without one follower, and gets it back with the former image", async () => {
     const { cluster } = scene;
     await cluster.create({ replicas: MEMBERS });
     await cluster.untilReady();
@@ -96,7 +99,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
     expect(tookMs).to.be.below(BACK_MS_MAX);
   }
 
-  /** Which pod has no image, and what the operator says about the next one; null before that. */
+  /** The pod without an image, and the operator's hold for the next pod; null before that. */
   async function held(): Promise<{ readonly blocked: KubeObject; readonly broken: string } | null> {
     const [{ status }, [pod, ...more]] = await Promise.all([scene.cluster.get(), podsWithoutImage()]);
     expect(more, "more pods without an image").to.deep.equal([]);
@@ -105,7 +108,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
     return broken !== undefined && isHeld ? { blocked: status.blocked, broken } : null;
   }
 
-  /** Asks for the former image, and waits until it is in force. Returns how long that took, in milliseconds. */
+  /** Restores the former image, and waits until it is in force. Returns how long that took, in milliseconds. */
   async function revert(): Promise<number> {
     const { cluster } = scene;
     await cluster.patch({ spec: { image: { tag: null } } });
@@ -116,7 +119,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
     await until(`${count} pods without an image`, async () => (await podsWithoutImage()).length === count, LIMIT_MS);
   }
 
-  /** Pods of which the kubelet cannot get the image. */
+  /** Pods whose image the kubelet cannot pull. */
   async function podsWithoutImage(): Promise<KubeObject[]> {
     return (await scene.cluster.pods()).filter((pod) => {
       const reason: string = pod.status.containerStatuses?.[0]?.state?.waiting?.reason ?? "";

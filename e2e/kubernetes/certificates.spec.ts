@@ -1,6 +1,6 @@
 /**
- * Certificates and the authority that issues them are replaced while clients read and write: members show what is new
- * without a restart, trust each other all the time, and nobody who tries again notices.
+ * Certificates and their authority are replaced while clients read and write. Members show the new certificates without
+ * a restart, trust each other all the time, and no client that retries notices.
  */
 
 import { expect } from "chai";
@@ -15,17 +15,17 @@ import { Scene, seconds, tell } from "./scene.ts";
 const MEMBERS = 3;
 const EXTRA_NAME = "quoin.example.com";
 
-/** What a member shows to clients. */
+/** The certificate that a member shows to clients. */
 interface Shown {
   readonly serial: string;
-  /** Of the authority's key. */
+  /** Digest of the authority's key. */
   readonly issuer: string;
   readonly names: string;
-  /** Whether it can be verified by what the cluster says is to be trusted, and is for the member's name. */
+  /** Whether it is valid for the member's name and comes from an authority that the cluster trusts. */
   readonly isTrusted: boolean;
 }
 
-/** Run in a member's pod: asks each of the hosts that it is given, and prints what they show. */
+/** Runs in a member's pod: connects to each given host, and prints its certificate. */
 const LOOK = `
   const { connect } = require("node:tls");
   const { readFileSync } = require("node:fs");
@@ -58,7 +58,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
 
   after(() => scene?.clear());
 
-  it("shows another certificate when it is to be for another name", async () => {
+  it("shows another certificate after a change of the DNS names", async () => {
     const { cluster } = scene;
     const [first] = await shown();
     await cluster.patch({ spec: { tls: { extraDnsNames: [EXTRA_NAME] } } });
@@ -93,7 +93,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
     await load.untilMoreWrites();
   });
 
-  it("has restarted nobody, has lost nothing, and has failed nobody who tries again", async () => {
+  it("has restarted no member, has lost nothing, and has failed no client that retries", async () => {
     expect(await runs()).to.deep.equal(runsBefore);
     const toMs = nowMs();
     await load.stop();
@@ -106,7 +106,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
     expect(failedWithRetries).to.deep.equal([]);
   });
 
-  /** By the members, in the order of their numbers; each must be trusted at any time. */
+  /** From the members, by ordinal; each must be trusted at any time. */
   async function shown(): Promise<readonly Shown[]> {
     const { name, namespace, kubernetes } = scene.cluster;
     const hosts = Array.from({ length: MEMBERS }, (_, at) => `${name}-${at}.${name}-peers.${namespace}.svc`);

@@ -1,4 +1,7 @@
-/** What others change in the objects of a cluster is put back, and restarts no member; `kubectl rollout restart` does. */
+/**
+ * The operator undoes changes of others in the objects of a cluster, and restarts no member for them; `kubectl rollout
+ * restart` does restart members.
+ */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -60,7 +63,7 @@ describe("A cluster whose objects are changed by hand", function () {
     expect(items.map(({ reason }: KubeObject) => reason)).to.include("ChangeUndone");
   });
 
-  it("is left alone when nobody changes anything, and restarts for kubectl rollout restart", async () => {
+  it("is left alone without changes, and restarts for kubectl rollout restart", async () => {
     const { kubernetes, cluster } = scene;
     const uids = await generations();
     const set = await cluster.set();
@@ -72,7 +75,8 @@ describe("A cluster whose objects are changed by hand", function () {
     await until("another pod", isReplaced, LIMIT_MS);
     await cluster.untilReady();
     const after = await cluster.set();
-    // One for the annotation that kubectl has written: what the operator notes beside the specification counts no generation.
+    // One generation for the annotation that kubectl has written; the operator's notes in the metadata do not change
+    // the generation.
     expect(after?.metadata.generation).to.equal(set?.metadata.generation + 1);
   });
 });

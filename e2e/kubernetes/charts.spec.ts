@@ -1,6 +1,6 @@
 /**
- * The life of both charts: upgraded, rolled back, uninstalled and installed again, by somebody with all rights; and an
- * operator for one namespace, installed by somebody who has no rights but in that and in its own.
+ * The life of both charts: upgrade, rollback, uninstallation and reinstallation by an administrator. Then an operator
+ * for one namespace, installed by a user who has rights only in that namespace and in the operator's.
  */
 
 import { join } from "node:path";
@@ -54,7 +54,7 @@ describeWithAll("The charts", function () {
     await expectUntouched();
   });
 
-  it("go on with them under another release name, if that is to own the definition", async () => {
+  it("go on with them under another release name that takes over the definition", async () => {
     const { cluster } = scene.kubernetes;
     const own = ["--namespace", OPERATOR_NAMESPACE, "--wait", "--timeout", `${HELM_SECONDS}s`];
     await scene.removeOperator();
@@ -76,7 +76,7 @@ describeWithAll("The charts", function () {
         "--ignore-not-found",
         "--wait",
       ]);
-      // The scenarios that follow install it under the name before.
+      // The following scenarios install it under the former name.
       await scene.installOperator("--take-ownership");
     }
   });
@@ -108,7 +108,7 @@ describeWithAll("The charts", function () {
     return scene.kubernetes.cluster.helm([...args, "--namespace", scene.cluster.namespace]);
   }
 
-  /** It follows a change that restarts nobody. */
+  /** It follows a change that restarts no member. */
   async function expectOperatorWorks(soakSeconds: number): Promise<void> {
     await scene.cluster.patch({ spec: { update: { soakSeconds } } });
     await scene.cluster.untilReady();
@@ -120,7 +120,7 @@ describeWithAll("The charts", function () {
   }
 });
 
-/** Somebody to whom two namespaces belong, and nothing else. */
+/** A user who owns two namespaces, and has no other rights. */
 const TENANT = "quoin-e2e-tenant";
 const OPERATOR = `system:serviceaccount:${OPERATOR_NAMESPACE}:quoin-operator`;
 
@@ -150,10 +150,10 @@ describeWithAll("An operator for one namespace", function () {
     await scene?.clear();
   });
 
-  it("is installed by somebody who may do nothing elsewhere", async () => {
+  it("is installed by a user who has no rights elsewhere", async () => {
     const own = scene.cluster.namespace;
     const values = ["--set", `watchNamespaces={${own}}`, "--set", "crds.install=false"];
-    // To find the namespace missing and make it is a right of its own.
+    // Creating a missing namespace needs a separate right.
     await scene.installOperator(...values, "--kube-as-user", TENANT, "--create-namespace=false");
     for (const verb of ["list", "watch", "patch"]) {
       expect(await mayOperator(verb, "pods", own), `${verb} pods of its own`).to.equal(true);
@@ -187,18 +187,18 @@ describeWithAll("An operator for one namespace", function () {
     await until("its claim to be gone", async () => (await cluster.claims()).length === 0, LIMIT_MS);
   });
 
-  it("was refused nothing that it asked for, and has left the clusters of others alone", async () => {
+  it("was refused no request, and has left the clusters of others alone", async () => {
     const logs = await scene.kubernetes.cluster.kubectl([
       ...["logs", "--namespace", OPERATOR_NAMESPACE, "--selector", "app.kubernetes.io/name=quoin-operator"],
       ...["--tail=-1"],
     ]);
-    expect(logs).to.include("this operator works now");
+    expect(logs).to.include("this operator is active now");
     expect(logs.split("\n").filter((line) => /forbidden/i.test(line))).to.deep.equal([]);
     expect(await stranger.get()).to.satisfy(({ spec, status }: KubeObject) => spec.version === undefined && !status);
     expect(await stranger.pods()).to.deep.equal([]);
   });
 
-  /** All rights in a namespace, as those get them to whom it is given. */
+  /** All rights in a namespace, as an owner of the namespace gets them. */
   function tenantOf(namespace: string): object {
     return {
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -210,9 +210,9 @@ describeWithAll("An operator for one namespace", function () {
   }
 
   /**
-   * What the API server says of the operator's rights.
+   * The API server's answer about the operator's rights.
    *
-   * @param kind with its group, as in `pods` or `storageclasses.storage.k8s.io`
+   * @param kind with its group, such as `pods` or `storageclasses.storage.k8s.io`
    * @param namespace empty = all, or none
    */
   async function mayOperator(verb: string, kind: string, namespace: string): Promise<boolean> {

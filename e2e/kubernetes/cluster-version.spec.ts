@@ -1,6 +1,6 @@
 /**
- * A rolling upgrade from the last release that ran cluster version 3, built from its commit, under load: the members raise
- * the version by themselves when all of them run the new release, and refuse the former release from then on.
+ * A rolling upgrade under load, from the last release that ran cluster version 3, built from its commit. The members
+ * raise the version by themselves once all of them run the new release. From then on they refuse the former release.
  */
 
 import { expect } from "chai";
@@ -15,7 +15,7 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
 const [FORMER, NEW] = [3, 4] as const;
-/** The members wait for this long with the raise, so that each of them may still go back. */
+/** The members wait this long before they raise the version, so that each of them may still be downgraded. */
 const RAISE_MS = 60_000;
 const METRIC = /^quoin_cluster_version (\d+)$/m;
 /** Exit code of a member whose release the others refuse. */
@@ -69,7 +69,7 @@ describeWithAll("An upgrade to a newer cluster version", function () {
     await until("all members to run the new cluster version", isRaised, LIMIT_MS);
     const tookMs = nowMs() - upgradedMs;
     tell(`cluster version ${NEW} ${seconds(tookMs)} later`);
-    // The members wait from when the last one has started, which is a little before Kubernetes takes it for ready.
+    // The members count from the start of the last one, slightly before Kubernetes sees it as ready.
     expect(tookMs).to.be.above(RAISE_MS / 2);
     await load.untilMoreWrites();
   });
@@ -88,7 +88,7 @@ describeWithAll("An upgrade to a newer cluster version", function () {
     await load.untilMoreWrites();
   });
 
-  it("has lost nothing, has shown nothing old, and has failed nothing that is tried again", async () => {
+  it("has lost nothing, has shown nothing old, and has failed no client that retries", async () => {
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, nowMs());
     tell(

@@ -1,6 +1,6 @@
 /**
- * What the tests of Quoin take for granted: that the cluster is a real one, where pods reach each other by address, by
- * name and through Services, volumes outlive pods, and nodes can be lost and come back.
+ * Properties of the test cluster on which the other tests rely: pods reach each other by address, by name and through
+ * Services, volumes outlive pods, and nodes can be lost and return.
  */
 
 import { expect } from "chai";
@@ -10,14 +10,14 @@ import { itWithAll } from "./extent.ts";
 const NAMESPACE = "quoin-e2e-cluster";
 const NODES = 3;
 const PORT = 8080;
-/** Many times what it takes on two idle cores. */
+/** Many times the usual duration on two idle cores. */
 const LIMIT_MS = 240_000;
-/** Missed reports make a node NotReady after 10 s; before them, one or two that are on their way. */
+/** A node becomes NotReady 10 s after its last report; one or two reports may already be on their way. */
 const NOT_READY_MIN_MS = 6_000;
-/** Enough that a Service with three pods has led to each of them, but once in 10^8 runs. */
+/** Enough that a Service with three pods has routed to each of them, except once in 10^8 runs. */
 const TRIES = 60;
 
-/** Answers with the name of its pod, and notes who asked. */
+/** Answers with the name of its pod, and logs the client. */
 const SERVER = `require("node:http").createServer((request, response) => {
   console.log("asked for " + request.url);
   response.end(process.env.HOSTNAME);
@@ -35,7 +35,7 @@ describe("The cluster of the tests", function () {
 
   before(async () => {
     cluster = new TestCluster();
-    // A run that was cut short may have left it in a cluster that stays.
+    // An interrupted run may have left it in a cluster that stays.
     await deleteNamespace();
     await cluster.kubectl(["create", "namespace", NAMESPACE]);
     await create(
@@ -180,7 +180,7 @@ describe("The cluster of the tests", function () {
     );
   }
 
-  /** Breaks a node, waits until it is missed, mends it, and waits until it and its pods are back. */
+  /** Breaks a node, waits until it is NotReady, repairs it, and waits until it and its pods are back. */
   async function expectMissed(node: string, fault: () => Promise<void>, end: () => Promise<void>): Promise<void> {
     const others = (await findPods()).filter((pod) => pod.node !== node);
     const startedMs = performance.now();
@@ -231,7 +231,7 @@ describe("The cluster of the tests", function () {
     return readinessOf(status);
   }
 
-  /** What servers answer to a pod, each once; "no answer" if one does not within five seconds. */
+  /** The servers' answers to a pod, each once; "no answer" if a server does not answer within five seconds. */
   async function ask(from: string, ...urls: readonly string[]): Promise<string[]> {
     const program = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"; process.removeAllListeners("warning");
       const answers = [];

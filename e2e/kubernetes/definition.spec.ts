@@ -1,6 +1,6 @@
 /**
- * What the API server itself makes of the definition: which CoordinationClusters it takes and which it refuses, in words
- * that name the field, and how kubectl explains them. The documents show what it says, and are compared with it.
+ * The definition in a real API server: which CoordinationClusters it admits and refuses, with messages that name the
+ * field, and how kubectl explains them. The documents show these messages, and are compared with them.
  */
 
 import { readFileSync } from "node:fs";
@@ -13,21 +13,21 @@ import { Scene, tell } from "./scene.ts";
 
 const DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/coordinationclusters.quoin.dev";
 const DOCUMENT = readFileSync(join(import.meta.dirname, "../../docs/kubectl.md"), "utf8");
-/** Nothing is made and nothing is changed; and fields that nobody knows are an error, as kubectl asks for. */
+/** Dry runs, in which unknown fields are an error, as for kubectl. */
 const TRY_OUT = "dryRun=All&fieldValidation=Strict";
-/** What the API server adds when it has not come to all of the rules. */
+/** The API server adds this if it has not evaluated all rules. */
 const NOT_A_CAUSE = "some validation rules were not checked";
 const EXPLAINED = ["coordinationclusters.spec", "qc.spec.storage", "qc.spec.tls.issuerRef", "qc.status.blocked"];
 
 describe("The definition in an API server", function () {
   this.timeout(LIMIT_MS);
   let scene: Scene;
-  /** All that it has said. */
+  /** All messages so far. */
   const said: string[] = [];
 
   before(async () => {
     scene = await Scene.set("quoin-e2e-definition");
-    // What is asked for here is not to be done.
+    // The requests are dry runs.
     await scene.removeOperator();
   });
 
@@ -77,7 +77,7 @@ describe("The definition in an API server", function () {
     expect((await cluster.get()).spec.replicas).to.equal(3);
   });
 
-  it("has said the message of each of its rules", async () => {
+  it("has returned the message of each of its rules", async () => {
     const definition = await scene.kubernetes.get(DEFINITION);
     const messages = messagesOf(definition.spec.versions[0].schema.openAPIV3Schema);
     tell(`${messages.length} rules, ${REFUSED.length} requests refused`);
@@ -87,7 +87,7 @@ describe("The definition in an API server", function () {
   for (const path of EXPLAINED) {
     it(`explains ${path} as the documents show it`, async function () {
       if (scene.kubernetes.cluster.faults === null) {
-        // Other versions of kubectl print it in another form.
+        // Other versions of kubectl have another format.
         this.skip();
       }
       const explained = await scene.kubernetes.cluster.kubectl(["explain", path]);
@@ -96,7 +96,7 @@ describe("The definition in an API server", function () {
     });
   }
 
-  /** What the API server would store. Rejects with a Refusal. */
+  /** The object that the API server would store. Rejects with a Refusal. */
   async function request(spec: object, from?: object, name = "asked-for", status?: object): Promise<KubeObject> {
     const { cluster, kubernetes } = scene;
     if (from === undefined) {
@@ -109,7 +109,7 @@ describe("The definition in an API server", function () {
     return await kubernetes.send("PUT", `${cluster.path}?${TRY_OUT}`, changed);
   }
 
-  /** Makes a cluster in place of the one that was there. */
+  /** Creates a cluster in place of the existing one. */
   async function existing(spec: object): Promise<KubeObject> {
     const { cluster, kubernetes } = scene;
     if ((await cluster.get()) !== null) {
@@ -122,7 +122,7 @@ describe("The definition in an API server", function () {
     return scene.cluster.path.slice(0, scene.cluster.path.lastIndexOf("/"));
   }
 
-  /** What the API server complains about, one line for each cause. */
+  /** The API server's complaints, one line for each cause. */
   async function refusal(ask: () => Promise<unknown>): Promise<readonly string[]> {
     try {
       await ask();
@@ -149,7 +149,7 @@ function causesOf({ details, message }: KubeObject): string[] {
   return causes.length === 0 ? [message] : causes.map(({ field, message }) => `${field}: ${message}`);
 }
 
-/** The table of the documents has what is asked for, and all that is said to it. */
+/** The table in the documents has this request, with all messages about it. */
 function expectShown(what: string, causes: readonly string[]): void {
   const cells = causes.map((cause) => `\`${cause.replaceAll("|", "\\|")}\``).join("<br>");
   // Columns are as wide as their widest cell.

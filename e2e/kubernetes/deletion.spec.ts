@@ -1,4 +1,4 @@
-/** A cluster that is deleted leaves what it is asked to leave, and comes back from that. */
+/** A deleted cluster leaves what its specification retains, and can be created again from that. */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -15,7 +15,7 @@ const DURABLE = [
   "persistentvolumeclaims/data-demo-0",
 ];
 
-/** Beside the StatefulSet. */
+/** In addition to the StatefulSet. */
 const OWNED = [
   ...["secrets/demo-tokens", "secrets/demo-server-tls", "configmaps/demo-ca"],
   ...["services/demo", "services/demo-peers", "services/demo-leader", "serviceaccounts/demo"],
@@ -32,7 +32,7 @@ describe("A cluster that is deleted", function () {
 
   after(() => scene?.clear());
 
-  it("comes back with its data when it is made again, if it is to be retained", async () => {
+  it("comes back with its data when it is created again, if the specification retains it", async () => {
     const { cluster } = scene;
     await cluster.create({ replicas: 1 });
     const { object: first } = await cluster.untilReady();
@@ -50,7 +50,7 @@ describe("A cluster that is deleted", function () {
     expect(await quoinctl(cluster, "kv", "get", "default/kept")).to.include("as it was");
   });
 
-  it("leaves everything running when it is deleted alone, and a new one of its name takes that up", async () => {
+  it("leaves everything running when it is deleted with --cascade=orphan, and a new one of its name adopts that", async () => {
     const { cluster, kubernetes } = scene;
     const { status } = (await cluster.get()) as KubeObject;
     const pods = await uidsOf();
@@ -77,7 +77,7 @@ describe("A cluster that is deleted", function () {
     expect(await quoinctl(cluster, "kv", "get", "default/kept")).to.include("as it was");
   });
 
-  it("leaves nothing if that is to be deleted", async () => {
+  it("leaves nothing if the specification retains nothing", async () => {
     const { cluster } = scene;
     await cluster.patch({ spec: { storage: { whenDeleted: "Delete" } } });
     const isOwned = async (path: string): Promise<boolean> =>
@@ -90,13 +90,13 @@ describe("A cluster that is deleted", function () {
       LIMIT_MS,
     );
     await remove(cluster);
-    // The ConfigMap belongs to the Secret.
+    // The Secret owns the ConfigMap.
     const isGone = async (): Promise<boolean> =>
       (await Promise.all([...DURABLE, "configmaps/demo-owner"].map(objectAt))).every((object) => object === null);
     await until("everything to be gone", isGone, LIMIT_MS);
   });
 
-  it("does not hold up the end of its namespace, not even without an operator", async () => {
+  it("does not block the deletion of its namespace, not even without an operator", async () => {
     const { cluster, kubernetes } = scene;
     await cluster.create({ replicas: 1 });
     await cluster.untilReady();

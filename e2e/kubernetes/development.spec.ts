@@ -1,6 +1,6 @@
 /**
- * What `tilt up` does, without Tilt: the Tiltfile is evaluated, and what it asks for is done by the programs that Tilt
- * itself would call. What is changed in the repository runs in the pods at once, and every button does what it says.
+ * Does what `tilt up` does, without Tilt: evaluates the Tiltfile, and runs the programs that Tilt itself would call.
+ * Changed files of the repository run in the pods at once, and every button works.
  */
 
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { leaveNamespace, removeOperator, tell } from "./scene.ts";
 const NAMESPACE = "quoin-e2e-development";
 const CLUSTER = "demo";
 const DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/coordinationclusters.quoin.dev";
-/** As Tilt takes a rendered chart apart. */
+/** Splits a rendered chart as Tilt does. */
 const DOCUMENTS = /^---\n/m;
 const TESTS = /^# Source: .*\/tests\//m;
 const BUTTONS = ["scale-1", "scale-3", "status", "test", "transfer"];
@@ -38,7 +38,7 @@ describe("What the Tiltfile asks for", function () {
     calls = readTiltfile({ NAMESPACE, CLUSTER });
     hadDefinition = (await kubernetes.get(DEFINITION)) !== null;
     await kubernetes.removeNamespace(NAMESPACE, LIMIT_MS);
-    // There would be two, each with a Lease of its own.
+    // There would be two operators, each with its own Lease.
     await removeOperator(kubernetes);
     await kubernetes.cluster.kubectl(["create", "namespace", NAMESPACE]);
     for (const { args } of callsOf("k8s_yaml")) {
@@ -49,12 +49,12 @@ describe("What the Tiltfile asks for", function () {
 
   after(async () => {
     try {
-      // Without rights, its operator does nothing to clusters that come next.
+      // Without rights, its operator does nothing to later clusters.
       const ofOperator = ["--selector", "app.kubernetes.io/name=quoin-operator"];
       await kubernetes.cluster.kubectl(["delete", "clusterroles,clusterrolebindings", ...ofOperator]);
       await leaveNamespace(kubernetes, NAMESPACE);
       if (!hadDefinition) {
-        // Another installation would not take over what Helm has not made.
+        // Helm would refuse to take over objects that it has not created.
         await kubernetes.send("DELETE", DEFINITION);
       }
     } finally {
@@ -117,7 +117,7 @@ describe("What the Tiltfile asks for", function () {
 
   const kubectl = (...args: readonly string[]) => kubernetes.cluster.kubectl(["--namespace", NAMESPACE, ...args]);
 
-  /** The text of a file, or what a chart comes to, with the image as it was just built. */
+  /** The text of a file, or of a rendered chart, with the image that was just built. */
   async function manifestOf(from: unknown, tag: string): Promise<string> {
     if (typeof from === "string") {
       return readFileSync(join(REPOSITORY, from), "utf8");

@@ -4,7 +4,7 @@ import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 
-/** Takes pods and their volumes away, and waits until the pods are gone. */
+/** Removes pods and their volumes, and waits until the pods are gone. */
 export async function loseDisks(cluster: QuoinCluster, pods: readonly KubeObject[]): Promise<void> {
   const { kubernetes, namespace } = cluster;
   const core = `/api/v1/namespaces/${namespace}`;

@@ -1,6 +1,6 @@
 /**
- * Nodes are drained: the leader hands over before it goes, and no second voter goes until the first is back. Members that
- * are only about to come, and cannot, hold up nobody.
+ * Nodes are drained. The leader hands over its leadership before it goes, and no second voter goes until the first is
+ * back. New members that cannot be scheduled delay no drain.
  */
 
 import { expect } from "chai";
@@ -11,12 +11,12 @@ import type { LoadPod } from "./load-pod.ts";
 import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
-/** One on each node of the harness, and no place for others. */
+/** One on each node of the harness, so that no node has space for others. */
 const MEMBERS = 3;
 const MEMBERS_WITHOUT_PLACE = 5;
 const GAP_MS_MAX = 1_000;
 const DRAIN_SECONDS = 100;
-/** A drain tries again every five seconds as long as a budget refuses. */
+/** A drain retries every five seconds as long as a budget refuses. */
 const REFUSED_SECONDS = 12;
 
 describe("A cluster whose nodes are drained", function () {
@@ -76,7 +76,7 @@ describe("A cluster whose nodes are drained", function () {
 
   it("is whole again when the nodes are back", async () => {
     const { cluster } = scene;
-    // First, or a member that is new would take the place of one whose volume is on that node.
+    // First, so that a new member cannot take the place of one whose volume is on that node.
     await cluster.scale(MEMBERS);
     await until("the new members to be gone", async () => (await cluster.pods()).length === MEMBERS, LIMIT_MS);
     await uncordonAll();
@@ -85,7 +85,7 @@ describe("A cluster whose nodes are drained", function () {
     expect(object.status).to.include({ voters: MEMBERS, learners: 0 });
   });
 
-  it("has lost nothing, has shown nothing old, and has failed nobody who tries again", async () => {
+  it("has lost nothing, has shown nothing old, and has failed no client that retries", async () => {
     await load.stop();
     const gaps = spans.map(({ what, fromMs, toMs }) => {
       const { gapMs } = load.between(fromMs, toMs);
@@ -103,12 +103,12 @@ describe("A cluster whose nodes are drained", function () {
     return until("a leader", () => scene.cluster.leaderPod(), LIMIT_MS);
   }
 
-  /** Members that are new: they have neither a node nor a volume. */
+  /** New members: they have neither a node nor a volume. */
   async function podsWithoutNode(): Promise<KubeObject[]> {
     return (await scene.cluster.pods()).filter((pod) => pod.spec.nodeName === undefined);
   }
 
-  /** As a human does it. Rejects with what kubectl says if pods stay. */
+  /** As a person does it. Rejects with kubectl's message if pods stay. */
   async function drain(node: string, limitSeconds: number, selector?: string): Promise<void> {
     cordoned.push(node);
     await scene.kubernetes.cluster.kubectl([

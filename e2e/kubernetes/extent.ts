@@ -1,7 +1,7 @@
-/** Whether all scenarios are asked for, and not only those that every change is tried with. */
+/** Whether to run all scenarios, or only those that run for every change. */
 export const IS_ALL = process.env.QUOIN_E2E_ALL === "1";
 
-/** A suite that is skipped, and what comes before its tests, too, unless all are asked for. */
+/** A suite that is skipped, including its hooks, unless all scenarios run. */
 export function describeWithAll(title: string, body: (this: Mocha.Suite) => void): void {
   (IS_ALL ? describe : describe.skip)(`${title} (with --all)`, body);
 }

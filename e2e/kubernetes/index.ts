@@ -1,3 +1,3 @@
-/** What whoever runs the scenarios does at their end. */
+/** Cleanup at the end of a run. */
 
 export { clearStage } from "./scene.ts";

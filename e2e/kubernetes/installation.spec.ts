@@ -1,4 +1,4 @@
-/** What a new user does: installs both charts, waits, looks at the cluster, and has Helm test it. */
+/** Does what a new user does: installs both charts, waits, looks at the cluster, and runs helm test. */
 
 import { join } from "node:path";
 import { expect } from "chai";

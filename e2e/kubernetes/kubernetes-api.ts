@@ -1,4 +1,4 @@
-/** The API of Kubernetes as specs use it: objects as plain JSON, at the address that `kubectl proxy` serves. */
+/** The Kubernetes API for specs: objects as plain JSON, through `kubectl proxy`. */
 
 import { type ApiProxy, TestCluster, until } from "../cluster/index.ts";
 
@@ -9,7 +9,7 @@ const OK_MAX = 299;
 const NOT_FOUND = 404;
 /** Longer than any test. */
 const WATCH_SECONDS = 3_600;
-/** The API server itself waits for half a minute for a pod that is not there any more. */
+/** The API server itself waits half a minute for a pod that no longer exists. */
 const TEXT_LIMIT_MS = 3_000;
 
 /** The API server has refused a request. */
@@ -23,7 +23,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What is asked of a cluster over and over, and its programs for everything else. */
+/** Frequent requests to a cluster; its programs do everything else. */
 export class Kubernetes {
   readonly cluster: TestCluster;
   readonly #proxy: ApiProxy;
@@ -42,7 +42,7 @@ export class Kubernetes {
     this.#proxy.close();
   }
 
-  /** Null if there is none. */
+  /** Null if the object does not exist. */
   async get(path: string): Promise<KubeObject | null> {
     const answer = await fetch(`${this.#proxy.url}${path}`);
     if (answer.status === NOT_FOUND) {
@@ -52,7 +52,10 @@ export class Kubernetes {
     return JSON.parse(await textOf(path, answer));
   }
 
-  /** What a program in the cluster answers through the API server; null if it does not, as when its pod is going. */
+  /**
+   * The answer of a program in the cluster, through the API server; null if it does not answer, such as while its pod
+   * ends.
+   */
   async text(path: string): Promise<string | null> {
     try {
       const answer = await fetch(`${this.#proxy.url}${path}`, { signal: AbortSignal.timeout(TEXT_LIMIT_MS) });
@@ -66,7 +69,7 @@ export class Kubernetes {
     }
   }
 
-  /** Rejects with what the server says, if it refuses: with a Refusal if it is the API server. */
+  /** Rejects with the server's message if it refuses; with a Refusal if it is the API server. */
   async send(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object): Promise<KubeObject> {
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const answer = await fetch(`${this.#proxy.url}${path}`, {
@@ -77,7 +80,7 @@ export class Kubernetes {
     return JSON.parse(await textOf(path, answer));
   }
 
-  /** Tells of each object of a collection, and of each change of one, until the signal. Rejects if the watch breaks. */
+  /** Calls back for each object of a collection, and for each change, until the signal. Rejects if the watch breaks. */
   async watch(path: string, signal: AbortSignal, onObject: (object: KubeObject) => void): Promise<void> {
     const { items, metadata } = await this.get(path);
     for (const item of items) {
@@ -105,13 +108,13 @@ export class Kubernetes {
     }
   }
 
-  /** Applies objects as their manager "e2e". */
+  /** Applies objects with the field manager "e2e". */
   async apply(namespace: string, ...objects: readonly object[]): Promise<void> {
     const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
     await this.cluster.kubectl(["apply", "--namespace", namespace, "--filename", "-"], { input: list });
   }
 
-  /** Removes a namespace with all that is in it, and waits until it is gone. */
+  /** Removes a namespace with all its objects, and waits until it is gone. */
   async removeNamespace(name: string, limitMs: number): Promise<void> {
     await this.beginToRemoveNamespace(name);
     const path = `/api/v1/namespaces/${name}`;

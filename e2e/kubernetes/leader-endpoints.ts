@@ -1,4 +1,4 @@
-/** Watches to whom the leader Service of a cluster leads, and when that changed. */
+/** Watches the pods behind a cluster's leader Service, and when they changed. */
 
 import { nowMs } from "./load/index.ts";
 import type { QuoinCluster } from "./quoin-cluster.ts";
@@ -24,33 +24,33 @@ export class LeaderEndpoints {
       const pods = ready.map(({ targetRef }: { targetRef?: { name: string } }) => targetRef?.name ?? "");
       this.#sights.push({ atMs: nowMs(), pods });
     });
-    // Told when it is ended.
+    // `close` reports the error.
     this.#watching.catch(() => undefined);
   }
 
-  /** Rejects if the watch has broken: then nothing is known. */
+  /** Rejects if the watch has broken: then the record is incomplete. */
   async close(): Promise<void> {
     this.#end.abort();
     await this.#watching;
   }
 
-  /** When the Service led to this pod alone for the first time since then; null if it has not yet. */
+  /** When the Service first routed to this pod alone since then; null if it has not yet. */
   aloneSince(pod: string, sinceMs: number): number | null {
     const sight = this.#sights.find(({ atMs, pods }) => atMs >= sinceMs && pods.length === 1 && pods[0] === pod);
     return sight?.atMs ?? null;
   }
 
-  /** To whom it led at that time. */
+  /** The pods to which it routed at that time. */
   podsAt(atMs: number): readonly string[] {
     return this.#sights.findLast((sight) => sight.atMs <= atMs)?.pods ?? [];
   }
 
-  /** How long it led to several pods at a time, in milliseconds, from one time to another. */
+  /** How long it routed to several pods at a time, in milliseconds, in a time span. */
   severalMs(fromMs: number, toMs: number): number {
     return this.#timeOf(({ pods }) => pods.length > 1, fromMs, toMs);
   }
 
-  /** How long it led to nobody. */
+  /** How long it routed to no pod. */
   nobodyMs(fromMs: number, toMs: number): number {
     return this.#timeOf(({ pods }) => pods.length === 0, fromMs, toMs);
   }

@@ -1,6 +1,6 @@
 /**
- * The leader's process is killed while clients read and write: another member leads soon, and nothing is lost. The members
- * take turns at leading, for a kubelet waits longer and longer before it starts what ends again and again.
+ * The leader's process is killed while clients read and write: another member soon leads, and nothing is lost. The
+ * members take turns as leader, because a kubelet delays the restart of a process that ends repeatedly.
  */
 
 import { expect } from "chai";
@@ -15,7 +15,7 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
 const ROUNDS = IS_ALL ? 9 : 3;
-/** Whoever leads next is found by the Service within it. */
+/** The Service must route to the next leader within this time. */
 const SERVICE_MS_MAX = 5_000;
 
 interface Round {
@@ -47,7 +47,7 @@ describe("A cluster whose leader is killed", function () {
   after(() => scene?.clear());
 
   for (let round = 1; round <= ROUNDS; round++) {
-    it(`has another leader, to whom the Service leads, and all members again (${round} of ${ROUNDS})`, async () => {
+    it(`has another leader behind the leader Service, and gets all members back (${round} of ${ROUNDS})`, async () => {
       const { cluster } = scene;
       const killed = `${cluster.name}-${round % MEMBERS}`;
       await handOver(killed);
@@ -57,7 +57,7 @@ describe("A cluster whose leader is killed", function () {
       scene.kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, killedId);
       const next = await cluster.untilAnotherLeads(killed);
       const atMs = await until("the Service to lead to it", () => endpoints.aloneSince(next, fromMs), LIMIT_MS);
-      // Its kubelet may not have seen yet that it is gone: the next round would take the majority away.
+      // Its kubelet may not have noticed the kill yet; the next round would then break the majority.
       const restarted = await until(
         `${killed} to be started again`,
         async () => {
@@ -82,7 +82,7 @@ describe("A cluster whose leader is killed", function () {
       gapsMs.push(gapMs);
       tell(
         `${killed} killed: longest gap between writes ${seconds(gapMs)}, Service right after ${seconds(serviceMs)}, ` +
-          `to several ${seconds(endpoints.severalMs(fromMs, toMs))}, to nobody ${seconds(endpoints.nobodyMs(fromMs, toMs))}, ` +
+          `to several ${seconds(endpoints.severalMs(fromMs, toMs))}, to no pod ${seconds(endpoints.nobodyMs(fromMs, toMs))}, ` +
           `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
       );
     }
@@ -93,7 +93,7 @@ describe("A cluster whose leader is killed", function () {
     expect(rounds.filter(({ serviceMs }) => serviceMs > SERVICE_MS_MAX)).to.deep.equal([]);
   });
 
-  /** Has this pod lead, and the Service lead to it. */
+  /** Makes this pod the leader, and waits until the Service routes to it. */
   async function handOver(to: string): Promise<void> {
     const { cluster } = scene;
     if ((await cluster.leaderPod())?.metadata.name === to) {

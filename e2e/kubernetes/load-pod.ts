@@ -1,6 +1,6 @@
 /**
- * A load in the cluster itself: the pod that runs `load/program.ts` from the image of the members, and what its record
- * shows: whether it contradicts what the service promises, and how long nobody could write.
+ * A load in the cluster itself: the pod that runs `load/program.ts` in the image of the members. Its record shows
+ * whether the service broke its guarantees, and how long no write succeeded.
  */
 
 import { readFileSync } from "node:fs";
@@ -18,28 +18,28 @@ import type { Entry, KeyEntry, LockEntry, Progress, Record } from "./load/index.
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 
 const PORT = 8080;
-/** As in the repository, so that the program finds the packages of the image. */
+/** The same layout as in the repository, so that the program finds the packages of the image. */
 const MOUNTED_AT = "/quoin/e2e/kubernetes/load";
 const AUTHORITIES_AT = "/etc/quoin/ca";
 const SOURCES = join(import.meta.dirname, "load");
 const FILES = ["program.ts", "entry.ts", "key-clients.ts", "lock-clients.ts", "single-attempt.ts"] as const;
-/** Of the clients; a leader may have been lost so much earlier than its last answer came. */
+/** Of the clients. A leader may have been lost this much earlier than its last answer arrived. */
 const TIMEOUT_MS = 5_000;
 
-/** What happened in a span of time. */
+/** Facts about a time span. */
 export interface Span {
   readonly acknowledgedWrites: number;
-  /** The longest time without an acknowledged write, the ends of the span included. */
+  /** The longest time without an acknowledged write, including the ends of the span. */
   readonly gapMs: number;
-  /** What failed for clients that try again, in words; and how much for those that do not. */
+  /** Failures of clients that retry, as text; and the number of failures of those that do not. */
   readonly failedWithRetries: readonly string[];
   readonly failedWithout: number;
 }
 
 export interface LoadOptions {
-  /** Tells several loads of one cluster apart; none for the only one. */
+  /** Distinguishes several loads of one cluster; empty for the only one. */
   readonly label?: string;
-  /** The node that it is to run on, or one that it must not run on; none = any. */
+  /** The node that it must run on, or must not run on; absent = any. */
   readonly on?: string;
   readonly notOn?: string;
 }
@@ -56,7 +56,7 @@ export class LoadPod {
     this.#name = options.label === undefined ? `${cluster.name}-load` : `${cluster.name}-load-${options.label}`;
   }
 
-  /** Starts it, and waits until writes are acknowledged. */
+  /** Starts the load, and waits until writes are acknowledged. */
   static async start(cluster: QuoinCluster, options: LoadOptions = {}): Promise<LoadPod> {
     const load = new LoadPod(cluster, options);
     const [pod] = await cluster.pods();
@@ -66,7 +66,7 @@ export class LoadPod {
     return load;
   }
 
-  /** Waits until some more writes are acknowledged than are now. Rejects if the load has failed. */
+  /** Waits until some more writes are acknowledged. Rejects if the load has failed. */
   async untilMoreWrites(more = 200): Promise<void> {
     let enough: number | null = null;
     await until(
@@ -86,7 +86,7 @@ export class LoadPod {
     );
   }
 
-  /** Ends it, and removes the pod. Rejects with whatever it met that no fault explains. */
+  /** Ends the load, and removes the pod. Rejects with errors that no fault explains. */
   async stop(): Promise<void> {
     this.#record = await this.#cluster.kubernetes.send("POST", this.#proxied("stop"));
     await this.remove();
@@ -100,8 +100,8 @@ export class LoadPod {
   }
 
   /**
-   * What contradicts the record, and those of other loads of the cluster, in words: lost writes, stale reads, two holders
-   * of a lock. To be called after `stop`.
+   * Violations in this record and in those of other loads of the cluster, as text: lost writes, stale reads, two
+   * holders of a lock. Call it after `stop`.
    */
   judge(...others: readonly LoadPod[]): readonly string[] {
     const search = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
@@ -117,7 +117,7 @@ export class LoadPod {
     return [...judgeHistory(recordsOf(keys), search), ...lockCheck(recordsOf<LockEntry>(locks), limits)];
   }
 
-  /** To be called after `stop`. */
+  /** Call it after `stop`. */
   between(fromMs: number, toMs: number): Span {
     const inside = this.#recorded.keys.filter(({ endMs }) => endMs >= fromMs && endMs <= toMs);
     const writesMs = this.#writesMs().filter((atMs) => atMs >= fromMs && atMs <= toMs);
@@ -146,7 +146,7 @@ export class LoadPod {
     return this.#record;
   }
 
-  /** When writes were acknowledged, in rising order. */
+  /** Times of acknowledged writes, in rising order. */
   #writesMs(): number[] {
     return this.#recorded.keys
       .filter(({ operation, outcome }) => operation.kind === "put" && outcome.kind === "ok")
@@ -188,9 +188,10 @@ export class LoadPod {
       image,
       command: ["node", `${MOUNTED_AT}/program.ts`],
       env,
-      // Without it the load would get what time the members leave, and its own waiting would be measured as theirs.
+      // Without it, the load would only get the processor time that members leave, and its own delays would count as
+      // theirs.
       resources: { requests: { cpu: "250m", memory: "128Mi" } },
-      // Files as such, not links to them: Node looks for packages from where a file really is.
+      // Real files instead of links: Node looks for packages from the real path of a file.
       volumeMounts: [
         ...FILES.map((file) => ({ name: "sources", mountPath: `${MOUNTED_AT}/${file}`, subPath: file })),
         { name: "authorities", mountPath: AUTHORITIES_AT },
@@ -233,7 +234,7 @@ function placementOf({ on, notOn }: LoadOptions): object {
       };
 }
 
-/** As histories number them: in the order of the starts, and without end if nobody knows the outcome. */
+/** As histories number them: by start, and without an end if the outcome is unknown. */
 function recordsOf<Kind extends Entry<unknown, unknown>>(entries: readonly Kind[]) {
   return entries
     .toSorted((a, b) => a.startMs - b.startMs)

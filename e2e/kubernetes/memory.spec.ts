@@ -1,4 +1,7 @@
-/** A memory limit that is too small under load reaches one member: the roll stops there, says why, and is taken back. */
+/**
+ * A memory limit that is too small under load affects one member: the roll stops there, shows the reason, and can be
+ * reverted.
+ */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -9,12 +12,12 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 /** Long enough for this test to fill the memory of the member that is restarted first. */
 const SOAK_SECONDS = 30;
-/** Many times what lies between two members of a roll. */
+/** Many times the pause between two members of a roll. */
 const HELD_MS = SOAK_SECONDS * 2_000;
 const [SMALL, ENOUGH] = ["1Gi", "2Gi"];
 /**
- * Takes more memory than the limit, in processes of 32 MiB each: the kernel ends the largest process, which is the member.
- * Each `tail` keeps what it reads, because the zeros have no end of a line.
+ * Uses more memory than the limit, in processes of 32 MiB each, so that the kernel kills the largest process, the
+ * member. Each `tail` keeps its input in memory, because the zeros contain no line end.
  */
 const FILL = "for part in $(seq 40); do { head -c 33554432 /dev/zero; sleep 60; } | tail > /dev/null & done; wait";
 
@@ -28,10 +31,10 @@ describe("A memory limit that is too small under load", function () {
 
   after(() => scene?.clear());
 
-  it("reaches one member, and the roll stops with the reason until it is taken back", async function () {
+  it("reaches one member, and the roll stops with the reason until the change is reverted", async function () {
     const { cluster, kubernetes } = scene;
     if (kubernetes.cluster.faults === null) {
-      // Nodes elsewhere may not enforce limits, and their memory is in use.
+      // Foreign nodes may not enforce limits, and their memory is in use.
       this.skip();
     }
     const limit = (memory: string): object => ({ limits: { memory } });
@@ -51,7 +54,7 @@ describe("A memory limit that is too small under load", function () {
       LIMIT_MS,
     );
     const inside = ["exec", rolled, "--namespace", cluster.namespace, "--container", "quoin"];
-    // It goes with the container that it is in.
+    // It disappears with its container.
     await kubernetes.cluster.kubectl([...inside, "--", "sh", "-c", FILL]).catch(() => undefined);
     const blocked = await until(
       "the roll to stop",
@@ -79,7 +82,7 @@ describe("A memory limit that is too small under load", function () {
     const backMs = nowMs();
     await cluster.patch({ spec: { resources: limit(ENOUGH) } });
     await until("it to be restarted", async () => !(await uids()).includes(uidOf(stopped, before)), LIMIT_MS);
-    tell(`restarted ${seconds(nowMs() - backMs)} after the change was taken back`);
+    tell(`restarted ${seconds(nowMs() - backMs)} after the change was reverted`);
     await cluster.untilReady();
     expect((await uids()).filter((uid) => before.includes(uid))).to.have.length(2);
     await load.untilMoreWrites();
@@ -92,7 +95,7 @@ describe("A memory limit that is too small under load", function () {
     return (await scene.cluster.pods()).map(({ metadata }) => metadata.uid as string);
   }
 
-  /** Of the one that was restarted. */
+  /** Of the restarted pod. */
   function uidOf(now: readonly string[], before: readonly string[]): string {
     return now.find((uid) => !before.includes(uid)) ?? "";
   }

@@ -1,6 +1,6 @@
 /**
- * A real Prometheus scrapes members and operators: all that the rules and dashboards of both charts ask for is there, and
- * it wakes somebody when a quorum is lost.
+ * A real Prometheus scrapes members and operators. All series in the rules and dashboards of both charts exist, and an
+ * alert fires when a quorum is lost.
  */
 
 import { join } from "node:path";
@@ -15,16 +15,16 @@ import { CHARTS, OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
 const MEMBERS = 3;
 const OPERATORS = 2;
 const SCRAPE_INTERVAL = "2s";
-/** Of a dashboard's own variable: several scrapes. */
+/** Value of a dashboard's variable: several scrapes. */
 const RATE_INTERVAL = "10s";
 const QUORUM_LOST_MS_MAX = 30_000;
 const HELM_SECONDS = 100;
-/** Names in expressions that are metrics, not functions or labels. */
+/** Names in expressions that are metrics rather than functions or labels. */
 const METRIC = /\b(?:quoin|process|nodejs|kube)_[a-z0-9_]+(?=[{[\s),]|$)/g;
 const LABELS = /\{[^}]*\}|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g;
-/** Made by kube-state-metrics, which is not part of Quoin: the rule is silent without it. */
+/** From kube-state-metrics, which is not part of Quoin; without it, the rule never fires. */
 const OF_OTHERS: ReadonlySet<string> = new Set(["kube_pod_info"]);
-/** Only there while something waits: seen once the quorum is lost. */
+/** Exists only while something waits: after the loss of the quorum. */
 const BLOCKED = "quoin_operator_cluster_blocked_seconds";
 
 const MONITORING = "monitoring.coreos.com";
@@ -37,14 +37,14 @@ describe("Members and operators that are scraped by Prometheus", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let prometheus: PrometheusPod;
-  /** Definitions of the Prometheus operator that were not there. */
+  /** Definitions of the Prometheus operator that did not exist before. */
   const made: string[] = [];
 
   before(async () => {
     scene = await Scene.set("quoin-e2e-monitoring");
     const { cluster, kubernetes } = scene;
     await defineKinds();
-    // Panels and rules of backups are about a cluster that archives.
+    // Panels and rules about backups need a cluster with an archive.
     await startS3(cluster);
     const wanted = (...values: readonly string[]): string[] => values.flatMap((value) => ["--set", value]);
     await scene.installOperator(
@@ -66,7 +66,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
 
   after(async () => {
     try {
-      // Helm cannot remove what nobody defines any more.
+      // Helm cannot remove objects without a definition.
       await scene?.removeOperator();
       for (const name of made) {
         await scene.kubernetes.send("DELETE", `${definitions()}/${name}`);
@@ -94,7 +94,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     expect(pods).to.have.lengthOf(MEMBERS + OPERATORS);
   });
 
-  it("have rules that Prometheus loads and can judge, of which none finds anything wrong", async () => {
+  it("have rules that Prometheus loads and evaluates, and none fires", async () => {
     const wanted = (await alertRules()).map(({ alert }) => alert).sort();
     const rules: KubeObject[] = await until(
       "each rule to be judged",
@@ -119,7 +119,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     tell(`${expressions.length} expressions of panels`);
   });
 
-  it("tell within seconds that a quorum is lost", async () => {
+  it("report within seconds that a quorum is lost", async () => {
     const { cluster, kubernetes } = scene;
     const core = `/api/v1/namespaces/${cluster.namespace}`;
     const startedMs = performance.now();
@@ -154,7 +154,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
       const seen = new Set<string>(await prometheus.ask("label/__name__/values"));
       return [...named].filter((name) => !seen.has(name) && !OF_OTHERS.has(name));
     };
-    // What waits since the quorum is lost is told with the next scrape.
+    // What has waited since the loss of the quorum appears with the next scrape.
     await until("a cluster that is blocked", async () => (await prometheus.query(BLOCKED)).length > 0, LIMIT_MS);
     tell(`${named.size} series named`);
     expect(await unseen()).to.deep.equal([]);
@@ -162,7 +162,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
 
   const definitions = () => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-  /** Has the API server keep what the Prometheus operator would be told, whatever that is, if it does not yet. */
+  /** Installs minimal definitions of the Prometheus operator's kinds, if there are none yet. */
   async function defineKinds(): Promise<void> {
     const { kubernetes } = scene;
     for (const { kind, singular, plural } of KINDS) {
@@ -191,7 +191,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     }
   }
 
-  /** Of all objects of that kind that the charts and the operator have made. */
+  /** All objects of that kind that the charts and the operator have created. */
   async function alertRules(): Promise<KubeObject[]> {
     const lists = [scene.cluster.namespace, OPERATOR_NAMESPACE].map((namespace) =>
       scene.kubernetes.get(`/apis/${MONITORING}/v1/namespaces/${namespace}/prometheusrules`),
@@ -204,7 +204,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     return objects.flatMap(({ spec }) => spec.groups).flatMap(({ rules }) => rules);
   }
 
-  /** What the dashboards ask for, as Grafana would. */
+  /** The queries of the dashboards, as Grafana sends them. */
   async function panels(): Promise<string[]> {
     const { kubernetes, cluster } = scene;
     const lists = [cluster.namespace, OPERATOR_NAMESPACE].map((namespace) =>

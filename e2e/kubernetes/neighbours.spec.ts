@@ -1,6 +1,6 @@
 /**
- * Two clusters of one namespace, of which one has the name of a pod of the other: each keeps to itself, and lets in neither
- * the other's clients nor its data.
+ * Two clusters in one namespace; the name of one is the name of a pod of the other. They stay separate: neither admits
+ * the other's clients or data.
  */
 
 import { expect } from "chai";
@@ -106,7 +106,7 @@ describeWithAll("Two clusters, one named like a pod of the other", function () {
     expect(await quoinctl(one, "kv", "get", KEY)).to.equal(`of ${one.name}\n`);
   });
 
-  /** What would be another if something had been done to a cluster's pods and volumes. */
+  /** Facts that would differ if someone had touched a cluster's pods and volumes. */
   async function traces(cluster: QuoinCluster): Promise<object> {
     const pods = (await cluster.pods()).map(({ metadata, status }) => ({
       uid: metadata.uid,
@@ -115,7 +115,7 @@ describeWithAll("Two clusters, one named like a pod of the other", function () {
     return { pods, claims: (await cluster.claims()).map(({ metadata }) => metadata.uid) };
   }
 
-  /** Names of the pods that are ready behind a Service. */
+  /** Names of the ready pods behind a Service. */
   async function ledTo(service: string): Promise<readonly string[]> {
     const slices = `/apis/discovery.k8s.io/v1/namespaces/${one.namespace}/endpointslices`;
     const { items } = await one.kubernetes.get(`${slices}?labelSelector=kubernetes.io/service-name=${service}`);
@@ -133,7 +133,7 @@ describeWithAll("Two clusters, one named like a pod of the other", function () {
     );
   }
 
-  /** What a cluster answers to somebody with this key or token. */
+  /** A cluster's answer to a client with this key or token. */
   async function asked(cluster: QuoinCluster, variable: string, secret: string): Promise<string> {
     const { kubernetes, namespace, name } = cluster;
     const program = `
@@ -143,7 +143,7 @@ describeWithAll("Two clusters, one named like a pod of the other", function () {
     return await kubernetes.cluster.kubectl(exec, { input: secret });
   }
 
-  /** Gives the other cluster's member another process, which reads what is mounted. */
+  /** Gives the other cluster's member another process, which loads the mounted files. */
   async function restart(): Promise<void> {
     const [pod] = await other.pods();
     await other.kubernetes.send("DELETE", `/api/v1/namespaces/${other.namespace}/pods/${pod.metadata.name}`);
@@ -157,7 +157,7 @@ describeWithAll("Two clusters, one named like a pod of the other", function () {
     );
   }
 
-  /** What the other cluster's member says of itself; null while it does not answer. */
+  /** Report of the other cluster's member about itself; null while it does not answer. */
   async function stateOf(): Promise<string | null> {
     const { kubernetes, namespace } = other;
     const path = `/api/v1/namespaces/${namespace}/pods/${other.name}-0:7404/proxy/metrics`;

@@ -1,6 +1,7 @@
 /**
- * Members that only some may reach: strangers come to no port but that of health and metrics, clients to theirs, and
- * operator and members to each other. It is skipped where the network enforces no NetworkPolicy, which is tried out first.
+ * Members with a network policy: strangers reach only the port for health and metrics, clients reach theirs, and
+ * operator and members reach each other. Skipped if the network does not enforce NetworkPolicies, which is checked
+ * first.
  */
 
 import { expect } from "chai";
@@ -17,7 +18,7 @@ const CLIENT = "client";
 const ENFORCED_WITHIN_MS = 20_000;
 const PORTS = { grpc: 7400, http: 7401, peer: 7402, admin: 7403, health: 7404 } as const;
 
-/** Prints whether somebody listens at an address and can be reached. */
+/** Prints whether an address can be reached. */
 const KNOCK = `
   const [host, port] = process.argv.slice(1);
   const socket = require("node:net").connect({ host, port: Number(port), timeout: 2000 });
@@ -46,7 +47,7 @@ describeWithAll("Members behind a NetworkPolicy", function () {
       LIMIT_MS,
     );
     if (!(await isEnforced())) {
-      tell("skipped: the network of this Kubernetes lets through what a NetworkPolicy forbids");
+      tell("skipped: the network of this Kubernetes does not enforce NetworkPolicies");
       this.skip();
     }
     await cluster.create({
@@ -70,7 +71,7 @@ describeWithAll("Members behind a NetworkPolicy", function () {
     expect(await openPorts(CLIENT)).to.deep.equal(["grpc", "http", "health"]);
   });
 
-  /** Whether a policy that lets nobody in has an effect on a pod that can be reached without it. */
+  /** Whether a policy that admits no traffic affects a pod that is reachable without it. */
   async function isEnforced(): Promise<boolean> {
     const { cluster, kubernetes } = scene;
     const address = (await cluster.pod(PROBED)).status.podIP;

@@ -1,7 +1,7 @@
 /**
- * The leader is cut off with its whole node: whoever is with it can write nothing and read nothing old, everybody else has
- * another leader soon, and all is well again once the cut has ended. Members are cut off from the API server alone: they
- * go on, and whoever leads next is found all the same.
+ * The leader is cut off with its whole node. Clients on its side can neither write nor read old values; all others soon
+ * have another leader, and everything recovers after the cut. Members that are cut off from the API server only
+ * continue to work, and the leader Service still finds the next leader.
  */
 
 import { expect } from "chai";
@@ -16,14 +16,14 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
 const GAP_MS_MAX = 2_500;
-/** Whoever leads next is found by the Service within it. */
+/** The Service must route to the next leader within this time. */
 const SERVICE_MS_MAX = 5_000;
-/** What a leader had sent before its cable was out may still be acknowledged; later it hears from nobody. */
+/** Messages that the leader sent before the cut may still be acknowledged; later it hears from no member. */
 const LAST_ANSWERS_MS = 1_000;
 /** About twenty seconds of the load. */
 const WRITES_WHILE_CUT = 4_000;
 
-describe("A cluster of which is cut off", function () {
+describe("A cluster during a network cut", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 
@@ -39,7 +39,7 @@ describe("A cluster of which is cut off", function () {
 
   afterEach(() => scene?.clear());
 
-  it("the leader with its node: has another one, and never two that write", async () => {
+  it("of the leader's node: has another leader, and never two that write", async () => {
     const { cluster, kubernetes } = scene;
     const { faults } = kubernetes.cluster;
     const leader = await leaderPod();
@@ -85,10 +85,10 @@ describe("A cluster of which is cut off", function () {
   });
 
   for (const [whom, tellers] of [
-    ["the leader", "others tell"],
-    ["all members", "the operator tells"],
+    ["the leader", "others report"],
+    ["all members", "the operator reports"],
   ] as const) {
-    itWithAll(`${whom} from the API server alone: goes on, and ${tellers} who leads next`, async () => {
+    itWithAll(`between ${whom} and the API server: goes on, and ${tellers} who leads next`, async () => {
       const { cluster, kubernetes } = scene;
       const { faults } = kubernetes.cluster;
       const leader = await leaderPod();
@@ -105,7 +105,7 @@ describe("A cluster of which is cut off", function () {
           cutNodes.push(spec.nodeName);
           await faults?.cutFromApiServer(spec.nodeName, status.podIP);
         }
-        // The operator looks several times meanwhile, and so does each member whether its label is right.
+        // Meanwhile the operator makes several passes, and each member checks its label several times.
         await load.untilMoreWrites(WRITES_WHILE_CUT);
         expect((await cluster.get()).status).to.include({ leader: leader.metadata.name, term });
         killedMs = nowMs();
@@ -141,7 +141,7 @@ describe("A cluster of which is cut off", function () {
     return until("a leader", () => scene.cluster.leaderPod(), LIMIT_MS);
   }
 
-  /** How long it took until another pod led and the Service led to it alone, in milliseconds. */
+  /** Time until another pod led and the Service routed to it alone, in milliseconds. */
   async function serviceFollows(endpoints: LeaderEndpoints, former: string, sinceMs: number): Promise<number> {
     const next = await scene.cluster.untilAnotherLeads(former);
     const what = `the Service to lead to ${next} instead of ${former}`;

@@ -1,6 +1,6 @@
 /**
- * What Kubernetes does not make: a pod that a LimitRange forbids, and one that a ResourceQuota has no room for. The status
- * says so in the words of the API server, and no longer than it is true.
+ * Pods that Kubernetes does not create: one that a LimitRange forbids, and one that exceeds a ResourceQuota. The status
+ * shows the API server's message for as long as it is true.
  */
 
 import { expect } from "chai";
@@ -9,7 +9,7 @@ import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
-describe("A cluster whose pods Kubernetes does not make", function () {
+describe("A cluster whose pods Kubernetes does not create", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
 
@@ -21,7 +21,7 @@ describe("A cluster whose pods Kubernetes does not make", function () {
 
   after(() => scene?.clear());
 
-  it("says which LimitRange forbids the pods of new members, and grows when it is gone", async () => {
+  it("names the LimitRange that forbids the pods of new members, and grows when it is gone", async () => {
     const { cluster } = scene;
     const limits = [{ type: "Container", min: { memory: "8Gi" } }];
     await apply("LimitRange", { limits });
@@ -34,7 +34,7 @@ describe("A cluster whose pods Kubernetes does not make", function () {
     await untilFree();
   });
 
-  it("says which ResourceQuota has no room for the pod of a voter, and has it back when there is room", async () => {
+  it("names the ResourceQuota that the pod of a voter exceeds, and gets it back once the quota is gone", async () => {
     const { cluster, kubernetes } = scene;
     await apply("ResourceQuota", { hard: { pods: "2" } });
     await until("the quota to count", async () => (await used()) === "3", LIMIT_MS);

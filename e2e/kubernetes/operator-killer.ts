@@ -1,6 +1,6 @@
 /**
- * Kills the operator that works, by SIGKILL, when it has written something: after each of its writes that is seen, or after
- * every so many. What is seen is what it writes of sets, claims, budgets and the cluster's status.
+ * Kills the active operator by SIGKILL after a write: after each of its visible writes, or after every n-th. Visible
+ * are writes of sets, claims, budgets and the cluster's status.
  */
 
 import { type KubeObject, Refusal } from "./kubernetes-api.ts";
@@ -15,7 +15,7 @@ const CONTAINER_SCHEME = /^[a-z]+:\/\//;
 type Kind = "StatefulSet" | "PersistentVolumeClaim" | "PodDisruptionBudget" | "CoordinationCluster";
 
 export class OperatorKiller {
-  /** What it had written last when it was killed, in the order of the kills. */
+  /** The last write before each kill, in order. */
   readonly kills: string[] = [];
   readonly #cluster: QuoinCluster;
   readonly #every: number;
@@ -25,14 +25,14 @@ export class OperatorKiller {
   /** Since the last kill. */
   #writes = 0;
   #isArmed = false;
-  /** Who works. */
+  /** The active operator. */
   #holder = "";
-  /** Of operators, by their names. */
+  /** Of operators, by name. */
   readonly #pods = new Map<string, KubeObject>();
   readonly #killed = new Set<string>();
   #cleaning: Promise<unknown> = Promise.resolve();
 
-  /** @param every kills after so many writes */
+  /** @param every kills after this many writes */
   constructor(cluster: QuoinCluster, every: number) {
     this.#cluster = cluster;
     this.#every = every;
@@ -53,7 +53,7 @@ export class OperatorKiller {
       }),
       ...collections.map(([kind, path]) => kubernetes.watch(path, signal, (object) => this.#see(kind, object))),
     ]);
-    // Told when it is ended.
+    // `close` reports the error.
     this.#watching.catch(() => undefined);
   }
 
@@ -66,7 +66,7 @@ export class OperatorKiller {
     this.#isArmed = false;
   }
 
-  /** Rejects if a watch has broken: then nothing is known. */
+  /** Rejects if a watch has broken: then the record is incomplete. */
   async close(): Promise<void> {
     this.#isArmed = false;
     this.#end.abort();
@@ -87,7 +87,7 @@ export class OperatorKiller {
     }
   }
 
-  /** At once, for the next write comes soon. Does nothing while nobody works. */
+  /** Kills at once, because the next write comes soon. Does nothing while no operator is active. */
   #kill(written: string): void {
     const { kubernetes } = this.#cluster;
     const pod = [...this.#pods.values()].find(({ metadata }) => this.#holder.startsWith(metadata.name));
@@ -99,23 +99,24 @@ export class OperatorKiller {
     try {
       kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, status.containerID.replace(CONTAINER_SCHEME, ""));
     } catch {
-      // It has ended by itself, because its Lease was taken away, and its pod does not say so yet. The next one comes.
+      // It has ended by itself after the loss of its Lease, and its pod does not show that yet. The next operator
+      // starts.
       return;
     }
     this.kills.push(written);
     this.#writes = 0;
     this.#cleaning = Promise.all([this.#cleaning, this.#makeWay(pod.metadata.name)]);
-    // Told when it is closed.
+    // `close` reports the error.
     this.#cleaning.catch(() => undefined);
   }
 
-  /** So that the next operator waits neither for the end of a Lease that nobody renews, nor for a patient kubelet. */
+  /** So that the next operator need not wait for the expiry of an abandoned Lease, or for a kubelet's backoff. */
   async #makeWay(pod: string): Promise<void> {
     for (const path of [`${LEASES}/${LEASE}`, `${PODS}/${pod}`]) {
       try {
         await this.#cluster.kubernetes.send("DELETE", path);
       } catch (error) {
-        // An operator that its kubelet was fast to start again is killed twice.
+        // An operator that its kubelet restarts quickly is killed twice.
         if (!(error instanceof Refusal && error.answer.reason === "NotFound")) {
           throw error;
         }
@@ -124,7 +125,7 @@ export class OperatorKiller {
   }
 }
 
-/** The part of an object that nobody but the operator writes. */
+/** The part of an object that only the operator writes. */
 function writtenOf(kind: Kind, { metadata, spec, status }: KubeObject): unknown {
   const { annotations, generation, deletionTimestamp } = metadata;
   switch (kind) {

@@ -1,4 +1,7 @@
-/** The operator is killed again and again while a cluster grows and shrinks under load: it always comes to its end. */
+/**
+ * The operator is killed repeatedly while a cluster grows and shrinks under load. The cluster always reaches its
+ * specified size.
+ */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -10,7 +13,7 @@ import { LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
 const STEPS = [3, 1] as const;
-/** It is killed after so many writes that are seen: in long runs after each. */
+/** Number of visible writes between kills; in long runs, it is killed after each. */
 const WRITES = IS_ALL ? 1 : 3;
 
 describe("A cluster whose operator is killed while it grows and shrinks under load", function () {
@@ -57,7 +60,7 @@ describe("A cluster whose operator is killed while it grows and shrinks under lo
     });
   }
 
-  it("has lost nothing, has shown nothing old, and has failed nobody who tries again", async () => {
+  it("has lost nothing, has shown nothing old, and has failed no client that retries", async () => {
     await load.untilMoreWrites();
     const toMs = nowMs();
     await load.stop();

@@ -1,4 +1,4 @@
-/** How much the operators ask of the API server, by their own account. */
+/** Number of the operators' requests to the API server, from their own metrics. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kubernetes } from "./kubernetes-api.ts";
@@ -6,7 +6,7 @@ import { OPERATOR_PODS, operatorPods } from "./scene.ts";
 
 const PORT = 8080;
 const REQUESTS = /^quoin_operator_api_requests_total\{[^}]*\} ([0-9]+)$/gm;
-/** Tells the processes of one pod apart: each counts from zero. */
+/** Distinguishes the processes of one pod, because each counts from zero. */
 const STARTED = /^process_start_time_seconds ([0-9.e+]+)$/m;
 
 interface Count {
@@ -14,7 +14,7 @@ interface Count {
   readonly requests: number;
 }
 
-/** Requests of all operators in so many milliseconds. Those of a process that ended meanwhile are not known. */
+/** Requests of all operators in this many milliseconds. Those of a process that ended meanwhile are unknown. */
 export async function requestsWithin(kubernetes: Kubernetes, durationMs: number): Promise<number> {
   const before = await countsOf(kubernetes);
   await sleep(durationMs);
@@ -27,7 +27,7 @@ export async function requestsWithin(kubernetes: Kubernetes, durationMs: number)
   return sum;
 }
 
-/** By pod; without those that do not answer. */
+/** By pod; without operators that do not answer. */
 async function countsOf(kubernetes: Kubernetes): Promise<Map<string, Count>> {
   const counts = new Map<string, Count>();
   for (const { metadata } of await operatorPods(kubernetes)) {

@@ -1,4 +1,4 @@
-/** Watches how many of a cluster's pods are ready, from moment to moment. */
+/** Watches the number of ready pods of a cluster. */
 
 import type { KubeObject } from "./kubernetes-api.ts";
 import { isPodReady, type QuoinCluster } from "./quoin-cluster.ts";
@@ -11,16 +11,16 @@ export class PodReadiness {
   #hasBegun = false;
   #mostUnready = 0;
 
-  /** @param members how many are ready now */
+  /** @param members number of pods that are ready now */
   constructor({ kubernetes, namespace, name }: QuoinCluster, members: number) {
     this.#members = members;
     const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=quoin.dev/cluster=${name}`;
     this.#watching = kubernetes.watch(path, this.#end.signal, (pod) => this.#see(pod));
-    // Told when it is ended.
+    // `close` reports the error.
     this.#watching.catch(() => undefined);
   }
 
-  /** Ends it, and returns how many were not ready at the same time at most. Rejects if the watch has broken. */
+  /** Ends the watch, and returns the greatest number of unready pods at any time. Rejects if the watch has broken. */
   async close(): Promise<number> {
     this.#end.abort();
     await this.#watching;

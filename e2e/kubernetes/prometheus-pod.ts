@@ -1,7 +1,7 @@
 /**
- * Prometheus in a pod, told whom to scrape and when to wake somebody as the Prometheus operator would tell it: by what the
- * objects PodMonitor and PrometheusRule say that are there when it starts. So are the pods, which are listed for it with the
- * labels that it would give them itself: not every build of it knows Kubernetes.
+ * Prometheus in a pod, configured as the Prometheus operator would do it, from the PodMonitors and PrometheusRules that
+ * exist at its start. The pods of that moment are listed for it, with the labels that it would add itself, because not
+ * every build of Prometheus supports Kubernetes.
  */
 
 import { until } from "../cluster/index.ts";
@@ -11,14 +11,14 @@ import { isPodReady, LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 const NAME = "prometheus";
 const PORT = 9090;
 const NOBODY = 65_534;
-/** Prometheus' own are minutes; rules are to be seen at work within a test. */
+/** Prometheus' own interval is minutes; rules must work within a test. */
 const EVALUATION_INTERVAL = "2s";
 const CONFIGURED_AT = "/etc/prometheus";
 const MONITORING = "/apis/monitoring.coreos.com/v1";
-/** How labels begin of which Prometheus takes what it is told to. */
+/** Prefix of the labels by which Prometheus gets its targets' settings. */
 const META = "__meta_kubernetes_";
 
-/** What Prometheus answers to a query: a value for each set of labels. */
+/** Prometheus' answer to a query: a value for each set of labels. */
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
@@ -31,7 +31,7 @@ export class PrometheusPod {
     this.#cluster = cluster;
   }
 
-  /** Starts it in the namespace of the cluster, for all that is to be scraped in some namespaces. */
+  /** Starts it in the namespace of the cluster, for the targets in some namespaces. */
   static async start(cluster: QuoinCluster, namespaces: readonly string[]): Promise<PrometheusPod> {
     const { kubernetes, namespace } = cluster;
     const image = await kubernetes.cluster.providePrometheus();
@@ -48,20 +48,20 @@ export class PrometheusPod {
     return new PrometheusPod(cluster);
   }
 
-  /** What is in `data` of an answer of Prometheus' own API, such as that of `targets`. Rejects with what it complains about. */
+  /** `data` of an answer of Prometheus' own API, such as that of `targets`. Rejects with its error message. */
   async ask(path: string): Promise<KubeObject> {
     const { kubernetes, namespace } = this.#cluster;
     const { data } = await kubernetes.get(`/api/v1/namespaces/${namespace}/pods/${NAME}:${PORT}/proxy/api/v1/${path}`);
     return data;
   }
 
-  /** What an expression is now. */
+  /** The present value of an expression. */
   async query(expression: string): Promise<readonly Sample[]> {
     return (await this.ask(`query?query=${encodeURIComponent(expression)}`)).result;
   }
 }
 
-/** A port of a pod, with what is known of both. */
+/** A port of a pod, with the pod. */
 interface Target {
   readonly targets: readonly [string];
   readonly labels: Readonly<Record<string, string>>;
@@ -85,7 +85,7 @@ function targetsOf({ metadata, spec, status }: KubeObject): Target[] {
   );
 }
 
-/** Its files. JSON is YAML. */
+/** Its files. Every JSON text is also YAML. */
 function configuration(
   monitors: readonly KubeObject[],
   rules: readonly KubeObject[],

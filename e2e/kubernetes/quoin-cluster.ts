@@ -1,9 +1,9 @@
-/** A CoordinationCluster under test: what is asked of it, what it says about itself, and the pods that it is made of. */
+/** A CoordinationCluster under test: changes of its specification, its status, and its pods. */
 
 import { until } from "../cluster/index.ts";
 import type { KubeObject, Kubernetes } from "./kubernetes-api.ts";
 
-/** What any step may take at most, until a test fails: many times what is promised. */
+/** Limit of any step before a test fails: many times the promised duration. */
 export const LIMIT_MS = 240_000;
 const CONTAINER_SCHEME = "containerd://";
 
@@ -22,7 +22,7 @@ export class QuoinCluster {
     return `/apis/quoin.dev/v1alpha1/namespaces/${this.namespace}/coordinationclusters/${this.name}`;
   }
 
-  /** Another cluster of the same namespace. */
+  /** Another cluster in the same namespace. */
   beside(name: string): QuoinCluster {
     return new QuoinCluster(this.kubernetes, this.namespace, name);
   }
@@ -45,7 +45,9 @@ export class QuoinCluster {
     return this.kubernetes.get(this.path);
   }
 
-  /** Waits until it is Ready as it was asked for last. Returns what it is then, and how long that took, in milliseconds. */
+  /**
+   * Waits until it is Ready with the last specification. Returns its state, and how long that took, in milliseconds.
+   */
   async untilReady(): Promise<{ readonly object: KubeObject; readonly tookMs: number }> {
     const startedMs = performance.now();
     const object = await until(
@@ -60,7 +62,7 @@ export class QuoinCluster {
     return { object, tookMs: performance.now() - startedMs };
   }
 
-  /** Of its members, by ordinal. */
+  /** Pods of its members, by ordinal. */
   async pods(): Promise<KubeObject[]> {
     return await this.#list("/api/v1", "pods");
   }
@@ -69,12 +71,12 @@ export class QuoinCluster {
     return this.kubernetes.get(`/api/v1/namespaces/${this.namespace}/pods/${name}`);
   }
 
-  /** The one that says it leads; undefined while none does. */
+  /** The pod that reports to lead; undefined while none does. */
   async leaderPod(): Promise<KubeObject | undefined> {
     return (await this.pods()).find((pod) => pod.metadata.labels["quoin.dev/role"] === "leader");
   }
 
-  /** Waits until another pod than this one says it leads. Returns its name. */
+  /** Waits until another pod than this one reports to lead. Returns its name. */
   untilAnotherLeads(than: string): Promise<string> {
     return until(
       `another leader than ${than}`,
@@ -127,7 +129,7 @@ export function conditionOf(object: KubeObject, type: string): KubeObject | unde
   return object?.status?.conditions?.find((condition: KubeObject) => condition.type === type);
 }
 
-/** Of the member's container in a pod that runs, as its runtime calls it. */
+/** Id of the member's container in a running pod, from its runtime. */
 export function containerIdOf(pod: KubeObject): string {
   return pod.status.containerStatuses[0].containerID.slice(CONTAINER_SCHEME.length);
 }

@@ -1,8 +1,8 @@
-/** The command line, as the owner of a cluster runs it in the pod of a member. */
+/** The command line, as the owner of a cluster runs it in a member's pod. */
 
 import type { QuoinCluster } from "./quoin-cluster.ts";
 
-/** Returns what it printed. Rejects with what it complained about. */
+/** Returns its output. Rejects with its error output. */
 export async function quoinctl(cluster: QuoinCluster, ...args: readonly string[]): Promise<string> {
   const { kubernetes, namespace, name } = cluster;
   const { data } = await kubernetes.get(`/api/v1/namespaces/${namespace}/secrets/${name}-owner`);

@@ -1,6 +1,6 @@
 /**
- * The disks of a majority are lost, and then all: the operator says so and touches nothing, and nobody ever begins anew
- * under the name of what was.
+ * The disks of a majority are lost, and then all disks. The operator reports it and touches nothing, and no member ever
+ * founds a new cluster under the old name.
  */
 
 import { expect } from "chai";
@@ -48,7 +48,7 @@ describeWithAll("A cluster that loses its disks", function () {
     expect(tookMs).to.be.below(TOLD_MS_MAX);
   });
 
-  it("is not founded anew when all are lost and everything restarts", async () => {
+  it("is not founded again when all are lost and everything restarts", async () => {
     const { cluster, kubernetes } = scene;
     const { clusterId } = (await cluster.get()).status;
     const identity = await identityOf();
@@ -68,7 +68,7 @@ describeWithAll("A cluster that loses its disks", function () {
     expect(pods.filter(({ metadata }) => metadata.labels["quoin.dev/role"] === "leader")).to.deep.equal([]);
   });
 
-  /** Returns why. */
+  /** Returns the reason. */
   function untilQuorumLost(): Promise<string> {
     return until(
       "the quorum to be lost",
@@ -80,7 +80,7 @@ describeWithAll("A cluster that loses its disks", function () {
     );
   }
 
-  /** Asks for more members, and takes that back: each time the operator looks, and leaves everything as it is. */
+  /** Asks for more members, and reverts that: each time the operator observes, and changes nothing. */
   async function expectFrozen(): Promise<void> {
     const before = await objects();
     for (const replicas of [MORE_MEMBERS, MEMBERS]) {
@@ -98,7 +98,7 @@ describeWithAll("A cluster that loses its disks", function () {
     return (await scene.cluster.pods()).filter(({ status }) => status.containerStatuses?.[0]?.state?.running);
   }
 
-  /** How many pods are wanted, and which pods and volumes there are. */
+  /** The wanted number of pods, and the existing pods and volumes. */
   async function objects(): Promise<unknown> {
     const { cluster } = scene;
     const uidsOf = (items: readonly KubeObject[]): string[] => items.map(({ metadata }) => metadata.uid);
@@ -106,7 +106,7 @@ describeWithAll("A cluster that loses its disks", function () {
     return { replicas: set.spec.replicas, pods: uidsOf(pods), claims: uidsOf(claims) };
   }
 
-  /** Of a member: its pod, how often it was restarted, and its volume. */
+  /** Facts of a member: its pod, its number of restarts, and its volume. */
   async function traceOf(name: string): Promise<unknown> {
     const pod = await scene.cluster.pod(name);
     const claim = (await scene.cluster.claims()).find(({ metadata }) => metadata.name === `data-${name}`);

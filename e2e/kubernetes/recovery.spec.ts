@@ -1,6 +1,6 @@
 /**
- * Two of three disks are lost, the leader's among them. A person asks for the recovery, and clients go on. Then it happens again,
- * and the third disk has less than the archive.
+ * Two of three disks are lost, including that of the leader. A person requests the recovery, and clients go on. Then it
+ * happens again, but the third disk has less than the archive.
  */
 
 import { expect } from "chai";
@@ -35,7 +35,7 @@ describeWithAll("A cluster that is recovered from one of three disks", function 
 
   after(() => scene?.clear());
 
-  it("is not recovered while it serves, and forgets that it was asked", async () => {
+  it("is not recovered while it serves, and the request is removed", async () => {
     await ask(former);
     await untilReason("QuorumLives");
     const { metadata, status } = await scene.cluster.get();
@@ -82,7 +82,7 @@ describeWithAll("A cluster that is recovered from one of three disks", function 
     kept.push(before, after);
   });
 
-  it("has told each step", async () => {
+  it("has reported each step", async () => {
     const { cluster, kubernetes } = scene;
     const { items } = await kubernetes.get(`/apis/events.k8s.io/v1/namespaces/${cluster.namespace}/events`);
     const reasons = items.map(({ reason }: KubeObject) => reason);

@@ -1,6 +1,6 @@
 /**
- * What an operator cannot do, or must do although it was asked for something impossible: an eviction that two budgets stop, a
- * specification that Kubernetes refuses, and an owner whose Secret is lost.
+ * Actions that an operator cannot do, or must do although the specification is impossible: an eviction that two budgets
+ * prevent, a specification that Kubernetes refuses, and an owner whose Secret is lost.
  */
 
 import { expect } from "chai";
@@ -10,7 +10,7 @@ import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
-/** Kubernetes collects what belonged to the Secret, and a watch tells of it; that is a second or so. */
+/** Kubernetes collects the objects that the Secret owned, and a watch reports it; that takes about a second. */
 const NOTICED_MS_MAX = 20_000;
 
 describe("A cluster that needs repair", function () {
@@ -51,7 +51,7 @@ describe("A cluster that needs repair", function () {
     }
   });
 
-  it("has its Services made again while its specification is refused", async () => {
+  it("gets its Services back while its specification is refused", async () => {
     const { cluster, kubernetes } = scene;
     await cluster.patch({ spec: { podTemplate: { spec: { nodeSelectr: { disk: "fast" } } } } });
     const status = await untilCondition("SpecAccepted", "False");
@@ -66,7 +66,7 @@ describe("A cluster that needs repair", function () {
     await cluster.untilReady();
   });
 
-  it("has its owner back by a Secret that the specification names", async () => {
+  it("gets its owner back by a Secret that the specification names", async () => {
     const { cluster, kubernetes } = scene;
     await kubernetes.send("DELETE", `/api/v1/namespaces/${cluster.namespace}/secrets/${cluster.name}-owner`);
     const deletedMs = performance.now();

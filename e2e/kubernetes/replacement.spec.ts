@@ -1,5 +1,5 @@
 /**
- * A follower, and then the leader, loses its pod and its disk: it becomes a member again by itself, under a new id, while
+ * A follower, and then the leader, loses its pod and its disk. It rejoins by itself as a member with a new id, while
  * clients go on.
  */
 
@@ -31,7 +31,7 @@ describe("A cluster that loses a disk", function () {
   after(() => scene?.clear());
 
   for (const role of IS_ALL ? (["follower", "leader"] as const) : (["leader"] as const)) {
-    it(`replaces the ${role} by a member of the same name and another id, without a hand`, async () => {
+    it(`replaces the ${role} by a member of the same name and another id, without manual steps`, async () => {
       const { cluster, kubernetes } = scene;
       const before: KubeObject[] = (await cluster.get()).status.members;
       const lost = before.find(({ leader }) => leader === (role === "leader"));
@@ -60,7 +60,7 @@ describe("A cluster that loses a disk", function () {
     });
   }
 
-  it("has lost nothing, has shown nothing old, and has failed nobody who tries again", async () => {
+  it("has lost nothing, has shown nothing old, and has failed no client that retries", async () => {
     await load.stop();
     for (const { role, fromMs, toMs } of spans) {
       const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);

@@ -1,10 +1,10 @@
-/** Watches the pods of a cluster: which are restarted, in what order, and how many are away at a time. */
+/** Watches the pods of a cluster: which restart, in what order, and how many are unavailable at a time. */
 
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { isPodReady, type QuoinCluster } from "./quoin-cluster.ts";
 
-/** What changes with any restart of a pod or of a process in it. */
+/** Values that change with any restart of a pod or of a process in it. */
 export function lifeOf({ metadata, status }: KubeObject): object {
   const { name, uid } = metadata;
   const processes = status.containerStatuses.map(({ containerID, restartCount, state }: KubeObject) => ({
@@ -13,13 +13,13 @@ export function lifeOf({ metadata, status }: KubeObject): object {
   return { name, uid, startTime: status.startTime, processes };
 }
 
-/** A pod that was told to end, and the one of its name that came after it. */
+/** A pod whose deletion was requested, and its successor of the same name. */
 export interface Restart {
   readonly name: string;
-  /** When it was told to end, and what it was then. */
+  /** When its deletion was requested, and its state then. */
   readonly endedMs: number;
   readonly role: string;
-  /** When the next one was ready; null if it is not yet. */
+  /** When its successor was ready; null if it is not yet. */
   readonly readyMs: number | null;
 }
 
@@ -33,22 +33,22 @@ export class Restarts {
   constructor({ kubernetes, namespace, name }: QuoinCluster) {
     const pods = `/api/v1/namespaces/${namespace}/pods?labelSelector=quoin.dev/cluster=${name}`;
     this.#watching = kubernetes.watch(pods, this.#end.signal, (pod) => this.#see(pod));
-    // Told when it is ended.
+    // `close` reports the error.
     this.#watching.catch(() => undefined);
   }
 
-  /** Rejects if the watch has broken: then nothing is known. */
+  /** Rejects if the watch has broken: then the record is incomplete. */
   async close(): Promise<void> {
     this.#end.abort();
     await this.#watching;
   }
 
-  /** In the order in which the pods were told to end. */
+  /** In the order of the deletion requests. */
   get all(): readonly Restart[] {
     return [...this.#restarts.values()];
   }
 
-  /** How many pods that had been there were not ready at the same time, at most. */
+  /** The greatest number of existing pods that were not ready at the same time. */
   get awayMax(): number {
     return this.#awayMax;
   }

@@ -16,7 +16,7 @@ describeWithAll("A cluster that is restored from its archive", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let former: string;
-  /** What was written before the loss. */
+  /** Content of the cluster before the loss. */
   let load: LoadPod;
 
   before(async () => {
@@ -31,7 +31,7 @@ describeWithAll("A cluster that is restored from its archive", function () {
 
   after(() => scene?.clear());
 
-  it("archives every write, and takes a backup when it is asked for one", async () => {
+  it("archives every write, and takes a requested backup", async () => {
     const { cluster, kubernetes } = scene;
     load = await LoadPod.start(cluster, { label: "before" });
     await load.untilMoreWrites(2_000);
@@ -62,14 +62,14 @@ describeWithAll("A cluster that is restored from its archive", function () {
     tell(`the last write is archived after ${seconds(Date.now() - writtenMs)}`);
   });
 
-  it("loses all its disks, and comes back with what was archived", async () => {
+  it("loses all its disks, and comes back with the archived content", async () => {
     const { cluster, kubernetes } = scene;
     await loseDisks(cluster, await cluster.pods());
     const { object: lost } = await cluster.untilCondition("QuorumLost", "True");
     expect(conditionOf(lost, "QuorumLost")?.reason).to.be.oneOf(["AllDataLost", "MajorityDataLost"]);
     expect(lost.status.backup.archivedRevision, "what can be restored is shown").to.be.greaterThan(0);
     const startedMs = performance.now();
-    // As docs/operations.md has it.
+    // As described in docs/operations.md.
     const remove = ["delete", "--namespace", cluster.namespace];
     await kubernetes.cluster.kubectl([...remove, "coordinationcluster", cluster.name]);
     await kubernetes.cluster.kubectl([...remove, "pvc", "--selector", `quoin.dev/cluster=${cluster.name}`]);

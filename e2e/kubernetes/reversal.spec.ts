@@ -1,4 +1,4 @@
-/** Somebody changes their mind about the size every few seconds, under load: the cluster ends up as it was asked for last. */
+/** The specified size changes every few seconds, under load: the cluster ends up with the last specification. */
 
 import { join } from "node:path";
 import { expect } from "chai";
@@ -12,11 +12,11 @@ import { Restarts } from "./restarts.ts";
 import { CHARTS, OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
 
 const TURNS = 20;
-/** Less than a member takes to join: each turn meets another state on the way. */
+/** Less than a member needs to join: each change meets another intermediate state. */
 const TURN_MS = 3_000;
 const [SMALL, LARGE] = [1, 3] as const;
 const SETTLED_MS_MAX = 120_000;
-/** An operator with a Lease of its own does not know of the other one, and works at the same time. */
+/** An operator with its own Lease does not know of the other one, and works at the same time. */
 const SECOND = "quoin-second";
 const HELM_SECONDS = 100;
 
@@ -91,7 +91,7 @@ describeWithAll("A cluster whose size is reversed over and over", function () {
     return claims.length === SMALL && claims[0] === "data-demo-0";
   }
 
-  /** Of the Leases of both operators; empty while nobody holds one. */
+  /** Holders of the Leases of both operators; empty while an operator holds none. */
   async function holders(): Promise<string[]> {
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases`;
     return await Promise.all(

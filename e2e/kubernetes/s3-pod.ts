@@ -1,6 +1,6 @@
 /**
- * An object store in a pod: versitygw, with a bucket that is empty at first, and the objects by which clusters use it. What is
- * in it lives as long as the pod.
+ * An object store in a pod: versitygw, with an initially empty bucket, and the objects by which clusters use it. Its
+ * data lives as long as the pod.
  */
 
 import { randomBytes } from "node:crypto";
@@ -65,7 +65,7 @@ function service(): object {
   };
 }
 
-/** The store, and the Secrets that it names. */
+/** The store, and its Secrets. */
 function storeObjects(): object[] {
   const secret = (name: string, stringData: object): object => ({
     ...{ apiVersion: "v1", kind: "Secret", metadata: { name }, stringData },

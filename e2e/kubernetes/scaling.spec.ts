@@ -1,4 +1,4 @@
-/** Members are added and removed while clients read and write: nothing is lost, and nobody who tries again notices. */
+/** Members are added and removed while clients read and write: nothing is lost, and no client that retries notices. */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -48,7 +48,7 @@ describe("A cluster that grows and shrinks under load", function () {
     });
   }
 
-  it("has lost nothing, has shown nothing old, and has failed nobody who tries again", async () => {
+  it("has lost nothing, has shown nothing old, and has failed no client that retries", async () => {
     await load.stop();
     const toMs = nowMs();
     for (const { replicas, ...step } of steps) {
@@ -65,13 +65,13 @@ describe("A cluster that grows and shrinks under load", function () {
     const [first] = steps;
     tell(
       `leader Service: to several ${seconds(endpoints.severalMs(first?.fromMs ?? 0, toMs))}, ` +
-        `to nobody ${seconds(endpoints.nobodyMs(first?.fromMs ?? 0, toMs))}`,
+        `to no pod ${seconds(endpoints.nobodyMs(first?.fromMs ?? 0, toMs))}`,
     );
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);
   });
 
-  /** Claims of members that have left go with them. */
+  /** Claims of removed members are deleted with them. */
   async function untilClaims(count: number): Promise<void> {
     await until(`${count} claims`, async () => (await scene.cluster.claims()).length === count, LIMIT_MS);
   }

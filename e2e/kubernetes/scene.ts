@@ -1,6 +1,6 @@
 /**
- * What every scenario needs: the operator, a namespace, and a cluster in it. The operator stays for the next one, and the
- * namespace goes while that begins; `clearStage` leaves nothing.
+ * Setup of every scenario: the operator, a namespace, and a cluster in it. The operator stays for the next scenario.
+ * The namespace is deleted while the next scenario begins; `clearStage` removes everything.
  */
 
 import { join } from "node:path";
@@ -16,9 +16,9 @@ const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
-/** Flags of Helm with which the operator was installed last; null if it is not there, or it is not known how. */
+/** Helm flags of the last installation of the operator; null if it is not installed, or the flags are unknown. */
 let standsWith: string | null = null;
-/** Namespaces of scenes that are over. */
+/** Namespaces of past scenes. */
 const leaving = new Set<string>();
 
 export class Scene {
@@ -33,13 +33,13 @@ export class Scene {
   }
 
   /**
-   * Installs the operator, if it is not there with its own defaults, and makes an empty namespace. The cluster that is
-   * named is up to the scenario.
+   * Installs the operator, if it is not installed with its own defaults, and makes an empty namespace. The scenario
+   * itself creates the cluster with the given name.
    */
   static async set(namespace: string, name = "demo"): Promise<Scene> {
     const kubernetes = await Kubernetes.connect();
     try {
-      // A run that was cut short may have left it in a cluster that stays.
+      // An interrupted run may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
       if (standsWith !== "") {
         await installOperator(kubernetes, []);
@@ -59,7 +59,7 @@ export class Scene {
     return { load: this.#load, endpoints: this.#endpoints };
   }
 
-  /** Begins to remove the namespace with the cluster in it. */
+  /** Begins to delete the namespace with the cluster in it. */
   async clear(): Promise<void> {
     const { kubernetes, cluster } = this;
     try {
@@ -70,12 +70,12 @@ export class Scene {
     }
   }
 
-  /** Installs the operator, or upgrades it. Only these flags of Helm hold then, and none of an earlier call. */
+  /** Installs the operator, or upgrades it, with exactly these Helm flags, and none of an earlier call. */
   async installOperator(...flags: readonly string[]): Promise<void> {
     await installOperator(this.kubernetes, flags);
   }
 
-  /** Number of the operator's release as Helm counts them, to go back to. */
+  /** Helm's revision of the operator's release, for a rollback. */
   async operatorRevision(): Promise<number> {
     const list = ["history", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--max", "1", "--output", "json"];
     const [{ revision }] = JSON.parse(await this.kubernetes.cluster.helm(list));
@@ -90,19 +90,19 @@ export class Scene {
     ]);
   }
 
-  /** Uninstalls it, if it is there; the definition stays. */
+  /** Uninstalls the operator, if it is installed; the definition stays. */
   async removeOperator(): Promise<void> {
     await removeOperator(this.kubernetes);
   }
 }
 
-/** Begins to remove a namespace, which takes longer than the next scenario has to wait. */
+/** Begins to delete a namespace, which takes longer than the next scenario has to wait. */
 export async function leaveNamespace(kubernetes: Kubernetes, namespace: string): Promise<void> {
   leaving.add(namespace);
   await kubernetes.beginToRemoveNamespace(namespace);
 }
 
-/** Removes what scenes have left for each other: the operator, and namespaces that are still going. */
+/** Removes what scenes have left for each other: the operator, and namespaces that are still being deleted. */
 export async function clearStage(): Promise<void> {
   const kubernetes = await Kubernetes.connect();
   try {
@@ -115,16 +115,19 @@ export async function clearStage(): Promise<void> {
   }
 }
 
-/** Where the operators of a scene are. */
+/** Namespace of the operators of a scene. */
 export const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
 
-/** Of all operators, also those that wait for the Lease. */
+/** Pods of all operators, also those that wait for the Lease. */
 export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]> {
   const query = `labelSelector=app.kubernetes.io/instance=${RELEASE}`;
   return (await kubernetes.get(`${OPERATOR_PODS}?${query}`)).items;
 }
 
-/** Its rights go at the same time, so that it cannot give its Lease back: the next one would wait for the end of that. */
+/**
+ * Its rights are deleted at the same time, so it cannot release its Lease, and the next operator would wait for its
+ * expiry.
+ */
 export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
   standsWith = null;
   const from = ["--namespace", OPERATOR_NAMESPACE];
@@ -147,7 +150,7 @@ async function installOperator({ cluster }: Kubernetes, flags: readonly string[]
   standsWith = flags.join(" ");
 }
 
-/** Prints what was measured. */
+/** Prints a measured value. */
 export function tell(what: string): void {
   console.log(`      ${what}`);
 }

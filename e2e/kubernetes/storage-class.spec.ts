@@ -1,4 +1,7 @@
-/** A storage class with a typo is corrected in the cluster that waits for it, and stays once a volume is bound. */
+/**
+ * A storage class with a typo can be corrected while the cluster waits for it; once a volume is bound, it cannot
+ * change.
+ */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -52,7 +55,7 @@ describe("A storage class with a typo", function () {
     uids = now;
   });
 
-  it("cannot be brought back once the volume is bound, and nothing is made again", async () => {
+  it("cannot be changed back once the volume is bound, and nothing is created again", async () => {
     const { cluster } = scene;
     const error = await cluster.patch({ spec: { storage: { storageClassName: TYPO } } }).then(
       () => null,
@@ -60,7 +63,7 @@ describe("A storage class with a typo", function () {
     );
     expect(error).to.be.instanceOf(Refusal);
     expect((error as Refusal).answer.message).to.include("spec.storage.storageClassName cannot be changed");
-    // To name the class that the volumes have changes nothing.
+    // A change to the class that the volumes have changes nothing.
     const { status } = (await cluster.get()) as KubeObject;
     await cluster.patch({ spec: { storage: { storageClassName: status.storageClassName } } });
     await cluster.untilReady();

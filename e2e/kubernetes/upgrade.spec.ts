@@ -1,5 +1,5 @@
 /**
- * An upgrade as users do it: the operator first, which restarts no member, then the members by a new version in the
+ * An upgrade as users do it: first the operator, which restarts no member, then the members, by a new version in the
  * specification. Clients read and write meanwhile.
  */
 
@@ -17,9 +17,9 @@ import { lifeOf, Restarts } from "./restarts.ts";
 import { OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
-/** The longest time without an acknowledged write while a member is restarted, the leader included. */
+/** The longest time without an acknowledged write while a member restarts, including the leader. */
 const GAP_MS_MAX = 1_000;
-/** How often a node looks at what has become of Services, by default. */
+/** Default interval at which a node updates Services. */
 const NODES_LOOK_MS = 1_000;
 const DEFINITION = join(import.meta.dirname, "../../crds/quoin.dev_coordinationclusters.yaml");
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
@@ -63,7 +63,7 @@ describe("An upgrade", function () {
     await kubernetes.cluster.kubectl(["apply", "--server-side", "--force-conflicts", "--filename", DEFINITION]);
     await until("the new operator to work", newOperatorWorks, LIMIT_MS);
     await expectNewDefaults();
-    // What changes no pod is followed: this operator has seen the cluster, and is done with it.
+    // Waits for a change that affects no pod: it shows that this operator has reconciled the cluster.
     await cluster.patch({ spec: { update: { soakSeconds: 4 } } });
     await cluster.untilReady();
     await load.untilMoreWrites();
@@ -87,14 +87,14 @@ describe("An upgrade", function () {
     const followers = ["demo-2", "demo-1", "demo-0"].filter((name) => name !== leader);
     expect(names).to.deep.equal([...followers, leader]);
     const last = restarts.all.at(-1);
-    expect(last?.role, "role of the last when it was told to end").to.equal("follower");
-    // Its clients come back at that moment, to whom nodes have been told to lead them.
+    expect(last?.role, "role of the last when its deletion was requested").to.equal("follower");
+    // At that moment its clients reconnect, and nodes route them to the new leader.
     const found = endpoints.podsAt((last?.endedMs ?? 0) - NODES_LOOK_MS);
     expect(found, "in the leader Service before").to.have.length(1).and.not.to.include(leader);
     expect(restarts.awayMax, "pods that were away at the same time").to.equal(1);
   });
 
-  it("has lost nothing, has shown nothing old, has failed nobody who tries again, and is hardly noticed", async () => {
+  it("has lost nothing, has shown nothing old, has failed no client that retries, and is hardly noticed", async () => {
     await load.stop();
     const steps = (restarts?.all ?? []).map(({ name, readyMs }, at, all) => ({
       what: `${name} restarted`,
@@ -107,7 +107,7 @@ describe("An upgrade", function () {
         tell(
           `${what} in ${seconds(toMs - fromMs)}: longest gap between writes ${seconds(gapMs)}, ` +
             `failed ${failedWithRetries.length} with and ${failedWithout} without retries, ` +
-            `leader Service to nobody ${seconds(endpoints.nobodyMs(fromMs, toMs))}`,
+            `leader Service to no pod ${seconds(endpoints.nobodyMs(fromMs, toMs))}`,
         );
         return gapMs;
       },
@@ -136,7 +136,7 @@ describe("An upgrade", function () {
     expect((await single.untilReady()).object.status).to.include({ voters: 1, membersSummary: "1/1" });
   });
 
-  /** Whether the Lease is held by an operator of the new image. */
+  /** Whether an operator of the new image holds the Lease. */
   async function newOperatorWorks(): Promise<boolean> {
     const holder: string | undefined = (await scene.kubernetes.get(LEASE))?.spec.holderIdentity;
     const { items } = await scene.kubernetes.get(OPERATORS);
@@ -144,7 +144,7 @@ describe("An upgrade", function () {
     return pod?.spec.containers[0].image.endsWith(`:${next}`) === true;
   }
 
-  /** A cluster that names neither version nor image gets those of the new operator; this one, with which nothing is done. */
+  /** A new cluster without version and image gets those of the new operator; the test does nothing else with it. */
   async function expectNewDefaults(): Promise<void> {
     const { kubernetes, cluster } = scene;
     const newer = new QuoinCluster(kubernetes, cluster.namespace, "newer");

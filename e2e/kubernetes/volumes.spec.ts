@@ -1,4 +1,4 @@
-/** Volumes are made larger while clients read and write: those that are there and those that come later, and no pod notices. */
+/** Volumes grow while clients read and write, both existing and later ones, and no pod is affected. */
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
@@ -61,11 +61,11 @@ describeWithAll("A cluster whose volumes are to be larger", function () {
     await cluster.untilReady();
     await untilCapacities([LARGER_SIZE, LARGER_SIZE, LARGER_SIZE]);
     expect((await runs())[0]).to.deep.equal(first);
-    // A set is never made anew, and cannot change what it asks for.
+    // The operator never recreates a set for this, and a set's claim template is immutable.
     expect((await cluster.set()).spec.volumeClaimTemplates[0].spec.resources.requests.storage).to.equal(SIZE);
   });
 
-  it("says so if the storage class does not let them grow, and goes on", async () => {
+  it("reports it if the storage class does not let them grow, and goes on", async () => {
     const { cluster, kubernetes } = scene;
     const { provisioner, parameters, volumeBindingMode } = storageClass;
     await kubernetes.send("POST", STORAGE_CLASSES, {
@@ -93,7 +93,7 @@ describeWithAll("A cluster whose volumes are to be larger", function () {
     }
   });
 
-  /** What would change if a pod were made anew or its container started again. */
+  /** Values that would change if a pod were recreated or its container restarted. */
   async function runs(): Promise<readonly object[]> {
     return (await scene.cluster.pods()).map(({ metadata, status }) => ({
       uid: metadata.uid,
@@ -110,7 +110,7 @@ describeWithAll("A cluster whose volumes are to be larger", function () {
     await until(`volumes of ${wanted.join(", ")}`, haveGrown, LIMIT_MS);
   }
 
-  /** Reasons of what was told about the cluster. */
+  /** Reasons of the events about the cluster. */
   async function events(): Promise<readonly string[]> {
     const { kubernetes, namespace } = scene.cluster;
     const { items } = await kubernetes.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);

@@ -1,9 +1,9 @@
 /**
- * A virtual environment of Python with what a requirements file names, installed by pip from whatever index this machine is
- * configured for.
+ * A Python virtual environment with the packages of a requirements file, installed by pip from the index that this
+ * machine is configured for.
  *
- * It is made once, below node_modules, and used again as long as requirements and Python stay the same: later runs need
- * no network. Several runs at the same time do not get into each other's way.
+ * It is made once, below node_modules, and reused while requirements and Python stay the same: later runs need no
+ * network. Several runs may use it at the same time.
  */
 
 import { execFile } from "node:child_process";
@@ -16,18 +16,18 @@ import { promisify } from "node:util";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, "node_modules", ".cache");
 const PYTHON = "python3";
-/** Says what the interpreter is, and fails unless it can make virtual environments. */
+/** Prints the version of the interpreter, and fails if it cannot make virtual environments. */
 const PROBE = "import ensurepip, platform, sys, venv; print(sys.executable, platform.python_version())";
 const DIGEST_CHARACTERS = 16;
 
 const execute = promisify(execFile);
 
-/** There is no Python that could be used, and what to do about it. */
+/** There is no usable Python; the message says what to do. */
 export class PythonMissing extends Error {}
 
 /**
- * The interpreter of the environment for this file. Raises PythonMissing; any other error is one of pip, with all that it
- * said.
+ * The interpreter of the environment for this file.
+ * @throws PythonMissing; any other error comes from pip, with its whole output
  */
 export async function pythonEnvironment(requirements: URL): Promise<string> {
   const version = await probe();
@@ -50,7 +50,7 @@ async function probe(): Promise<string> {
   }
 }
 
-/** Makes it under another name first: what has its name is complete. */
+/** Made under another name first, so that an environment under its final name is complete. */
 async function make(directory: string, requirements: string): Promise<void> {
   const draft = `${directory}.${randomUUID()}`;
   mkdirSync(CACHE, { recursive: true });

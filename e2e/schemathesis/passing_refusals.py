@@ -1,7 +1,7 @@
-"""What is no failure of the interface: a few requests refused during an election, which any cluster may have.
+"""Tolerates a few refusals during an election, which can happen in any cluster and are not failures of the interface.
 
-Such a refusal says that it passes, by 503 or 504. A cluster that gives many of them has another problem, so only so many
-are let through.
+The status of such a refusal, 503 or 504, shows that it is temporary. A cluster with many of them has another problem, so
+only a limited number is tolerated.
 """
 
 import threading

@@ -1,9 +1,9 @@
 /**
- * Schemathesis at a cluster of three: requests that follow from /openapi.json, valid and not, single ones and such as
- * follow from answers, and every answer compared with what the document says. Skipped, with the reason, where there is
- * no Python.
+ * Schemathesis and a cluster of three: valid and invalid requests that follow from /openapi.json, single ones and
+ * sequences that follow from answers. Every answer is compared with the document. Without Python it is skipped, with
+ * the reason.
  *
- * The seed follows from the commit and is printed: the same seed makes the same requests of the same document.
+ * The seed follows from the commit and is printed: the same seed gives the same requests for the same document.
  */
 
 import { execFile } from "node:child_process";
@@ -13,9 +13,9 @@ import { ClusterUnderTest } from "../../node/test/harness/index.ts";
 import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const REQUIREMENTS = new URL("requirements.txt", import.meta.url);
-/** Of operations, in the two phases that draw requests; some 1,400 requests together with those that are always made. */
+/** Number of operations in the two phases with random requests; about 1,400 requests with the fixed ones. */
 const EXAMPLES = 12;
-/** A run takes about a minute on two cores; the first one downloads packages before. */
+/** A run takes about a minute on two cores; the first run also downloads packages. */
 const LIMIT_MS = 900_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const LIMITS = ["token-requests", "token-failures", "login-requests", "login-failures"];
@@ -56,8 +56,8 @@ describe("the HTTP interface, tried out by its own description", function () {
 });
 
 /**
- * A token of the owner that belongs to no API key, so that no request can revoke it: neither can the last owner be
- * deleted, disabled or demoted.
+ * An owner token that belongs to no API key, so that no request can revoke it. The last owner can be neither deleted,
+ * disabled nor demoted.
  */
 async function logIn(url: string, owner: ClusterUnderTest["owner"] | undefined): Promise<string> {
   const response = await fetch(`${url}/auth/login`, {
@@ -69,12 +69,12 @@ async function logIn(url: string, owner: ClusterUnderTest["owner"] | undefined):
   return token;
 }
 
-/** What was printed. Rejects with it if anything was not as the document says, or nothing was asked. */
+/** The output. Rejects with it if any answer differs from the document, or if there was no request. */
 function run(python: string, location: string, seed: number, token: string): Promise<string> {
   const phases = ["--phases", "coverage,fuzzing,stateful", "--max-examples", String(EXAMPLES), "--continue-on-failure"];
   const args = ["-m", "schemathesis.cli", "run", location, ...phases, "--seed", String(seed), "--no-color"];
   const options = {
-    // Where its configuration is, and what that names.
+    // The folder of its configuration, and of the files that this names.
     cwd: fileURLToPath(new URL(".", import.meta.url)),
     env: { ...process.env, QUOIN_TOKEN: token, PYTHONDONTWRITEBYTECODE: "1" },
     maxBuffer: OUTPUT_BYTES_MAX,

@@ -1,4 +1,4 @@
-/** The definitions of the kinds for backups: their types, their rules, and what they take and refuse. */
+/** Specs of the backup definitions: generated types, rules, and sample objects that they admit or refuse. */
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { expect } from "chai";
@@ -34,7 +34,7 @@ function admit({ plural, name = "demo" }: BackupRequest, spec: object): { proble
   return { problems, object };
 }
 
-/** As the API server does, which looks at the rules only when the schema is content. */
+/** As the API server does, which evaluates rules only if the object fits the schema. */
 function refusals(request: BackupRequest): string[] {
   const { problems, object } = admit(request, request.spec);
   const old = request.from === undefined ? undefined : admit(request, request.from).object;
@@ -93,7 +93,7 @@ describe("definitions of the kinds for backups", () => {
     });
   }
 
-  it("accept what the documents show", () => {
+  it("admit the examples in the documents", () => {
     const text = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
     const plurals = new Map<string, BackupRequest["plural"]>(
       KINDS.map((plural) => [readDefinition(plural).spec.names.kind, plural]),

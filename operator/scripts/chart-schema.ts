@@ -1,6 +1,6 @@
 /**
- * What the chart of a cluster takes as values: the specification as the definition has it, so that helm refuses what the
- * API server would refuse or drop, and names the value; and the few values of the chart's own.
+ * JSON Schema of the cluster chart's values: the specification from the definition, and the chart's own values. With
+ * it, helm refuses by name what the API server would refuse or drop.
  */
 import type { JSONSchema } from "json-schema-to-typescript";
 import { type DefinitionSchema, toJsonSchema } from "./definition.ts";
@@ -9,7 +9,7 @@ const TEXT: JSONSchema = { type: "string" };
 const FLAG: JSONSchema = { type: "boolean" };
 const TEXTS: JSONSchema = { type: "object", additionalProperties: TEXT };
 const ANY_OBJECT: JSONSchema = { type: "object" };
-/** As the definition's rule for metadata.name has it; empty for the name of the release. */
+/** Same as the definition's rule for metadata.name; empty means the name of the release. */
 const NAME_PATTERN = "^([a-z]([-a-z0-9]{0,38}[a-z0-9])?)?$";
 const NAMED: JSONSchema = { ...objectOf({ name: { ...TEXT, minLength: 1 } }), required: ["name"] };
 

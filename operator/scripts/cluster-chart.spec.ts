@@ -1,4 +1,7 @@
-/** The chart of a cluster, as helm renders it: what it makes is what the definition takes, and what it refuses it names. */
+/**
+ * The chart of a cluster, as helm renders it: its CoordinationClusters fit the definition, and its refusals name the
+ * value.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +25,7 @@ import { refusalsOf } from "./rules.ts";
 const CHART = "quoin-cluster";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const METRICS = path.join(ROOT, "docs/metrics.md");
-/** Of kube-state-metrics and of Prometheus itself there are none here. */
+/** Without the metrics of kube-state-metrics and of Prometheus itself. */
 const PROCESS_METRICS = ["process_resident_memory_bytes"];
 
 describe("chart quoin-cluster", () => {
@@ -45,7 +48,7 @@ describe("chart quoin-cluster", () => {
   }
 
   for (const file of valueFilesOf(CHART)) {
-    it(`renders ${file}.yaml to what the definition and its rules take`, () => {
+    it(`renders ${file}.yaml to an object that the definition and its rules admit`, () => {
       const lint = helm.lint(CHART, { files: [file] });
       expect(lint.failed, lint.output).to.equal(false);
       const objects = render(file);
@@ -68,7 +71,7 @@ describe("chart quoin-cluster", () => {
     expect(clusterOf(render("default")).metadata.name).to.equal("prod");
   });
 
-  it("makes what the Tiltfile wants", () => {
+  it("renders the objects that the Tiltfile expects", () => {
     const values = parse(readFileSync(path.join(ROOT, "tilt/cluster.yaml"), "utf8"));
     const cluster = clusterOf(helm.render(CHART, { set: values }));
     expect(cluster.metadata.name).to.equal("demo");
@@ -113,7 +116,7 @@ describe("chart quoin-cluster", () => {
     expect(pod.spec.imagePullSecrets).to.deep.equal([{ name: "registry" }]);
   });
 
-  it("tests by a script that a shell understands, and that arrives as it is", () => {
+  it("tests with a script that a shell can parse, and that arrives unchanged", () => {
     const script = readFileSync(path.join(chartFolder(CHART), "files/test.sh"), "utf8");
     const { command, args } = containerOf(render("default"));
     expect([...command, args[0].trim()]).to.deep.equal(["sh", "-c", script.trim()]);
@@ -149,13 +152,13 @@ describe("chart quoin-cluster", () => {
     });
   });
 
-  it("has alerts that Prometheus understands, under other names than those of the operator", function () {
+  it("has alerts that Prometheus can parse, with names other than those of the operator", function () {
     if (spawnSync("promtool", ["--version"]).status !== 0) {
       console.log("      skipped: there is no promtool");
       this.skip();
     }
     const { metadata, spec } = objectOf(render("monitoring"), "PrometheusRule");
-    // The operator's own has the name of the cluster.
+    // The PrometheusRule that the operator renders has the name of the cluster.
     expect(metadata.name).to.equal("prod-further");
     const folder = mkdtempSync(path.join(tmpdir(), "quoin-test-rules-"));
     try {
@@ -194,14 +197,14 @@ describe("chart quoin-cluster", () => {
     });
   }
 
-  it("says how to reach the cluster, and what stays of it", () => {
+  it("shows how to reach the cluster, and what an uninstallation keeps", () => {
     const notes = helm.notes(CHART);
-    expect(notes).to.include("prod-leader").and.to.include("--ca /etc/quoin").and.to.include("brings the cluster back");
+    expect(notes).to.include("prod-leader").and.to.include("--ca /etc/quoin").and.to.include("get the cluster back");
     const plain = helm.notes(CHART, { files: ["plain-text"] });
     expect(plain).to.not.match(/--ca |-leader/);
-    expect(plain).to.include("volumes go with it");
+    expect(plain).to.include("deletes the volumes");
     for (const text of [notes, plain]) {
-      // Whoever sees the processes of a machine sees their arguments.
+      // Every user of a machine can see the arguments of its processes.
       expect(text).to.include("QUOIN_API_KEY=$(cat)").and.to.not.include("--env");
     }
   });

@@ -23,7 +23,7 @@ function validator(useDefaults: boolean) {
 
 const fillIn = validator(true);
 
-/** The field that is wrong, too much or missing, as Kubernetes writes it. */
+/** The field that is invalid, unknown or missing, in Kubernetes' notation. */
 function fieldOf(
   path: string,
   { additionalProperty, missingProperty }: { additionalProperty?: string; missingProperty?: string },
@@ -31,7 +31,7 @@ function fieldOf(
   return [...path.slice(1).split("/"), additionalProperty ?? missingProperty ?? []].flat().join(".");
 }
 
-/** A whole object of this specification, and what the API server would add. */
+/** A whole object with this specification and the defaults that the API server would add. */
 function admit(spec: object, name = "demo"): { problems: string[]; object: { spec: Record<string, unknown> } } {
   const object = {
     apiVersion: "quoin.dev/v1alpha1",
@@ -46,7 +46,7 @@ function admit(spec: object, name = "demo"): { problems: string[]; object: { spe
   return { problems, object };
 }
 
-/** As `admit`, with the rules, which are only looked at when the schema is content. */
+/** As `admit`, and with the rules, which are evaluated only if the object fits the schema. */
 function refusals(spec: object, from?: object, name?: string, status?: object): string[] {
   const { problems, object } = admit(spec, name);
   const told = status === undefined ? {} : { status };
@@ -54,7 +54,7 @@ function refusals(spec: object, from?: object, name?: string, status?: object): 
   return problems.length > 0 ? problems : refusalsOf(schema, object, old);
 }
 
-/** All nodes of a schema, with where they stand. */
+/** All nodes of a schema, with their paths. */
 function* nodes(node: DefinitionSchema, at: string): Generator<[string, DefinitionSchema]> {
   yield [at, node];
   for (const [name, child] of Object.entries(node.properties ?? {})) {
@@ -73,7 +73,7 @@ describe("definition of CoordinationCluster", () => {
     expect(readFileSync(file, "utf8")).to.equal(await describeTypes("coordinationclusters"));
   });
 
-  it("takes what the documents show, and describes each of its fields", () => {
+  it("admits the examples in the documents, and describes each field", () => {
     const documents = new URL("../../docs/", import.meta.url);
     const shown = readdirSync(documents)
       .filter((name) => name.endsWith(".md"))
@@ -86,7 +86,7 @@ describe("definition of CoordinationCluster", () => {
     }
     const parts = [schema.properties?.spec, schema.properties?.status].flatMap((part) => [...nodes(part ?? {}, "")]);
     const silent = parts.filter(([at, { description }]) => /\w$/.test(at) && description === undefined);
-    // Kinds of Kubernetes, which describes them itself.
+    // Kubernetes' own kinds; Kubernetes describes them itself.
     const isOfKubernetes = (at: string): boolean => /^\.(networkPolicy\.clients|podTemplate\.spec\.)/.test(at);
     const own = silent.filter(([at]) => !isOfKubernetes(at));
     expect(own.map(([at]) => at)).to.deep.equal([]);
@@ -110,7 +110,7 @@ describe("definition of CoordinationCluster", () => {
     expect(unbounded.map(([at]) => at)).to.deep.equal([]);
   });
 
-  it("names in the default of an object what its rules read without asking whether it is there", () => {
+  it("names in the default of an object each field that its rules read without `has`", () => {
     for (const [at, node] of nodes(schema, "")) {
       for (const { rule } of node.default === undefined ? [] : (node["x-kubernetes-validations"] ?? [])) {
         const asked = new Set([...rule.matchAll(/has\(self\.(\w+)\)/g)].map(([, name = ""]) => name));
@@ -152,7 +152,7 @@ describe("definition of CoordinationCluster", () => {
     expect(admit({}).object.spec).to.deep.equal(object.spec);
   });
 
-  it("fills in what is missing beside what a user says", () => {
+  it("adds defaults to the fields that a user sets", () => {
     const { object } = admit({ storage: { size: "20Gi" }, tls: PRODUCTION.tls });
     expect(object.spec.storage).to.deep.equal({ size: "20Gi", whenDeleted: "Retain", whenScaled: "Delete" });
     expect(object.spec.tls).to.deep.equal({
@@ -245,7 +245,7 @@ describe("definition of CoordinationCluster", () => {
     });
   });
 
-  it("lets a size be taken back that no volume has been asked for", () => {
+  it("lets a size be reverted while no volume has begun to grow", () => {
     const grown = { ...admit({ storage: { size: "1Ti" } }).object, status: { volumeSize: "8Gi" } };
     const refusalsOfSize = (size: string, old: object): string[] =>
       refusalsOf(schema, { ...old, ...admit({ storage: { size } }).object }, old);

@@ -1,13 +1,13 @@
 /**
- * The definitions of the operator's kinds as JSON Schema: what Kubernetes says in its own dialect, in words that tools for
- * JSON Schema know. Defaults stay where they are; rules in CEL do not come along.
+ * Reads the definitions of the operator's kinds and translates their OpenAPI schema into JSON Schema for standard
+ * tools. Keeps defaults; leaves out CEL rules.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { JSONSchema } from "json-schema-to-typescript";
 import { parse } from "yaml";
 
-/** A node of an OpenAPI schema of Kubernetes, as far as the definition uses it. */
+/** The part of Kubernetes' OpenAPI schema that the definitions use. */
 export interface DefinitionSchema {
   readonly type?: "object" | "array" | "string" | "integer" | "boolean";
   readonly format?: string;
@@ -28,7 +28,7 @@ export interface DefinitionSchema {
   readonly "x-kubernetes-validations"?: readonly DefinitionRule[];
 }
 
-/** A rule in CEL. One that mentions `oldSelf` is about changes only. */
+/** A CEL rule. A rule that mentions `oldSelf` applies only to updates. */
 export interface DefinitionRule {
   readonly rule: string;
   readonly message: string;
@@ -36,7 +36,7 @@ export interface DefinitionRule {
   readonly reason?: string;
 }
 
-/** What `kubectl get` shows; with a priority above 0 only when it is to show more. */
+/** A column of `kubectl get`; with a priority above 0 it is shown only with `-o wide`. */
 export interface DefinitionColumn {
   readonly name: string;
   readonly jsonPath: string;
@@ -64,7 +64,7 @@ export interface Definition {
 
 const FOLDER = path.resolve(import.meta.dirname, "../../crds");
 const CLUSTERS = "coordinationclusters";
-/** All kinds by their plurals, that of clusters first. */
+/** Plurals of all kinds, that of clusters first. */
 export const PLURALS = [
   CLUSTERS,
   "coordinationbackupstores",
@@ -73,7 +73,7 @@ export const PLURALS = [
 ] as const;
 export type Plural = (typeof PLURALS)[number];
 
-/** What the API server keeps of an object; the definition only says that it is an object. */
+/** Metadata that the API server keeps; the definition itself only says `type: object`. */
 const METADATA: JSONSchema = {
   type: "object",
   required: ["name"],
@@ -94,7 +94,7 @@ export function definitionFile(plural: Plural): string {
   return `quoin.dev_${plural}.yaml`;
 }
 
-/** As it is written, with its comments. */
+/** The file's text, with comments. */
 export function definitionText(plural: Plural): string {
   return readFileSync(path.join(FOLDER, definitionFile(plural)), "utf8");
 }
@@ -113,7 +113,7 @@ export function schemaOf(definition: Definition): DefinitionSchema {
   return version.schema.openAPIV3Schema;
 }
 
-/** As JSON Schema, of a whole object or of a part. A field that nobody declared is refused, where Kubernetes drops it. */
+/** JSON Schema of a whole object or a part. It refuses unknown fields, which Kubernetes drops. */
 export function toJsonSchema(root: DefinitionSchema): JSONSchema {
   const converted = convert(root);
   const isWhole = converted.properties?.metadata !== undefined;

@@ -1,6 +1,6 @@
 /**
- * Brings what follows from the definitions in crds/ up to date with them, or, with --check, says whether it is: the
- * operator's types, and what the charts have of them. Exits with 1 if not, 2 on wrong use.
+ * Generates the operator's types and the charts' copies and schema from the definitions in crds/. With --check it only
+ * compares, and exits with 1 if a file is stale. Exits with 2 on a usage error.
  */
 import { generate } from "../../scripts/generated/index.ts";
 import { describeValues } from "./chart-schema.ts";

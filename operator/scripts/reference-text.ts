@@ -1,22 +1,22 @@
 /**
- * The texts of docs/reference.md and docs/backup-reference.md: every field of the operator's kinds with its type, bounds and
- * default, what the API server refuses, and what `kubectl get` shows, made of the definitions alone.
+ * Text of docs/reference.md and docs/backup-reference.md, generated from the definitions alone: every field with its
+ * type, bounds and default, what the API server refuses, and the columns of `kubectl get`.
  */
 import type { Definition, DefinitionColumn, DefinitionRule, DefinitionSchema } from "./definition.ts";
 import { schemaOf } from "./definition.ts";
 
 const INTRODUCTION = `# CoordinationCluster
 
-<!-- Written by \`npm run docs:reference\` from the definition; \`npm run check\` refuses it when it is not current. -->
+<!-- Generated from the definition by \`npm run docs:reference\`; \`npm run check\` fails if it is stale. -->
 
-A CoordinationCluster says what a cluster is to be, in \`spec\`; the operator says what it is, in \`status\`. The
-[quick start](quick-start.md) begins with one, and [operations](operations.md) says what conditions and reasons mean and what
-to do about them. \`kubectl explain qc.spec\` says the same, field by field.
+A CoordinationCluster describes the desired cluster in \`spec\`; the operator reports the observed one in \`status\`. The
+[quick start](quick-start.md) begins with one. [Operations](operations.md) explains conditions and reasons, and what to do about
+them. \`kubectl explain qc.spec\` shows the same descriptions, field by field.
 `;
 
 const BACKUP_INTRODUCTION = `# Kinds of backups
 
-<!-- Written by \`npm run docs:reference\` from the definitions; \`npm run check\` refuses it when it is not current. -->
+<!-- Generated from the definitions by \`npm run docs:reference\`; \`npm run check\` fails if it is stale. -->
 
 A CoordinationBackupStore is a place for backups. A CoordinationCluster names it in \`spec.backup\`. A CoordinationBackup is one
 backup of a cluster, and a CoordinationBackupSchedule makes them. All objects are in the namespace of the cluster.
@@ -34,10 +34,10 @@ spec:
 `;
 
 interface Field {
-  /** Below the specification or the status, with dots; \`[]\` stands for each item of a list. */
+  /** Path from `spec` or `status`, with dots; `[]` stands for each item of a list. */
   readonly path: string;
   readonly schema: DefinitionSchema;
-  /** What holds if nobody says otherwise, also where it is written at a field above; undefined = nothing. */
+  /** The default, also if the definition gives it at an enclosing object; undefined if there is none. */
   readonly preset: unknown;
   readonly isRequired: boolean;
 }
@@ -55,23 +55,23 @@ export function describeReference(definition: Definition): string {
   return [
     INTRODUCTION,
     `The kind is \`${names.kind}\` of \`${group}/${version?.name ?? ""}\`, and its resource \`${names.plural}.${group}\`, short`,
-    `\`${names.shortNames.join("`, `")}\`, also found by the category \`${names.categories.join("`, `")}\`. Only \`spec\` must be there, and it may be empty:\n`,
+    `\`${names.shortNames.join("`, `")}\`, also found by the category \`${names.categories.join("`, `")}\`. Only \`spec\` is required, and it may be empty:\n`,
     EXAMPLE,
     "## Specification\n",
     "A field that you leave out keeps its default. `.` leads into an object, `[]` to each item of a list.\n",
     specTable(root),
     "## What is refused\n",
-    "By the API server, beside values that are not of the type above, with the message that is written here:\n",
+    "The API server refuses values of the wrong type and, with the messages below, values that break a rule:\n",
     ruleTable(root),
     "## Status\n",
     statusTable(root),
     "## Columns of `kubectl get qc`\n",
-    "Those with _wide_ are shown with `-o wide`.\n",
+    "Columns marked _wide_ are shown with `-o wide`.\n",
     columnTable(definition),
   ].join("\n");
 }
 
-/** @param definitions of the kinds for backups */
+/** @param definitions those of the backup kinds */
 export function describeBackupReference(definitions: readonly Definition[]): string {
   return [BACKUP_INTRODUCTION, ...definitions.flatMap(kindSections)].join("\n");
 }
@@ -85,11 +85,11 @@ function kindSections(definition: Definition): string[] {
     `## ${names.kind}\n`,
     `${root.description ?? ""} The resource is \`${names.plural}.${group}\` in version \`${version}\`, short \`${short}\`.\n`,
     specTable(root),
-    "The API server refuses, beside values that are not of the type above:\n",
+    "The API server refuses values of the wrong type and, with the messages below, values that break a rule:\n",
     ruleTable(root),
-    "The operator writes:\n",
+    "The operator writes these fields:\n",
     statusTable(root),
-    `\`kubectl get ${short}\` shows, and those with _wide_ with \`-o wide\`:\n`,
+    `\`kubectl get ${short}\` shows these columns, and those marked _wide_ with \`-o wide\`:\n`,
     columnTable(definition),
   ];
 }
@@ -126,7 +126,10 @@ function sectionOf(root: DefinitionSchema, name: "spec" | "status"): Field[] {
   return fieldsBelow(name, section, section.default);
 }
 
-/** Each object before what is in it; none of what is in a kind of Kubernetes that is kept whole. Objects that say nothing themselves but what they hold are left out. */
+/**
+ * Lists each object before its fields. The fields of Kubernetes' own kinds are not listed, nor are objects that have
+ * fields but no description.
+ */
 function fieldsBelow(at: string, schema: DefinitionSchema, preset: unknown): Field[] {
   const own = schema["x-kubernetes-preserve-unknown-fields"] === true ? {} : (schema.properties ?? {});
   return Object.entries(own).flatMap(([name, child]) => {
@@ -139,12 +142,12 @@ function fieldsBelow(at: string, schema: DefinitionSchema, preset: unknown): Fie
   });
 }
 
-/** Of items that say what they are, such as a kind of Kubernetes, no field is listed. */
+/** Fields of list items are listed unless the items have a description, as Kubernetes' own kinds do. */
 function fieldsOfItems(path: string, items: DefinitionSchema): Field[] {
   return items.description === undefined ? fieldsBelow(`${path}[]`, items, undefined) : [];
 }
 
-/** The default of an object is told at its fields. */
+/** The default of an object is shown at its fields. */
 function specRow({ path, schema, preset, isRequired }: Field): Row {
   const shown = preset === undefined || schema.properties !== undefined ? "" : `\`${textOf(preset)}\``;
   return [`\`${path}\``, typeOf(schema), isRequired ? "required" : shown, meaningOf(schema)];
@@ -184,7 +187,7 @@ function countOf(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Rules with where they stand, those of an object before those of what is in it. */
+/** Rules with their paths; those of an object come before those of its fields. */
 function rulesOf(schema: DefinitionSchema, at: string): RuleAt[] {
   const own = (schema["x-kubernetes-validations"] ?? []).map((rule) => ({
     ...rule,
@@ -201,7 +204,7 @@ function columnRow({ name, jsonPath, description = "", priority = 0 }: Definitio
   return [priority > 0 ? `${name} (_wide_)` : name, `\`${jsonPath}\``, description];
 }
 
-/** Laid out as the formatter of the repository does it. A bar would end a cell. */
+/** Lays a table out as the repository's formatter does. Bars are escaped because a bar ends a cell. */
 function tableOf(title: Row, rows: readonly Row[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = title.map((name, at) => Math.max(name.length, ...cells.map((row) => row[at]?.length ?? 0)));

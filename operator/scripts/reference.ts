@@ -1,6 +1,6 @@
 /**
- * Brings docs/reference.md and docs/backup-reference.md up to date with the definitions in crds/, or, with --check, says
- * whether they are. Exits with 1 if not, 2 on wrong use.
+ * Generates docs/reference.md and docs/backup-reference.md from the definitions in crds/. With --check it only
+ * compares, and exits with 1 if a file is stale. Exits with 2 on a usage error.
  */
 import { generate } from "../../scripts/generated/index.ts";
 import { PLURALS, readDefinition } from "./definition.ts";

@@ -1,9 +1,9 @@
 /**
- * Judges an object by the CEL rules of a schema, as the API server does: each rule where it stands, rules about changes
- * only where there is an old value.
+ * Evaluates the CEL rules of a schema on an object, as the API server does: each rule at its own node, and rules about
+ * updates only if there is an old value.
  *
- * The library knows the language and its string functions, not those that Kubernetes adds: quantities are numbers here,
- * exact for all that a test compares. What Kubernetes makes of the rules themselves, only an API server can tell.
+ * The library knows CEL and its string functions, but not Kubernetes' extensions. Quantities are numbers here, exact
+ * for all values that tests compare. Only a real API server shows whether Kubernetes admits the rules themselves.
  */
 import { type CelInput, CelScalar, celEnv, celFunc, celMethod, isCelError, parse, plan } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
@@ -47,9 +47,10 @@ function compare(this: number, other: number): bigint {
 }
 
 /**
- * Items of lists have no old value, as in an API server where a list is replaced whole.
+ * Items of lists have no old value, as in an API server that replaces a list as a whole.
  *
- * @returns the messages of the rules that refuse the object, or its change from an old one; raises when one cannot be judged
+ * @returns messages of the rules that refuse the object or its update
+ * @throws Error if a rule cannot be evaluated
  */
 export function refusalsOf(schema: DefinitionSchema, value: unknown, oldValue?: unknown): string[] {
   if (value === undefined) {

@@ -1,12 +1,10 @@
-/**
- * TypeScript types of the operator's kinds as the API server returns them: fields that have a default are there.
- */
+/** Generates TypeScript types of the operator's kinds as the API server returns them: with every default filled in. */
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import { definitionFile, type Plural, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 
 type Names = ReadonlyMap<string, string>;
 
-/** The parts that other code names, by where they stand. */
+/** Type names for the parts that other code refers to, by their paths. */
 const NAMES: Readonly<Record<Plural, Names>> = {
   coordinationclusters: new Map([
     ["/spec", "ClusterSpec"],
@@ -67,10 +65,10 @@ function bannerOf(kind: string, file: string): string {
  */`;
 }
 
-/** Sets titles, which become names of types. */
+/** Sets titles; the generator turns them into type names. */
 function nameParts(schema: JSONSchema, at: string, names: Names): JSONSchema {
   if (schema.additionalProperties === true) {
-    // What a rule reads of it is no more certain than the rest.
+    // Fields that only CEL rules read are no more reliable than the other fields of the object.
     const { properties: _properties, ...open } = schema;
     return open;
   }
@@ -79,7 +77,7 @@ function nameParts(schema: JSONSchema, at: string, names: Names): JSONSchema {
   return mapChildren(parts, (child, step) => nameParts(child, `${at}/${step}`, names));
 }
 
-/** What has a default, the API server fills in. */
+/** The API server fills in fields that have a default, so they are required here. */
 function withDefaultsThere(schema: JSONSchema): JSONSchema {
   const filledIn = Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
     "default" in child ? [name] : [],

@@ -34,7 +34,7 @@ describe("chart quoin-operator", () => {
   const podOf = (objects: RenderedObject[]) => objectOf(objects, "Deployment").spec.template.spec;
   const containerOf = (objects: RenderedObject[]) => podOf(objects).containers[0];
 
-  /** As the operator itself understands its arguments. */
+  /** Arguments as the operator itself parses them. */
   function configurationOf(objects: RenderedObject[]) {
     const args: string[] = containerOf(objects).args.map((arg: string) =>
       arg.replace("$(POD_NAME)", "operator-1").replace("$(POD_NAMESPACE)", NAMESPACE),
@@ -67,7 +67,7 @@ describe("chart quoin-operator", () => {
     });
   }
 
-  it("tells the operator what the values say", () => {
+  it("passes the values to the operator", () => {
     const byDefault = configurationOf(render("default"));
     expect(byDefault).to.deep.equal({
       instance: "operator-1",
@@ -171,7 +171,7 @@ describe("chart quoin-operator", () => {
     expect(objects.map(({ kind }) => kind)).to.not.include("CustomResourceDefinition");
   });
 
-  it("lets whoever may edit a namespace edit its clusters, unless it is not to", () => {
+  it("extends the roles that may edit a namespace to its clusters, unless that is disabled", () => {
     const labelsOf = (file: string) =>
       render(file)
         .filter(({ kind }) => kind === "ClusterRole")
@@ -218,7 +218,7 @@ describe("chart quoin-operator", () => {
     }
   });
 
-  it("has alerts that Prometheus understands", function () {
+  it("has alerts that Prometheus can parse", function () {
     if (spawnSync("promtool", ["--version"]).status !== 0) {
       console.log("      skipped: there is no promtool");
       this.skip();
@@ -253,13 +253,13 @@ describe("chart quoin-operator", () => {
     });
   }
 
-  it("takes what a parent chart says to all of its charts", () => {
+  it("admits the global values of a parent chart", () => {
     expect(helm.refusal(CHART, { "global.somethingElse": { a: 1 } })).to.equal("");
   });
 
-  it("says what remains after an uninstallation", () => {
+  it("shows what remains after an uninstallation", () => {
     expect(helm.notes(CHART)).to.include("--take-ownership").and.to.include("crds.install=false");
-    expect(helm.notes(CHART, { files: ["mirror"] })).to.include("ALL clusters go with it");
+    expect(helm.notes(CHART, { files: ["mirror"] })).to.include("deletes the definition and with it ALL clusters");
     expect(helm.notes(CHART, { files: ["namespaced"] })).to.include("team-a, team-b");
   });
 });

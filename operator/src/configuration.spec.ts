@@ -18,7 +18,7 @@ describe("configuration of the operator", () => {
     });
   });
 
-  it("takes what it is told", () => {
+  it("takes the values of its flags", () => {
     const told = [
       ...["--watch-namespace", "a", "--watch-namespace", "b", "--cluster-domain", "example"],
       ...["--lease-name", "l", "--member-version", "1.3.0", "--member-image", "r.example/quoin"],

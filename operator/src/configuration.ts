@@ -1,4 +1,4 @@
-/** What an operator is told when it starts: flags, checked before anything else happens. It holds no secrets. */
+/** Command line of the operator: flags, checked before anything else happens. It holds no secrets. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { EVERY_ADDRESS, LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
@@ -27,25 +27,25 @@ interface Flags {
   readonly logLevel: LogLevel;
 }
 
-/** Prints what is wrong, or the help, and ends the process with what was asked for. */
+/** Prints errors or the help and exits the process if the arguments require it. */
 export function parseConfiguration(argv: readonly string[], version: string): Configuration {
   const program = new Command("quoin-operator")
-    .description("Runs clusters of Quoin on Kubernetes, as CoordinationClusters ask for them")
+    .description("Reconciles CoordinationClusters: runs clusters of Quoin on Kubernetes")
     .version(version)
     .allowExcessArguments(false)
-    .requiredOption("--name <name>", "name of this operator's pod, unlike any other")
+    .requiredOption("--name <name>", "unique name of this operator, such as that of its pod")
     .requiredOption("--namespace <namespace>", "namespace of this operator, and of its Lease")
-    .option("--watch-namespace <namespace>", "a namespace to look after; repeatable (default: all)", collect)
+    .option("--watch-namespace <namespace>", "a namespace to watch; repeatable (default: all)", collect)
     .option("--cluster-domain <domain>", "domain of the Kubernetes cluster", "cluster.local")
     .option("--lease-name <name>", "name of the Lease that operators of the same clusters share", "quoin-operator")
-    .option("--member-version <version>", "version of members whose cluster names none", version)
-    .option("--member-image <repository>", "image of members whose cluster names none, without a tag", "quoin")
+    .option("--member-version <version>", "default version of the members of a cluster", version)
+    .option("--member-image <repository>", "default image of the members of a cluster, without a tag", "quoin")
     .addOption(
-      new Option("--health <host:port>", "where probes and metrics are served")
+      new Option("--health <host:port>", "address for probes and metrics")
         .argParser(parseListen)
-        .default({ host: EVERY_ADDRESS, port: 8080 }, `${EVERY_ADDRESS}:8080, every address of IPv6 and IPv4`),
+        .default({ host: EVERY_ADDRESS, port: 8080 }, `${EVERY_ADDRESS}:8080, all IPv6 and IPv4 addresses`),
     )
-    .addOption(new Option("--log-level <level>", "what is logged").choices(LOG_LEVELS).default("info"));
+    .addOption(new Option("--log-level <level>", "lowest level of the log").choices(LOG_LEVELS).default("info"));
   const flags = program.parse(argv, { from: "user" }).opts<Flags>();
   return {
     instance: flags.name,
@@ -68,7 +68,7 @@ function parseListen(text: string): Configuration["health"] {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port > 65_535) {
-    throw new InvalidArgumentError("must be host:port, with a port of 0 to 65535; an IPv6 address is in brackets.");
+    throw new InvalidArgumentError("must be host:port, with a port of 0 to 65535; write an IPv6 address in brackets.");
   }
   return { host: match[1] ?? match[2] ?? "", port };
 }

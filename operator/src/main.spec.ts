@@ -9,7 +9,7 @@ import { configOf, installDefinitions } from "../test/api-server/index.ts";
 import { clusterOf, until } from "../test/index.ts";
 import { World } from "../test/world/index.ts";
 
-/** An address of this machine, where members are asked. */
+/** A loopback address for members. */
 const GONE = "127.86.0.1";
 const ADMIN_PORT = 7403;
 const MAIN = path.join(import.meta.dirname, "main.ts");
@@ -75,7 +75,7 @@ describe("operator as a process", () => {
 
   const FLAGS = ["--name", "operator-1", "--namespace", "quoin-system", "--health", "127.0.0.1:0"];
 
-  it("works until it is told to stop, and then gives the Lease up and ends with 0", async () => {
+  it("works until it gets a signal, and then releases the Lease and exits with 0", async () => {
     const operator = start(...FLAGS);
     await until(() => holder() === "operator-1" || operator.exitCode !== null);
     expect(operator.exitCode, output).to.equal(null);
@@ -87,7 +87,7 @@ describe("operator as a process", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line).msg);
-    expect(lines).to.include.members(["starting", "this operator works now", "stopping", "stopped"]);
+    expect(lines).to.include.members(["starting", "this operator is active now", "stopping", "stopped"]);
   }).timeout(30_000);
 
   it("ends with 0, too, while it waits for another one", async () => {

@@ -1,4 +1,4 @@
-/** Starts the operator: reads the configuration, wires the parts, and ends them in order. Nothing else happens here. */
+/** Starts the operator: reads the configuration, wires the parts, and ends them in order. It does nothing else. */
 import { createRequire } from "node:module";
 import { tendCertificates } from "./certificates/index.ts";
 import { parseConfiguration } from "./configuration.ts";
@@ -31,12 +31,12 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 }
 await operator.listen(health.host, health.port);
 if ((await operator.run()) === "lost") {
-  logger.error("the Lease is lost: another operator may work now");
+  logger.error("lost the Lease: another operator may be active now");
   process.exit(1);
 }
 await stopped;
 await connection.close();
 logger.info("stopped");
-// A channel of gRPC that is closed while it connects keeps its socket until that has failed, at a machine that is gone for
-// half a minute, and this process with it.
+// A gRPC channel that is closed while it connects keeps its socket until the attempt fails. If the machine is gone,
+// that takes half a minute and would keep this process alive.
 process.exit();

@@ -1,4 +1,4 @@
-/** What the specs of the operator share. */
+/** Shared code for the operator's specs. */
 
 export { crashing, failed, founding, table } from "./plan-tables.ts";
 export { CLUSTER_ID, CONFIG_INDEX, clusterOf, idOf, NEW_REVISION, NOW, Scene, specOf } from "./scene.ts";

@@ -1,11 +1,11 @@
-/** Tables of scenes, each with what the planner makes of it; and members whose processes have failed. */
+/** Tables of scenes with the resulting plans, and scenes of members whose processes have failed. */
 import { expect } from "chai";
 import { plan } from "../src/plan/index.ts";
 import { NOW, Scene } from "./scene.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What is planned, in a line: the rule with its action and target, or what holds it. */
+/** The plan in one line: the rule with its action and target, or the hold. */
 function told(scene: Scene): string {
   const { step, hold } = plan(scene.observe());
   const waiting = hold === null ? [] : [`${hold.gate} holds: ${hold.reason} ${hold.target}`];
@@ -25,14 +25,14 @@ export function table(title: string, rows: readonly Row[]): void {
   });
 }
 
-/** A member that runs, and whose process has ended before. */
+/** A running member whose process has ended before. */
 export function failed(scene: Scene, ordinal: number, agoMs: number, reason = "OOMKilled"): Scene {
   const lastExit = { reason, exitCode: reason === "Completed" ? 0 : 137, at: NOW - agoMs };
   const created = NOW - 20 * MINUTE_MS;
   return scene.pod(ordinal, { created, restarts: 1, lastExit, failedExit: lastExit.exitCode === 0 ? null : lastExit });
 }
 
-/** Members that the kubelet cannot keep up, since just now. */
+/** Members whose processes fail again and again, since just now. */
 export function crashing(scene: Scene, ...ordinals: number[]): Scene {
   for (const ordinal of ordinals) {
     failed(scene, ordinal, 1_000).silent(ordinal);
@@ -41,7 +41,7 @@ export function crashing(scene: Scene, ...ordinals: number[]): Scene {
   return scene;
 }
 
-/** A cluster that has nothing but one pod with an empty directory. */
+/** A cluster with nothing but one pod with an empty directory. */
 export function founding(): Scene {
   const scene = Scene.beginning(3).emptyMember(0);
   scene.set = new Scene(1).set;

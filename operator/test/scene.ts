@@ -1,5 +1,6 @@
 /**
- * A cluster as the operator observes it, for tests: it begins healthy and as it is wanted, and a test spoils what it is about.
+ * A cluster as the operator observes it, for tests. A scene begins healthy and as specified; a test then breaks what it
+ * is about.
  */
 import type {
   ClaimView,
@@ -17,7 +18,7 @@ import type {
 import { NO_RECOVERY } from "../src/plan/index.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);
-/** Of the update revision; anything else is outdated. */
+/** Update revision of the set; pods with any other revision are outdated. */
 export const NEW_REVISION = "new";
 export const CLUSTER_ID = "cluster-1";
 export const CONFIG_INDEX = 100;
@@ -79,7 +80,7 @@ export class Scene {
   readonly claims = new Map<number, ClaimView>();
   readonly reports = new Map<number, MemberReport>();
 
-  /** So many voters, of which the first leads. */
+  /** This many voters; the first leads. */
   constructor(replicas: ClusterSpec["replicas"], voters: number = replicas) {
     this.cluster = clusterOf({ replicas });
     this.set = {
@@ -107,7 +108,7 @@ export class Scene {
     }
   }
 
-  /** A member with all that belongs to it. */
+  /** Adds a member with all its objects. */
   member(ordinal: number, slot: Partial<Slot> = {}): this {
     this.slot(ordinal, slot).pod(ordinal).claim(ordinal).report(ordinal);
     return slot.voter === false ? this.pod(ordinal, { role: "learner", readySince: null, unreadySince: NOW }) : this;
@@ -124,7 +125,7 @@ export class Scene {
     return this;
   }
 
-  /** Nobody confirms a quorum any more, for so long. */
+  /** No quorum has been confirmed for this long. */
   leaderless(forMs: number): this {
     this.configuration = null;
     this.rest = { ...this.rest, leaderlessSince: NOW - forMs };
@@ -230,7 +231,7 @@ export class Scene {
     return this;
   }
 
-  /** A process that has an empty directory. */
+  /** A process with an empty directory. */
   emptyMember(ordinal: number, state: "EMPTY" | "MEMBER_DATA_LOST" = "EMPTY"): this {
     this.pod(ordinal, { readySince: null, unreadySince: LONG_AGO, role: "none" });
     this.claim(ordinal, { memberId: "none" }).report(ordinal, { state, incarnation: `fresh-${ordinal}` });
@@ -239,7 +240,7 @@ export class Scene {
     return this;
   }
 
-  /** A pod that answers nobody. */
+  /** A pod that does not answer. */
   silent(ordinal: number): this {
     this.reports.delete(ordinal);
     return this.pod(ordinal, { readySince: null, unreadySince: LONG_AGO });
@@ -263,7 +264,7 @@ export class Scene {
     return this;
   }
 
-  /** Kubernetes cannot make this, or place it. */
+  /** Kubernetes cannot create or place this. */
   obstacle(ordinal: number, reason: Obstacle["reason"], cause: string): this {
     this.rest = { ...this.rest, obstacles: [...(this.rest.obstacles ?? []), { ordinal, reason, cause }] };
     return this;
@@ -274,7 +275,7 @@ export class Scene {
     return this;
   }
 
-  /** Before anything was made. */
+  /** Before anything is created. */
   static beginning(replicas: ClusterSpec["replicas"]): Scene {
     const scene = new Scene(replicas, 0);
     scene.identity = null;
@@ -310,7 +311,7 @@ export class Scene {
     };
   }
 
-  /** Those who have data know a configuration. */
+  /** Members that have data know a configuration. */
   private withKnown(): Map<number, MemberReport> {
     const { members } = this.known;
     const entries = [...this.reports].map(([ordinal, report]) => {

@@ -1,4 +1,4 @@
-/** Time that specs move by hand, and a way to wait for what happens by itself. */
+/** A clock that specs move by hand, and ways to wait for background work. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Timing } from "../src/kube/index.ts";
 
@@ -7,7 +7,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still until it is moved; who sleeps wakes when its time has come. */
+/** A clock that moves only by hand; sleepers wake when their time has come. */
 export class ManualTiming implements Timing {
   nowMs = 0;
   chance = 0.5;
@@ -36,7 +36,7 @@ export class ManualTiming implements Timing {
     });
   }
 
-  /** When each sleeper is due, the earliest first. */
+  /** When each sleeper is due, earliest first. */
   get due(): number[] {
     return [...this.#sleepers].map(({ dueMs }) => dueMs).toSorted((a, b) => a - b);
   }
@@ -51,14 +51,14 @@ export class ManualTiming implements Timing {
   }
 }
 
-/** Resolves when everything that can go on without time and network has done so. */
+/** Resolves when all work that needs neither time nor network is done. */
 export async function settled(): Promise<void> {
   for (let at = 0; at < 5; at++) {
     await turn();
   }
 }
 
-/** Resolves when the condition holds; the limit of the test ends what never does. */
+/** Resolves when the condition holds; if it never does, the test's own timeout ends the wait. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) {
     await turn();

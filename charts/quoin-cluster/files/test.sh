@@ -1,4 +1,4 @@
-# What `helm test` runs: what clients do, through each of the Services, whose hosts are in SERVICES.
+# Program of `helm test`: does what clients do, through each Service. SERVICES lists their hosts.
 set -eu
 export LC_ALL=C
 namespace=helm-test
@@ -15,13 +15,13 @@ same() {
   echo "ok: $1"
 }
 
-# A command that is to be refused with these words.
+# Expects that a command fails with these words.
 refused() {
   what=$1
   words=$2
   shift 2
   if "$@" >"$folder/said" 2>&1; then
-    fail "$what: it was let through"
+    fail "$what: it succeeded, but the cluster must refuse it"
   fi
   grep -q "$words" "$folder/said" || fail "$what: $(cat "$folder/said")"
   echo "ok: $what"

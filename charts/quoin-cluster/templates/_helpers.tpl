@@ -2,7 +2,7 @@
 {{ .Values.name | default .Release.Name }}
 {{- end }}
 
-{{/* Not those by which the operator finds what belongs to a cluster: these objects are the release's. */}}
+{{/* Labels of the release's own objects. The operator selects its objects by other labels. */}}
 {{- define "quoin-cluster.labels" -}}
 app.kubernetes.io/name: quoin-cluster
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -12,13 +12,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* The same with labels of the user's, who cannot replace ours: of a list of what the chart knows, and those labels. */}}
+{{/* The same labels and the user's, which cannot replace ours. Argument: list of root context and user labels. */}}
 {{- define "quoin-cluster.labelsWith" -}}
 {{- $ours := include "quoin-cluster.labels" (first .) | fromYaml -}}
 {{ mergeOverwrite (deepCopy (last .)) $ours | toYaml }}
 {{- end }}
 
-{{/* What `helm test` runs: an image that has quoinctl. */}}
+{{/* Image for `helm test`; it must contain quoinctl. */}}
 {{- define "quoin-cluster.testImage" -}}
 {{- $image := .Values.cluster.image | default dict -}}
 {{- $repository := $image.repository | default "quoin" -}}
@@ -36,7 +36,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if ne ($tls.mode | default "Auto") "Off" }}yes{{ end }}
 {{- end }}
 
-{{/* By name: all ready members, and the leader alone, if there is a Service for it. */}}
+{{/* Names of the Services: that of all ready members, and that of the leader if it exists. */}}
 {{- define "quoin-cluster.services" -}}
 {{- $name := include "quoin-cluster.name" . -}}
 {{- $leader := ((.Values.cluster.services | default dict).leader | default dict) -}}

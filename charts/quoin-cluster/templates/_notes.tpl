@@ -2,17 +2,17 @@
 {{- $name := include "quoin-cluster.name" . -}}
 {{- $namespace := .Release.Namespace -}}
 {{- $encrypted := include "quoin-cluster.encrypted" . -}}
-The cluster {{ $name }} is there when
+The cluster {{ $name }} is ready when this command succeeds:
 
     kubectl --namespace {{ $namespace }} wait qc/{{ $name }} --for=condition=Ready --timeout=5m
 
-Inside Kubernetes {{ $name }}.{{ $namespace }}.svc:7400 (gRPC) and :7401 (HTTP) reach any ready member, and every member takes every call.
+Inside Kubernetes {{ $name }}.{{ $namespace }}.svc:7400 (gRPC) and :7401 (HTTP) reach any ready member. Every member answers every call.
 {{- if contains " " (include "quoin-cluster.services" .) }}
-{{ $name }}-leader.{{ $namespace }}.svc reaches the leader, one hop less for writes.
+{{ $name }}-leader.{{ $namespace }}.svc reaches the leader, which saves a hop for writes.
 {{- end }}
-The owner's email address, password and API key are in Secret {{ $name }}-owner{{ if $encrypted }}, the authority to trust in ConfigMap {{ $name }}-ca{{ end }}.
+Secret {{ $name }}-owner holds the owner's email address, password and API key.{{ if $encrypted }} ConfigMap {{ $name }}-ca holds the certificate authority to trust.{{ end }}
 
-As the owner, in a member's pod; the key goes through a pipe, and is in no argument:
+To run quoinctl as the owner in a member's pod (the key goes through a pipe and is in no argument):
 
     qctl() {
       kubectl --namespace {{ $namespace }} get secret {{ $name }}-owner -o jsonpath='{.data.api-key}' | base64 -d |
@@ -28,9 +28,9 @@ As the owner, in a member's pod; the key goes through a pipe, and is in no argum
 {{- $storage := .Values.cluster.storage | default dict }}
 {{- if ne ($storage.whenDeleted | default "Retain") "Delete" }}
 
-When this release is uninstalled, volumes, identity and owner stay: installing it again brings the cluster back.
+Uninstalling this release keeps volumes, identity and owner. To get the cluster back, install it again under the same name.
 {{- else }}
 
-WARNING: when this release is uninstalled, the volumes go with it (cluster.storage.whenDeleted is Delete).
+WARNING: uninstalling this release deletes the volumes (cluster.storage.whenDeleted is Delete).
 {{- end }}
 {{ end }}

@@ -1,4 +1,4 @@
-{{/* Name of the Deployment and of what belongs to it: the same whatever the release is called. */}}
+{{/* Name of the Deployment and its objects. It does not depend on the name of the release. */}}
 {{- define "quoin-operator.name" -}}
 {{ .Values.fullnameOverride | default "quoin-operator" }}
 {{- end }}
@@ -17,7 +17,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* The same with labels of the user's, who cannot replace ours: of a list of what the chart knows, and those labels. */}}
+{{/* The same labels and the user's, which cannot replace ours. Argument: list of root context and user labels. */}}
 {{- define "quoin-operator.labelsWith" -}}
 {{- $ours := include "quoin-operator.labels" (first .) | fromYaml -}}
 {{ mergeOverwrite (deepCopy (last .)) $ours | toYaml }}
@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* What the operator may do in each namespace that it looks after: what it does, and no more. */}}
+{{/* Rights of the operator in each namespace that it watches: exactly those that it uses. */}}
 {{- define "quoin-operator.rules" -}}
 - apiGroups: [quoin.dev]
   resources: [coordinationclusters]
@@ -47,11 +47,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [quoin.dev]
   resources: [coordinationclusters/status]
   verbs: [patch]
-# Asked for by API servers that let nobody own objects for a cluster who may not change when that one is deleted.
+# Some API servers require this right to set an owner reference with blockOwnerDeletion.
 - apiGroups: [quoin.dev]
   resources: [coordinationclusters/finalizers]
   verbs: [update]
-# Backups are made by schedules, and removed when there are many.
+# The operator creates the backups of schedules, and deletes old ones.
 - apiGroups: [quoin.dev]
   resources: [coordinationbackups]
   verbs: [get, list, watch, create, delete]
@@ -73,7 +73,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, patch, delete]
-# Claims are made by the set, and pods, too, but for those that recover a lost quorum.
+# The StatefulSet creates claims and pods. The operator itself creates only the pods that recover a lost quorum.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch, patch, delete]
@@ -86,7 +86,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [get, list, watch, create, patch]
-# Of a Role the operator can give no right that it does not have itself: its members may read and label their own pods.
+# The operator can only grant rights that it has itself. Its members may read and label their own pods.
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [get, list, watch, create, patch]
@@ -99,14 +99,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [cert-manager.io]
   resources: [certificates]
   verbs: [get, create, patch, delete]
-# By name only: it can neither list them nor watch them.
+# By name only: the operator can neither list nor watch Secrets.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get, create, patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
-# Why a pod or a volume is not made, only events tell.
+# Only events report why a pod or a volume was not created.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [list]

@@ -1,5 +1,5 @@
 {{- define "quoin-operator.notes" -}}
-The operator of Quoin {{ .Chart.AppVersion }} looks after CoordinationClusters in {{ if .Values.watchNamespaces }}{{ join ", " .Values.watchNamespaces }}{{ else }}all namespaces{{ end }}.
+The operator of Quoin {{ .Chart.AppVersion }} reconciles CoordinationClusters in {{ if .Values.watchNamespaces }}{{ join ", " .Values.watchNamespaces }}{{ else }}all namespaces{{ end }}.
 
     kubectl --namespace {{ .Release.Namespace }} rollout status deployment/{{ include "quoin-operator.name" . }}
     kubectl apply -f - <<END
@@ -12,18 +12,18 @@ The operator of Quoin {{ .Chart.AppVersion }} looks after CoordinationClusters i
 {{- if .Values.crds.install }}
 {{- if .Values.crds.keep }}
 
-When this release is uninstalled, the definition stays, and so do all clusters and their data. A release with another name
-takes the definition over with `helm install --take-ownership`, or leaves it alone with `--set crds.install=false`.
+Uninstalling this release keeps the definition, all clusters and their data. A release with another name takes the definition
+over with `helm install --take-ownership`, or leaves it alone with `--set crds.install=false`.
 {{- else }}
 
-WARNING: with crds.keep=false the definition goes when this release is uninstalled, and ALL clusters go with it.
+WARNING: with crds.keep=false, uninstalling this release deletes the definition and with it ALL clusters.
 {{- end }}
 {{- else }}
 
-This release does not install the definition: the operator is ready once it is there.
+This release does not install the definition. The operator becomes ready once the definition exists.
 {{- end }}
 {{- if and .Values.watchNamespaces .Values.crds.install }}
 
-The definition is the one object of this release that belongs to no namespace; crds.install=false leaves it to others.
+The definition is the only cluster-scoped object of this release. With crds.install=false, another release or person installs it.
 {{- end }}
 {{- end }}

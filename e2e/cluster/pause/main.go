@@ -1,4 +1,4 @@
-// What keeps the namespaces of a pod alive: it does nothing until it is told to end.
+// The program that keeps the namespaces of a pod alive: it only waits for a signal to end.
 package main
 
 import (

@@ -1,4 +1,4 @@
-/** What a load writes down: one line of JSON for each operation, in the words of the histories that are judged later. */
+/** The record of a load: one line of JSON for each operation, in the format of the histories that are judged later. */
 
 import type {
   KeyAnswer,
@@ -8,7 +8,7 @@ import type {
   OperationOutcome,
 } from "../../../node/history/index.ts";
 
-/** An operation that has ended. Times are those of the wall clock when the program started, and grow steadily from there. */
+/** A completed operation. Times come from the wall clock at the program's start, and grow monotonically from there. */
 export interface Entry<Operation, Answer> {
   readonly client: string;
   readonly operation: Operation;
@@ -22,20 +22,20 @@ export interface Entry<Operation, Answer> {
 export type KeyEntry = Entry<KeyOperation, KeyAnswer>;
 export type LockEntry = Entry<LockOperation, LockAnswer>;
 
-/** What has been done so far. */
+/** Progress so far. */
 export interface Progress {
   readonly acknowledgedWrites: number;
-  /** An error of the load itself or of the service, which no fault explains; null if there is none. */
+  /** An error of the load itself or of the service that no fault explains; null if there is none. */
   readonly error: string | null;
 }
 
-/** Everything, once the load has ended. */
+/** The whole record, once the load has ended. */
 export interface Record {
   readonly keys: readonly KeyEntry[];
   readonly locks: readonly LockEntry[];
 }
 
-/** Milliseconds, of a clock that nobody sets back. */
+/** Milliseconds, from a monotonic clock. */
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }

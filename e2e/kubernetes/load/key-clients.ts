@@ -1,6 +1,7 @@
 /**
- * Clients that write values and read them, each at a steady rate as long as it is answered. Every value is written once, so
- * that a value names its write. Half of the clients use the SDK, which tries again; the others send every request once.
+ * Clients that write and read values, each at a steady rate as long as it gets answers. Every value is written once, so
+ * that a value identifies its write. Half of the clients use the SDK, which retries; the others send every request
+ * once.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,28 +13,30 @@ import { AttemptFailed, SingleAttempts } from "./single-attempt.ts";
 export const NAMESPACE = "default";
 const CLIENTS = 8;
 const WRITES_PER_SECOND = 200;
-/** One operation in so many is a read. */
+/** One operation in this many is a read. */
 const READ_SHARE = 4;
 const PERIOD_MS = (1_000 * CLIENTS * (READ_SHARE - 1)) / (WRITES_PER_SECOND * READ_SHARE);
 const TIMEOUT_MS = 5_000;
-/** Of the reads at the end, of which each must succeed. */
+/** Limit of the final reads; each of them must succeed. */
 const LAST_TIMEOUT_MS = 30_000;
-/** Keys in use at a time, and operations after which others are used: the history of a key stays easy to search. */
+/**
+ * Number of keys in use at a time, and of operations before other keys are used: short histories are easy to search.
+ */
 const KEYS = 10;
 const OPERATIONS_PER_GENERATION = 2_000;
-/** What a member says that ends, that leads no more, or that is not there: anything else would be a bug. */
+/** Refusals of a member that ends, has lost the leadership, or is gone. Any other refusal is a bug. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
 
 export interface Target {
-  /** Where any ready member is reached, and where the leader is. */
+  /** Addresses of any ready member, and of the leader. */
   readonly any: string;
   readonly leader: string;
-  /** PEM of whom their certificates come from. */
+  /** Authorities of the server certificates, in PEM. */
   readonly authorities: string;
   readonly tokens: TokenSource;
 }
 
-/** Raises it again unless a fault of the cluster explains it. */
+/** Throws the error again, unless a fault of the cluster explains it. */
 export function explained(thrown: unknown): AttemptFailed | QuoinError {
   const error = thrown instanceof AttemptFailed ? thrown : QuoinError.from(thrown);
   if (!EXPECTED_CODES.has(error.code)) {
@@ -55,7 +58,7 @@ export class KeyClients {
   #operations = 0;
   #acknowledgedWrites = 0;
 
-  /** @param label part of the names of all clients, so that those of several programs differ */
+  /** @param label part of all client names, so that those of several programs differ */
   constructor(target: Target, label: string) {
     this.#target = target;
     this.#label = label;
@@ -70,7 +73,7 @@ export class KeyClients {
     await Promise.all(Array.from({ length: CLIENTS }, (_, at) => this.#workAs(this.#client(at), signal)));
   }
 
-  /** Reads each key once more, so that the history shows what has become of every write. */
+  /** Reads each key once more, so that the history shows the effect of every write. */
   async readAll(): Promise<void> {
     const client = retrying(`last-reader${this.#label}`, this.#target, LAST_TIMEOUT_MS);
     try {
@@ -89,7 +92,7 @@ export class KeyClients {
     if (at % 2 === 0) {
       return retrying(`retrying-${at}${this.#label}`, this.#target, TIMEOUT_MS);
     }
-    // One in two of those that do not try again goes to whoever leads, by the Service.
+    // Every second client without retries uses the leader Service.
     const { any, leader, authorities, tokens } = this.#target;
     const attempts = new SingleAttempts(at % 4 === 1 ? leader : any, authorities, tokens, TIMEOUT_MS);
     return {
@@ -129,7 +132,7 @@ export class KeyClients {
       this.#acknowledgedWrites += Number(operation.kind === "put");
     } catch (thrown) {
       const error = explained(thrown);
-      // A read has no effect, whatever became of it.
+      // A read has no effect, whatever its outcome.
       const kind = operation.kind === "get" ? "not-executed" : error.outcome;
       entry = { ...started, endMs: nowMs(), outcome: { kind }, failure: `${error.code} ${error.message}` };
     }

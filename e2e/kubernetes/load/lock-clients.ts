@@ -1,4 +1,4 @@
-/** Clients that wait for one lock, write under its guard while they hold it, renew it, and give it back. */
+/** Clients that acquire one lock, write under its guard while they hold it, renew it, and release it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AcquireLockResult, type Client, createClient, QuoinError } from "@quoin/client";
@@ -9,14 +9,14 @@ import { explained, NAMESPACE, type Target } from "./key-clients.ts";
 const CLIENTS = 2;
 const LOCK = "lock-in-use";
 const KEY = "guarded";
-/** Outlasts an election and the restart of a member, so that a hold that is renewed is not lost. */
+/** Longer than an election and the restart of a member, so that a renewed hold is not lost. */
 const TTL_SECONDS = 10;
 const WAIT_MS = 20_000;
-/** Writes under one hold, of which it is renewed after the first half, and the rest between two of them. */
+/** Number of writes under one hold: it is renewed after the first half. */
 const WRITES = 20;
 const REST_MS = 100;
 const MS_PER_SECOND = 1_000;
-/** Refusals that are answers of a lock to what somebody did too late. */
+/** Refusals by which a lock answers a client that is too late. */
 const DECIDED_CODES: ReadonlySet<string> = new Set(["FAILED_PRECONDITION", "NOT_FOUND", "ABORTED"]);
 
 export class LockClients {
@@ -25,7 +25,7 @@ export class LockClients {
   readonly #label: string;
   #owners = 0;
 
-  /** @param label part of the names of all clients, so that those of several programs differ */
+  /** @param label part of all client names, so that those of several programs differ */
   constructor({ any, authorities, tokens }: Target, label: string) {
     this.#label = label;
     this.#client = createClient({ endpoints: [any], credentials: tokens, tls: { ca: authorities } });
@@ -46,7 +46,7 @@ export class LockClients {
     try {
       await this.#client.locks.create(NAMESPACE, LOCK, { ttlSeconds: TTL_SECONDS });
     } catch (error) {
-      // Another program under the same cluster was faster.
+      // Another program on the same cluster was faster.
       if (!(error instanceof QuoinError && error.reason === "LOCK_EXISTS")) {
         throw error;
       }
@@ -96,7 +96,7 @@ export class LockClients {
     });
   }
 
-  /** Does it, notes it, and returns what was answered; null if that is not known. */
+  /** Does the operation, records it, and returns the answer; null if that is unknown. */
   async #do(client: string, operation: LockOperation, perform: () => Promise<LockAnswer>): Promise<LockAnswer | null> {
     const started = { client, operation, startMs: nowMs() };
     try {
@@ -119,7 +119,7 @@ export class LockClients {
 
 function acquisitionOf(result: AcquireLockResult): LockAnswer {
   const { acquired, fencingToken: token, waitedMs } = result;
-  // The SDK may have sent more than one attempt, and does not tell.
+  // The SDK may have sent several attempts, and does not report their number.
   const shared = { waitedMs, isRepeated: true, view: viewOf(result) };
   return acquired ? { kind: "acquired", token, mode: "exclusive", ...shared } : { kind: "not-acquired", ...shared };
 }

@@ -1,9 +1,9 @@
 /**
- * The load that a cluster is under while something is done to it: a program in a pod, which writes down what it asked for
- * and what it was told. It ends when it is told to, and then answers with all of it.
+ * The load on a cluster during a scenario: a program in a pod that records its requests and the answers. It ends on
+ * request, and then returns the whole record.
  *
- *     GET /progress   what has been done so far
- *     POST /stop      ends the load, reads all keys once more, and answers with everything
+ *     GET /progress   returns the progress so far
+ *     POST /stop      ends the load, reads all keys once more, and returns the whole record
  */
 
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const credentials = { apiKey: variable("QUOIN_API_KEY"), httpEndpoints: [variabl
 const target: Target = {
   any: variable("QUOIN_ENDPOINTS"),
   leader: variable("LEADER_ENDPOINT"),
-  // A client keeps those that it was made with, and its connections; one that is made later needs the present ones.
+  // A client keeps its initial credentials and connections; a later client needs the present ones.
   get authorities() {
     return readFileSync(authoritiesFile, "utf8");
   },

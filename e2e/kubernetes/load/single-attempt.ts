@@ -1,4 +1,4 @@
-/** Keys as a client uses them that never tries again: one call of gRPC for each operation, whatever comes of it. */
+/** A key client that never retries: one gRPC call for each operation, whatever its outcome. */
 
 import { randomUUID } from "node:crypto";
 import { Client, credentials, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js";
@@ -8,7 +8,7 @@ import type { KeyAnswer, KeyOperation } from "../../../node/history/index.ts";
 
 const { getKey, putKey } = serviceDefinitions.KeyValueService;
 
-/** What only one attempt can fail with: it says whether it was certainly without effect. */
+/** The error of a single attempt; it says whether the request certainly had no effect. */
 export class AttemptFailed extends Error {
   readonly code: string;
   readonly outcome: "not-executed" | "unknown";
@@ -26,17 +26,17 @@ export class SingleAttempts {
   readonly #tokens: TokenSource;
   readonly #timeoutMs: number;
 
-  /** @param authorities PEM of whom the server's certificate is to come from */
+  /** @param authorities those of the server certificate, in PEM */
   constructor(endpoint: string, authorities: string, tokens: TokenSource, timeoutMs: number) {
     this.#client = new Client(endpoint, credentials.createSsl(Buffer.from(authorities)), {
-      // A connection of its own, so that the load comes to more than one member.
+      // A separate connection, so that the load reaches more than one member.
       "grpc.use_local_subchannel_pool": 1,
     });
     this.#tokens = tokens;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Rejects with AttemptFailed, and with a QuoinError if there is no token. */
+  /** Rejects with AttemptFailed, or with a QuoinError if there is no token. */
   async perform(namespace: string, operation: KeyOperation): Promise<KeyAnswer> {
     if (operation.kind === "put") {
       const { key, value } = operation;

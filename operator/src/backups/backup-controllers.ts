@@ -1,4 +1,4 @@
-/** The controllers of all kinds for backups, behind one queue: a key is a kind, a namespace and a name. */
+/** The controllers of all backup kinds share one queue. A key is a kind, a namespace and a name. */
 import type { Kind } from "../kube/index.ts";
 import { BackupReconciler } from "./backup-reconciler.ts";
 import type { BackupsContext } from "./context.ts";
@@ -30,7 +30,10 @@ export class BackupControllers {
     ]);
   }
 
-  /** @returns when to come again, in milliseconds; null = not before the object changes. Rejects with KubeError. */
+  /**
+   * @returns milliseconds until the next pass; null = not before the object changes
+   * @throws KubeError
+   */
   async pass(key: string): Promise<number | null> {
     const [kind = "", namespace = "", name = ""] = key.split("/");
     return (await this.#passes.get(kind)?.(namespace, name)) ?? null;

@@ -1,4 +1,4 @@
-/** How a CoordinationBackup stands: what of its status stays the same while it goes on. */
+/** The status of a CoordinationBackup, and which parts of it stay the same while the backup runs. */
 import type { BackupStatus, CoordinationBackup } from "../generated/coordination-backup.ts";
 import type { BackupReport, BackupRunReport, StoredBackup } from "../members/index.ts";
 import { clipped, conditionsOf, timeText, type Verdict } from "./object-status.ts";
@@ -7,17 +7,17 @@ export function isFinal({ status }: CoordinationBackup): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** Why it is where it is, and what people can do about it. */
+/** Why the backup is in its phase, and what a person can do about it. */
 export interface Cause {
   readonly reason: string;
   readonly message: string;
-  /** Whether the member that takes the backup answers; absent while there is none. */
+  /** Whether the member that takes the backup answers; absent if no member takes it. */
   readonly isReachable?: boolean;
 }
 
 type Facts = Omit<BackupStatus, "conditions" | "observedGeneration" | "phase">;
 
-/** @returns the whole status; what `facts` does not name is gone */
+/** @returns the whole status; it drops every fact that is not in `facts` */
 export function statusOf(
   backup: CoordinationBackup,
   phase: NonNullable<BackupStatus["phase"]>,
@@ -42,13 +42,13 @@ export function statusOf(
   };
 }
 
-/** What stays of the status before. */
+/** The facts in the present status. */
 export function factsOf({ status }: CoordinationBackup): Facts {
   const { conditions: _conditions, observedGeneration: _generation, phase: _phase, ...facts } = status ?? {};
   return facts;
 }
 
-/** What a member knows of the backup that it takes. */
+/** Facts that a member reports of the backup that it takes. */
 export function factsOfRun({ encrypted, store }: BackupReport, run: BackupRunReport): Facts {
   return {
     ...{ store, encrypted, leaderless: run.leaderless },
@@ -58,7 +58,7 @@ export function factsOfRun({ encrypted, store }: BackupReport, run: BackupRunRep
   };
 }
 
-/** Of a backup that a store holds, although no member remembers it. */
+/** Facts of a backup in the store that no member remembers. */
 export function stateOf({ object, index, revision, wallMs, bytes }: Omit<StoredBackup, "id">): Facts {
   return {
     ...(object === "" ? {} : { object }),

@@ -1,9 +1,10 @@
 /**
- * One pass over a CoordinationBackup. It is taken once: Pending → Starting → Running → Succeeded or Failed.
+ * One pass over a CoordinationBackup. A backup is taken once: Pending → Starting → Running → Succeeded or Failed.
  *
- * Which member takes it is written down before that member is asked, and the request carries the uid of the object. So after a
- * crash at any point the same request goes to the same process, which then answers with the same backup. Only when that process
- * is gone, and its backup with it, another member is asked. A backup that has ended is never touched again.
+ * The operator writes the chosen member into the status before it sends the request, and the request carries the uid of
+ * the object. So after a crash at any point, the operator sends the same request to the same process, and gets the same
+ * backup. It chooses another member only if that process is gone and its backup is not in the store. It never changes a
+ * backup that has ended.
  */
 import type { BackupStatus, CoordinationBackup } from "../generated/coordination-backup.ts";
 import { type BackupReport, type BackupRunReport, MemberError, type StoredBackup } from "../members/index.ts";
@@ -14,11 +15,11 @@ import { timeText, writeStatus } from "./object-status.ts";
 import { SCHEDULE_LABEL } from "./schedule-reconciler.ts";
 
 const KIND = "CoordinationBackup";
-/** How long it is tried to begin a backup, and how long its member may be out of reach. */
+/** Time limit for beginning a backup, and for a member that takes one and does not answer. */
 const PATIENCE_MS = 600_000;
 const WAIT_MS = 5_000;
 const FOLLOW_MS = 3_000;
-/** Refusals after which nothing was begun: another member may do it, or the same one later. */
+/** Refusals after which no backup has begun: retry with another member, or later with the same one. */
 const NOT_BEGUN: ReadonlySet<string> = new Set([
   "NO_BACKUP_STORE",
   "OTHER_BACKUP_STORE",
@@ -34,7 +35,10 @@ export class BackupReconciler {
     this.#context = context;
   }
 
-  /** @returns when to come again, in milliseconds; null if nothing is left to do. Rejects with KubeError. */
+  /**
+   * @returns milliseconds until the next pass; null if nothing is left to do
+   * @throws KubeError
+   */
   async pass(namespace: string, name: string): Promise<number | null> {
     const backup = await this.#context.client.get<CoordinationBackup>({ kind: KIND, namespace, name });
     if (backup === null || backup.metadata.deletionTimestamp !== undefined || isFinal(backup)) {
@@ -64,14 +68,14 @@ export class BackupReconciler {
     }
     const { member, report } = found;
     const facts = { member: member.name, memberUid: member.uid, store: report.store, encrypted: report.encrypted };
-    const cause = { reason: "MemberChosen", message: `${member.name} is asked to take the backup` };
+    const cause = { reason: "MemberChosen", message: `${member.name} was chosen to take the backup` };
     return (await this.#write(backup, "Starting", facts, cause)) ? 0 : AGAIN_MS;
   }
 
   async #start(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
     const member = memberOf(backup, site);
     if (member === undefined) {
-      // Whatever its process has begun has ended with it.
+      // Anything that the old process began has ended with it.
       const message = `${backup.status?.member} was replaced before it began the backup`;
       return await this.#backToPending(backup, { reason: "MemberGone", message });
     }
@@ -117,7 +121,7 @@ export class BackupReconciler {
       silence(error);
       return await this.#wait(backup, {
         reason: "MemberUnreachable",
-        message: `${member.name} does not answer`,
+        message: `${member.name} does not answer the operator`,
         isReachable: false,
       });
     }
@@ -135,18 +139,18 @@ export class BackupReconciler {
         return await this.#fail(backup, { reason: "BackupFailed", message: run.error }, facts);
       default: {
         const message =
-          run.phase === "Pending" ? "the member waits for its state to be up to date" : "the member writes";
+          run.phase === "Pending" ? "the member waits until its state is up to date" : "the member writes";
         const cause = { reason: run.phase, message: `${message} (${facts.member})`, isReachable: true };
         return (await this.#write(backup, "Running", facts, cause)) ? FOLLOW_MS : AGAIN_MS;
       }
     }
   }
 
-  /** The process that took the backup is gone. It may have ended the backup before. */
+  /** The process that took the backup is gone, but may have completed it before. The list of the store shows that. */
   async #lookInStore(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
     const stored = await this.#storedIn(site);
     if (stored === null) {
-      const message = `${backup.status?.member} was restarted, and no member can read the store: whether the backup is there is not known`;
+      const message = `${backup.status?.member} was restarted, and no member can read the store: the operator cannot find out whether the backup is complete`;
       return await this.#wait(backup, { reason: "StoreUnreadable", message, isReachable: false });
     }
     const found = stored.find(({ id }) => id === backup.status?.id);
@@ -157,7 +161,7 @@ export class BackupReconciler {
     return await this.#succeed(backup, { ...factsOf(backup), ...stateOf(found) });
   }
 
-  /** @returns null if no member can say what the store holds */
+  /** @returns null if no member can list the store */
   async #storedIn(site: readonly SiteMember[]): Promise<readonly StoredBackup[] | null> {
     for (const { address, isCurrent } of site) {
       if (address !== null && isCurrent) {
@@ -176,7 +180,7 @@ export class BackupReconciler {
     call: (address: NonNullable<SiteMember["address"]>) => Promise<Result>,
   ): Promise<Result> {
     return address === null
-      ? Promise.reject(new MemberError("UNAVAILABLE", "", `${name} cannot be asked yet`))
+      ? Promise.reject(new MemberError("UNAVAILABLE", "", `${name} has no address yet`))
       : call(address);
   }
 
@@ -187,7 +191,7 @@ export class BackupReconciler {
     return (await this.#write(backup, "Pending", {}, cause)) ? WAIT_MS : AGAIN_MS;
   }
 
-  /** What is waited for may come; not for ever. */
+  /** Waits for a condition, but not forever. */
   async #wait(backup: CoordinationBackup, cause: Cause): Promise<number | null> {
     if (this.#isLate(backup)) {
       return await this.#giveUp(backup, cause);
@@ -196,7 +200,7 @@ export class BackupReconciler {
     return (await this.#write(backup, phase, factsOf(backup), cause)) ? WAIT_MS : AGAIN_MS;
   }
 
-  /** A backup that runs may take as long as it takes, while its member answers. */
+  /** A running backup has no time limit while its member answers. */
   #isLate({ metadata, status }: CoordinationBackup): boolean {
     const unreachable = status?.conditions?.find(({ type }) => type === "MemberReachable");
     const isRunning = status?.phase === "Running";
@@ -224,7 +228,7 @@ export class BackupReconciler {
   async #succeed(backup: CoordinationBackup, facts: Omit<BackupStatus, "conditions">): Promise<number | null> {
     const told = { ...facts, completedAt: facts.completedAt ?? timeText(this.#context.now()) };
     const where = told.object === undefined ? "" : `: ${told.object}`;
-    const message = `revision ${told.revision ?? 0} is in the store${where}`;
+    const message = `revision ${told.revision ?? 0} was written to the store${where}`;
     return await this.#end(backup, "Succeeded", told, { reason: "BackupSucceeded", message });
   }
 
@@ -258,7 +262,7 @@ export class BackupReconciler {
   }
 }
 
-/** The pod that was chosen, unless another one has taken its name. */
+/** The chosen pod, unless another pod has its name now. */
 function memberOf({ status }: CoordinationBackup, site: readonly SiteMember[]): SiteMember | undefined {
   return site.find(({ name, uid }) => name === status?.member && uid === status.memberUid);
 }
@@ -272,7 +276,7 @@ function causeOfRefusal({ reason, message }: MemberError): Cause {
           "the cluster has no leader, so the backup might miss acknowledged writes; spec.allowLeaderless allows that",
       };
     case "BACKUP_IN_PROGRESS":
-      return { reason: "BackupInProgress", message: "the member takes another backup" };
+      return { reason: "BackupInProgress", message: "the member is taking another backup" };
     default:
       return { reason: "StoreNotInForce", message };
   }

@@ -1,4 +1,4 @@
-/** Where a backup can be taken: the members of its cluster as they are now. */
+/** Where a backup can be taken: the present members of its cluster. */
 import type { CoordinationBackup } from "../generated/coordination-backup.ts";
 import { type BackupReport, type MemberAddress, MemberError } from "../members/index.ts";
 import { addressesOf, locationArgumentOf, readCluster } from "../observe/index.ts";
@@ -8,16 +8,19 @@ import type { Cause } from "./backup-phase.ts";
 import type { BackupsContext } from "./context.ts";
 
 export interface SiteMember {
-  /** Of its pod. */
+  /** Name of its pod. */
   readonly name: string;
   readonly uid: string;
-  /** Null while it cannot be asked. */
+  /** Null while it has no address. */
   readonly address: MemberAddress | null;
-  /** Whether its pod has the store that the cluster has now. */
+  /** Whether its pod has the cluster's present store. */
   readonly isCurrent: boolean;
 }
 
-/** @returns the members, or why there are none. Raises KubeError. */
+/**
+ * @returns the members, or why there are none
+ * @throws KubeError
+ */
 export async function siteOf(
   { client, endpointOf }: BackupsContext,
   { metadata, spec }: CoordinationBackup,
@@ -49,7 +52,7 @@ export interface Candidate {
   readonly report: BackupReport;
 }
 
-/** @returns the member that is best to take a backup, or why there is none: an idle follower, if there is one */
+/** @returns the best member for a backup (an idle follower if there is one), or why there is none */
 export async function candidateIn(
   { members }: BackupsContext,
   site: readonly SiteMember[],
@@ -86,7 +89,7 @@ async function answerOf(members: BackupsContext["members"], member: SiteMember):
   }
 }
 
-/** A member that did not answer is not asked further. */
+/** Ignores a member that does not answer. */
 export function silence(error: unknown): null {
   if (!(error instanceof MemberError)) {
     throw error;

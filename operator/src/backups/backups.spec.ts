@@ -1,4 +1,6 @@
-/** Stores, backups and schedules on an API server and members in memory, with a cluster whose members get the store. */
+/**
+ * Stores, backups and schedules with an API server and members in memory, and a cluster whose members get the store.
+ */
 import { randomBytes } from "node:crypto";
 import { BackupPhase } from "@quoin/proto";
 import { expect } from "chai";
@@ -82,7 +84,7 @@ describe("backups on Kubernetes", () => {
     const credentialsSecretRef = { name: "credentials" };
     const s3 = { bucket: "backups", pathStyle: false };
 
-    it("is not usable while a Secret is missing, and is as soon as it is there", async () => {
+    it("is unusable while a Secret is missing, and usable as soon as it exists", async () => {
       expect(await problem(BUCKET)).to.match(/^SecretMissing: spec\.encryption\.keysSecretRef: .* keys: create it/);
       keys();
       await backups.until("usable", () => conditionOf(backups.get(STORE, "store"), "Ready") === "True Usable");
@@ -138,7 +140,7 @@ describe("backups on Kubernetes", () => {
       await drive.until("no archiver yet", () => drive.condition("ArchiveHealthy") === "Unknown NoArchiver");
     });
 
-    it("tells how far the archive is, and when it is behind", async () => {
+    it("shows how far the archive is, and when it lags", async () => {
       await founded();
       const archive = {
         enabled: true,
@@ -169,7 +171,7 @@ describe("backups on Kubernetes", () => {
       expect(store.list("pods")[0]?.metadata.uid).to.equal(before?.metadata.uid);
     });
 
-    it("takes the store from its members when it is not asked for any more", async () => {
+    it("removes the store from its members when the specification no longer names it", async () => {
       await founded();
       drive.edit({ spec: { backup: null } });
       await drive.until("no store", () => !argumentsOf().join().includes("--backup-store"));
@@ -180,7 +182,7 @@ describe("backups on Kubernetes", () => {
   });
 
   describe("backup", () => {
-    it("is taken by a follower, followed, and told", async () => {
+    it("is taken by a follower, and its status shows the progress", async () => {
       await founded(3);
       await running();
       const { quorum } = drive.world;
@@ -274,7 +276,7 @@ describe("backups on Kubernetes", () => {
       });
     }
 
-    it("gives up after ten minutes, and says for what it has waited", async () => {
+    it("gives up after ten minutes, and names what it waited for", async () => {
       backups.create(BACKUP, "now", { clusterName: "nowhere", allowLeaderless: false });
       await backups.pass(BACKUP, "now");
       expect(conditionOf(backups.get(BACKUP, "now"), "Complete")).to.equal("False ClusterNotFound");
@@ -320,7 +322,7 @@ describe("backups on Kubernetes", () => {
       return await backups.pass(SCHEDULE, "hourly");
     }
 
-    /** As the controller of backups leaves one. */
+    /** An object as the backup controller leaves it. */
     function end(name: string, phase: "Succeeded" | "Failed"): void {
       const { store } = drive.world.api;
       store.update("coordinationbackups", store.get("coordinationbackups", "default", name), (copy) => {
@@ -328,7 +330,7 @@ describe("backups on Kubernetes", () => {
       });
     }
 
-    it("makes one backup at each time, named by it, and tells the next time", async () => {
+    it("creates one backup at each scheduled time, with the time in its name, and shows the next time", async () => {
       const begin = drive.world.now;
       backups.create(SCHEDULE, "hourly", SPEC);
       expect(await pass()).to.equal(HOUR_MS);
@@ -385,7 +387,7 @@ describe("backups on Kubernetes", () => {
       expect(names()).to.deep.equal([]);
     });
 
-    it("keeps as many of each kind as it is asked to, the newest", async () => {
+    it("keeps as many of each kind as its limits say, the newest", async () => {
       const begin = drive.world.now;
       backups.create(SCHEDULE, "hourly", SPEC);
       for (let hour = 1; hour <= 6; hour++) {
@@ -427,7 +429,7 @@ describe("backups on Kubernetes", () => {
       expect(backups.get(BACKUP, name).spec.clusterName).to.equal("other");
     });
 
-    it("says what is wrong with a schedule, and makes nothing", async () => {
+    it("shows what is wrong with a schedule, and creates nothing", async () => {
       backups.create(SCHEDULE, "hourly", { ...SPEC, schedule: "99 * * * *" });
       expect(await pass()).to.equal(null);
       const [ready] = backups.get(SCHEDULE, "hourly").status.conditions;
@@ -435,7 +437,7 @@ describe("backups on Kubernetes", () => {
       expect(ready.message).to.contain("99 * * * *");
     });
 
-    it("is told when one of its backups has ended", async () => {
+    it("gets a callback when one of its backups has ended", async () => {
       await founded();
       backups.create(SCHEDULE, "hourly", SPEC);
       drive.world.now += HOUR_MS;

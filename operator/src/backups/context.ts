@@ -1,9 +1,9 @@
-/** What the controllers of backups work with. */
+/** Dependencies of the backup controllers. */
 import type { EventContent, KubeClient } from "../kube/index.ts";
 import type { MemberClient } from "../members/index.ts";
 import type { EndpointOf } from "../observe/index.ts";
 
-/** An object that an event is about. */
+/** The object of an event. */
 export interface Subject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -14,14 +14,14 @@ export interface BackupsContext {
   readonly client: KubeClient;
   readonly members: MemberClient;
   readonly endpointOf: EndpointOf;
-  /** Milliseconds since 1970, as the API server counts them. */
+  /** Milliseconds since 1970, by the API server's clock. */
   readonly now: () => number;
-  /** Whether this operator is the one that works, and will be for as long as a write takes. */
+  /** Whether this operator holds the Lease, and will hold it for at least the duration of a write. */
   readonly mayWrite: () => boolean;
   readonly event: (subject: Subject, content: EventContent) => void;
-  /** A backup that a schedule has made has ended. */
+  /** Called when a backup of a schedule has ended. */
   readonly onFinished: (namespace: string, schedule: string) => void;
 }
 
-/** Another operator works, or somebody was faster: look again, but not in a circle without a pause. */
+/** Pause before the next pass when another operator is active or another write came first. */
 export const AGAIN_MS = 2_000;

@@ -1,9 +1,9 @@
-/** Writes the status of an object, if it differs from the one that is there. */
+/** Writes the status of an object if it differs from the present one. */
 import { isKubeError, type Kind } from "../kube/index.ts";
 import { preconditionOf } from "../observe/index.ts";
 import type { BackupsContext } from "./context.ts";
 
-/** The definitions allow no more. */
+/** Limit of the definitions, in characters. */
 const MESSAGE_LENGTH_MAX = 1_024;
 
 export interface Condition {
@@ -28,7 +28,7 @@ interface WithStatus {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** When each began to hold is kept from the status before. */
+/** Keeps the transition time of each condition whose status does not change. */
 export function conditionsOf({ metadata, status }: WithStatus, verdicts: readonly Verdict[], now: number): Condition[] {
   return verdicts.map((verdict) => {
     const before = status?.conditions?.find(({ type }) => type === verdict.type);
@@ -45,12 +45,15 @@ export function clipped(text: string): string {
   return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
 }
 
-/** As Kubernetes writes times: to the second. */
+/** Time in Kubernetes' format, in whole seconds. */
 export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** @returns whether the object has this status now; false if it has changed meanwhile. Raises KubeError. */
+/**
+ * @returns whether the object has this status now; false if the object changed meanwhile
+ * @throws KubeError
+ */
 export async function writeStatus(
   { client, mayWrite }: BackupsContext,
   kind: Kind,

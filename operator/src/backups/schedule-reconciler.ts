@@ -1,6 +1,7 @@
 /**
- * One pass over a CoordinationBackupSchedule: it makes the CoordinationBackup that is due, tidies up old ones, and tells the
- * status. The name of a backup follows from the time of its run, so a run is made once, however often an operator crashes.
+ * One pass over a CoordinationBackupSchedule: it creates the CoordinationBackup that is due, deletes old ones, and
+ * writes the status. The name of a backup follows from the time of its run, so each run happens once, however often an
+ * operator crashes.
  */
 import type { CoordinationBackup } from "../generated/coordination-backup.ts";
 import type { CoordinationBackupSchedule, ScheduleStatus } from "../generated/coordination-backup-schedule.ts";
@@ -15,16 +16,16 @@ export const SCHEDULE_LABEL = "quoin.dev/backup-schedule";
 const SCHEDULED_AT = "quoin.dev/scheduled-at";
 const KIND = "CoordinationBackupSchedule";
 const MINUTE_MS = 60_000;
-/** While a run waits for a backup before it, which tells its end itself. */
+/** Between passes while a run waits for an earlier backup. The end of that backup also triggers a pass. */
 const WAITING_MS = 30_000;
-/** A clock may be set, and a time zone change. */
+/** Longest pause between passes: someone may set the clock, and a time zone may change. */
 const LOOK_MS_MAX = 3_600_000;
 
 interface Runs {
-  /** Of the schedule, the newest first. */
+  /** Backups of the schedule, newest first. */
   readonly backups: readonly CoordinationBackup[];
   readonly active: CoordinationBackup | null;
-  /** Time of the last run that was made or given up; milliseconds since 1970. */
+  /** Time of the last run that took place or was skipped, in milliseconds since 1970. */
   readonly lastMs: number;
   readonly lastSuccess: string | undefined;
 }
@@ -36,7 +37,10 @@ export class ScheduleReconciler {
     this.#context = context;
   }
 
-  /** @returns when to come again, in milliseconds; null = not before it changes. Rejects with KubeError. */
+  /**
+   * @returns milliseconds until the next pass; null = not before the schedule changes
+   * @throws KubeError
+   */
   async pass(namespace: string, name: string): Promise<number | null> {
     const { client, now } = this.#context;
     const schedule = await client.get<CoordinationBackupSchedule>({ kind: KIND, namespace, name });
@@ -61,7 +65,7 @@ export class ScheduleReconciler {
     if (!(await this.#tell(schedule, { ...after, lastMs }, verdictOf(schedule, made), nextMs))) {
       return AGAIN_MS;
     }
-    // Only now: which run was the last one, the objects say that are deleted here.
+    // Only after the status is written: the backups that this deletes show which run was the last one.
     await this.#tidy(schedule, runs.backups);
     return pauseOf(times, at, made === "waits");
   }
@@ -90,7 +94,7 @@ export class ScheduleReconciler {
     };
   }
 
-  /** @returns the backup that was made; null for a run that is given up */
+  /** @returns the backup that was created; null if the run is skipped */
   async #run(
     schedule: CoordinationBackupSchedule,
     { active }: Runs,
@@ -116,7 +120,7 @@ export class ScheduleReconciler {
       if (!isKubeError(error, "exists")) {
         throw error;
       }
-      // One of its own would have been listed, unless it has just been made.
+      // The list contains backups of this schedule, except one that was created a moment ago.
       const found = await client.get<CoordinationBackup>({ kind: "CoordinationBackup", namespace, name });
       return found === null || isOwnedBy(found, schedule.metadata.uid) ? "stale" : "taken";
     }
@@ -164,16 +168,15 @@ export class ScheduleReconciler {
 
 function verdictOf({ spec }: CoordinationBackupSchedule, made: CoordinationBackup | null | "waits" | "taken"): Verdict {
   if (spec.suspend) {
-    return { type: "Ready", status: "False", reason: "Suspended", message: "until spec.suspend is false" };
+    return { type: "Ready", status: "False", reason: "Suspended", message: "suspended until spec.suspend is false" };
   }
   if (made === "taken") {
-    const message =
-      "a CoordinationBackup of the name of the last run is there, and is not of this schedule: rename the schedule";
+    const message = "another CoordinationBackup already has the name of the last run: rename the schedule";
     return { type: "Ready", status: "False", reason: "NameConflict", message };
   }
   return made === "waits"
-    ? { type: "Ready", status: "True", reason: "Waiting", message: "a run waits for the backup before it to end" }
-    : { type: "Ready", status: "True", reason: "Scheduled", message: "backups are made by schedule" };
+    ? { type: "Ready", status: "True", reason: "Waiting", message: "a run waits until the previous backup has ended" }
+    : { type: "Ready", status: "True", reason: "Scheduled", message: "backups are taken on schedule" };
 }
 
 function pauseOf(times: ScheduleTimes, atMs: number, isWaiting: boolean): number | null {
@@ -206,7 +209,7 @@ function isOwnedBy({ metadata }: CoordinationBackup, uid: string | undefined): b
   return ownerReferences.some((owner) => owner.uid === uid);
 }
 
-/** When the schedule wanted it; NaN for one that does not say it. */
+/** The scheduled time of the backup; NaN if the backup does not name it. */
 function runMsOf({ metadata }: CoordinationBackup): number {
   return Date.parse(metadata.annotations?.[SCHEDULED_AT] ?? metadata.creationTimestamp ?? "");
 }

@@ -24,7 +24,7 @@ describe("times of a schedule", () => {
     expect(next(times("*/15 * * * *"), "2026-01-01T00:15:00Z")).to.equal("2026-01-01T00:30:00.000Z");
   });
 
-  it("run after the gap what the clock skips in spring, and once what comes twice in autumn", () => {
+  it("run after the gap if the clock skips them in spring, and once if they occur twice in autumn", () => {
     const nightly = times("30 2 * * *", "Europe/Berlin");
     expect(next(nightly, "2026-03-28T12:00:00Z")).to.match(/^2026-03-29T01:/);
     const once = next(nightly, "2026-10-24T12:00:00Z");
@@ -45,8 +45,8 @@ describe("times of a schedule", () => {
   const refused: readonly [schedule: string, zone: string, message: RegExp][] = [
     ["61 * * * *", "Etc/UTC", /^spec\.schedule 61 .*minute/],
     ["* * * * XYZ", "Etc/UTC", /^spec\.schedule /],
-    ["0 0 30 2 *", "Etc/UTC", /^spec\.schedule .* never comes/],
-    ["0 3 * * *", "Mars/Base", /^spec\.timeZone Mars\/Base is no time zone/],
+    ["0 0 30 2 *", "Etc/UTC", /^spec\.schedule .* never runs/],
+    ["0 3 * * *", "Mars/Base", /^spec\.timeZone Mars\/Base is not a time zone/],
   ];
   for (const [schedule, zone, message] of refused) {
     it(`refuse ${schedule} in ${zone}, and say why`, () => {

@@ -1,6 +1,6 @@
 /**
- * Whether members can be given a store: its Secrets are there, and hold what they must. What the store itself says, such as that
- * a bucket is missing, only members find out. Messages never hold what a Secret holds.
+ * Checks whether members can use a store: its Secrets exist and have valid contents. It does not talk to the store:
+ * only members find out, for example, that a bucket is missing. Messages never contain values from a Secret.
  */
 import { X509Certificate } from "node:crypto";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -15,15 +15,18 @@ export interface StoreProblem {
 }
 
 interface SecretUse {
-  /** Of the field that names it. */
+  /** The field that names the Secret. */
   readonly field: string;
   readonly reference: { readonly name: string } | undefined;
-  /** What it must hold. */
+  /** Key that the Secret must have. */
   readonly key: string;
   readonly judge: (content: Buffer, where: string) => StoreProblem | null;
 }
 
-/** @returns the first thing that is wrong; null if nothing is. Raises KubeError. */
+/**
+ * @returns the first problem; null if there is none
+ * @throws KubeError
+ */
 export async function storeProblemOf(reads: Reads, store: CoordinationBackupStore): Promise<StoreProblem | null> {
   const { directory, s3, encryption } = store.spec;
   const namespace = store.metadata.namespace ?? "default";
@@ -95,7 +98,7 @@ function judgeKeys(content: Buffer, where: string): StoreProblem | null {
 function judgeCredentials(content: Buffer, where: string): StoreProblem | null {
   const text = content.toString("utf8");
   const missing = ["aws_access_key_id", "aws_secret_access_key"].find((name) => !hasValue(text, name));
-  const message = `${where} has no ${missing}: write it as a file of AWS, with a section [default]`;
+  const message = `${where} has no ${missing}: write it as an AWS credentials file with a section [default]`;
   return missing === undefined ? null : { reason: "CredentialsMalformed", message };
 }
 
@@ -111,6 +114,6 @@ function judgeAuthorities(content: Buffer, where: string): StoreProblem | null {
     new X509Certificate(content);
     return null;
   } catch {
-    return { reason: "CaMalformed", message: `${where} is no certificate in PEM` };
+    return { reason: "CaMalformed", message: `${where} is not a PEM certificate` };
   }
 }

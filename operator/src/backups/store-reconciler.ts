@@ -1,5 +1,6 @@
 /**
- * One look at a CoordinationBackupStore: whether members can be given it. Secrets are not watched, so it looks again now and then.
+ * One pass over a CoordinationBackupStore: checks whether members can use it. The operator does not watch Secrets, so
+ * the pass repeats at intervals.
  */
 import type { CoordinationBackupStore, StoreStatus } from "../generated/coordination-backup-store.ts";
 import { locationOf } from "../render/index.ts";
@@ -9,7 +10,7 @@ import { storeProblemOf } from "./store-check.ts";
 
 const READY_MS = 60_000;
 const UNREADY_MS = 10_000;
-const WELL = { reason: "Usable", message: "the Secrets are there, and hold what they must" };
+const WELL = { reason: "Usable", message: "the Secrets exist and have valid contents" };
 
 export class StoreReconciler {
   readonly #context: BackupsContext;
@@ -18,7 +19,10 @@ export class StoreReconciler {
     this.#context = context;
   }
 
-  /** @returns when to look again, in milliseconds; null if the store is gone. Rejects with KubeError. */
+  /**
+   * @returns milliseconds until the next pass; null if the store is gone
+   * @throws KubeError
+   */
   async pass(namespace: string, name: string): Promise<number | null> {
     const { client, now } = this.#context;
     const kind = "CoordinationBackupStore";

@@ -1,31 +1,34 @@
-/** What certificates in PEM say, as far as the operator asks. It has no idea whom to trust. */
+/** Reads the facts that the operator needs from PEM certificates. It does not decide which certificates to trust. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
 export interface CertificateFacts {
-  /** This certificate alone. */
+  /** PEM of this certificate alone. */
   readonly pem: string;
   /** Lower-case hexadecimal digits, as members report it. */
   readonly serial: string;
   /** SHA-256, in lower-case hexadecimal digits, as members report it. */
   readonly fingerprint: string;
-  /** Milliseconds of the wall clock. */
+  /** Milliseconds since 1970. */
   readonly notBefore: number;
   readonly notAfter: number;
   readonly dnsNames: readonly string[];
   readonly certificate: X509Certificate;
 }
 
-/** A certificate with its key, and what leads from it to an authority. */
+/** A certificate with its key, and the chain from it to an authority. */
 export interface Keyed {
   readonly facts: CertificateFacts;
   readonly chain: readonly CertificateFacts[];
-  /** PKCS #8 in PEM. */
+  /** PKCS #8, in PEM. */
   readonly key: string;
 }
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** All certificates of a text, in its order. Raises an Error where one cannot be read. */
+/**
+ * All certificates of a text, in order.
+ * @throws Error if one cannot be read
+ */
 export function factsOf(text: string): CertificateFacts[] {
   return (text.match(PEM_CERTIFICATE) ?? []).map((pem) => {
     const certificate = new X509Certificate(pem);
@@ -41,7 +44,7 @@ export function factsOf(text: string): CertificateFacts[] {
   });
 }
 
-/** @returns why the texts are no certificate with its key, or both. Says nothing of what is in the key. */
+/** @returns the certificate and key, or a problem, which never contains parts of the key */
 export function readKeyed(certificates: string | undefined, key: string | undefined): Keyed | string {
   if (certificates === undefined || key === undefined) {
     return `it lacks ${certificates === undefined ? "the certificate" : "the key"}`;
@@ -65,7 +68,7 @@ export function readKeyed(certificates: string | undefined, key: string | undefi
   }
 }
 
-/** Whether the second has signed the first. */
+/** Whether the second certificate has signed the first. */
 export function isIssuedBy({ certificate }: CertificateFacts, issuer: CertificateFacts): boolean {
   return certificate.checkIssued(issuer.certificate) && certificate.verify(issuer.certificate.publicKey);
 }

@@ -1,27 +1,26 @@
 /**
- * What the operator asks of this room in every pass: whether certificates, and what is trusted, are as the specification
- * asks, and what is to be written so that they become so.
+ * The interface of this folder to a reconcile pass: whether the certificates and the trusted authorities match the
+ * specification, and which writes make them match.
  *
- * All that is needed comes in; nothing is read and nothing is written here, so that a pass that is cut off is simply
- * done again.
+ * All input is passed in. Nothing here reads or writes, so an interrupted pass is simply repeated.
  */
 import type { V1ConfigMap, V1Secret } from "@kubernetes/client-node";
 import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
 import type { Problem, Surroundings } from "../status/index.ts";
 
-/** As it was read in this pass; null = it is not there. */
+/** Objects as this pass read them; null = the object does not exist. */
 export interface CertificatePass {
   readonly now: number;
   readonly cluster: CoordinationCluster;
-  /** As in `cluster.local`. */
+  /** Such as `cluster.local`. */
   readonly clusterDomain: string;
   /** Secret `NAME-ca`: the authority's certificate and key, with mode Auto. */
   readonly authority: StoredSecret | null;
-  /** What members show: Secret `NAME-server-tls`, or the user's own with mode Secret. */
+  /** The certificate of the members: Secret `NAME-server-tls`, or the user's own with mode Secret. */
   readonly server: StoredSecret | null;
   /** ConfigMap `NAME-ca`: `ca.crt` holds every authority that is trusted now, in PEM. */
   readonly trust: StoredConfigMap | null;
-  /** By ordinal: which certificate each member shows, and whom it trusts. */
+  /** By ordinal: the certificate that each member shows, and the authorities that it trusts. */
   readonly reports: ReadonlyMap<number, MemberReport>;
 }
 
@@ -32,28 +31,30 @@ interface Stored {
   readonly metadata?: { readonly resourceVersion?: string; readonly annotations?: { readonly [key: string]: string } };
 }
 
-/** One object as it is to be: labels, owner and namespace are added by whoever writes it. */
+/** One object to write. The caller adds labels, owner and namespace. */
 export interface CertificateWrite {
   readonly kind: "Secret" | "ConfigMap";
   readonly name: string;
   readonly annotations?: Record<string, string>;
-  /** Text by key; of a Secret, too. */
+  /** Text by key, also for a Secret. */
   readonly data: Record<string, string>;
-  /** Of the object that this replaces: the write fails if that has changed. Null = it must not be there yet. */
+  /**
+   * Resource version of the object to replace; the write fails if it has changed. Null = the object must not exist yet.
+   */
   readonly replaces: string | null;
-  /** Whether it outlives the cluster as its volumes do. */
+  /** Whether the object outlives the cluster, as the volumes do. */
   readonly durable: boolean;
 }
 
 export interface CertificateOutcome {
-  /** In the order in which they are written. */
+  /** In the order of writing. */
   readonly writes: readonly CertificateWrite[];
-  /** For the condition TLSReady; null if all is in order. */
+  /** For the condition TLSReady; null if there is none. */
   readonly problem: Problem | null;
   readonly tls: Surroundings["tls"];
-  /** Whether a certificate that was there is replaced: people are told. */
+  /** Whether an existing certificate is replaced; then the operator emits an event. */
   readonly renewed: boolean;
 }
 
-/** Rejects when a key or a certificate cannot be made; never because of what it was given. */
+/** Rejects if a key or a certificate cannot be made, but never because of its input. */
 export type TendCertificates = (pass: CertificatePass) => Promise<CertificateOutcome>;

@@ -1,12 +1,12 @@
-/** What is wrong with certificates that come from elsewhere: from cert-manager, or from the user. */
+/** Checks certificates from elsewhere: from cert-manager, or from the user. */
 import { type CertificateFacts, factsOf, isIssuedBy, type Keyed, readKeyed } from "./certificate-facts.ts";
 
-/** A whole set, with the authorities that its Secret names. */
+/** A certificate and key, with the authorities from the same Secret. */
 export interface Given extends Keyed {
   readonly authorities: readonly CertificateFacts[];
 }
 
-/** What extended key usage is called: members serve with it, and dial with it. */
+/** Extended key usages: members serve and dial with the certificate. */
 const USAGES = new Map([
   ["1.3.6.1.5.5.7.3.1", "server authentication"],
   ["1.3.6.1.5.5.7.3.2", "client authentication"],
@@ -14,8 +14,8 @@ const USAGES = new Map([
 
 /**
  * @param data text by key: `tls.crt`, `tls.key`, `ca.crt`
- * @param dnsNames what it must be for, or wider
- * @returns the set, or what is wrong with it, for people
+ * @param dnsNames names that the certificate must cover, also by wildcards
+ * @returns the set, or a message for people about the first problem
  */
 export function readGiven(data: ReadonlyMap<string, string>, dnsNames: readonly string[], now: number): Given | string {
   const keyed = readKeyed(data.get("tls.crt"), data.get("tls.key"));
@@ -29,7 +29,7 @@ export function readGiven(data: ReadonlyMap<string, string>, dnsNames: readonly 
     return "an authority in its ca.crt cannot be read";
   }
   if (authorities.length === 0) {
-    return "its ca.crt names no authority, and members must know whom to trust";
+    return "its ca.crt has no authority, and members need one to trust";
   }
   return problemOf(keyed, authorities, dnsNames, now) ?? { ...keyed, authorities };
 }
@@ -56,7 +56,7 @@ function problemOf(
   return unfit.length > 0 ? `its certificate is not for ${unfit.map(([, name]) => name).join(" and ")}` : null;
 }
 
-/** Whether each certificate is signed by the next, up to one that an authority has signed or is. */
+/** Whether each certificate is signed by the next, and the last is an authority or signed by one. */
 function leadsTo(authorities: readonly CertificateFacts[], chain: readonly CertificateFacts[]): boolean {
   for (const [position, certificate] of chain.entries()) {
     if (authorities.some((authority) => isIssuedBy(certificate, authority))) {

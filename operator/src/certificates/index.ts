@@ -1,3 +1,3 @@
-/** Certificates of members: an authority of the cluster's own, or what comes from elsewhere. */
+/** Certificates of members, from the cluster's own authority or from elsewhere. */
 export type * from "./contract.ts";
 export { tendCertificates } from "./tend.ts";

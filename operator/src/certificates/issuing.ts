@@ -1,4 +1,4 @@
-/** Makes authorities, and certificates for members: ECDSA on P-256, with keys that exist nowhere before. */
+/** Creates authorities and member certificates: ECDSA on P-256, each with a new key. */
 import "reflect-metadata";
 import { createPrivateKey, randomBytes, type webcrypto } from "node:crypto";
 import {
@@ -16,34 +16,34 @@ import {
   X509CertificateGenerator,
 } from "@peculiar/x509";
 
-/** In PEM. */
+/** Certificate and key, in PEM. */
 export interface Issued {
   readonly certificate: string;
   readonly key: string;
 }
 
 export interface Lifetime {
-  /** Milliseconds of the wall clock. */
+  /** Milliseconds since 1970. */
   readonly now: number;
   readonly days: number;
 }
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY_MS = 24 * 60 * 60_000;
-/** Clocks of members may be behind the operator's by so much. */
+/** Allows clocks of members to be behind the operator's by this much. */
 export const BACKDATED_MS = 60 * 60_000;
 const SERIAL_BYTES = 16;
 
 cryptoProvider.set(globalThis.crypto);
 
-/** An authority of its own, which signs members' certificates and no further authorities. */
+/** Creates a self-signed authority that may sign member certificates, but no further authorities. */
 export async function makeAuthority(name: string, { now, days }: Lifetime): Promise<Issued> {
   const keys = await makeKeys();
   const serialNumber = makeSerial();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     keys,
     serialNumber,
-    // Two of one cluster are trusted at the same time: they must not be taken for each other.
+    // Two authorities of one cluster can be trusted at the same time, so their names must differ.
     name: [{ CN: [`${name} authority ${serialNumber.slice(0, 8)}`] }],
     notBefore: new Date(now - BACKDATED_MS),
     notAfter: new Date(now + days * DAY_MS),
@@ -57,7 +57,7 @@ export async function makeAuthority(name: string, { now, days }: Lifetime): Prom
   return { certificate: certificate.toString("pem"), key: await keyToPem(keys.privateKey) };
 }
 
-/** A certificate with which members serve and dial, for all of them alike. It is over when its authority is. */
+/** Issues one certificate for all members, for serving and dialling. It expires no later than its authority. */
 export async function issue(
   authority: Issued,
   name: string,
@@ -91,7 +91,7 @@ function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
-/** Positive, and so long that none is ever made twice. */
+/** Positive, and long enough to be unique. */
 function makeSerial(): string {
   const bytes = randomBytes(SERIAL_BYTES);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

@@ -1,25 +1,27 @@
 /**
- * What becomes of a cluster's own authority and of the certificate that it has issued: a pure decision.
+ * Rotation of a cluster's own authority and of the certificate that it has issued: a pure decision.
  *
- * An authority is replaced before it is over: the next one is made and trusted, a week passes in which clients learn of it,
- * every member says that it trusts it, then it issues, then every member shows what it has issued, and a week later the last
- * one is trusted no more. So at no moment does a member show what another does not trust, and nobody is restarted. When the
- * key of an authority is lost, clients are not waited for: nothing could be issued meanwhile.
+ * An authority is replaced before it expires, in this order. The next authority is made and trusted. Clients have a
+ * week to learn of it, and every member reports that it trusts it. Then it issues a certificate, and every member shows
+ * that. A week later the old authority is no longer trusted.
+ *
+ * So a member never shows a certificate that another member does not trust, and no member restarts. If the key of an
+ * authority is lost, the rotation does not wait for clients, because nothing could be issued meanwhile.
  */
 import type { MemberReport } from "../plan/index.ts";
 import type { CertificateFacts } from "./certificate-facts.ts";
 import { BACKDATED_MS } from "./issuing.ts";
 
 export interface RotationFacts {
-  /** Milliseconds of the wall clock. */
+  /** Milliseconds since 1970. */
   readonly now: number;
-  /** It issues; null before the first is made, or when it was lost. */
+  /** The authority that issues; null before the first is made, or if its key was lost. */
   readonly current: CertificateFacts | null;
-  /** It will issue once it is trusted. */
+  /** The authority that will issue once it is trusted. */
   readonly next: CertificateFacts | null;
-  /** What members are to show; null if there is none that can be read. */
+  /** The certificate of the members; null if there is none that can be read. */
   readonly server: CertificateFacts | null;
-  /** Whether `current` has issued it. */
+  /** Whether `current` has issued `server`. */
   readonly isOfCurrent: boolean;
   readonly trusted: readonly CertificateFacts[];
   readonly wanted: {
@@ -28,7 +30,7 @@ export interface RotationFacts {
     readonly renewBeforeDays: number;
   };
   readonly reports: readonly Report[];
-  /** How many members there are to be: so many must consent. */
+  /** Number of members in the specification; each of them must report its trust. */
   readonly members: number;
 }
 
@@ -36,21 +38,24 @@ export type Report = Pick<MemberReport, "certificateSerial" | "trustedCas">;
 
 export interface Rotation {
   readonly authority: "keep" | "make-current" | "make-next" | "promote-next";
-  /** Whether `current`, as it is afterwards, is to issue a certificate. */
+  /** Whether `current`, after this decision, must issue a certificate. */
   readonly issue: boolean;
-  /** Whether authorities that are neither current nor next are trusted no more. */
+  /** Whether to stop trusting authorities that are neither current nor next. */
   readonly dropsOld: boolean;
 }
 
 export const AUTHORITY_DAYS = 3 * 365;
 const DAY_MS = 24 * 60 * 60_000;
-/** An authority is replaced when so much of its life is left, */
+/** An authority is replaced at the latest when this share of its life is left. */
 const AUTHORITY_SHARE_LEFT = 1 / 3;
-/** or so much more than a certificate lasts: else what it issues would be over before it is renewed, again and again. */
+/**
+ * An authority is also replaced when less than the lifetime of a certificate and this many days is left. Otherwise its
+ * certificates would expire before their renewal, again and again.
+ */
 const REPLACEMENT_DAYS = 30;
-/** Clients have so long to learn of the next authority before it issues. */
+/** Time for clients to learn of the next authority before it issues. */
 const NEXT_TRUSTED_MS = 7 * DAY_MS;
-/** Clients have so long to come without the old authority. */
+/** Time for clients to stop using the old authority. */
 const OLD_TRUSTED_MS = 7 * DAY_MS;
 
 export function decideRotation(facts: RotationFacts): Rotation {
@@ -63,7 +68,7 @@ export function decideRotation(facts: RotationFacts): Rotation {
   };
 }
 
-/** Whether every member shows this certificate, and has shown it for so long that what was before is needed no more. */
+/** Whether every member has shown this certificate for so long that the old authority is no longer needed. */
 export function isSettled(server: CertificateFacts | null, reports: readonly Report[], now: number): boolean {
   return (
     server !== null &&
@@ -79,7 +84,7 @@ function decideAuthority(facts: RotationFacts): Rotation["authority"] {
     return (isKnown && isTrustedByAll(facts, next)) || isUrgent(facts) ? "promote-next" : "keep";
   }
   if (current === null) {
-    // Where somebody is trusted, members run that know nobody else.
+    // If any authority is trusted, running members trust only that one. So a new one must first be trusted.
     return trusted.length === 0 ? "make-current" : "make-next";
   }
   const shareMs = (current.notAfter - current.notBefore) * AUTHORITY_SHARE_LEFT;
@@ -95,7 +100,7 @@ function isTrustedByAll({ reports, members, trusted }: RotationFacts, { fingerpr
   );
 }
 
-/** Without the next authority there will soon be no valid certificate at all: nobody is waited for any longer. */
+/** Without the next authority, there will soon be no valid certificate. Then the rotation waits for nothing. */
 function isUrgent({ now, current, server, wanted }: RotationFacts): boolean {
   const notAfter = (current ?? server)?.notAfter ?? 0;
   return now >= notAfter - wanted.renewBeforeDays * DAY_MS;
@@ -110,7 +115,7 @@ function isDue({ now, server, isOfCurrent, wanted }: RotationFacts): boolean {
   );
 }
 
-/** Members that show no certificate to others have nothing to do with them, and cannot follow. */
+/** Members that talk to other members. The rest shows no certificate to others, and cannot follow the rotation. */
 function meeting(reports: readonly Report[]): Report[] {
   return reports.filter(({ certificateSerial }) => certificateSerial !== "");
 }

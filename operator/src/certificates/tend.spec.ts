@@ -17,10 +17,10 @@ import { issue, makeAuthority } from "./issuing.ts";
 const DAY_MS = 24 * 3_600_000;
 const SCENE = new Scene(3);
 const MEMBER_NAME = "demo-1.demo-peers.default.svc";
-/** A reader of certificates of any age must be there: what is made here is valid from now on. */
+/** Readers check validity by the real clock, and the certificates made here are valid from now on. */
 const START = Date.now();
 
-/** The objects of a cluster, and members that take over what they hold. */
+/** The objects of a cluster, and members that load certificates from them. */
 class Site {
   now = START;
   cluster: CoordinationCluster = clusterOf();
@@ -59,7 +59,7 @@ class Site {
     }
   }
 
-  /** The members with these ordinals take over what is in the objects now. */
+  /** The members with these ordinals load the present objects. */
   follow(...ordinals: number[]): void {
     for (const ordinal of ordinals) {
       const trustedCas = factsOf(this.bundle).map(({ fingerprint }) => fingerprint);
@@ -83,12 +83,12 @@ class Site {
     return this.trust?.data?.["ca.crt"] ?? "";
   }
 
-  /** Fingerprints of those that are trusted. */
+  /** Fingerprints of the trusted authorities. */
   get trusted(): string[] {
     return factsOf(this.bundle).map(({ fingerprint }) => fingerprint);
   }
 
-  /** Fingerprint of the trusted authority that has issued what is shown. */
+  /** Fingerprint of the trusted authority that has issued the members' certificate. */
   get issuer(): string | undefined {
     return factsOf(this.bundle).find((authority) => isIssuedBy(this.shown, authority))?.fingerprint;
   }
@@ -102,7 +102,7 @@ class Site {
   }
 }
 
-/** What the side that dials says of the handshake, null if it is content; both sides show what they hold. */
+/** The dialling side's error in the handshake, null if there is none; both sides show their certificates. */
 async function handshake(
   server: { readonly cert: string; readonly key: string; readonly ca: string },
   client: { readonly cert: string; readonly key: string; readonly ca: string },
@@ -234,7 +234,7 @@ describe("certificates of the cluster's own authority", () => {
     expect(site.trusted).to.deep.equal(trusted);
   });
 
-  it("come from the next authority a week later, when every member trusts it, and the last one goes a week after all show that", async () => {
+  it("come from the next authority a week later, once every member trusts it; the old one goes a week after all show that", async () => {
     await site.tend();
     const first = site.trusted;
     site.follow(0, 1, 2);
@@ -270,8 +270,8 @@ describe("certificates of the cluster's own authority", () => {
     expect((await site.tend()).writes).to.deep.equal([]);
   });
 
-  it("let members meet at every moment of a replacement, whoever has taken over what", async () => {
-    // Handshakes go by the clock of this machine, so it is the lifetimes that bring the replacement about.
+  it("let members connect at every moment of a replacement, whichever certificates each of them has loaded", async () => {
+    // Handshakes use this machine's clock, so short lifetimes trigger the replacement instead.
     const stored = await makeAuthority("demo", { now: START, days: 20 });
     const encode = (text: string) => Buffer.from(text).toString("base64");
     const served = await issue(stored, "demo", ["*.demo-peers.default.svc"], { now: START, days: 90 });
@@ -281,7 +281,7 @@ describe("certificates of the cluster's own authority", () => {
     const states = [shownBy(site)];
     site.follow(0, 1, 2);
     site.cluster = clusterOf({ tls: { mode: "Auto", certificateDays: 10, renewBeforeDays: 2 } });
-    // The next authority is made a week ago.
+    // The next authority is created a week ago.
     site.later(-8);
     for (let pass = 0; pass < 3; pass++) {
       await site.tend();
@@ -298,7 +298,7 @@ describe("certificates of the cluster's own authority", () => {
     expect(site.issuer).to.equal(site.trusted[1]);
   });
 
-  it("wait for nobody any more when the authority is about to be over", async () => {
+  it("stop waiting when the authority is about to expire", async () => {
     await site.tend();
     site.follow(0, 1, 2);
     site.members.delete(1);
@@ -312,7 +312,7 @@ describe("certificates of the cluster's own authority", () => {
     expect(site.issuer).to.equal(next);
   });
 
-  it("come from a new authority that members have learned to trust first, when the key of the last one is lost", async () => {
+  it("come from a new authority that members trust first, when the key of the old one is lost", async () => {
     await site.tend();
     site.follow(0, 1, 2);
     const { serial } = site.shown;
@@ -328,7 +328,7 @@ describe("certificates of the cluster's own authority", () => {
     expect(site.secret("authority", "next.key")).to.equal("");
   });
 
-  it("are not touched while the Secret of the authority is not whole, which is told without what is in it", async () => {
+  it("are not touched while the Secret of the authority is incomplete, and the message contains nothing from it", async () => {
     await site.tend();
     const other = new Site();
     await other.tend();
@@ -408,7 +408,7 @@ describe("certificates that come from elsewhere", () => {
     expect((await site.tend()).writes).to.deep.equal([]);
   });
 
-  it("are trusted beside what was trusted, until all members have shown the new one for a week", async () => {
+  it("are trusted in addition to the old ones, until all members have shown the new certificate for a week", async () => {
     await give();
     await site.tend();
     const [first] = site.trusted;
@@ -438,7 +438,7 @@ describe("certificates that come from elsewhere", () => {
     expect((await site.tend()).problem).to.equal(null);
   });
 
-  it("are refused with what is wrong, and what is trusted stays", async () => {
+  it("are refused with the problem, and the trusted authorities stay", async () => {
     await give();
     await site.tend();
     const trust = site.trust;
@@ -451,7 +451,7 @@ describe("certificates that come from elsewhere", () => {
       ],
       ["holds no certificate", () => give(ALL, { "tls.crt": "nothing" })],
       ["that of another certificate", () => give(ALL, { "tls.key": other.key })],
-      ["names no authority", () => give(ALL, { "ca.crt": "" })],
+      ["has no authority", () => give(ALL, { "ca.crt": "" })],
       ["leads to no authority", () => give(ALL, { "ca.crt": other.certificate })],
       ["valid from", () => give(ALL, {}, START - 91 * DAY_MS)],
       ["is not for *.demo-peers.default.svc.cluster.local", () => give(ALL.filter((name) => name !== NAMES[1]))],

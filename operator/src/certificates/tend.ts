@@ -1,4 +1,4 @@
-/** What is to be written so that certificates, and what is trusted, become as the specification asks. */
+/** Decides which writes make certificates and trusted authorities match the specification. */
 import { dnsNamesOf, namesOf } from "../render/index.ts";
 import { type CertificateFacts, factsOf, isIssuedBy, type Keyed, readKeyed } from "./certificate-facts.ts";
 import type {
@@ -13,7 +13,7 @@ import { readGiven } from "./given.ts";
 import { type Issued, issue, makeAuthority } from "./issuing.ts";
 import { AUTHORITY_DAYS, decideRotation, isSettled, type Rotation } from "./rotation.ts";
 
-/** Both are in the Secret of the authority, so that what was decided about them is written at once. */
+/** Both are in the Secret of the authority, so that one write changes them together. */
 interface Authorities {
   readonly current: Keyed | null;
   readonly next: Keyed | null;
@@ -38,7 +38,7 @@ async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
   const names = namesOf(cluster);
   const authorities = readAuthorities(pass.authority);
   if (typeof authorities === "string") {
-    const message = `Secret ${names.authorities} cannot be used: ${authorities}. Delete it, and another authority is made`;
+    const message = `Secret ${names.authorities} cannot be used: ${authorities}. Delete it, and the operator makes another authority`;
     return { ...NOTHING, problem: { reason: "AuthorityUnusable", message } };
   }
   const { certificateDays, renewBeforeDays } = cluster.spec.tls;
@@ -66,13 +66,13 @@ async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
     shown = factsOf(issued.certificate)[0] ?? null;
     writes.push(serverWrite(names.serverTls, issued, afterwards.current.facts.pem, secret));
   }
-  // While the key of an authority is lost, what it has issued counts until the next one issues.
+  // If the key of an authority is lost, its certificates stay valid until the next authority issues.
   const issuer = afterwards.current?.facts ?? trusted.find((one) => shown !== null && isIssuedBy(shown, one)) ?? null;
   const tls = shown === null || issuer === null ? null : endsOf(shown, issuer);
   return { writes, problem: null, tls, renewed: rotation.issue && server !== null };
 }
 
-/** Members are to trust what comes with the certificate, and for a week what they have trusted before. */
+/** Members must trust the authorities that come with the certificate, and for a week the previous ones. */
 async function tendGiven(pass: CertificatePass): Promise<CertificateOutcome> {
   const { now, cluster, clusterDomain, server, trust, reports } = pass;
   const { mode, secretName } = cluster.spec.tls;
@@ -115,12 +115,12 @@ async function newAuthority(name: string, now: number): Promise<Keyed> {
   const { certificate, key } = await makeAuthority(name, { now, days: AUTHORITY_DAYS });
   const keyed = readKeyed(certificate, key);
   if (typeof keyed === "string") {
-    throw new Error(`the authority that was made is not whole: ${keyed}`);
+    throw new Error(`the new authority is incomplete: ${keyed}`);
   }
   return keyed;
 }
 
-/** @returns what is wrong with the Secret if it is there and not whole */
+/** @returns the authorities, or what is wrong with an existing Secret */
 function readAuthorities(secret: StoredSecret | null): Authorities | string {
   const texts = textsOf(secret);
   const current =
@@ -133,7 +133,7 @@ function readAuthorities(secret: StoredSecret | null): Authorities | string {
   return typeof next === "string" ? next : { current, next };
 }
 
-/** What cannot be read is made again: it is the operator's own. */
+/** The operator's own certificate; if it cannot be read, the operator makes another one. */
 function readServer(secret: StoredSecret | null): Keyed | null {
   const texts = textsOf(secret);
   const server = readKeyed(texts.get("tls.crt"), texts.get("tls.key"));
@@ -166,7 +166,7 @@ function authorityWrite(name: string, { current, next }: Authorities, replaced: 
   };
 }
 
-/** Nothing where the bundle is right. New authorities come behind those that are there. */
+/** No write if the bundle is right. New authorities are appended. */
 function trustWrites(
   name: string,
   trusted: readonly CertificateFacts[],

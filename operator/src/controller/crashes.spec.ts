@@ -1,11 +1,11 @@
 /**
- * The operator crashes after its first, second, third … write outside, on every way that a cluster goes: the next one
- * always gets there, and on the way no majority is ever lost.
+ * The operator crashes after its first, second, third … external write, in every scenario of a cluster's life. The next
+ * operator always completes the scenario, and a majority is never lost on the way.
  */
 import { expect } from "chai";
 import { Drive } from "../../test/world/index.ts";
 
-/** No way takes more writes. */
+/** No scenario needs more writes. */
 const WRITES_MAX = 120;
 
 describe("operator that crashes", () => {
@@ -75,7 +75,7 @@ describe("operator that crashes", () => {
       [13, 1],
       [13, 3],
     ] as const) {
-      // A pass needs about a dozen: another one of them fails each time.
+      // A pass needs about a dozen reads; a different one fails each time.
       const until = drive.world.api.calls.length;
       drive.world.api.before = () =>
         (drive.world.api.calls.length - until) % every === 0 ? (faults[faulty++ % 4] ?? null) : null;

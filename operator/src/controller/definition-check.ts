@@ -1,7 +1,7 @@
-/** Whether the API server's definitions have what this operator needs. */
+/** Checks whether the API server's definitions have the fields that this operator needs. */
 import { isKubeError, type KubeClient } from "../kube/index.ts";
 
-/** Of the definitions that this operator was built for. */
+/** Versions of the definitions for which this operator was built. */
 const SCHEMA_VERSIONS: ReadonlyMap<string, number> = new Map([
   ["coordinationclusters.quoin.dev", 2],
   ["coordinationbackupstores.quoin.dev", 1],
@@ -10,7 +10,7 @@ const SCHEMA_VERSIONS: ReadonlyMap<string, number> = new Map([
 ]);
 const ANNOTATION = "quoin.dev/schema-version";
 
-/** @returns what is wrong, in words; null if nothing is, or if this operator may not look */
+/** @returns the first problem, for people; null if there is none, or if this operator may not read definitions */
 export async function definitionProblem(client: KubeClient): Promise<string | null> {
   const checks = [...SCHEMA_VERSIONS].map(([name, version]) => problemOf(client, name, version));
   return (await Promise.all(checks)).find((problem) => problem !== null) ?? null;
@@ -31,7 +31,7 @@ async function problemOf(client: KubeClient, name: string, version: number): Pro
       ? null
       : `the definition ${name} has schema version ${found}, and this operator needs ${version}: apply the newer one`;
   } catch (error) {
-    // An operator of some namespaces only may not read what belongs to none.
+    // An operator of some namespaces only may not read cluster-scoped objects.
     if (isKubeError(error, "forbidden")) {
       return null;
     }

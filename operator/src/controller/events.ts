@@ -1,8 +1,8 @@
-/** What is told as an event: steps that were done, and states that began. */
+/** Which steps and state changes the operator reports as events. */
 import type { EventContent } from "../kube/index.ts";
 import type { Action, BlockedStatus, ClusterStatus, Failure, Step } from "../plan/index.ts";
 
-/** A member that is restarted, or that comes, is waited for this long. */
+/** Waits shorter than this, such as for the restart of a member, cause no event. */
 const BLOCKED_MS = 60_000;
 
 const REASONS: Partial<Record<Action["kind"], string>> = {
@@ -27,7 +27,7 @@ export function eventOfStep({ rule, message, action }: Step): EventContent | nul
   return reason === undefined ? null : { type, reason, action: rule, note: message };
 }
 
-/** Every step that changes what comes next. */
+/** An event for every step that changes the course of the recovery. */
 function eventOfRecovery(note: string, action: Action): EventContent | null {
   const told = (type: EventContent["type"], reason: string): EventContent => ({
     ...{ type, reason, action: "RecoverQuorum", note },
@@ -66,17 +66,17 @@ export function eventOfFailure({ reason, gate, message }: Failure): EventContent
   return { type: "Warning", reason, action: gate, note: message };
 }
 
-/** @param undone who changed what, one text each; at least one */
+/** @param undone at least one text; each names an object and the writer of the change */
 export function eventOfUndone(undone: readonly string[]): EventContent {
   return {
     type: "Warning",
     reason: "ChangeUndone",
     action: "Restore",
-    note: `put back as the CoordinationCluster asks, which is where to change it: ${undone.join(", ")}`,
+    note: `restored what the CoordinationCluster specifies; change the CoordinationCluster instead: ${undone.join(", ")}`,
   };
 }
 
-/** What holds now and did not before. */
+/** States that hold now and did not hold before. */
 export function eventsOfState(before: ClusterStatus | undefined, after: ClusterStatus): EventContent[] {
   const events: EventContent[] = [];
   const lost = conditionOf(after, "QuorumLost");
@@ -108,13 +108,13 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
       type: "Normal",
       reason: "VolumeExpanded",
       action: "Grow",
-      note: "all volumes are as they are asked for",
+      note: "all volumes have the size in the specification",
     });
   }
   return events;
 }
 
-/** @returns null for what is not worth telling: all that restarts waits for a moment */
+/** @returns null for short waits: every restart waits for a moment */
 export function eventOfBlocked(blocked: BlockedStatus | undefined, now: number): EventContent | null {
   return blocked === undefined || now - Date.parse(blocked.since) < BLOCKED_MS
     ? null

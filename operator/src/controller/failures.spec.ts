@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Any, Call } from "../../test/api-server/index.ts";
 import { Drive } from "../../test/world/index.ts";
 
-/** What an API server says of an eviction that two budgets cover. */
+/** The API server's answer to the eviction of a pod that two budgets cover. */
 const TWO_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
 describe("actions that fail", () => {
@@ -19,7 +19,7 @@ describe("actions that fail", () => {
     return drive.world.api.store.find(plural, "default", name);
   }
 
-  /** Answers requests of a kind with a Status. */
+  /** Answers requests for a kind with a Status. */
   function refuse(is: (call: Call) => boolean, status: number, reason: string, message: string): void {
     drive.world.api.before = (call) =>
       is(call) ? { status, body: JSON.stringify({ kind: "Status", reason, message }) } : null;
@@ -34,7 +34,7 @@ describe("actions that fail", () => {
     await drive.converge("founding");
   }
 
-  /** Makes passes for so long. */
+  /** Makes passes for this long. */
   async function pass(durationMs: number): Promise<void> {
     const end = drive.world.now + durationMs;
     await drive.until(`${durationMs} ms`, () => drive.world.now >= end);
@@ -70,7 +70,7 @@ describe("actions that fail", () => {
     expect([drive.status.blocked, drive.operator.failing]).to.deep.equal([undefined, []]);
   });
 
-  it("does not show what works the second time", async () => {
+  it("does not show a failure that the second try resolves", async () => {
     await founded(3);
     let refusals = 2;
     refuse(({ subresource }) => subresource === "eviction" && refusals-- > 0, 500, "InternalError", "not yet");
@@ -83,13 +83,13 @@ describe("actions that fail", () => {
   it("says which Secret is missing, and founds once the wish for it is taken back", async () => {
     drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
     await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
-    expect(drive.status.blocked?.message).to.contain("is there a Secret given?");
-    expect(messageOf("ReconcileSucceeded")).to.contain("is there a Secret given?");
+    expect(drive.status.blocked?.message).to.contain("check that there is a Secret given");
+    expect(messageOf("ReconcileSucceeded")).to.contain("check that there is a Secret given");
     drive.edit({ spec: { access: { ownerSecretRef: null } } });
     await drive.converge("founded");
   });
 
-  it("names a Secret of the owner that somebody else has made, and founds when it is gone", async () => {
+  it("names a foreign Secret with the owner's name, and founds when it is gone", async () => {
     drive.world.api.store.create("secrets", "default", { metadata: { name: "demo-owner" }, data: {} });
     drive.create({ replicas: 1 });
     await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
@@ -98,7 +98,7 @@ describe("actions that fail", () => {
     await drive.converge("founded");
   });
 
-  it("names an identity that somebody else has made, and founds when it is gone", async () => {
+  it("names a foreign identity, and founds when it is gone", async () => {
     drive.world.api.store.create("configmaps", "default", { metadata: { name: "demo-identity" }, data: { a: "b" } });
     drive.create({ replicas: 1 });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False NameConflict");
@@ -143,7 +143,7 @@ describe("actions that fail", () => {
     await drive.converge("grown");
   });
 
-  it("says why it cannot look at the cluster at all, and keeps what it knew", async () => {
+  it("shows why it cannot observe the cluster, and keeps the last status", async () => {
     await founded(3);
     const denied = 'secrets "demo-tokens" is forbidden';
     refuse(({ plural }) => plural === "secrets", 403, "Forbidden", denied);

@@ -1,3 +1,3 @@
-/** What the operator does with clusters, again and again. */
+/** The control loop over clusters. */
 export { Operator } from "./operator.ts";
 export { Reconciler } from "./reconciler.ts";

@@ -4,7 +4,7 @@ import { Drive, type World } from "../../test/world/index.ts";
 
 type Kind = Parameters<World["refusalOf"]>[0];
 
-/** As an API server says it of a LimitRange. */
+/** An API server's message about a LimitRange. */
 const TOO_SMALL = 'pods "demo-1" is forbidden: minimum memory usage per Container is 4Gi, but request is 512Mi';
 const PATIENCE_MS = 3_000;
 const LOOK_MS = 10_000;
@@ -19,7 +19,7 @@ describe("pods that Kubernetes does not make", () => {
 
   afterEach(() => drive.end());
 
-  /** From now on, of the objects with this name. */
+  /** From now on, for objects with this name. */
   function refuse(kind: Kind, name: string, cause: string): void {
     drive.world.refusalOf = (asked, { metadata }: Any) => (asked === kind && metadata.name === name ? cause : null);
   }
@@ -47,7 +47,7 @@ describe("pods that Kubernetes does not make", () => {
     await drive.converge("founding");
   }
 
-  it("shows what the API server says of a new member's pod, everywhere where people look, until the cause is gone", async () => {
+  it("shows the API server's refusal of a new member's pod in status, conditions and events until the cause is gone", async () => {
     await founded(1);
     refuse("pod", "demo-1", TOO_SMALL);
     drive.edit({ spec: { replicas: 3 } });
@@ -116,7 +116,7 @@ describe("pods that Kubernetes does not make", () => {
     });
   }
 
-  it("says nothing of a pod that is no longer wanted, and shortens what is too long", async () => {
+  it("does not mention a pod that is no longer wanted, and cuts long messages", async () => {
     await founded(1);
     refuse("pod", "demo-1", "x".repeat(5_000));
     drive.edit({ spec: { replicas: 3 } });
@@ -135,7 +135,7 @@ describe("pods that Kubernetes does not make", () => {
     allow();
     await drive.converge("grown");
     const { store } = drive.world.api;
-    // The set's controller is slow, and has not said anything yet.
+    // The set's controller is slow, and has sent no event yet.
     drive.world.api.settle = () => {};
     store.drop("pods", store.get("pods", "default", "demo-1"));
     const reads = eventReads();

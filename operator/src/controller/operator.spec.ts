@@ -54,7 +54,7 @@ describe("operator", () => {
     return (await fetch(`${url}/readyz`)).status === 200;
   }
 
-  it("sees a cluster that is made, and what changes in it, and brings it about", async () => {
+  it("reconciles a new cluster, and changes of it", async () => {
     await start("one");
     await until(() => holder() === "one");
     drive.create({ replicas: 1 });
@@ -68,7 +68,7 @@ describe("operator", () => {
     expect(store.list("events").map(({ reason }) => reason)).to.include("Founded");
   });
 
-  it("leaves alone what names no cluster in its label", async () => {
+  it("ignores objects whose label names no cluster", async () => {
     drive.world.api.store.create("configmaps", "default", {
       metadata: { name: "somebodys", labels: { "quoin.dev/cluster": "" } },
     });
@@ -97,13 +97,13 @@ describe("operator", () => {
     expect(await isReady()).to.equal(true);
   });
 
-  it("waits, ready, while another one works, and goes on when that one stops", async () => {
+  it("waits, ready, while another operator is active, and takes over when that one stops", async () => {
     const first = await start("one");
     await until(() => holder() === "one");
     await start("two");
     await until(() => drive.world.api.watches === 28);
     while (!(await isReady())) {
-      // It looks at the definitions, too.
+      // It also checks the definitions.
     }
     expect(holder()).to.equal("one");
     await first.operator.stop();

@@ -1,8 +1,8 @@
 /**
- * The operator as it runs: it watches, and while it holds the Lease it makes passes over the clusters that changed, or
- * whose time has come.
+ * The running operator. It watches objects. While it holds the Lease, it reconciles the clusters that changed or whose
+ * next pass is due.
  *
- * An operator that waits for the Lease watches, too, so that it is ready at once.
+ * An operator that waits for the Lease watches, too, so that it can start at once.
  */
 
 import { BACKUP_KINDS, BackupControllers, backupKey, SCHEDULE_LABEL } from "../backups/index.ts";
@@ -31,16 +31,16 @@ import { definitionProblem } from "./definition-check.ts";
 import { type Defaults, type PassState, Reconciler } from "./reconciler.ts";
 
 const CLUSTER_LABEL = "quoin.dev/cluster";
-/** Changes come in swarms: one pass sees them all. */
+/** Changes often come together; one pass sees them all. */
 const SWARM_MS = 100;
-/** A write needs so much left of the Lease: it may take as long as its deadline, less what nobody waits for. */
+/** The operator sends a write only if at least this much time is left on the Lease. */
 const LEASE_LEFT_MS = 5_000;
-/** Of requests about the Lease: one that hangs leaves time for another before the Lease is lost. */
+/** Deadline of requests about the Lease. A request that hangs leaves time for another one before the Lease is lost. */
 const LEASE_DEADLINE_MS = 4_000;
-/** After so long without a word a restart is worth a try. */
+/** After this long without an answer, a restart may help. */
 const STALE_MS = 600_000;
 const DEFINITION_CHECK_MS = 30_000;
-/** Those around the pods, of which a change calls for a look. */
+/** Owned objects other than pods; a change to one triggers a reconcile. */
 const AROUND: readonly Kind[] = [
   ...(["Service", "ConfigMap", "PodDisruptionBudget"] as const),
   ...(["ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"] as const),
@@ -49,7 +49,7 @@ const OF_CLUSTERS: readonly Kind[] = ["StatefulSet", "Pod", "PersistentVolumeCla
 
 export interface OperatorOptions {
   readonly connection: Connection;
-  /** Of its pod: unlike that of any other operator. */
+  /** Name of its pod, which must be unique. */
   readonly instance: string;
   readonly leaseName: string;
   /** Empty = all. */
@@ -78,7 +78,7 @@ export class Operator {
   readonly #stopping = new AbortController();
   readonly #releasing = new AbortController();
   #running: Promise<"stopped" | "lost"> | null = null;
-  #definitionProblem: string | null = "the definition has not been looked at yet";
+  #definitionProblem: string | null = "the definition has not been checked yet";
 
   constructor(options: OperatorOptions) {
     this.#options = options;
@@ -92,11 +92,11 @@ export class Operator {
     this.#client = new KubeClient(connection, observer);
     const client = this.#client;
     const failed = (what: string) => (error: unknown) => logger.warn({ err: error }, what);
-    this.#recorder = new Recorder({ client, instance, timing, onError: failed("an event could not be written") });
+    this.#recorder = new Recorder({ client, instance, timing, onError: failed("cannot write an event") });
     this.#elector = new Elector({
       client: new KubeClient(connection, observer, LEASE_DEADLINE_MS),
       ...{ timing, namespace: options.settings.operatorNamespace, name: options.leaseName, identity: instance },
-      onError: failed("the Lease could not be read or written"),
+      onError: failed("cannot read or write the Lease"),
     });
     this.#reflectors = this.#makeReflectors();
     this.#reconciler = this.#makeReconciler();
@@ -106,21 +106,24 @@ export class Operator {
     this.#health = new HealthServer({ unready: () => this.#unready(), dead: () => this.#dead() }, this.#metrics);
   }
 
-  /** Serves probes and metrics. Rejects if the port is not to be had. */
+  /**
+   * Serves probes and metrics.
+   * @throws Error if the port is not available
+   */
   listen(host: string, port: number): Promise<number> {
     return this.#health.listen(host, port);
   }
 
   /**
-   * Watches and waits for the Lease, and works while it holds it. Resolves when it does not any more: because it was told to
-   * stop, or because it lost the Lease. Then nothing may be written, and the process is to end at once.
+   * Watches, waits for the Lease, and reconciles while it holds it. Resolves when it no longer holds the Lease: after
+   * `stop`, or because it lost it. Then nothing may be written any more, and the process must end at once.
    */
   run(): Promise<"stopped" | "lost"> {
     this.#running ??= this.#run();
     return this.#running;
   }
 
-  /** Ends what runs, gives the Lease up, and then everything else. */
+  /** Ends running passes, releases the Lease, and then ends everything else. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#queue.stop(), this.#backupQueue.stop()]);
@@ -140,7 +143,7 @@ export class Operator {
     await this.#until(() => this.#unready().length === 0);
     await this.#elector.acquire(this.#stopping.signal);
     if (!this.#stopping.signal.aborted) {
-      this.#options.logger.info("this operator works now");
+      this.#options.logger.info("this operator is active now");
       this.#queue.start();
       this.#backupQueue.start();
     }
@@ -164,7 +167,7 @@ export class Operator {
         ...{ client, members, settings, tendCertificates, endpointOf },
         now: Date.now,
         onSilent: (error) => logger.debug({ err: error }, "a member did not answer"),
-        onUnknown: (error) => logger.warn({ err: error }, "events of what is missing could not be read"),
+        onUnknown: (error) => logger.warn({ err: error }, "cannot read the events about a missing pod or volume"),
       }),
       writing: { ...{ client, members }, monotonicMs: () => timing.monotonicMs(), mayWrite: () => this.#mayWrite() },
       audience: {
@@ -222,7 +225,7 @@ export class Operator {
     ];
   }
 
-  /** A backup that is gone may make room for another one of its schedule. */
+  /** A deleted backup may let its schedule take another one. */
   #makeBackupReflectors(namespace: string): Reflector[] {
     const { logger, timing } = this.#options;
     return BACKUP_KINDS.map((kind) => {
@@ -248,11 +251,12 @@ export class Operator {
         return new Reflector({
           ...{ client: this.#client, kind, namespace, timing },
           labelSelector: isCluster ? "" : CLUSTER_LABEL,
-          // Else each pass would call for the next one while its status differs, as it does while a member catches up.
+          // The status differs in each pass while a member catches up. Without this, each pass would trigger the next
+          // one.
           ignoresStatus: isCluster,
           onChange: ({ name = "", namespace: of = "", labels }) => {
             const cluster = isCluster ? name : (labels?.[CLUSTER_LABEL] ?? "");
-            // A label may say nothing, and by an empty name the API server would answer with all clusters.
+            // An empty label value names no cluster, and with an empty name the API server would return all clusters.
             if (cluster === "") {
               return;
             }
@@ -323,14 +327,14 @@ export class Operator {
     return ages;
   }
 
-  /** Again and again: a definition may be installed later, or an older one be put back. */
+  /** Repeated, because a definition may be installed later or replaced by an older one. */
   async #checkDefinition(): Promise<void> {
     const { logger, timing } = this.#options;
     while (!this.#stopping.signal.aborted) {
       try {
         this.#definitionProblem = await definitionProblem(this.#client);
       } catch (error) {
-        logger.warn({ err: error }, "the definition could not be read");
+        logger.warn({ err: error }, "cannot read the definition");
       }
       await timing.sleep(this.#definitionProblem === null ? DEFINITION_CHECK_MS : 1_000, this.#stopping.signal);
     }

@@ -2,16 +2,16 @@ import { expect } from "chai";
 import type { Any, Call, Stored } from "../../test/api-server/index.ts";
 import { Drive } from "../../test/world/index.ts";
 
-/** They have an owner only while volumes go with the cluster. */
+/** They have an owner only if volumes are deleted with the cluster. */
 const DURABLE = ["configmaps/demo-identity", "secrets/demo-owner"];
-/** It belongs to the Secret of its name, and goes with it. */
+/** It belongs to the Secret of its name, and is deleted with it. */
 const SENTINEL = "configmaps/demo-owner";
 const KINDS = [
   ...["statefulsets", "services", "poddisruptionbudgets", "serviceaccounts", "roles", "rolebindings"],
   ...["networkpolicies", "secrets", "configmaps", "persistentvolumeclaims"],
 ];
 
-describe("what a cluster leaves that is deleted without its objects", () => {
+describe("objects of a cluster that was deleted with --cascade=orphan", () => {
   let drive: Drive;
 
   beforeEach(async () => {
@@ -43,7 +43,7 @@ describe("what a cluster leaves that is deleted without its objects", () => {
     return drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
   }
 
-  it("runs on, and becomes that of a new one of its name, without a restart", async () => {
+  it("keeps running, and belongs to a new cluster of the same name without a restart", async () => {
     drive.create({ replicas: 3, networkPolicy: { enabled: true } });
     await drive.converge("founding");
     const { clusterId } = drive.status;
@@ -70,7 +70,7 @@ describe("what a cluster leaves that is deleted without its objects", () => {
     ]);
   });
 
-  it("takes over what volumes that go with the cluster are, and changes what the new one asks for", async () => {
+  it("adopts volumes that are deleted with the cluster, and changes what the new cluster specifies", async () => {
     const storage = { size: "8Gi", whenDeleted: "Delete", whenScaled: "Delete" } as const;
     drive.create({ replicas: 3, storage, networkPolicy: { enabled: true } });
     await drive.converge("founding");
@@ -96,7 +96,7 @@ describe("what a cluster leaves that is deleted without its objects", () => {
     drive.create({ replicas: 3, tls: { mode: "Auto", certificateDays: 90, renewBeforeDays: 30 } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False TlsModeFixed");
     const { message } = drive.status.conditions?.find(({ type }) => type === "SpecAccepted") ?? {};
-    expect(message).to.include("spec.tls.mode is Auto").and.to.include("talk in plain text");
+    expect(message).to.include("spec.tls.mode is Auto").and.to.include("run without encryption");
     drive.world.advance(600_000);
     await drive.operator.pass("default", "demo");
     expect(podUids()).to.deep.equal(pods);

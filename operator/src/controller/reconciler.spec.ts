@@ -25,17 +25,17 @@ describe("reconciler", () => {
     return Buffer.from(find("secrets", secret).data[key], "base64").toString("utf8");
   }
 
-  /** Writes since then that are not about the status. */
+  /** Writes since then, except status writes. */
   function writesSince(count: number): string[] {
     return drive.world.writes.slice(count).filter((write) => !write.endsWith("/status"));
   }
 
-  /** But for writes that came too late: one looks again. */
+  /** Except stale writes, after which the operator observes again. */
   function failures(): string[] {
     return drive.operator.failures.filter((text) => !text.includes(" 409 "));
   }
 
-  /** Called before a status of the cluster is written; may return what is answered instead. */
+  /** Called before a status of the cluster is written; may return another answer. */
   function onStatus(before: () => Fault | null): void {
     drive.world.api.before = ({ method, plural, subresource }) =>
       method === "PATCH" && plural === "coordinationclusters" && subresource === "status" ? before() : null;
@@ -97,7 +97,7 @@ describe("reconciler", () => {
     drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
     await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
     drive.world.advance(1_000);
-    expect(find("secrets", "demo-owner"), "nobody can read the password back").to.equal(undefined);
+    expect(find("secrets", "demo-owner"), "no client can read the password back").to.equal(undefined);
     drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
     await drive.operator.pass("default", "demo");
     expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
@@ -153,7 +153,7 @@ describe("reconciler", () => {
     expect(drive.condition("OwnerSecretReady")).to.equal("False OwnerResetPending");
   });
 
-  it("says who is missing while the owner's secret is not there, and founds when it is", async () => {
+  it("names the owner's Secret while it is missing, and founds when it exists", async () => {
     drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
     await drive.until("identity", () => find("configmaps", "demo-identity") !== undefined);
     await drive.until("told", () => drive.operator.failures.some((text) => text.includes("Secret given")));
@@ -183,7 +183,7 @@ describe("reconciler", () => {
     await drive.converge("founding");
   });
 
-  it("mends what others change, takes back what is wanted no more, and leaves alone what others add", async () => {
+  it("restores what others change, deletes what is no longer wanted, and keeps what others add", async () => {
     await founded();
     merge("services", "demo", {
       spec: { selector: { "quoin.dev/cluster": "other" } },
@@ -202,7 +202,7 @@ describe("reconciler", () => {
     expect(find("services", "demo").metadata.annotations).to.not.have.property("mine");
   });
 
-  it("undoes what others add to selectors, ports, rights and network rules, and tells it once", async () => {
+  it("undoes what others add to selectors, ports, rights and network rules, and reports it once", async () => {
     drive.create({ replicas: 3, networkPolicy: { enabled: true } });
     await drive.converge("founding");
     const before = {
@@ -256,7 +256,7 @@ describe("reconciler", () => {
     expect(drive.operator.events.at(-1)?.note).to.include("StatefulSet demo");
   });
 
-  it("tells of no change by others when the specification changes", async () => {
+  it("reports no foreign change when the specification changes", async () => {
     await founded(3);
     drive.edit({ spec: { podTemplate: { spec: { nodeSelector: { disk: "fast" } } } } });
     await drive.converge("rolled");
@@ -280,7 +280,7 @@ describe("reconciler", () => {
     expect(drive.operator.events.map(({ reason }) => reason)).to.not.include("ChangeUndone");
   });
 
-  it("neither fights without a pause with one who insists, nor restarts members for that one's template", async () => {
+  it("pauses between conflicts with a writer that insists, and restarts no member for its template", async () => {
     await founded(3);
     const uids = drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
     const insist = (): void =>
@@ -308,7 +308,7 @@ describe("reconciler", () => {
     expect(metadata.annotations["quoin.dev/config-index"]).to.equal(String(drive.world.quorum.index));
   });
 
-  it("leaves an object of that name alone that belongs to somebody else", async () => {
+  it("leaves a foreign object of that name alone", async () => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other", controller: true };
     drive.world.api.store.create("configmaps", "default", { metadata: { name: "other" } });
     const { uid } = find("configmaps", "other").metadata;
@@ -343,7 +343,7 @@ describe("reconciler", () => {
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
     expect(find("statefulsets", "demo").spec.template).to.deep.equal(before);
     drive.world.api.before = () => null;
-    await drive.converge("taken, once nobody is against it");
+    await drive.converge("taken, once no policy is against it");
     expect(find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
   });
 
@@ -402,7 +402,7 @@ describe("reconciler", () => {
       [403, '{"reason":"Forbidden","message":"denied by a policy"}'],
       [500, '{"reason":"InternalError","message":"the webhook does not answer"}'],
     ] as const) {
-      // One that starts has tried nothing yet.
+      // An operator that starts has not tried anything yet.
       const operator = await drive.another();
       drive.world.api.before = ({ query }) => (query.get("dryRun") === null ? null : { status, body });
       await operator.pass("default", "demo");
@@ -412,7 +412,7 @@ describe("reconciler", () => {
     }
   });
 
-  it("keeps what it can of a cluster that runs, while an object of a name belongs to somebody else", async () => {
+  it("keeps all other objects of a running cluster up to date while one name belongs to a foreign object", async () => {
     await founded(3);
     const { store } = drive.world.api;
     store.create("networkpolicies", "default", { metadata: { name: "demo" }, spec: { theirs: true } });
@@ -426,7 +426,7 @@ describe("reconciler", () => {
     await drive.converge("free");
   });
 
-  it("tells only, while it is paused", async () => {
+  it("only writes the status while it is paused", async () => {
     await founded();
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } }, spec: { replicas: 3 } });
     const before = drive.world.writes.length;
@@ -437,7 +437,7 @@ describe("reconciler", () => {
     await drive.converge("grown");
   });
 
-  it("writes settings when they differ, and again when somebody else has changed them", async () => {
+  it("writes settings when they differ, and again when someone else has changed them", async () => {
     await founded();
     drive.edit({ spec: { settings: { tokenSeconds: 60 } } });
     const { quorum } = drive.world;
@@ -494,7 +494,7 @@ describe("reconciler", () => {
     await drive.converge("rolled");
   });
 
-  it("stops at one pod with an image that is not there, and goes back", async () => {
+  it("stops at one pod with an image that does not exist, and can be reverted", async () => {
     await founded(3);
     drive.edit({ spec: { image: { tag: "0.0.0-missing" } } });
     await drive.until("held", () => drive.status.blocked?.reason === "MemberUnhealthy");
@@ -538,7 +538,7 @@ describe("reconciler", () => {
     await drive.converge("back");
   });
 
-  it("rolls a template no further that the memory of a member is too small for, and goes on with another one at once", async () => {
+  it("stops a roll at a member whose memory is too small for the template, and goes on at once with another template", async () => {
     await founded(3);
     const { world } = drive;
     const limit = (memory: string): void => drive.edit({ spec: { resources: { limits: { memory } } } });
@@ -551,7 +551,7 @@ describe("reconciler", () => {
       limit(memory);
       await drive.until("one is rolled", () => uids().some((uid) => !before.includes(uid)));
       const pod = world.api.store.list("pods").find(({ metadata }) => !before.includes(metadata.uid)) as Any;
-      // Under load, which is over by now: its next process runs, and is ready.
+      // The failure happened under a load that is over: the next process runs, and is ready.
       const terminated = { reason: "OOMKilled", exitCode: 137, finishedAt: world.api.store.time };
       world.api.store.update("pods", pod, (copy) => {
         Object.assign(copy.status.containerStatuses[0], { restartCount: 2, lastState: { terminated } });
@@ -598,7 +598,7 @@ describe("reconciler", () => {
     }
   });
 
-  it("takes up what a deleted cluster has left, and founds nothing", async () => {
+  it("adopts the volumes of a deleted cluster, and founds nothing", async () => {
     await founded(3);
     const { clusterId } = drive.status;
     drive.delete();
@@ -632,7 +632,7 @@ describe("reconciler", () => {
     await drive.converge("grown");
   });
 
-  it("comes again when the API server asks for it, after a write that was too much", async () => {
+  it("retries after the time that the API server asks for, when it has throttled a write", async () => {
     await founded();
     drive.edit({ spec: { replicas: 3 } });
     drive.world.api.before = ({ method, plural }) =>
@@ -681,7 +681,7 @@ describe("reconciler", () => {
     expect(drive.condition("ReconcilePaused")).to.equal("True Annotated");
   });
 
-  it("says when monitoring is asked for and the API server does not know it, and does all else", async () => {
+  it("shows when the API server does not know the monitoring kinds, and does everything else", async () => {
     drive.create({ replicas: 1, monitoring: { podMonitor: { enabled: true }, rules: { enabled: false } } });
     await drive.converge("founding");
     expect(drive.condition("MonitoringReady")).to.equal("False PodMonitorNotServed");

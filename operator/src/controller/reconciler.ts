@@ -1,8 +1,10 @@
 /**
- * One pass over one cluster: observe, plan, do upkeep and at most one step, tell the status, say when to come again.
+ * One pass over one cluster: observe, plan, do the upkeep and at most one step, write the status, and return when to
+ * come again.
  *
- * A pass may be cut off anywhere, and two may meet: each write names what it came from, and the next pass sees what is.
- * A pass rejects only if the API server cannot be asked. Every other failure goes into the status, and the next pass is soon.
+ * A pass may end at any point, and two passes may run at once: each write names the version that it is based on, and
+ * the next pass observes afresh. A pass rejects only if the API server does not answer. Every other failure goes into
+ * the status, and the next pass follows soon.
  */
 import {
   doStep,
@@ -51,21 +53,21 @@ import {
 import { isWorthWriting, statusOf, statusOfFailedPass } from "../status/index.ts";
 import { eventOfBlocked, eventOfFailure, eventOfRenewal, eventOfStep, eventOfUndone, eventsOfState } from "./events.ts";
 
-/** Somebody was faster: look again, but not in a circle without a pause. */
+/** Pause after a conflict with another write, so that passes do not spin. */
 const STALE_MS = 200;
-/** Something did not work that the next look does not explain. */
+/** Pause after a failure that another observation does not explain. */
 const FAILED_MS = 2_000;
 
-/** While something is waited for, the API server itself is asked this often. */
+/** Interval of reads from the API server itself while the plan waits for something. */
 const HELD_LOOK_MS = 10_000;
 
-/** What is pinned into a specification that names none. */
+/** Version and image that the operator writes into a specification that names none. */
 export interface Defaults {
   readonly version: string;
   readonly repository: string;
 }
 
-/** What a pass found that alerts are made of. */
+/** State of a cluster after a pass, for alerts. */
 export interface PassState {
   readonly quorumLost: boolean;
   readonly refused: boolean;
@@ -74,12 +76,12 @@ export interface PassState {
 export interface Audience {
   readonly event: (cluster: CoordinationCluster, content: EventContent) => void;
   readonly onAction: (kind: string) => void;
-  /** What did not work, and what goes on all the same. */
+  /** Called for failures that do not end the pass. */
   readonly onFailure: (cluster: CoordinationCluster, what: string, error: unknown) => void;
   readonly onPass: (cluster: CoordinationCluster, plan: Plan, state: PassState) => void;
-  /** The actions that fail now, once they are worth showing; called in every pass. */
+  /** The actions that fail now and are worth showing; called in every pass. */
   readonly onFailing: (cluster: CoordinationCluster, failures: readonly Failure[], now: number) => void;
-  /** The cluster is not there any more. */
+  /** The cluster no longer exists. */
   readonly onGone: (namespace: string, name: string) => void;
 }
 
@@ -89,20 +91,20 @@ export interface ReconcilerOptions {
   readonly writing: WritingOptions;
   readonly defaults: Defaults;
   readonly audience: Audience;
-  /** What watches have told; null for an operator that asks the API server each time. */
+  /** Reads from the watches; null for an operator that asks the API server each time. */
   readonly cache: CachedReads | null;
 }
 
 interface ClusterMemory extends Memory {
   statusWrittenMs: number;
-  /** What was told last of a step that waits; null if nothing was, or if it waits no more. */
+  /** The last reported reason of a waiting step; null if none was reported, or if it waits no longer. */
   blockedTold: string | null;
   readonly failures: FailureHistory;
-  /** When the API server itself was asked last. */
+  /** When a pass last read from the API server itself. */
   lookedMs: number;
-  /** Whether the pass before left nothing to do, and nothing to wait for. */
+  /** Whether the last pass left nothing to do and nothing to wait for. */
   isAtRest: boolean;
-  /** Whether the pass before failed only because the API server refuses to show something, which the cache asks for again. */
+  /** Whether the last pass failed only because the API server refuses a read; the cache retries that read. */
   isRefusalRemembered: boolean;
 }
 
@@ -114,17 +116,20 @@ export class Reconciler {
     this.#options = options;
   }
 
-  /** Something around the pods has changed: the next pass looks at it. */
+  /** An owned object has changed: the next pass reads the owned objects again. */
   forgetLook(namespace: string, name: string): void {
     const memory = this.#memories.get(`${namespace}/${name}`);
     if (memory !== undefined) {
       memory.support = null;
     }
-    // One of these objects is the sentinel of the owner's Secret, which no watch shows.
+    // The changed object may be the sentinel of the owner's Secret, which no watch covers.
     this.#options.cache?.forget({ kind: "Secret", namespace, name: ownerSecretName({ metadata: { name } }) });
   }
 
-  /** @returns when to come again, in milliseconds; null if the cluster is gone. Rejects with KubeError. */
+  /**
+   * @returns milliseconds until the next pass; null if the cluster is gone
+   * @throws KubeError
+   */
   async pass(namespace: string, name: string): Promise<number | null> {
     const { client, observer, writing: options, audience } = this.#options;
     const reference = { kind: "CoordinationCluster", namespace, name } as const;
@@ -161,8 +166,8 @@ export class Reconciler {
   }
 
   /**
-   * An object may lack its owner because the cluster is being deleted without it, since this pass began. With an owner that
-   * is gone it would be deleted, too.
+   * Whether the cluster still exists. An object may lack its owner because someone has deleted the cluster with
+   * `orphan` since this pass began. An owner reference to a deleted cluster would delete the object, too.
    */
   async #isStillThere({ metadata }: CoordinationCluster): Promise<boolean> {
     const { name, namespace = "", uid } = metadata;
@@ -171,10 +176,10 @@ export class Reconciler {
   }
 
   /**
-   * A pass that asks the API server nothing that watches have told already. It only finds out whether there is something to
-   * do, and tells the status: whatever is done comes from a look at the API server itself.
+   * A pass that reads from the watches only. It finds out whether there is something to do, and writes the status.
+   * Every other write needs a pass with fresh reads.
    *
-   * @returns when to come again, in milliseconds; null if there may be something to do
+   * @returns milliseconds until the next pass; null if there may be something to do
    */
   async #passAtRest(reference: Reference): Promise<number | null> {
     const { cache, observer, writing } = this.#options;
@@ -215,7 +220,7 @@ export class Reconciler {
     return memory;
   }
 
-  /** Once: without it, the next operator would change the image. */
+  /** Written once: otherwise the next operator version would change the image. */
   async #pin(cluster: CoordinationCluster): Promise<number> {
     const { client, defaults, audience } = this.#options;
     const set = await client.get<{ metadata?: { annotations?: Record<string, string> } }>(setReference(cluster));
@@ -237,7 +242,7 @@ export class Reconciler {
     return 0;
   }
 
-  /** One that fails holds up no other. */
+  /** A failing action does not stop the others. */
   async #doUpkeep(writing: Writing, upkeep: readonly Upkeep[], failures: FailureHistory): Promise<number> {
     const { audience } = this.#options;
     let pauseMs = 0;
@@ -301,7 +306,7 @@ export class Reconciler {
     return isStale(error) ? STALE_MS : FAILED_MS;
   }
 
-  /** Rejects as the work does, and tells it in the status. */
+  /** Rejects as the work does, and also writes the failure into the status. */
   async #orTell<Result>(
     cluster: CoordinationCluster,
     memory: ClusterMemory,
@@ -315,7 +320,9 @@ export class Reconciler {
     }
   }
 
-  /** Of a pass that saw nothing: the status of the pass before, and why it is not newer. */
+  /**
+   * Writes the status after a pass that could not observe the cluster: the previous status, and why it is not newer.
+   */
   async #tellFailedPass(cluster: CoordinationCluster, memory: ClusterMemory, error: unknown): Promise<void> {
     const { observer } = this.#options;
     const { now } = observer;
@@ -338,7 +345,7 @@ export class Reconciler {
     return shown;
   }
 
-  /** @returns when to come again because the status is not written, in milliseconds; null if it is */
+  /** @returns milliseconds until the next pass if the status was not written; null if it was */
   async #tellStatus(
     { observed, surroundings }: Observation,
     planned: Plan,
@@ -359,15 +366,15 @@ export class Reconciler {
     const quorumLost =
       status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
     const againMs = await this.#writeStatus(cluster, status, memory);
-    // An alert names the status to look at. It waits for the next pass if that writes the status, but not for an API server
-    // that does not take it.
+    // An alert points to the status, so it waits for the next pass if that pass writes the status. It does not wait for
+    // an API server that refuses the status.
     if (againMs !== STALE_MS) {
       audience.onPass(cluster, planned, { quorumLost, refused: observed.refusal !== null });
     }
     return againMs;
   }
 
-  /** @returns when to try again, in milliseconds; null if there is nothing left to write */
+  /** @returns milliseconds until the next try; null if nothing is left to write */
   async #writeStatus(
     cluster: CoordinationCluster,
     status: ClusterStatus,
@@ -392,7 +399,7 @@ export class Reconciler {
   }
 }
 
-/** Whether an action may write who owns an object. */
+/** Whether an action may write owner references. */
 function isOwning({ kind }: Upkeep): boolean {
   return kind === "apply" || kind === "budget";
 }

@@ -1,6 +1,6 @@
 /**
- * A quorum is lost, and a person asks for its recovery: the cluster goes on from the member that is furthest, whenever the
- * operator crashes. While a majority has its data, nothing is recovered.
+ * A quorum is lost, and a person requests its recovery: the cluster continues from the most advanced member, even if
+ * the operator crashes at any point. While a majority has its data, nothing is recovered.
  */
 import { expect } from "chai";
 import { BackupDrive, Drive } from "../../test/world/index.ts";
@@ -41,13 +41,13 @@ describe("operator that recovers a lost quorum", () => {
     await drive.until("the loss to be noticed", () => drive.condition("QuorumLost").startsWith("True"));
   }
 
-  /** The log of a member that is stopped ends here. */
+  /** The log of a stopped member ends here. */
   function endLog(name: string, term: number, index: number): void {
     const incarnation = drive.world.directoryOn(`data-${name}`)?.incarnation ?? "";
     drive.world.stoppedMembers.logEnds.set(incarnation, { term, index });
   }
 
-  it("goes on from the survivor, tells each step, and has all its members again", async () => {
+  it("continues from the survivor, reports each step, and gets all its members back", async () => {
     const { world } = drive;
     const former = clusterId();
     const survivor = world.directoryOn("data-demo-1")?.incarnation;
@@ -126,7 +126,7 @@ describe("operator that recovers a lost quorum", () => {
     expect(count).to.be.greaterThan(20);
   }).timeout(240_000);
 
-  it("refuses while a leader is there, and forgets that it was asked", async () => {
+  it("refuses while a leader exists, and removes the request", async () => {
     ask();
     await drive.until("a refusal", () => annotation() === undefined);
     await drive.converge("nothing");
@@ -158,7 +158,7 @@ describe("operator that recovers a lost quorum", () => {
 
   it("calls it off when the volumes of a majority are whole, and when the annotation is removed", async () => {
     const { world } = drive;
-    // No process of two members can be started, as on nodes that are away.
+    // The processes of two members cannot start, as if their nodes were lost.
     world.refusalOf = (kind, { metadata }) =>
       kind === "node" && ["demo-0", "demo-2"].includes(metadata.name) ? "no node is there" : null;
     for (const name of ["demo-0", "demo-2"]) {
@@ -230,7 +230,7 @@ describe("operator that recovers a lost quorum", () => {
 
     afterEach(() => backups.end());
 
-    it("refuses to lose what the archive has, says how to get it back, and recovers once that is accepted", async () => {
+    it("refuses to lose archived writes, shows how to restore them, and recovers once the loss is accepted", async () => {
       const { world } = drive;
       world.stoppedMembers.archive = { end: { lastIndex: 521, lastTerm: 4, revision: 77, wallMs: world.now } };
       ask();
@@ -264,7 +264,7 @@ describe("operator that recovers a lost quorum", () => {
     }).timeout(60_000);
   });
 
-  it("tries again what fails, and shows why", async () => {
+  it("retries failures, and shows the cause", async () => {
     const { world } = drive;
     await loseQuorum("demo-0", "demo-2");
     const problem = "the disk of /data has failed";

@@ -1,4 +1,7 @@
-/** How often an operator asks the API server while nothing happens: watches tell what changes, so it need not look. */
+/**
+ * How many requests an operator sends to the API server while nothing happens: watches report changes, so it need not
+ * poll.
+ */
 import { expect } from "chai";
 import { until } from "../../../testing/index.ts";
 import { type Call, configOf, installDefinitions } from "../../test/api-server/index.ts";
@@ -9,10 +12,10 @@ import { createLogger } from "../telemetry/index.ts";
 import { Operator } from "./operator.ts";
 
 const NAMES = Array.from({ length: 10 }, (_, at) => `c${at}`);
-/** Of one of them. */
+/** Of one cluster. */
 const MEMBERS = 3;
 const REST_SECONDS = 300;
-/** For less than Secrets are remembered. */
+/** For less than Secrets are cached. */
 const REFUSED_SECONDS = 60;
 const STEP_MS = 2_000;
 const PASS_SECONDS = 10;
@@ -60,7 +63,7 @@ describe("operator of ten clusters", function () {
     );
   }
 
-  /** Lets the operator's time pass, step by step, with room for what it does in each. */
+  /** Advances the operator's time in steps, and lets it work in each. */
   async function goOn(what: string, condition: () => boolean | Promise<boolean>, stepMs: number): Promise<void> {
     const attempt = async (): Promise<boolean> => {
       timing.advance(stepMs);
@@ -75,13 +78,13 @@ describe("operator of ten clusters", function () {
     return Number(/quoin_operator_reconcile_total\{result="done"\} (\d+)/.exec(text)?.[1] ?? 0);
   }
 
-  it("asks less than once a second while all are at rest, and still puts right at once what somebody changes", async () => {
+  it("sends less than one request a second at rest, and still corrects changes of others at once", async () => {
     const { api } = drive.world;
     for (const name of NAMES) {
       drive.create({ replicas: name === "c4" ? MEMBERS : 1 }, name);
     }
     await goOn("all to be ready", () => NAMES.every(isReady), 200);
-    // What was written last is looked at once more.
+    // The operator reads its last writes once more.
     const settled = (await passes()) + 3 * NAMES.length;
     await goOn("further passes", async () => (await passes()) >= settled, STEP_MS);
 
@@ -108,7 +111,7 @@ describe("operator of ten clusters", function () {
     return status.conditions.find((each: { type: string }) => each.type === type).status;
   }
 
-  /** Answers requests for this with 403. */
+  /** Answers requests for this kind with 403. */
   function forbid(is: (call: Call) => boolean): void {
     drive.world.api.before = (call) =>
       is(call) ? { status: 403, body: '{"kind":"Status","reason":"Forbidden","message":"no right"}' } : null;
@@ -130,7 +133,7 @@ describe("operator of ten clusters", function () {
 
   it("shows a refusal while it lasts, and not again once it is over", async () => {
     const { api } = drive.world;
-    /** Ready and ReconcileSucceeded, as they are shown while time passes. */
+    /** The conditions Ready and ReconcileSucceeded over time. */
     const watch = async (seconds: number): Promise<string[]> => {
       const said = new Set<string>();
       const beginMs = timing.nowMs;
@@ -154,7 +157,7 @@ describe("operator of ten clusters", function () {
     expect(await watch(REST_SECONDS), "it does not come back").to.deep.equal(["True True"]);
   });
 
-  it("takes up a kind soon after it is served, and does not ask more than once a second for it until then", async () => {
+  it("notices soon that a kind is served, and asks for it at most once a second until then", async () => {
     const { api } = drive.world;
     for (const name of NAMES) {
       const monitoring = { podMonitor: { enabled: true } };

@@ -1,6 +1,6 @@
 /**
- * A cluster that is founded from a backup: it waits for what it is founded from, says what it waits for, and never comes up
- * empty instead.
+ * A cluster that is founded from a backup: it waits for its source, shows what it waits for, and never comes up empty
+ * instead.
  */
 import { expect } from "chai";
 import { BackupDrive, Drive, MemberRefusal } from "../../test/world/index.ts";
@@ -44,7 +44,7 @@ describe("operator that founds a cluster from a backup", () => {
     });
   }
 
-  /** Whatever is waited for, nothing is founded meanwhile. */
+  /** Whatever the operator waits for, it founds nothing meanwhile. */
   async function expectNothingFounded(): Promise<void> {
     for (let passes = 0; passes < PASSES; passes++) {
       await drive.operator.pass(drive.namespace, drive.name);
@@ -53,7 +53,7 @@ describe("operator that founds a cluster from a backup", () => {
     expect(drive.world.quorum.clusterId).to.equal(null);
   }
 
-  it("makes no pod before the store is there, then gives members its flags, and tells what was restored", async () => {
+  it("creates no pod before the store exists, then gives members its flags, and reports what was restored", async () => {
     create({ storeName: "store", clusterId: "0f0e0d0c-0b0a-4908-8706-050403020100", toRevision: 77 });
     await expectNothingFounded();
     expect(drive.condition("Restored")).to.equal("False StoreNotFound");
@@ -70,7 +70,7 @@ describe("operator that founds a cluster from a backup", () => {
     expect(drive.condition("Restored")).to.equal("True Restored");
     expect(message()).to.equal(flags.join(" "));
     expect(told()).to.include.members(["StoreNotFound", "Founded", "Restored"]);
-    // A store that is gone, and a process that remembers nothing, change nothing any more.
+    // Now neither the deletion of the store nor a restarted process changes anything.
     const { store } = drive.world.api;
     const pod = store.get("pods", "default", "demo-0");
     store.remove("coordinationbackupstores", backups.get("CoordinationBackupStore", "store"));

@@ -1,6 +1,6 @@
 /**
- * The rights that the chart gives to the operator, against the requests that it makes: whatever it asks for in the life of
- * a cluster is allowed, and nothing is allowed that it does not do.
+ * Compares the rights that the chart grants with the requests that the operator sends in the life of a cluster: each
+ * request is allowed, and each right is used.
  */
 import { expect } from "chai";
 import { type Call, configOf, installDefinitions } from "../../test/api-server/index.ts";
@@ -19,7 +19,7 @@ interface PolicyRule {
   readonly verbs: readonly string[];
 }
 
-/** What a rule allows, one by one, as `verb resource.group`, with the name if only one object is meant. */
+/** The rights of a rule, one by one, as `verb resource.group`, with the name if the rule is for one object only. */
 function rightsOf({ apiGroups, resources, resourceNames = [""], verbs }: PolicyRule): string[] {
   return verbs.flatMap((verb) =>
     apiGroups.flatMap((group) =>
@@ -34,7 +34,7 @@ function rightOf(verb: string, group: string, resource: string): string {
   return `${verb} ${resource}${group && `.${group}`}`;
 }
 
-/** The rights that a request needs, all of them. */
+/** All rights that a request needs. */
 function needsOf({ method, group, plural, name, subresource, query }: Call): string[] {
   const resource = subresource === "" ? plural : `${plural}/${subresource}`;
   const verbs = (): string[] => {
@@ -46,16 +46,16 @@ function needsOf({ method, group, plural, name, subresource, query }: Call): str
       case "DELETE":
         return ["delete"];
       default:
-        // An apply makes what is not there; a subresource is there with its object.
+        // An apply creates a missing object; a subresource exists with its object.
         return query.has("force") && subresource === "" ? ["patch", "create"] : ["patch"];
     }
   };
   return verbs().map((verb) => rightOf(verb, group, resource));
 }
 
-/** What the API server itself asks for, where no request shows it. */
+/** Rights that the API server itself requires, though no request shows it. */
 const ASKED_FOR_ELSEWHERE = new Map([
-  ["get pods", "nobody gives others a right that they do not have: a member may read its own pod"],
+  ["get pods", "a grantor needs the rights that it grants: a member may read its own pod"],
   [
     "update coordinationclusters/finalizers.quoin.dev",
     "an owner whose deletion waits for what it owns, on some API servers",
@@ -90,7 +90,7 @@ describe("rights of the operator, as its chart gives them", () => {
     await inWorld(workAsProcess);
   });
 
-  /** Whatever is asked for is done, and noted. */
+  /** Does what is requested, and notes it. */
   async function inWorld(scenario: (drive: Drive) => Promise<void>): Promise<void> {
     const drive = new Drive();
     await drive.begin();
@@ -108,7 +108,7 @@ describe("rights of the operator, as its chart gives them", () => {
     }
   }
 
-  /** As an API server with RBAC decides it. */
+  /** Decides as an API server with RBAC does. */
   function note(call: Call): void {
     for (const need of needsOf(call)) {
       const candidates = [need, `${need} ${call.name}`];

@@ -133,7 +133,7 @@ describe("a storage class that is corrected", () => {
       let late: string | null = null;
       drive.world.api.before = ({ method, plural }: Call) => {
         if (method === "DELETE" && plural === victim && late === null) {
-          // A second claim, for the claims of the set are all going by then.
+          // A second claim, because by then all claims of the set are being deleted.
           late = victim === "statefulsets" ? "data-demo-1" : "data-demo-0";
           if (late === "data-demo-1") {
             const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));

@@ -1,17 +1,17 @@
 /**
- * The actions of one cluster that fail, from pass to pass: since when, and which are worth showing.
+ * The failing actions of one cluster, from pass to pass: since when they fail, and which of them are worth showing.
  *
- * An action is remembered while every pass tries it and fails. A pass in which it succeeds, or in which no plan asks for it,
- * forgets it: a wish that is taken back leaves no trace. Losing a history costs time, never safety.
+ * An action stays in the history while every pass tries it and fails. The history forgets it after a pass in which it
+ * succeeds, or in which no plan contains it. Losing a history costs time, never safety.
  */
 import { isKubeError, KubeError } from "../kube/index.ts";
 import { MemberError } from "../members/index.ts";
 import type { Failure } from "../plan/index.ts";
 import { isStale } from "./writing.ts";
 
-/** An API server that restarts, or a member that hands over, answers again within this. */
+/** An API server that restarts, or a member that hands over its leadership, answers again within this time. */
 const TRANSIENT_MS = 10_000;
-/** The next look explains most conflicts. One that lasts longer has a cause that looking again does not remove. */
+/** The next observation resolves most conflicts. A conflict that lasts longer has another cause. */
 const STALE_MS = 30_000;
 
 /** An action that failed in this pass. */
@@ -32,7 +32,7 @@ export class FailureHistory {
     return this.#present.size === 0;
   }
 
-  /** A new pass begins. */
+  /** Begins a new pass. */
   begin(): void {
     this.#past = this.#present;
     this.#present = new Map();
@@ -49,7 +49,7 @@ export class FailureHistory {
     });
   }
 
-  /** @returns the failures that do not pass by themselves, in the order in which they happened in this pass */
+  /** @returns the failures that are not transient, in the order in which they happened in this pass */
   shown(now: number): Failure[] {
     return this.#entriesShown(now).map(({ failure }) => failure);
   }

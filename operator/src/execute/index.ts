@@ -1,4 +1,4 @@
-/** From plans to writes. */
+/** Turns plans into writes. */
 export { type Attempt, FailureHistory } from "./failure-history.ts";
 export { doStep, isRefusedEviction, RestorePending } from "./step.ts";
 export { doUpkeep, targetOf } from "./upkeep.ts";

@@ -1,4 +1,4 @@
-/** Steps of the recovery of a lost quorum, as writes. */
+/** Writes for the recovery of a lost quorum. */
 import { randomUUID } from "node:crypto";
 import { backupPlanOf, preconditionOf, RECOVERY, RECOVERY_ATTEMPT, RECOVERY_STAGE } from "../observe/index.ts";
 import { type Action, RECOVER_QUORUM, type RecoveryNote } from "../plan/index.ts";
@@ -7,21 +7,21 @@ import { PlanExpired, type Writing } from "./writing.ts";
 
 type ActionOf<Kind extends Action["kind"]> = Extract<Action, { kind: Kind }>;
 
-/** Raises KubeError and PlanExpired. */
+/** @throws KubeError, PlanExpired */
 export async function noteRecovery(writing: Writing, note: RecoveryNote): Promise<void> {
   const metadata = { annotations: { [RECOVERY]: JSON.stringify(note) } };
   const identity = identityOf(writing);
   await writing.client.patch(identity.reference, identity.precondition, { metadata });
 }
 
-/** The id of the new cluster is made here, once: every later step repeats it. */
+/** Chooses the id of the new cluster once; every later step repeats it. */
 export async function beginRecovery(writing: Writing, { note }: ActionOf<"begin-recovery">): Promise<void> {
   await noteRecovery(writing, { ...note, clusterId: randomUUID() });
 }
 
 /**
- * One write: from then on the volumes of all others are those of a former cluster. No member founds a cluster by this identity,
- * since it names no founder.
+ * One write: afterwards, the volumes of all other members belong to a former cluster. The identity names no founder, so
+ * no member founds a cluster with it.
  */
 export async function commitRecovery(writing: Writing, { note }: ActionOf<"commit-recovery">): Promise<void> {
   const { reference, precondition, annotations } = identityOf(writing);
@@ -32,7 +32,7 @@ export async function commitRecovery(writing: Writing, { note }: ActionOf<"commi
   ]);
 }
 
-/** The annotation first: a request that was answered must never be found again, when the quorum is lost another time. */
+/** Removes the annotation first: a later loss of the quorum must not find a request that was already answered. */
 export async function endRecovery(writing: Writing, { note }: ActionOf<"end-recovery">): Promise<void> {
   const { cluster } = writing;
   const { name, annotations } = cluster.metadata;
@@ -48,7 +48,7 @@ export async function endRecovery(writing: Writing, { note }: ActionOf<"end-reco
 export async function createRecoveryPod(writing: Writing, action: ActionOf<"create-recovery-pod">): Promise<void> {
   const { ordinal, stage, attempt, lastIndex } = action;
   if (stage === "recover" && lastIndex === undefined) {
-    throw new PlanExpired("it is not known up to which entry the survivor has its log");
+    throw new PlanExpired("the last log index of the survivor is unknown");
   }
   const { set, backupStore } = writing.observation.reading;
   const archive = backupPlanOf(writing.cluster, set, backupStore)?.store ?? null;

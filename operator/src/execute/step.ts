@@ -1,4 +1,7 @@
-/** Steps of the membership lane, as writes: exactly one for each, after another look where the write itself cannot tell. */
+/**
+ * Writes for the steps of the membership lane. Each step is one write, after one more read if the write itself cannot
+ * check.
+ */
 import { randomUUID } from "node:crypto";
 import { isKubeError, type KubeError } from "../kube/index.ts";
 import { MemberError, type Owner } from "../members/index.ts";
@@ -25,8 +28,9 @@ import {
 import { PlanExpired, versionOf, type Writing } from "./writing.ts";
 
 /**
- * Raises KubeError, MemberError and PlanExpired. An eviction that a disruption budget refuses, and a transfer that does not
- * come about, are remembered, and a member that has handed over.
+ * Remembers an eviction that a disruption budget refuses, a transfer that fails, and a member that has handed over its
+ * leadership.
+ * @throws KubeError, MemberError, PlanExpired
  */
 export async function doStep(writing: Writing, action: Action): Promise<void> {
   switch (action.kind) {
@@ -78,13 +82,13 @@ export async function doStep(writing: Writing, action: Action): Promise<void> {
   }
 }
 
-/** Reasons for which a member founds no cluster from its backup. */
+/** Reasons why a member refuses to found a cluster from its backup. */
 const BACKUP_FAILURES: ReadonlySet<string> = new Set(["BACKUP_REFUSED", "BACKUP_STORE_UNAVAILABLE"]);
 
-/** A member that founds the cluster from a backup is not done, or cannot do it. The plan waits. */
+/** A member has not finished founding the cluster from a backup, or cannot do it. The plan waits. */
 export class RestorePending extends Error {
   override readonly name = "RestorePending";
-  /** Null while it goes on. */
+  /** Null while the restore continues. */
   readonly failure: string | null;
 
   constructor(failure: string | null) {
@@ -95,17 +99,20 @@ export class RestorePending extends Error {
 
 type ActionOf<Kind extends Action["kind"]> = Extract<Action, { kind: Kind }>;
 
-/** An apply makes a set or changes one: that there is none is seen just before, and the plan is young. */
+/** An apply creates a set or changes it, so this checks just before that no set exists. The plan is young. */
 async function createSet(writing: Writing, replicas: number): Promise<void> {
   const reference = setReference(writing.cluster);
   const { set } = writing.observation;
   if (set === null || (await writing.client.get(reference)) !== null) {
-    throw new PlanExpired("the set is there already");
+    throw new PlanExpired("the set already exists");
   }
   await writing.client.apply(reference, { ...set, spec: { ...set.spec, replicas } });
 }
 
-/** With the set go its pods. That no volume is bound is looked at once more: a claim that is bound changes no set. */
+/**
+ * Deleting the set deletes its pods. This checks again that no volume is bound, because a newly bound claim does not
+ * change the set.
+ */
 async function deleteSet(writing: Writing, action: ActionOf<"delete-set">): Promise<void> {
   const { client, cluster, observation } = writing;
   if (holdsVolume(await readVolumes(client, cluster, observation.reading.set))) {
@@ -114,7 +121,7 @@ async function deleteSet(writing: Writing, action: ActionOf<"delete-set">): Prom
   await writing.client.remove(setReference(cluster), versionOf(action));
 }
 
-/** The create is the moment at which it is decided who founds the cluster: of two, one is told that it exists. */
+/** This create decides which operator's founder founds the cluster: the second of two gets a conflict. */
 async function createIdentity(writing: Writing, action: ActionOf<"create-identity">): Promise<void> {
   const { cluster, client } = writing;
   const metadata = durableMetadata(cluster, namesOf(cluster).identity);
@@ -129,7 +136,7 @@ async function bootstrap(writing: Writing, action: ActionOf<"bootstrap">): Promi
   const member = addresses.get(action.ordinal);
   const owner = ownerOf(writing);
   if (member === undefined) {
-    throw new PlanExpired("the founder cannot be asked any more");
+    throw new PlanExpired("the founder is no longer reachable");
   }
   const { clusterId, incarnation } = action;
   try {
@@ -142,7 +149,7 @@ async function bootstrap(writing: Writing, action: ActionOf<"bootstrap">): Promi
   }
 }
 
-/** Raises RestorePending for a restore that goes on, or that does not work; all else as it is. */
+/** @throws RestorePending if the restore continues or fails; otherwise the given error */
 function noteRestore({ memory, observation }: Writing, action: ActionOf<"bootstrap">, error: MemberError): never {
   const isUnderWay = error.code === "DEADLINE_EXCEEDED";
   if (!isUnderWay && !BACKUP_FAILURES.has(error.reason)) {
@@ -156,7 +163,10 @@ function noteRestore({ memory, observation }: Writing, action: ActionOf<"bootstr
   throw new RestorePending(failure);
 }
 
-/** What the owner's Secret holds. Raises an error that says what to do if it is missing or holds something else. */
+/**
+ * Content of the owner's Secret.
+ * @throws Error that says what to do if the Secret is missing or incomplete
+ */
 export function ownerOf(writing: Writing): Owner {
   const { reading } = writing.observation;
   const { email, password, "api-key": apiKey } = textsOf(reading.owner?.data);
@@ -165,13 +175,13 @@ export function ownerOf(writing: Writing): Owner {
     const source = writing.cluster.spec.access.ownerSecretRef?.name;
     if (reading.owner !== null) {
       throw new Error(
-        `Secret ${name} does not hold email, password and api-key: delete it, and the operator makes it again`,
+        `Secret ${name} does not hold email, password and api-key: delete it, and the operator creates it again`,
       );
     }
     throw new Error(
       source === undefined
         ? `Secret ${name} is missing`
-        : `Secret ${name} is missing, and is made from Secret ${source}: is there a Secret ${source}?`,
+        : `Secret ${name} is missing, and the operator creates it from Secret ${source}: check that there is a Secret ${source}`,
     );
   }
   return { email, password, apiKey };
@@ -193,10 +203,10 @@ async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transf
 async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void> {
   const { client, memory } = writing;
   const { uid, resourceVersion } = versionOf(action);
-  // Asked just before, because an eviction that the API server itself finds to be late costs the budget two minutes.
+  // Checked just before, because a stale eviction that reaches the API server blocks the budget for two minutes.
   const pod = await client.get(writing.pod(action));
   if (pod?.metadata?.resourceVersion !== resourceVersion) {
-    throw new PlanExpired("the pod has changed since");
+    throw new PlanExpired("the pod has changed since the plan was made");
   }
   try {
     await writing.client.evict(writing.pod(action), { uid });
@@ -212,7 +222,7 @@ async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void>
   }
 }
 
-/** @returns whether this is a disruption budget that says no: the plan waits, and nothing is wrong */
+/** @returns whether a disruption budget refused the eviction: then the plan waits, and nothing is wrong */
 export function isRefusedEviction(action: Action, error: unknown): error is KubeError {
   return action.kind === "evict" && isKubeError(error, "throttled");
 }

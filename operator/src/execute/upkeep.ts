@@ -1,4 +1,4 @@
-/** Upkeep, as writes. */
+/** Writes for the upkeep. */
 import {
   CLUSTER_ID,
   CONFIG_INDEX,
@@ -20,7 +20,7 @@ import { ROLE_LABEL, renderBudget } from "../render/index.ts";
 import { ownerOf } from "./step.ts";
 import { versionOf, type Writing } from "./writing.ts";
 
-/** Raises KubeError, MemberError and PlanExpired. */
+/** @throws KubeError, MemberError, PlanExpired */
 export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> {
   switch (action.kind) {
     case "apply": {
@@ -62,7 +62,7 @@ export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> 
   }
 }
 
-/** The Secret comes first: a reader that comes before this is done tries again, and nothing that was set is lost. */
+/** Writes the Secret first. A reader that is early retries, and no setting is lost. */
 async function resetOwner(writing: Writing): Promise<void> {
   const { owner } = writing.observation.reading;
   await writing.members.resetOwner(writing.leader, ownerOf(writing));

@@ -1,14 +1,14 @@
-/** What every write of a plan has in common: it is refused once the plan is old, or another operator may work. */
+/** Guards of every write: it is refused if the plan is too old, or if another operator may be active. */
 import { isKubeError, type Kind, type KubeClient, type Reference } from "../kube/index.ts";
 import { type MemberAddress, type MemberClient, MemberError } from "../members/index.ts";
 import type { Memory, Observation } from "../observe/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
 import { namesOf, namespaceOf } from "../render/index.ts";
 
-/** What was seen is older by then, and as little worth as what another operator saw. */
+/** Beyond this age, a plan is as unreliable as one of another operator. */
 const PLAN_MS_MAX = 5_000;
 
-/** A plan that is not to be followed any more: one looks again. */
+/** The plan is no longer valid; the caller observes again. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }
@@ -17,16 +17,16 @@ export interface WritingOptions {
   readonly client: KubeClient;
   readonly members: MemberClient;
   readonly monotonicMs: () => number;
-  /** Whether this operator is the one that works, and will be for as long as a write takes. */
+  /** Whether this operator holds the Lease, and will hold it for at least the duration of a write. */
   readonly mayWrite: () => boolean;
 }
 
-/** The object that the plan has seen, and no other. */
+/** Precondition: exactly the object version that the plan has seen. */
 export function versionOf({ uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string }) {
   return { uid, resourceVersion };
 }
 
-/** @returns whether an error says that something has changed since the plan was made: nothing is wrong */
+/** @returns whether the error means that something has changed since the plan was made: nothing is wrong */
 export function isStale(error: unknown): boolean {
   return (
     error instanceof PlanExpired ||
@@ -35,7 +35,7 @@ export function isStale(error: unknown): boolean {
   );
 }
 
-/** Of one plan. */
+/** The context of writes for one plan. */
 export class Writing {
   readonly observation: Observation;
   readonly memory: Memory;
@@ -53,23 +53,32 @@ export class Writing {
     return this.observation.observed.cluster;
   }
 
-  /** To write with, now. Raises PlanExpired. */
+  /**
+   * Client for writes.
+   * @throws PlanExpired
+   */
   get client(): KubeClient {
     this.#require();
     return this.#options.client;
   }
 
-  /** To change the members with, now. Raises PlanExpired. */
+  /**
+   * Client for changes of members.
+   * @throws PlanExpired
+   */
   get members(): MemberClient {
     this.#require();
     return this.#options.members;
   }
 
-  /** Whom to ask for a change. Raises PlanExpired if no member answered that has one. */
+  /**
+   * Member to send changes to.
+   * @throws PlanExpired if no member answered that knows a leader
+   */
   get leader(): MemberAddress {
     const [first] = this.observation.askable;
     if (first === undefined) {
-      throw new PlanExpired("no member can be asked");
+      throw new PlanExpired("no member is reachable");
     }
     return first;
   }
@@ -92,7 +101,7 @@ export class Writing {
       throw new PlanExpired(`the plan is older than ${PLAN_MS_MAX} ms`);
     }
     if (!mayWrite()) {
-      throw new PlanExpired("another operator may work by now");
+      throw new PlanExpired("another operator may be active now");
     }
   }
 }

@@ -5,7 +5,7 @@
  */
 
 /**
- * Makes a CoordinationBackup again and again.
+ * Creates CoordinationBackups on a schedule.
  */
 export interface CoordinationBackupSchedule {
   apiVersion: string;
@@ -29,7 +29,7 @@ export interface CoordinationBackupSchedule {
   status?: ScheduleStatus;
 }
 /**
- * When backups are taken, and of what.
+ * When to take backups, and of which cluster.
  */
 export interface ScheduleSpec {
   /**
@@ -37,44 +37,44 @@ export interface ScheduleSpec {
    */
   clusterName: string;
   /**
-   * Minute, hour, day of the month, month and day of the week, in the form of cron.
+   * Five cron fields: minute, hour, day of the month, month, day of the week.
    */
   schedule: string;
   /**
-   * Time zone of the schedule, by its name in the IANA database. A time that the clock skips is run after the gap; a time that comes twice is run once.
+   * Time zone of the schedule, by its name in the IANA database. A run at a time that the clock skips takes place after the gap. A time that occurs twice runs once.
    */
   timeZone: string;
   /**
-   * Whether no backup is made for now. A run that was missed meanwhile is not made up for.
+   * Suspends the schedule. Runs that are missed during a suspension are not made up for.
    */
   suspend: boolean;
   /**
-   * A run waits while a backup of the schedule is not finished. Of all runs that were missed, one is made up for.
+   * A run waits until the previous backup of the schedule is finished. After missed runs, only one backup is taken.
    */
   concurrencyPolicy: "Forbid";
   /**
-   * So many CoordinationBackups that succeeded are kept. What is in the store is not touched.
+   * Number of successful CoordinationBackups to keep. Removing these objects deletes nothing in the store.
    */
   successfulHistoryLimit: number;
   /**
-   * So many CoordinationBackups that failed are kept.
+   * Number of failed CoordinationBackups to keep.
    */
   failedHistoryLimit: number;
 }
 /**
- * How the schedule stands.
+ * Current state of the schedule.
  */
 export interface ScheduleStatus {
   /**
-   * Generation of the specification that was looked at.
+   * Generation of the specification that this status describes.
    */
   observedGeneration?: number;
   /**
-   * CoordinationBackup of the schedule that is not finished.
+   * Unfinished CoordinationBackup of the schedule.
    */
   active?: string;
   /**
-   * Time of the last run that was made or given up.
+   * Time of the last run that took place or was skipped.
    */
   lastScheduleTime?: string;
   /**
@@ -82,11 +82,11 @@ export interface ScheduleStatus {
    */
   nextScheduleTime?: string;
   /**
-   * When a backup of the schedule succeeded last.
+   * When a backup of the schedule last succeeded.
    */
   lastSuccessfulTime?: string;
   /**
-   * What holds now, each with a reason.
+   * Current conditions, each with a reason.
    *
    * @maxItems 8
    */
@@ -94,27 +94,27 @@ export interface ScheduleStatus {
 }
 export interface ScheduleCondition {
   /**
-   * What it is about.
+   * Name of the condition.
    */
   type: string;
   /**
-   * Whether it holds.
+   * Whether the condition holds.
    */
   status: "True" | "False" | "Unknown";
   /**
-   * Generation of the specification that it is about.
+   * Generation of the specification that the condition describes.
    */
   observedGeneration?: number;
   /**
-   * When the status changed last.
+   * When the status of the condition last changed.
    */
   lastTransitionTime: string;
   /**
-   * Why, in a word.
+   * Reason in one word, for programs.
    */
   reason: string;
   /**
-   * Why, for people.
+   * Reason in a sentence, for people.
    */
   message: string;
 }

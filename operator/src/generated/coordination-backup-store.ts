@@ -5,7 +5,7 @@
  */
 
 /**
- * A place for backups, which clusters of its namespace name in spec.backup.storeName.
+ * A place for backups. Clusters in the same namespace name it in spec.backup.storeName.
  */
 export interface CoordinationBackupStore {
   apiVersion: string;
@@ -29,7 +29,7 @@ export interface CoordinationBackupStore {
   status?: StoreStatus;
 }
 /**
- * Where backups go, how they are encrypted, and how long they stay.
+ * Where backups are stored, how they are encrypted, and how long they are kept.
  */
 export interface StoreSpec {
   /**
@@ -37,16 +37,16 @@ export interface StoreSpec {
    */
   directory?: {
     /**
-     * PersistentVolumeClaim in the namespace of the store. Its access mode is ReadWriteMany unless the cluster has one member.
+     * PersistentVolumeClaim in the namespace of the store. Its access mode must be ReadWriteMany unless the cluster has one member.
      */
     claimName: string;
     /**
-     * Directory on the volume, without a slash at its ends; the root of the volume if absent. It must exist.
+     * Directory on the volume, without a slash at either end. The directory must exist. Default: the root of the volume.
      */
     path?: string;
   };
   /**
-   * A bucket of an object store that speaks S3.
+   * A bucket of an S3-compatible object store.
    */
   s3?: {
     /**
@@ -54,11 +54,11 @@ export interface StoreSpec {
      */
     bucket: string;
     /**
-     * Beginning of the names of all objects, without a slash at its ends. Several clusters may share it.
+     * Prefix of all object names, without a slash at either end. Several clusters may share a prefix.
      */
     prefix?: string;
     /**
-     * URL of the object store, without credentials; that of AWS if absent.
+     * URL of the object store, without credentials. Default: AWS.
      */
     endpoint?: string;
     /**
@@ -66,11 +66,11 @@ export interface StoreSpec {
      */
     region?: string;
     /**
-     * Whether the bucket stands in the path of a URL, as most object stores other than AWS want it.
+     * Whether URLs name the bucket in the path. Most object stores other than AWS need this.
      */
     pathStyle: boolean;
     /**
-     * Secret whose ca.crt has the authorities that have signed the certificate of the endpoint.
+     * Secret whose ca.crt holds the certificate authorities that signed the endpoint's certificate.
      */
     caSecretRef?: {
       /**
@@ -79,7 +79,7 @@ export interface StoreSpec {
       name: string;
     };
     /**
-     * Secret whose credentials is a file in the form of AWS, with aws_access_key_id and aws_secret_access_key. Without it, members use what their pods are given, such as an identity of the cloud.
+     * Secret whose key credentials holds an AWS credentials file with aws_access_key_id and aws_secret_access_key. Without it, members use the credentials of their pods, such as the cloud provider's workload identity.
      */
     credentialsSecretRef?: {
       /**
@@ -89,11 +89,11 @@ export interface StoreSpec {
     };
   };
   /**
-   * With what backups are encrypted. Without it they are not, and they hold signing keys and hashes of passwords.
+   * Encryption of backups. Without it, backups are not encrypted, and they contain signing keys and password hashes.
    */
   encryption?: {
     /**
-     * Secret whose keys has a line for each key, id:base64 of 32 bytes. The first one encrypts, each decrypts. Keep a copy elsewhere.
+     * Secret whose key keys holds one line for each encryption key, in the form id:base64, where base64 encodes 32 bytes. The first key encrypts; every key decrypts. Keep a copy of the keys elsewhere.
      */
     keysSecretRef: {
       /**
@@ -103,29 +103,29 @@ export interface StoreSpec {
     };
   };
   /**
-   * Which backups are kept; all if absent. The newest one that can be restored always stays.
+   * Which backups to keep. The newest restorable backup is always kept. Default: all.
    */
   retention?: {
     /**
-     * So many snapshots stay, with the archive behind them.
+     * Number of snapshots to keep, with the archive that follows them.
      */
     count?: number;
     /**
-     * Each moment that is younger can be restored.
+     * Age in days. Every moment younger than this stays restorable.
      */
     maxAgeDays?: number;
   };
 }
 /**
- * Whether the store can be used.
+ * State of the store, as the operator checked it.
  */
 export interface StoreStatus {
   /**
-   * Generation of the specification that was looked at.
+   * Generation of the specification that this status describes.
    */
   observedGeneration?: number;
   /**
-   * Where backups go, as members name it.
+   * Address of the store, as members report it.
    */
   location?: string;
   /**
@@ -133,7 +133,7 @@ export interface StoreStatus {
    */
   encrypted?: boolean;
   /**
-   * What holds now, each with a reason.
+   * Current conditions, each with a reason.
    *
    * @maxItems 8
    */
@@ -141,27 +141,27 @@ export interface StoreStatus {
 }
 export interface StoreCondition {
   /**
-   * What it is about.
+   * Name of the condition.
    */
   type: string;
   /**
-   * Whether it holds.
+   * Whether the condition holds.
    */
   status: "True" | "False" | "Unknown";
   /**
-   * Generation of the specification that it is about.
+   * Generation of the specification that the condition describes.
    */
   observedGeneration?: number;
   /**
-   * When the status changed last.
+   * When the status of the condition last changed.
    */
   lastTransitionTime: string;
   /**
-   * Why, in a word.
+   * Reason in one word, for programs.
    */
   reason: string;
   /**
-   * Why, for people.
+   * Reason in a sentence, for people.
    */
   message: string;
 }

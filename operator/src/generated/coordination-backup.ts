@@ -5,7 +5,7 @@
  */
 
 /**
- * One backup of a cluster into its store. It is taken once; deleting the object deletes nothing in the store.
+ * One backup of a cluster into its store. The backup is taken once. Deleting this object deletes nothing in the store.
  */
 export interface CoordinationBackup {
   apiVersion: string;
@@ -26,7 +26,7 @@ export interface CoordinationBackup {
     };
   };
   /**
-   * What is to be backed up.
+   * What to back up.
    */
   spec: {
     /**
@@ -41,11 +41,11 @@ export interface CoordinationBackup {
   status?: BackupStatus;
 }
 /**
- * How the backup stands.
+ * Progress and result of the backup.
  */
 export interface BackupStatus {
   /**
-   * Generation of the specification that was looked at.
+   * Generation of the specification that this status describes.
    */
   observedGeneration?: number;
   /**
@@ -57,11 +57,11 @@ export interface BackupStatus {
    */
   id?: string;
   /**
-   * Where the backup goes, as the member names it.
+   * Address of the store, as the member reports it.
    */
   store?: string;
   /**
-   * Name of its object in the store.
+   * Name of the snapshot object in the store.
    */
   object?: string;
   /**
@@ -73,7 +73,7 @@ export interface BackupStatus {
    */
   leaderless?: boolean;
   /**
-   * Log index of the state that it holds.
+   * Log index of the state in the backup.
    */
   index?: number;
   /**
@@ -89,27 +89,27 @@ export interface BackupStatus {
    */
   sizeBytes?: number;
   /**
-   * When it began.
+   * When the backup began.
    */
   startedAt?: string;
   /**
-   * When it succeeded or failed.
+   * When the backup succeeded or failed.
    */
   completedAt?: string;
   /**
-   * Pod of the member that takes it.
+   * Pod of the member that takes the backup.
    */
   member?: string;
   /**
-   * Uid of that pod.
+   * UID of that pod.
    */
   memberUid?: string;
   /**
-   * Why it failed, and what to do.
+   * Why the backup failed, and what to do next.
    */
   error?: string;
   /**
-   * What holds now, each with a reason.
+   * Current conditions, each with a reason.
    *
    * @maxItems 8
    */
@@ -117,27 +117,27 @@ export interface BackupStatus {
 }
 export interface BackupCondition {
   /**
-   * What it is about.
+   * Name of the condition.
    */
   type: string;
   /**
-   * Whether it holds.
+   * Whether the condition holds.
    */
   status: "True" | "False" | "Unknown";
   /**
-   * Generation of the specification that it is about.
+   * Generation of the specification that the condition describes.
    */
   observedGeneration?: number;
   /**
-   * When the status changed last.
+   * When the status of the condition last changed.
    */
   lastTransitionTime: string;
   /**
-   * Why, in a word.
+   * Reason in one word, for programs.
    */
   reason: string;
   /**
-   * Why, for people.
+   * Reason in a sentence, for people.
    */
   message: string;
 }

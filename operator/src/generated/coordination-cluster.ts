@@ -5,7 +5,7 @@
  */
 
 /**
- * A cluster of Quoin, a coordination service of 1, 3, 5 or 7 members that agree by Raft.
+ * A cluster of Quoin, a coordination service. Its 1, 3, 5 or 7 members agree by Raft.
  */
 export interface CoordinationCluster {
   apiVersion: string;
@@ -29,7 +29,7 @@ export interface CoordinationCluster {
   status?: ClusterStatus;
 }
 /**
- * What the cluster is to be.
+ * Desired state of the cluster.
  */
 export interface ClusterSpec {
   /**
@@ -37,7 +37,7 @@ export interface ClusterSpec {
    */
   replicas: 1 | 3 | 5 | 7;
   /**
-   * Version of the members, which moves by one minor version at a time. Without it the operator writes here, once, the version that it brings.
+   * Version of the members. It may move by one minor version at a time. If absent, the operator once writes its own default version here.
    */
   version?: string;
   /**
@@ -45,15 +45,15 @@ export interface ClusterSpec {
    */
   image: {
     /**
-     * Registry and name, without a tag. Without it the operator writes here, once, the repository that it knows.
+     * Registry and name, without a tag. If absent, the operator once writes its own default repository here.
      */
     repository?: string;
     /**
-     * Tag of the image; the version if absent.
+     * Tag of the image. Default: spec.version.
      */
     tag?: string;
     /**
-     * Digest of the image; it stands above the tag.
+     * Digest of the image. It takes precedence over the tag.
      */
     digest?: string;
     /**
@@ -77,41 +77,41 @@ export interface ClusterSpec {
    */
   storage: {
     /**
-     * Size of a volume, at least 4Gi. It may only grow; a growth that no volume has taken up can be taken back.
+     * Size of a volume, at least 4Gi. It may only grow. A growth can be undone while no volume has begun to grow.
      */
     size: string;
     /**
-     * Storage class of the volumes; the default class if absent. It may change while no volume is bound.
+     * Storage class of the volumes. It may change while no volume is bound. Default: the default class of the Kubernetes cluster.
      */
     storageClassName?: string;
     /**
-     * What becomes of volumes and identity when the cluster is deleted.
+     * What happens to the volumes and the identity when the cluster is deleted.
      */
     whenDeleted: "Retain" | "Delete";
     /**
-     * What becomes of a member's volume once the member has been removed.
+     * What happens to a member's volume once the member has been removed.
      */
     whenScaled: "Retain" | "Delete";
   };
   /**
-   * Resources of a member. The memory limit is at least 1Gi; half of it is what the JavaScript heap may grow to.
+   * Resources of a member. The memory limit must be at least 1Gi. The heap of JavaScript may grow to half of it.
    */
   resources: {
     /**
-     * Amounts by the name of the resource, such as cpu and memory.
+     * Amounts by resource name, such as cpu and memory.
      */
     requests?: {
       [k: string]: number | string;
     };
     /**
-     * Amounts by the name of the resource, such as cpu and memory.
+     * Amounts by resource name, such as cpu and memory.
      */
     limits?: {
       [k: string]: number | string;
     };
   };
   /**
-   * What is laid over the pods that the operator makes.
+   * Changes that the operator merges into the pods of the members.
    */
   podTemplate?: {
     /**
@@ -119,53 +119,53 @@ export interface ClusterSpec {
      */
     metadata?: {
       /**
-       * Labels beside those of the operator.
+       * Labels in addition to the operator's own.
        */
       labels?: {
         [k: string]: string;
       };
       /**
-       * Annotations beside those of the operator.
+       * Annotations in addition to the operator's own.
        */
       annotations?: {
         [k: string]: string;
       };
     };
     /**
-     * A PodSpec: maps merge, containers, volumes and environment merge by name, mounts by path, other lists replace. What a member needs cannot be changed.
+     * A PodSpec that is merged into that of the operator: maps by key, containers, volumes and environment variables by name, mounts by path. Other lists replace. The parts that a member depends on cannot be changed.
      */
     spec?: {
       [k: string]: unknown;
     };
   };
   /**
-   * Where pods go. Affinity and spread constraints of podTemplate.spec replace it.
+   * Placement of the pods. Affinity and spread constraints in podTemplate.spec replace it.
    */
   scheduling: {
     /**
-     * Whether members keep apart, by node, and by zone as far as possible.
+     * Whether members run on different nodes and, as far as possible, in different zones.
      */
     spread: "Preferred" | "Required" | "None";
   };
   /**
-   * As whom the pods run.
+   * User and group of the pods.
    */
   security: {
     /**
-     * Platform leaves user and group to the platform, as OpenShift wants it.
+     * With Platform, the platform chooses user and group, as OpenShift requires.
      */
     userIds: "Fixed" | "Platform";
   };
   /**
-   * Certificates of members and of what clients are shown.
+   * TLS certificates for traffic between members and with clients.
    */
   tls: {
     /**
-     * Auto is an authority of the cluster's own; CertManager and Secret take certificates from elsewhere; Off is plain text.
+     * Auto: the operator runs a certificate authority for the cluster. CertManager and Secret: certificates come from elsewhere. Off: traffic is unencrypted.
      */
     mode: "Auto" | "CertManager" | "Secret" | "Off";
     /**
-     * Who signs, with mode CertManager.
+     * Issuer of the certificates, with mode CertManager.
      */
     issuerRef?: {
       /**
@@ -173,11 +173,11 @@ export interface ClusterSpec {
        */
       name: string;
       /**
-       * Issuer, of the same namespace, or ClusterIssuer, or a kind of the group.
+       * Issuer (same namespace), ClusterIssuer, or another kind of the group.
        */
       kind: string;
       /**
-       * Group of the API that the kind belongs to.
+       * API group of the kind.
        */
       group: string;
     };
@@ -186,22 +186,22 @@ export interface ClusterSpec {
      */
     secretName?: string;
     /**
-     * How long certificates are valid.
+     * Lifetime of a certificate, in days.
      */
     certificateDays: number;
     /**
-     * How long before their end they are renewed.
+     * How many days before its expiry a certificate is renewed.
      */
     renewBeforeDays: number;
     /**
-     * Further names by which clients reach the cluster.
+     * More DNS names by which clients reach the cluster.
      *
      * @maxItems 16
      */
     extraDnsNames?: string[];
   };
   /**
-   * The first user, who owns the cluster. Read once, when the cluster is founded.
+   * The first user, who owns the cluster. The operator reads it once, when the cluster is founded.
    */
   access: {
     /**
@@ -209,7 +209,7 @@ export interface ClusterSpec {
      */
     ownerEmail: string;
     /**
-     * Secret with `password`, `api-key` or both; what is missing is generated. It is read at the founding, and when the cluster's own Secret of the owner is missing.
+     * Secret with `password`, `api-key` or both. The operator generates what is missing. It reads the Secret at the founding, and when the cluster's own Secret of the owner is missing.
      */
     ownerSecretRef?: {
       /**
@@ -229,24 +229,24 @@ export interface ClusterSpec {
   backup?: BackupSpec;
   restoreFrom?: RestoreFromSpec;
   /**
-   * What drains of nodes may take away.
+   * Protection of the quorum when nodes are drained.
    */
   podDisruptionBudget: {
     /**
-     * Whether drains must leave the cluster its quorum.
+     * Whether a PodDisruptionBudget keeps node drains from breaking the quorum.
      */
     enabled: boolean;
   };
   /**
-   * Who may reach which port, where the network enforces it.
+   * Network access to the ports of the members. It has an effect only if the network plugin enforces policies.
    */
   networkPolicy: {
     /**
-     * Whether only those reach a port who need it.
+     * Whether a NetworkPolicy limits each port to the pods that need it.
      */
     enabled: boolean;
     /**
-     * Who may reach the ports for clients, 7400 and 7401; everybody if absent.
+     * Peers that may reach the client ports, 7400 and 7401. Default: all.
      *
      * @maxItems 16
      *
@@ -307,11 +307,11 @@ export interface ClusterSpec {
        */
       enabled: boolean;
       /**
-       * How often to scrape; Prometheus' own default if absent.
+       * Scrape interval. Default: that of Prometheus.
        */
       interval?: string;
       /**
-       * Labels beside those of the operator.
+       * Labels in addition to the operator's own.
        */
       labels?: {
         [k: string]: string;
@@ -326,7 +326,7 @@ export interface ClusterSpec {
        */
       enabled: boolean;
       /**
-       * Labels beside those of the operator.
+       * Labels in addition to the operator's own.
        */
       labels?: {
         [k: string]: string;
@@ -334,45 +334,45 @@ export interface ClusterSpec {
     };
   };
   /**
-   * How pods are restarted when their template has changed.
+   * How the operator restarts pods after a change of their template.
    */
   update: {
     /**
-     * Manual: outdated pods are yours to delete.
+     * Automatic: the operator restarts outdated pods one by one. Manual: you delete outdated pods.
      */
     mode: "Automatic" | "Manual";
     /**
-     * How long members must have been ready before the next is restarted.
+     * How long all members must have been ready before the operator restarts the next one, in seconds.
      */
     soakSeconds: number;
     /**
-     * How long a member may take to open its stores.
+     * How long a member may take to open its stores, in seconds.
      */
     startupBudgetSeconds: number;
   };
 }
 /**
- * Replicated settings. What is absent here is left as it is in the cluster.
+ * Replicated settings. A setting that is absent here keeps its value in the cluster.
  */
 export interface SettingsSpec {
   /**
-   * How long an appended event's key is remembered.
+   * How long a cluster remembers the deduplication key of an appended event, in seconds.
    */
   duplicateWindowSeconds?: number;
   /**
-   * How long a token lasts that asks for no time of its own.
+   * Lifetime of a token whose request names none, in seconds.
    */
   tokenSeconds?: number;
   /**
-   * How often one principal may ask a member.
+   * How many requests one principal may send to one member.
    */
   rateLimits?: {
     /**
-     * Calls of one principal at one member.
+     * Limit for the calls of one principal to one member.
      */
     http?: {
       /**
-       * Requests in a window; 0 is without limit.
+       * Requests in a window. 0 means no limit.
        */
       requests?: number;
       /**
@@ -380,16 +380,16 @@ export interface SettingsSpec {
        */
       windowSeconds?: number;
       /**
-       * Requests at once.
+       * Requests that may arrive at once.
        */
       burst?: number;
     };
     /**
-     * Calls of one principal at one member.
+     * Limit for the calls of one principal to one member.
      */
     grpc?: {
       /**
-       * Requests in a window; 0 is without limit.
+       * Requests in a window. 0 means no limit.
        */
       requests?: number;
       /**
@@ -397,7 +397,7 @@ export interface SettingsSpec {
        */
       windowSeconds?: number;
       /**
-       * Requests at once.
+       * Requests that may arrive at once.
        */
       burst?: number;
     };
@@ -418,17 +418,17 @@ export interface ClientServiceSpec {
     [k: string]: string;
   };
   /**
-   * Labels beside those of the operator.
+   * Labels in addition to the operator's own.
    */
   labels?: {
     [k: string]: string;
   };
   /**
-   * Class of the load balancer, where there are several.
+   * Class of the load balancer, if the Kubernetes cluster has several.
    */
   loadBalancerClass?: string;
   /**
-   * Whether the Service has addresses of IPv4 and of IPv6, where the Kubernetes cluster has both; one if absent.
+   * Whether the Service gets IPv4 and IPv6 addresses, if the Kubernetes cluster has both. Default: one address family.
    */
   ipFamilyPolicy?: "SingleStack" | "PreferDualStack" | "RequireDualStack";
 }
@@ -437,7 +437,7 @@ export interface ClientServiceSpec {
  */
 export interface LeaderServiceSpec {
   /**
-   * Whether there is one; without it members need no rights in Kubernetes.
+   * Whether the Service exists. Without it, members need no rights in Kubernetes.
    */
   enabled: boolean;
   /**
@@ -451,22 +451,22 @@ export interface LeaderServiceSpec {
     [k: string]: string;
   };
   /**
-   * Labels beside those of the operator.
+   * Labels in addition to the operator's own.
    */
   labels?: {
     [k: string]: string;
   };
   /**
-   * Class of the load balancer, where there are several.
+   * Class of the load balancer, if the Kubernetes cluster has several.
    */
   loadBalancerClass?: string;
   /**
-   * Whether the Service has addresses of IPv4 and of IPv6, where the Kubernetes cluster has both; one if absent.
+   * Whether the Service gets IPv4 and IPv6 addresses, if the Kubernetes cluster has both. Default: one address family.
    */
   ipFamilyPolicy?: "SingleStack" | "PreferDualStack" | "RequireDualStack";
 }
 /**
- * Backups of the cluster. A change restarts the members one by one.
+ * Backups of the cluster. A change here restarts the members one by one.
  */
 export interface BackupSpec {
   /**
@@ -474,16 +474,16 @@ export interface BackupSpec {
    */
   storeName: string;
   /**
-   * Whether every write is archived within seconds, so that the cluster can be restored to any moment. Without it, only CoordinationBackups are taken.
+   * Whether members archive every write within seconds, so that the cluster can be restored to any moment. If false, only CoordinationBackups are taken.
    */
   archive: boolean;
   /**
-   * Time between two snapshots of the archive, in minutes, hours or days, such as 90m, 24h or 7d.
+   * Interval between two snapshots of the archive, in minutes, hours or days, such as 90m, 24h or 7d.
    */
   interval: string;
 }
 /**
- * From which backup the cluster is founded. It is read once, when there is no data of the cluster yet.
+ * Backup from which the cluster is founded. The operator reads it once, when the cluster has no data yet.
  */
 export interface RestoreFromSpec {
   /**
@@ -491,36 +491,36 @@ export interface RestoreFromSpec {
    */
   storeName: string;
   /**
-   * CoordinationBackup in the same namespace whose snapshot the restore begins with. Without it, the newest snapshot from which the revision or time can be reached.
+   * CoordinationBackup in the same namespace whose snapshot the restore begins with. Default: the newest snapshot from which the restore can reach the revision or time.
    */
   backupName?: string;
   /**
-   * Whose backup, if the store holds backups of several clusters.
+   * Id of the cluster whose backup is restored. Required if the store holds backups of several clusters.
    */
   clusterId?: string;
   /**
-   * Cluster revision up to which writes are restored. Without it and toTime, everything that the store has.
+   * Cluster revision up to which writes are restored. Default without toTime: everything in the store.
    */
   toRevision?: number;
   /**
-   * Time up to which writes are restored, in the form of RFC 3339, such as 2026-01-31T12:00:00Z.
+   * Time up to which writes are restored, as an RFC 3339 timestamp, such as 2026-01-31T12:00:00Z.
    */
   toTime?: string;
 }
 /**
- * What the cluster is.
+ * Observed state of the cluster.
  */
 export interface ClusterStatus {
   /**
-   * Generation of the specification that this is about.
+   * Generation of the specification that this status describes.
    */
   observedGeneration?: number;
   /**
-   * Identity of the cluster, which outlives its pods.
+   * Identity of the cluster. It outlives the pods.
    */
   clusterId?: string;
   /**
-   * Pods, terminating ones too.
+   * Pods, including terminating ones.
    */
   replicas?: number;
   /**
@@ -540,7 +540,7 @@ export interface ClusterStatus {
    */
   learners?: number;
   /**
-   * Healthy voters, and the members that are asked for.
+   * Healthy voters and the number of members in the specification.
    */
   membersSummary?: string;
   /**
@@ -556,25 +556,25 @@ export interface ClusterStatus {
    */
   version?: {
     /**
-     * Lowest version that runs.
+     * Lowest version among the running members.
      */
     current?: string;
     /**
-     * Version that is asked for.
+     * Version in the specification.
      */
     target?: string;
   };
   /**
-   * What the cluster is doing, in a word.
+   * What the cluster is doing, in one word.
    */
   phase?: string;
   blocked?: BlockedStatus;
   /**
-   * The largest size that any volume has been asked for.
+   * Largest size that a volume claim has requested.
    */
   volumeSize?: string;
   /**
-   * Whether any claim has a volume. While none has, spec.storage.storageClassName may change.
+   * Whether any claim is bound to a volume. Until then spec.storage.storageClassName may change.
    */
   volumesBound?: boolean;
   /**
@@ -582,21 +582,21 @@ export interface ClusterStatus {
    */
   storageClassName?: string;
   /**
-   * Until when certificates are good.
+   * Expiry of the certificates.
    */
   tls?: {
     /**
-     * When the certificate ends.
+     * When the certificate expires.
      */
     notAfter?: string;
     /**
-     * When the authority ends that has issued it.
+     * When the certificate authority that issued it expires.
      */
     caNotAfter?: string;
   };
   backup?: BackupSummary;
   /**
-   * What holds now, each with a reason.
+   * Current conditions, each with a reason.
    *
    * @maxItems 24
    */
@@ -609,36 +609,36 @@ export interface ClusterStatus {
   members?: MemberRow[];
 }
 /**
- * What the next step waits for.
+ * What the next step is waiting for.
  */
 export interface BlockedStatus {
   /**
-   * Rule that would act next.
+   * Planner rule that would act next.
    */
   gate: string;
   /**
-   * Why it waits, in a word.
+   * Why the rule waits, in one word.
    */
   reason: string;
   /**
-   * Pod or volume that it is about.
+   * Pod or volume that the rule waits for.
    */
   target?: string;
   /**
-   * The same for people, with the next useful command where there is one.
+   * Why the rule waits, in a sentence, with the next useful command if there is one.
    */
   message: string;
   /**
-   * Since when it waits for the same.
+   * Since when the rule has waited for this reason.
    */
   since: string;
 }
 /**
- * Backups of the cluster, as its members tell.
+ * Backups of the cluster, as its members report them.
  */
 export interface BackupSummary {
   /**
-   * Where backups go, as members name it.
+   * Address of the store, as members report it.
    */
   store?: string;
   /**
@@ -646,11 +646,11 @@ export interface BackupSummary {
    */
   encrypted?: boolean;
   /**
-   * Id of the member that archives.
+   * Id of the member that writes the archive.
    */
   archiver?: string;
   /**
-   * When a snapshot or a part of the archive reached the store last.
+   * When a snapshot or a part of the archive last reached the store.
    */
   lastSuccessTime?: string;
   /**
@@ -658,39 +658,39 @@ export interface BackupSummary {
    */
   archivedRevision?: number;
   /**
-   * Time of the last write that is archived.
+   * Time of the last archived write.
    */
   archivedTime?: string;
 }
 export interface ConditionStatus {
   /**
-   * What it is about.
+   * Name of the condition.
    */
   type: string;
   /**
-   * Whether it holds.
+   * Whether the condition holds.
    */
   status: "True" | "False" | "Unknown";
   /**
-   * Generation of the specification that it is about.
+   * Generation of the specification that the condition describes.
    */
   observedGeneration?: number;
   /**
-   * When the status changed last.
+   * When the status of the condition last changed.
    */
   lastTransitionTime: string;
   /**
-   * Why, in a word.
+   * Reason in one word, for programs.
    */
   reason: string;
   /**
-   * Why, for people.
+   * Reason in a sentence, for people.
    */
   message: string;
 }
 export interface MemberRow {
   /**
-   * Id of the member, which is never used again.
+   * Id of the member. An id is never reused.
    */
   id: string;
   /**
@@ -698,15 +698,15 @@ export interface MemberRow {
    */
   name: string;
   /**
-   * Whether it votes.
+   * Whether the member votes.
    */
   role?: "Voter" | "Learner";
   /**
-   * Whether it leads.
+   * Whether the member is the leader.
    */
   leader?: boolean;
   /**
-   * What it says of itself.
+   * State that the member reports.
    */
   state?: string;
   /**
@@ -714,11 +714,11 @@ export interface MemberRow {
    */
   ready?: boolean;
   /**
-   * Version that runs.
+   * Version that the member runs.
    */
   version?: string;
   /**
-   * Whether its pod is of the present template.
+   * Whether its pod has the current pod template.
    */
   updated?: boolean;
   /**
@@ -726,19 +726,19 @@ export interface MemberRow {
    */
   node?: string;
   /**
-   * How often the process of its pod has ended and been started again, if ever.
+   * How often the container of its pod was restarted. Absent if never.
    */
   restarts?: number;
   /**
-   * Why the process of its pod ended last, such as OOMKilled or Error.
+   * Why the container of its pod last ended, such as OOMKilled or Error.
    */
   lastTermination?: string;
   /**
-   * When that was.
+   * When the container last ended.
    */
   lastTerminationAt?: string;
   /**
-   * How far the member is behind, if by more than a second.
+   * How far the member is behind the leader, in milliseconds. Absent up to one second.
    */
   lagMs?: number;
 }

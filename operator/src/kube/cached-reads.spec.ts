@@ -132,7 +132,7 @@ describe("cached reads", () => {
     });
   }
 
-  it("find what was found last by reads past the memory: a refusal, and its end", async () => {
+  it("return the result of the last uncached read: a refusal, and its end", async () => {
     create("secrets", "default", "demo");
     expect(await outcomeOf(reads, "Secret")).to.equal("done");
     server.before = () => ({ status: 403 });

@@ -1,12 +1,13 @@
 /**
- * Reads that cost no request where a watch has told already, and few elsewhere: what no watch tells of, such as Secrets, is
- * asked for once in a while.
+ * Reads that use what the watches know, and so cost few requests. Objects that no watch covers, such as Secrets, are
+ * read again at intervals.
  *
- * A refusal is remembered, too, so that a cluster at rest shows it and costs little: for two seconds at first, and at last
- * for half a minute, or for ten seconds if it is of a Secret. Whatever reads past the memory (`fresh`) corrects it, so the next look at rest finds the same.
+ * The cache also remembers refusals, so that a cluster at rest shows them at little cost: at first for two seconds, at
+ * last for half a minute, or for ten seconds if the refusal concerns a Secret. Reads that bypass the cache (`fresh`)
+ * update it, so the next pass at rest finds the same.
  *
- * What is read here may be old, by moments as a rule, and by minutes while the API server cannot be reached. It is good for
- * finding out whether there is something to do. Whoever is to write reads it again from the API server itself.
+ * A cached read may be old: usually by moments, by minutes while the API server cannot be reached. It only serves to
+ * find out whether there is something to do. Before a write, the caller must read again from the API server itself.
  */
 import type { KubeClient } from "./client.ts";
 import { isKubeError } from "./kube-error.ts";
@@ -15,29 +16,29 @@ import { collectionPath, type Kind, objectPath, type Reference } from "./resourc
 import type { Timing } from "./timing.ts";
 import type { KubeList, KubeObject } from "./wire.ts";
 
-/** What a look at a cluster reads with. */
+/** The reads of one observation. */
 export type Reads = Pick<KubeClient, "get" | "list">;
 
-/** A Secret that somebody has changed or deleted is noticed after this long at most. */
+/** The operator notices a changed or deleted Secret within this time. */
 const SECRET_MS = 120_000;
-/** Of what changes rarely, and harms nobody when it is noticed late. */
+/** For objects that change rarely and whose change is not urgent. */
 const REST_MS = 600_000;
 
-/** What is refused is soon asked for again: its cause may be gone. */
+/** First pause before a refused read is retried; its cause may be gone soon. */
 const REFUSED_FIRST_MS = 2_000;
 const REFUSED_LAST_MS = 30_000;
-/** Without a Secret there is no pass at all. */
+/** Longest pause for a Secret: without it, no pass is possible. */
 const REFUSED_SECRET_LAST_MS = 10_000;
 
 interface Answer {
   readonly untilMs: number;
-  /** What it was: an object, or that its kind is not served or not allowed. */
+  /** An object, or the error that its kind is unknown or forbidden. */
   readonly outcome: KubeObject | { readonly error: unknown };
-  /** Refusals in a row. */
+  /** Number of refusals in a row. */
   readonly refusals: number;
 }
 
-/** @returns whether an error is a refusal, which is remembered, and not a failure to answer */
+/** @returns whether an error is a refusal, which is cached, rather than a failure to answer */
 export function isRemembered(error: unknown): boolean {
   return isKubeError(error, "unknown-kind", "forbidden");
 }
@@ -46,9 +47,9 @@ export class CachedReads implements Reads {
   readonly #client: KubeClient;
   readonly #reflectors: readonly Reflector[];
   readonly #timing: Timing;
-  /** Asks the API server itself, and remembers what it says. */
+  /** Reads from the API server itself, and updates the cache. */
   readonly fresh: Reads;
-  /** By path; of a kind that is not served, by the path of the kind. What is not there is not remembered. */
+  /** By path; for an unknown kind, by the path of the kind. That an object is missing is not cached. */
   readonly #answers = new Map<string, Answer>();
 
   constructor(client: KubeClient, reflectors: readonly Reflector[], timing: Timing) {
@@ -64,7 +65,7 @@ export class CachedReads implements Reads {
     };
   }
 
-  /** Raises KubeError. */
+  /** @throws KubeError */
   async get<Item extends KubeObject>(reference: Reference): Promise<Item | null> {
     const { kind, namespace, name } = reference;
     const reflector = this.#reflectorOf(kind, namespace);
@@ -73,7 +74,7 @@ export class CachedReads implements Reads {
       : ((reflector.find(namespace, name) ?? null) as Item | null);
   }
 
-  /** Raises KubeError. */
+  /** @throws KubeError */
   async list<Item extends KubeObject>(kind: Kind, namespace: string, labelSelector: string): Promise<KubeList<Item>> {
     const reflector = this.#reflectorOf(kind, namespace);
     if (reflector === undefined) {
@@ -87,12 +88,12 @@ export class CachedReads implements Reads {
     return { items: items as Item[] };
   }
 
-  /** This one is asked for again. */
+  /** Drops one object, so that the next read goes to the API server. */
   forget(reference: Reference): void {
     this.#answers.delete(objectPath(reference));
   }
 
-  /** Only one that has listed everything can say that something is not there. */
+  /** Only a reflector that has listed everything can say that an object does not exist. */
   #reflectorOf(kind: Kind, namespace: string): Reflector | undefined {
     return this.#reflectors.find(
       (reflector) => reflector.kind === kind && reflector.synced && ["", namespace].includes(reflector.namespace),

@@ -44,7 +44,7 @@ describe("client of the API server", () => {
     ...fields,
   });
 
-  it("reads what is there, and nothing where nothing is", async () => {
+  it("reads existing objects, and null for missing ones", async () => {
     expect(await client.get(POD)).to.equal(null);
     await client.create(POD, pod({ spec: { fieldOfTomorrow: { deep: [1] } } }));
     const found = await client.get<Any>(POD);
@@ -86,20 +86,20 @@ describe("client of the API server", () => {
     });
   }
 
-  it("says that it does not know when no answer comes", async () => {
+  it("reports an unknown outcome when no answer comes", async () => {
     server.before = () => "cut";
     const error = await errorOf(client.create(POD, pod()));
     expect([error.kind, error.status]).to.deep.equal(["unavailable", 0]);
   });
 
-  it("says so, too, when its deadline is over before an answer comes", async () => {
+  it("reports it, too, when its deadline expires before an answer", async () => {
     server.before = () => "silence";
     const hasty = new KubeClient(connection, null, 50);
     const error = await errorOf(hasty.get(POD));
     expect([error.kind, error.status]).to.deep.equal(["unavailable", 0]);
   });
 
-  it("patches, removes and evicts only what it was told of", async () => {
+  it("patches, removes and evicts only the version that it names", async () => {
     const { metadata } = await client.create<Any>(POD, pod());
     const { uid, resourceVersion } = metadata;
     const changed = await client.patch<Any>(POD, { uid, resourceVersion }, { metadata: { labels: { a: "b" } } });
@@ -116,7 +116,7 @@ describe("client of the API server", () => {
     expect((await client.get<Any>(POD)).metadata.deletionTimestamp).to.be.a("string");
   });
 
-  it("is told when a disruption budget does not let a pod go", async () => {
+  it("learns that a disruption budget refuses an eviction", async () => {
     const labels = { a: "b" };
     const ready = { conditions: [{ type: "Ready", status: "True" }] };
     const { metadata } = server.store.create(
@@ -134,7 +134,7 @@ describe("client of the API server", () => {
     expect((await client.get<Any>(POD)).metadata.deletionTimestamp).to.be.a("string");
   });
 
-  it("applies what it wants whole, leaves to others what is theirs, and takes back what it wants no more", async () => {
+  it("applies its own fields, keeps the fields of others, and removes fields that it no longer wants", async () => {
     const reference = { kind: "Service", namespace: "default", name: "demo" } as const;
     const service = (annotations: object, metadata: object = {}): Any => ({
       apiVersion: "v1",
@@ -160,7 +160,7 @@ describe("client of the API server", () => {
     });
   });
 
-  it("replaces parts whole, of the version that it has seen, and says in a dry run what would become of them", async () => {
+  it("replaces whole parts of a known version, and returns the result of a dry run", async () => {
     const reference = { kind: "Service", namespace: "default", name: "demo" } as const;
     const spec = { type: "ClusterIP", selector: { app: "demo", theirs: "1" } };
     const made = server.store.create("services", "default", { metadata: { name: "demo" }, spec });

@@ -1,7 +1,7 @@
 /**
- * Requests to the API server: JSON as it comes and goes, each within a deadline, each refusal a KubeError.
+ * Client of the API server: plain JSON, a deadline for each request, and a KubeError for each refusal.
  *
- * Nothing is repeated here. A write that was not answered may have been done: whoever asked must look again.
+ * The client does not retry. A write without an answer may have taken effect; the caller must read again.
  */
 import type { Dispatcher } from "undici";
 import { errors, request } from "undici";
@@ -10,22 +10,22 @@ import { isKubeError, KubeError } from "./kube-error.ts";
 import { apiVersionOf, collectionPath, type Kind, objectPath, type Reference } from "./resources.ts";
 import type { KubeList, KubeObject, WatchEvent } from "./wire.ts";
 
-/** The name by which the API server knows what the operator has applied. */
+/** Field manager of the operator's applies. */
 const MANAGER = "quoin-operator";
-/** What the operator notes on objects: with a name of its own, so that applying an object does not take it away. */
+/** Field manager of the operator's notes. It differs, so that an apply of the object does not remove the notes. */
 const NOTES_MANAGER = "quoin-operator-notes";
 const DEADLINE_MS = 15_000;
 const PAGE_ITEMS = 500;
 
-/** What an object must still be. */
+/** Version of the object that a write requires. */
 export interface Precondition {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** A field of an object, and all that it is to hold. */
+/** A field of an object, and its whole desired content. */
 export interface Part {
-  /** A JSON pointer (RFC 6901). What it stands in must be there. */
+  /** A JSON pointer (RFC 6901). Its parent must exist. */
   readonly path: string;
   readonly value: unknown;
 }
@@ -38,11 +38,11 @@ export interface RequestObserver {
 interface WatchSelection {
   /** Empty = all. */
   readonly labelSelector: string;
-  /** After which to begin. */
+  /** The watch begins after this version. */
   readonly resourceVersion: string;
-  /** How long the API server is to keep it up. */
+  /** How long the API server should keep the watch open. */
   readonly durationSeconds: number;
-  /** After how long without a line it ends. */
+  /** The watch ends after this long without a line. */
   readonly silenceMs: number;
 }
 
@@ -59,14 +59,14 @@ export class KubeClient {
   readonly #observer: RequestObserver | null;
   readonly #deadlineMs: number;
 
-  /** @param deadlineMs of each request, but for watches */
+  /** @param deadlineMs of each request other than watches */
   constructor(connection: Connection, observer: RequestObserver | null = null, deadlineMs = DEADLINE_MS) {
     this.#connection = connection;
     this.#observer = observer;
     this.#deadlineMs = deadlineMs;
   }
 
-  /** @returns null if it is not there */
+  /** @returns null if the object does not exist */
   async get<Item extends KubeObject>(reference: Reference): Promise<Item | null> {
     try {
       return await this.#ask<Item>({ method: "GET", path: objectPath(reference) });
@@ -78,7 +78,10 @@ export class KubeClient {
     }
   }
 
-  /** All objects with these labels and fields, where an empty text selects all, and the version of the list, from which a watch can go on. */
+  /**
+   * Lists objects by labels and fields; an empty selector matches all. Also returns the list's version, from which a
+   * watch can continue.
+   */
   async list<Item extends KubeObject>(
     kind: Kind,
     namespace: string,
@@ -103,18 +106,24 @@ export class KubeClient {
     }
   }
 
-  /** Raises `exists` if it is there already. */
+  /** @throws KubeError `exists` if the object already exists */
   create<Item = KubeObject>({ kind, namespace }: Omit<Reference, "name">, object: object): Promise<Item> {
     const path = collectionPath(kind, namespace);
     return this.#ask({ method: "POST", path, query: { fieldManager: MANAGER }, body: object });
   }
 
-  /** Server-side apply, with force. With `metadata.resourceVersion` it raises `conflict` if that has changed. */
+  /**
+   * Server-side apply, with force.
+   * @throws KubeError `conflict` if `metadata.resourceVersion` is given and has changed
+   */
   apply<Item = KubeObject>(reference: Reference, object: object, options: { dryRun?: boolean } = {}): Promise<Item> {
     return this.#apply(objectPath(reference), object, options.dryRun === true ? { dryRun: "All" } : {});
   }
 
-  /** The whole status. Raises `conflict` if the object is not the one of this version any more. */
+  /**
+   * Replaces the whole status.
+   * @throws KubeError `conflict` if the object is no longer of this version
+   */
   patchStatus(reference: Reference, { uid, resourceVersion }: Precondition, status: object): Promise<KubeObject> {
     const { kind, namespace, name } = reference;
     const metadata = { name, namespace, uid, resourceVersion };
@@ -125,7 +134,10 @@ export class KubeClient {
     );
   }
 
-  /** Merges into the object. Raises `conflict` if it is not the one of this version any more. */
+  /**
+   * Merges into the object.
+   * @throws KubeError `conflict` if the object is no longer of this version
+   */
   patch<Item = KubeObject>(
     reference: Reference,
     precondition: Precondition,
@@ -141,10 +153,10 @@ export class KubeClient {
   }
 
   /**
-   * Sets parts of an object, and takes away what else is in them, whichever manager wrote it. Raises `conflict` if the
-   * object is not the one of this version any more.
+   * Replaces parts of an object, including fields of other managers in them.
    *
-   * @returns the object as it is then, or would be.
+   * @returns the object after the write, or after a simulated write in a dry run
+   * @throws KubeError `conflict` if the object is no longer of this version
    */
   replace<Item = KubeObject>(
     reference: Reference,
@@ -175,10 +187,11 @@ export class KubeClient {
   }
 
   /**
-   * As a drain does it. Raises `throttled` while a disruption budget does not allow it.
+   * Evicts a pod, as a drain does.
    *
-   * No resource version is named: the API server takes the eviction off the budget before it looks at that, and a pod that
-   * then stays counts as gone for two minutes.
+   * Sends no resource version: the API server charges the eviction to the budget before it checks the version. A pod
+   * that then stays counts as gone for two minutes.
+   * @throws KubeError `throttled` while a disruption budget does not allow the eviction
    */
   async evict(reference: Reference, preconditions: Pick<Precondition, "uid">): Promise<void> {
     const { namespace, name } = reference;
@@ -195,8 +208,9 @@ export class KubeClient {
   }
 
   /**
-   * What changes after a version. Resolves when the API server has begun to tell; what it tells then ends when the API
-   * server ends it, after a long silence, or with the signal, which raises `unavailable`.
+   * Watches changes after a version. Resolves when the API server has begun to send. The stream ends when the API
+   * server ends it, after a long silence, or with the signal.
+   * @throws KubeError `unavailable` on the signal
    */
   async watch(
     kind: Kind,
@@ -225,7 +239,7 @@ export class KubeClient {
       method: "PATCH",
       path,
       query: { fieldManager: MANAGER, force: "true", fieldValidation: "Strict", ...query },
-      // YAML holds JSON.
+      // Every JSON text is also YAML.
       contentType: "application/apply-patch+yaml",
       body,
     });

@@ -1,33 +1,33 @@
-/** How the API server is reached: one pool of connections, and what to show with each request. */
+/** The connection to the API server: one pool of sockets, and the credentials of each request. */
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher } from "undici";
 
-/** Passes come every ten seconds; the API server itself closes what nobody has used for 90 s. */
+/** Passes come every ten seconds. The API server itself closes connections that were idle for 90 s. */
 const IDLE_MS = 60_000;
 
 export interface Connection {
   /** Without a slash at the end. */
   readonly url: string;
   readonly dispatcher: Dispatcher;
-  /** Asked for each request: a token may have been replaced in its file. */
+  /** Computed for each request, because a token may have been replaced in its file. */
   headers(): Promise<Record<string, string>>;
-  /** Gives up all connections. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }
 
-/** From the surroundings: KUBECONFIG, the user's own configuration, or the service account of the pod. */
+/** From the environment: KUBECONFIG, the user's own configuration, or the service account of the pod. */
 export function defaultConnection(): Promise<Connection> {
   const config = new KubeConfig();
   config.loadFromDefault();
   return connect(config);
 }
 
-/** Raises an error if the configuration names no cluster. */
+/** @throws Error if the configuration names no cluster */
 export async function connect(config: KubeConfig): Promise<Connection> {
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
-    throw new Error("the configuration of Kubernetes names no cluster");
+    throw new Error("the kubeconfig names no cluster");
   }
   const { ca, cert, key, rejectUnauthorized, servername } = await optionsOf(config);
   // The library would open a new pool, and so a new TLS connection, for each request.

@@ -45,7 +45,7 @@ describe("elector", () => {
     return server.store.get("leases", "system", "operator").spec.holderIdentity;
   }
 
-  /** So many tries of all who try, each of a get and a write at most. */
+  /** This many tries of each elector; a try is at most one get and one write. */
   async function tick(electors = 1, durationMs = 2_000): Promise<void> {
     await until(() => timing.due.length === electors);
     timing.advance(durationMs);
@@ -127,7 +127,7 @@ describe("elector", () => {
     expect(holder()).to.equal("other");
   });
 
-  it("gives it up when it is told to stop, so that another takes it at once", async () => {
+  it("releases it on stop, so that another elector takes it at once", async () => {
     const [one, two] = [elector("one"), elector("two")];
     await one.acquire(signal().signal);
     const stopping = signal();

@@ -1,8 +1,9 @@
 /**
- * Who of several operators works: the holder of a Lease. It saves work and nothing more: what two operators write at once
- * is made safe by what each write names as its origin.
+ * Leader election among operators by a Lease. It only saves work. Writes of two operators at once are safe, because
+ * each write names the version that it is based on.
  *
- * Only a clock that grows is looked at: a record counts as old when this process has seen it unchanged for its duration.
+ * The elector uses a monotonic clock only: a record counts as expired when this process has seen it unchanged for its
+ * duration.
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
@@ -12,10 +13,10 @@ import type { Timing } from "./timing.ts";
 import type { Wire } from "./wire.ts";
 
 const DURATION_SECONDS = 15;
-/** A holder that cannot renew for so long has lost it, before anybody else takes it. */
+/** A holder that cannot renew for this long has lost the Lease, before any other operator may take it. */
 const RENEW_WITHIN_MS = 10_000;
 const RETRY_MS = 2_000;
-/** After a renewal. One that then fails is tried again twice before the Lease is lost. */
+/** Pause between renewals. After a failed renewal, there is time for two more tries before the Lease is lost. */
 const RENEW_MS = 4_000;
 
 type Lease = Wire<V1Lease>;
@@ -24,7 +25,7 @@ export interface ElectorOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly name: string;
-  /** This process, unlike any other. */
+  /** Unique name of this process. */
   readonly identity: string;
   readonly onError: (error: unknown) => void;
   readonly timing: Timing;
@@ -33,11 +34,11 @@ export interface ElectorOptions {
 export class Elector {
   readonly #options: ElectorOptions;
   readonly #reference: Reference;
-  /** The record that was seen last, and when it was seen first. */
+  /** The last seen record, and when it was first seen. */
   #seen: { readonly resourceVersion: string; readonly atMs: number } | null = null;
-  /** The record as this process has written it last, which nobody has changed since as far as is known. */
+  /** The record as this process last wrote it; as far as is known, no other process has changed it since. */
   #known: Lease | null = null;
-  /** When the renewal was sent that was accepted last; null = this process does not hold it. */
+  /** When the last successful renewal was sent; null if this process does not hold the Lease. */
   #renewedMs: number | null = null;
 
   constructor(options: ElectorOptions) {
@@ -45,7 +46,7 @@ export class Elector {
     this.#reference = { kind: "Lease", namespace: options.namespace, name: options.name };
   }
 
-  /** For how long nobody else can hold it, in milliseconds; 0 if this process does not. */
+  /** For how long no other operator can take the Lease, in milliseconds; 0 if this process does not hold it. */
   get remainingMs(): number {
     const elapsedMs = this.#options.timing.monotonicMs() - (this.#renewedMs ?? Number.NEGATIVE_INFINITY);
     return Math.max(0, DURATION_SECONDS * 1000 - elapsedMs);
@@ -61,7 +62,7 @@ export class Elector {
     }
   }
 
-  /** Renews until the signal aborts, and then gives the Lease up; resolves to whether it was lost before. */
+  /** Renews until the signal aborts, and then releases the Lease. Resolves to whether the Lease was lost before. */
   async hold(signal: AbortSignal): Promise<"released" | "lost"> {
     const { timing } = this.#options;
     while (!signal.aborted) {
@@ -105,11 +106,11 @@ export class Elector {
         this.#renewedMs = null;
       }
     } catch (error) {
-      // Another one has written it since: what it says now tells who may.
+      // Another process has written the record since. The next read shows who holds the Lease.
       if (known !== null && isKubeError(error, "conflict", "missing")) {
         return await this.#try();
       }
-      // Somebody else was faster: the next look tells who. Of anything else the operator's log tells.
+      // Another process was faster; the next read shows which. Other errors go to the operator's log.
       if (!isKubeError(error, "conflict", "exists")) {
         onError(error);
       }
@@ -128,7 +129,7 @@ export class Elector {
     return holder === identity || holder === "" || nowMs - this.#seen.atMs >= durationMs;
   }
 
-  /** @param before null = there is none yet */
+  /** @param before null = there is no record yet */
   #record(before: Lease | null): object {
     const { identity } = this.#options;
     const now = microTime();
@@ -161,7 +162,7 @@ export class Elector {
   }
 }
 
-/** Now, as the API server writes times with microseconds. */
+/** Current time in the API server's format, with microseconds. */
 function microTime(): string {
   return new Date().toISOString().replace("Z", "000Z");
 }

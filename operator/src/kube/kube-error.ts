@@ -1,13 +1,13 @@
-/** What the API server refused, or why nobody knows what it did: the one error of everything that is asked of it. */
+/** The one error for all requests to the API server: a refusal, or a request whose effect is unknown. */
 
 /**
- * - `missing`: there is no such object. `unknown-kind`: the API server does not serve such objects.
- * - `exists`, `conflict`: it is there already; it is not what the request came from.
- * - `gone`: so old a version is not kept any more.
- * - `invalid`: the API server does not take such an object. `forbidden`: nor from this operator.
- * - `terminating`: nothing is made any more in a namespace that is going.
- * - `throttled`: later; for an eviction, that a disruption budget does not allow it now.
- * - `unavailable`: no answer, or an error of the server: what was asked may have been done.
+ * - `missing`: the object does not exist. `unknown-kind`: the API server does not serve this kind.
+ * - `exists`: the object already exists. `conflict`: the object is not of the expected version.
+ * - `gone`: the API server no longer keeps a version this old.
+ * - `invalid`: the API server refuses the object. `forbidden`: this operator may not do this.
+ * - `terminating`: the namespace is being deleted, so nothing can be created in it.
+ * - `throttled`: try later; for an eviction, a disruption budget does not allow it now.
+ * - `unavailable`: no answer, or a server error. The request may have taken effect.
  */
 export type KubeErrorKind =
   | "missing"
@@ -23,7 +23,7 @@ export type KubeErrorKind =
 
 interface KubeErrorFields {
   readonly kind: KubeErrorKind;
-  /** Of HTTP; 0 without an answer. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   readonly message: string;
   readonly explanation?: string;
@@ -35,7 +35,7 @@ export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly kind: KubeErrorKind;
   readonly status: number;
-  /** In the API server's own words; empty without an answer. */
+  /** The API server's own words; empty without an answer. */
   readonly explanation: string;
   /** How long the API server asks to wait; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
@@ -48,7 +48,7 @@ export class KubeError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Of an answer other than 2xx. */
+  /** From an answer other than 2xx. */
   static fromAnswer(asked: string, status: number, body: string, retryAfter: string | undefined): KubeError {
     const { reason, message, causes } = parseStatus(body);
     const seconds = Number(retryAfter);
@@ -61,19 +61,19 @@ export class KubeError extends Error {
     });
   }
 
-  /** Of a request that was not answered. */
+  /** From a request without an answer. */
   static unanswered(asked: string, cause: unknown): KubeError {
     const why = cause instanceof Error ? cause.message : String(cause);
     return new KubeError({ kind: "unavailable", status: 0, message: `${asked}: ${why}`, cause });
   }
 }
 
-/** @returns whether this is an error of the API server of one of these kinds */
+/** @returns whether this is a KubeError of one of these kinds */
 export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
   return error instanceof KubeError && kinds.includes(error.kind);
 }
 
-/** An apply with a field that the kind does not have is refused as if the API server itself had failed. */
+/** The API server answers an apply with an unknown field by a 500. */
 function isUntyped(status: number, message: string): boolean {
   return status === 500 && message.startsWith("failed to create typed patch object");
 }
@@ -85,7 +85,7 @@ function kindOf(status: number, reason: string | undefined, causes: readonly unk
     case 403:
       return causes.includes("NamespaceTerminating") ? "terminating" : "forbidden";
     case 404:
-      // Of a path that it does not serve, the API server says so in plain text.
+      // The API server answers plain text for a path that it does not serve.
       return reason === undefined ? "unknown-kind" : "missing";
     case 409:
       return reason === "AlreadyExists" ? "exists" : "conflict";
@@ -101,11 +101,11 @@ function kindOf(status: number, reason: string | undefined, causes: readonly unk
 interface ParsedStatus {
   readonly reason?: string;
   readonly message: string;
-  /** Reasons of its causes. */
+  /** Reasons of the causes. */
   readonly causes: readonly unknown[];
 }
 
-/** @returns what a Status says; of anything else, its beginning as the message */
+/** @returns the content of a Status; for any other body, its beginning as the message */
 function parseStatus(body: string): ParsedStatus {
   try {
     const parsed: unknown = JSON.parse(body);
@@ -123,7 +123,7 @@ function parseStatus(body: string): ParsedStatus {
       };
     }
   } catch {
-    // Plain text: from the API server itself for paths that it does not know, or from something before it.
+    // Plain text, from the API server itself for unknown paths, or from a proxy.
   }
   return { message: body.slice(0, 200).trim(), causes: [] };
 }

@@ -39,7 +39,7 @@ describe("recorder of events", () => {
     recorder.record(REGARDING, { type: "Normal", reason, action: "Promote", note });
   }
 
-  it("writes what happened, to the cluster's own namespace", async () => {
+  it("writes the event to the cluster's own namespace", async () => {
     record("MemberPromoted", "x".repeat(2_000));
     await recorder.flush();
     const [event] = server.store.list("events", "default");
@@ -72,7 +72,7 @@ describe("recorder of events", () => {
     ]);
   });
 
-  it("hinders nobody when it cannot write", async () => {
+  it("does not block its caller when it cannot write", async () => {
     server.before = () => ({ status: 403 });
     record("Blocked");
     await recorder.flush();

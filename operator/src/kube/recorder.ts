@@ -1,15 +1,16 @@
 /**
- * Events: what happened to a cluster, for people who describe it. One for each object and reason in ten seconds; the next
- * one says how often it happened meanwhile. An event that cannot be written is told to the log, and nothing waits for it.
+ * Writes events about objects: what happened, for people who run `kubectl describe`. It writes at most one event for
+ * each object and reason in ten seconds; the next one carries the count. A failed write goes to the log, and nothing
+ * waits for it.
  */
 import { randomBytes } from "node:crypto";
 import type { KubeClient } from "./client.ts";
 import type { Timing } from "./timing.ts";
 
 const QUIET_MS = 10_000;
-/** Of reasons that were told long ago nothing needs to be remembered. */
+/** Forgets reasons that were last recorded this long ago. */
 const FORGET_MS = 600_000;
-/** The API server takes no more. */
+/** Limit of the API server, in characters. */
 const NOTE_LENGTH_MAX = 1_024;
 
 export interface EventSubject {
@@ -24,7 +25,7 @@ export interface EventContent {
   readonly type: "Normal" | "Warning";
   /** In CamelCase. */
   readonly reason: string;
-  /** What was done, in CamelCase. */
+  /** The operator's action, in CamelCase. */
   readonly action: string;
   readonly note: string;
 }
@@ -64,7 +65,7 @@ export class Recorder {
     this.#writes.add(write);
   }
 
-  /** Resolves when what was recorded is written, or could not be. */
+  /** Resolves when all recorded events are written or have failed. */
   async flush(): Promise<void> {
     await Promise.all(this.#writes);
   }
@@ -88,7 +89,7 @@ export class Recorder {
           reason,
           action,
           note: note.slice(0, NOTE_LENGTH_MAX),
-          // The API server takes a series of two and more only.
+          // The API server requires a count of at least two in a series.
           ...(count < 2 ? {} : { series: { count, lastObservedTime: now } }),
         },
       );

@@ -65,7 +65,7 @@ describe("reflector", () => {
     await until(() => server.watches === 1);
   }
 
-  it("tells what is there, and what changes", async () => {
+  it("reports existing objects and changes", async () => {
     make("a");
     make("b", "another");
     expect(reflector.synced).to.equal(false);
@@ -79,7 +79,7 @@ describe("reflector", () => {
   });
 
   for (const ignoresStatus of [false, true]) {
-    it(`tells of a status that changes ${ignoresStatus ? "only with something else, if nobody wants to know" : "by itself"}`, async () => {
+    it(`reports a changed status ${ignoresStatus ? "only with another change, if it ignores the status" : "by itself"}`, async () => {
       reflector = reflectorOf({ ignoresStatus });
       make("a");
       await started();
@@ -100,7 +100,7 @@ describe("reflector", () => {
     });
   }
 
-  it("goes on where it was when a watch ends, without a new list", async () => {
+  it("continues from the last version when a watch ends, without a new list", async () => {
     make("a");
     await started();
     server.tell("BOOKMARK", { metadata: { resourceVersion: "123456" } });
@@ -129,7 +129,7 @@ describe("reflector", () => {
   });
 
   for (const how of ["an error in the watch", "410 for the watch"]) {
-    it(`lists anew after ${how}, and tells what vanished meanwhile`, async () => {
+    it(`lists again after ${how}, and reports what vanished meanwhile`, async () => {
       make("a");
       make("b");
       await started();
@@ -171,7 +171,7 @@ describe("reflector", () => {
     expect(reflector.synced).to.equal(true);
   });
 
-  it("tells all anew every ten minutes, and how long nothing was heard", async () => {
+  it("reports all objects every ten minutes, and how long it has received nothing", async () => {
     make("a");
     await started();
     told.length = 0;
@@ -183,7 +183,7 @@ describe("reflector", () => {
     expect(reflector.ageMs).to.equal(0);
   });
 
-  it("takes it for a sign of life that a watch begins, and tells all anew then: where nothing changes no line comes", async () => {
+  it("counts the begin of a watch as a sign of life and reports all then: without changes no line comes", async () => {
     make("a");
     await started();
     told.length = 0;

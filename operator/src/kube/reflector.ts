@@ -1,10 +1,10 @@
 /**
- * Tells of every change of the objects of one kind, for as long as the process lives: a list, then a watch from there, and
- * again after whatever ends it.
+ * Keeps a copy of all objects of one kind, and calls back for every change: a list, then a watch from there. Whatever
+ * ends the watch, it begins again.
  *
- * What changed is told, not what it is now: who acts reads it again. What there was last is kept, for those who only want to
- * know whether there is something to do. Objects that vanished while nobody watched are told,
- * too. Nothing that happens here ends it but `stop`.
+ * A callback says which object changed, not its new content: before it acts, the receiver reads the object again. The
+ * copy serves only to find out whether there is something to do. The reflector also reports objects that vanished
+ * between two watches. Only `stop` ends it.
  */
 import type { KubeClient } from "./client.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
@@ -14,26 +14,26 @@ import type { KubeObject } from "./wire.ts";
 
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_LAST_MS = 30_000;
-/** A watch that lived as long was a good one. */
+/** A watch that lived this long counts as successful. */
 const GOOD_LIFE_MS = 60_000;
 /** Jittered, so that not all watches of an operator end at once. */
 const WATCH_SECONDS_MIN = 240;
 const WATCH_SECONDS_SPREAD = 60;
 /**
- * A bookmark comes each minute, but only where something has changed since the API server started: a silence says nothing
- * of what is to be told. Whether the connection is still there, only another watch tells.
+ * A watch without a line for this long is replaced by another. Bookmarks come each minute, but only if something has
+ * changed since the API server started. So silence does not mean a lost connection, but only another watch can tell.
  */
 const WATCH_SILENCE_MS = 90_000;
-/** How often all objects are told of anew. */
+/** How often the reflector reports all objects again. */
 const RESYNC_MS = 600_000;
 
 type Metadata = NonNullable<KubeObject["metadata"]>;
 
 interface Known {
   readonly object: KubeObject;
-  /** As much of it as is told. */
+  /** The metadata that callbacks get. */
   readonly told: Metadata;
-  /** What differs whenever something else than the status does; empty where nobody asks. */
+  /** A text that differs if anything except the status differs; empty if that is not needed. */
   readonly asked: string;
 }
 
@@ -44,9 +44,9 @@ export interface ReflectorOptions {
   readonly namespace: string;
   /** Empty = all. */
   readonly labelSelector: string;
-  /** Whether a change of the status alone is not worth telling: it is written by whoever is told. */
+  /** Whether to ignore changes of the status alone. The receiver itself writes the status. */
   readonly ignoresStatus: boolean;
-  /** An object is new, different or gone, or it is time to look at it again. Must not throw. */
+  /** Called when an object is new, different or gone, or is due for another look. Must not throw. */
   readonly onChange: (metadata: Metadata) => void;
   readonly onError: (error: unknown) => void;
   readonly timing: Timing;
@@ -56,7 +56,7 @@ export class Reflector {
   readonly kind: Kind;
   readonly #options: ReflectorOptions;
   readonly #stopping = new AbortController();
-  /** Of what the last list and the events since then told, by namespace and name. */
+  /** State after the last list and the events since then, by namespace and name. */
   readonly #known = new Map<string, Known>();
   #resourceVersion = "";
   #running: Promise<void> | null = null;
@@ -81,17 +81,17 @@ export class Reflector {
     return this.#options.namespace;
   }
 
-  /** The objects that there were when the API server spoke last. Not to be changed. */
+  /** The objects at the last answer of the API server. The caller must not change them. */
   get items(): readonly KubeObject[] {
     return [...this.#known.values()].map(({ object }) => object);
   }
 
-  /** One of them. Not to be changed. */
+  /** One of the objects. The caller must not change it. */
   find(namespace: string, name: string): KubeObject | undefined {
     return this.#known.get(keyOf({ namespace, name }))?.object;
   }
 
-  /** How long ago the API server said anything, in milliseconds. */
+  /** Milliseconds since the API server last sent anything. */
   get ageMs(): number {
     return this.#options.timing.monotonicMs() - this.#lastSignMs;
   }
@@ -100,7 +100,7 @@ export class Reflector {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when nothing is told any more. */
+  /** Resolves when no callback will follow. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -140,7 +140,7 @@ export class Reflector {
     this.#heard();
     for await (const { type, object } of watch) {
       if (type === "ERROR") {
-        // From here on nobody knows what was missed, whatever the error is.
+        // From here on, changes may have been missed, whatever the error is.
         this.#resourceVersion = "";
         const { code = 0, message = "" } = object;
         throw new KubeError({
@@ -178,7 +178,7 @@ export class Reflector {
     }
   }
 
-  /** @returns whether it is worth telling */
+  /** @returns whether to report the change */
   #remember(object: KubeObject, isThere: boolean): boolean {
     const { metadata = {} } = object;
     const key = keyOf(metadata);
@@ -198,7 +198,7 @@ export class Reflector {
     return asked === "" || asked !== before?.asked;
   }
 
-  /** A sign of life: at least every few minutes there is one, and with it the occasion to tell all anew. */
+  /** Called for every sign of life, at least every few minutes; also triggers the periodic report of all objects. */
   #heard(): void {
     const nowMs = this.#options.timing.monotonicMs();
     this.#lastSignMs = nowMs;
@@ -211,7 +211,7 @@ export class Reflector {
   }
 }
 
-/** The API server counts in `generation` what is asked for in the rest of the object. */
+/** The API server changes `generation` with everything outside of the metadata and the status. */
 function askedOf({ resourceVersion: _version, managedFields: _managers, ...rest }: Metadata): string {
   return JSON.stringify(rest);
 }

@@ -1,9 +1,9 @@
-/** The kinds that the operator reads or writes, and where the API server has them. */
+/** The kinds that the operator reads or writes, with their API paths. */
 
 interface Resource {
   readonly apiVersion: string;
   readonly plural: string;
-  /** Whether it belongs to no namespace. */
+  /** Whether the kind is cluster-scoped. */
   readonly clusterScoped?: true;
 }
 
@@ -38,7 +38,7 @@ const RESOURCES = {
 
 export type Kind = keyof typeof RESOURCES;
 
-/** One object. The namespace of kinds that belong to none is the empty text. */
+/** One object. The namespace is empty for cluster-scoped kinds. */
 export interface Reference {
   readonly kind: Kind;
   readonly namespace: string;
@@ -53,7 +53,7 @@ export function apiVersionOf(kind: Kind): string {
   return RESOURCES[kind].apiVersion;
 }
 
-/** @param namespace empty for all of them */
+/** @param namespace empty for all namespaces */
 export function collectionPath(kind: Kind, namespace: string): string {
   const { apiVersion, plural, ...rest }: Resource = RESOURCES[kind];
   const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;

@@ -1,12 +1,12 @@
-/** Clock, chance and pauses of what runs by itself here. Specs pass their own. */
+/** Clock, randomness and pauses for background work. Specs pass their own. */
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface Timing {
-  /** Milliseconds that only grow, from an arbitrary start. */
+  /** Milliseconds from an arbitrary start; never decreases. */
   monotonicMs(): number;
   /** At least 0 and less than 1. */
   random(): number;
-  /** Resolves after so long, or as soon as the signal aborts. */
+  /** Resolves after this time, or as soon as the signal aborts. */
   sleep(durationMs: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export const systemTiming: Timing = {
   },
 };
 
-/** Doubles from `firstMs` to `lastMs` with each failure, from 1, and takes any part of it: those that failed together part. */
+/** Exponential backoff with full jitter: doubles from `firstMs` to `lastMs` with each failure, counted from 1. */
 export function backoffMs(failures: number, firstMs: number, lastMs: number, random: number): number {
   return random * Math.min(lastMs, firstMs * 2 ** Math.min(failures - 1, 30));
 }

@@ -1,4 +1,4 @@
-/** Objects of Kubernetes as they are on the wire: the client library's types, with times as the text that they are. */
+/** Kubernetes objects as they are on the wire: the client library's types, but with times as text. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 
 export type Wire<Value> = Value extends Date
@@ -15,13 +15,15 @@ export interface KubeObject {
   readonly metadata?: Wire<V1ObjectMeta>;
 }
 
-/** One page of a list, or the whole. */
+/** A list, or one page of it. */
 export interface KubeList<Item> {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
   readonly items: readonly Item[];
 }
 
-/** A line of a watch. Of a bookmark only the resource version counts; an error has a Status in place of an object. */
+/**
+ * A line of a watch. In a bookmark only the resource version counts; an error carries a Status instead of an object.
+ */
 export interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   readonly object: KubeObject & { readonly code?: number; readonly message?: string };

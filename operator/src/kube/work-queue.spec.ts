@@ -38,7 +38,7 @@ describe("work queue", () => {
     await settled();
   }
 
-  it("runs what is asked for, at once, and a key once at a time", async () => {
+  it("runs a requested key at once, but never twice at the same time", async () => {
     queue.add("a");
     queue.add("a");
     await until(() => began.length === 1);
@@ -64,7 +64,7 @@ describe("work queue", () => {
     expect(queue.depth).to.equal(0);
   });
 
-  it("comes back when the work says so, or earlier when somebody asks", async () => {
+  it("runs a key again when the work says so, or earlier on request", async () => {
     queue.add("a");
     await settled();
     await end("a", 10_000);
@@ -86,7 +86,7 @@ describe("work queue", () => {
     expect(began, "the earliest wish stands for all of them").to.have.length(3);
   });
 
-  it("repeats what fails ever later, up to 15 s, and forgets failures with a success", async () => {
+  it("retries failures with a backoff of up to 15 s, and resets it after a success", async () => {
     timing.chance = 0.999;
     queue.add("a");
     await settled();
@@ -108,7 +108,7 @@ describe("work queue", () => {
     expect(open).to.have.length(1);
   });
 
-  it("begins nothing once it is told to stop, and waits for what runs", async () => {
+  it("begins nothing after stop, and waits for running work", async () => {
     queue.add("a");
     await settled();
     let stopped = false;

@@ -1,19 +1,19 @@
 /**
- * Work by key: never two runs of one key at once, a few keys beside each other, and a key that is asked for while it runs
- * runs once more. Work that fails is repeated, ever later.
+ * A work queue by key: never two runs of one key at once, several keys in parallel. A key that is added while it runs
+ * runs once more. Failed work is retried with exponential backoff.
  */
 import { backoffMs, type Timing } from "./timing.ts";
 
 const WORKERS = 4;
 const BACKOFF_FIRST_MS = 200;
-/** What has failed for an hour is shown as mended this long after its cause is gone. */
+/** Longest backoff: after an hour of failures, the operator notices within this time that the cause is gone. */
 const BACKOFF_LAST_MS = 15_000;
 
-/** @returns after how many milliseconds the key is to run again by itself; null = not until somebody asks */
+/** @returns milliseconds until the key runs again by itself; null = not until it is added again */
 export type Work = (key: string) => Promise<number | null>;
 
 interface Entry {
-  /** On the timing's clock; null while nobody asked. The earliest of all wishes. */
+  /** On the timing's clock: the earliest requested time; null if there is none. */
   dueMs: number | null;
   running: boolean;
   failures: number;
@@ -25,7 +25,7 @@ export class WorkQueue {
   readonly #entries = new Map<string, Entry>();
   readonly #runs = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
-  /** Ends the present pause, when something is due earlier. */
+  /** Ends the present pause when another key is due earlier. */
   #waking = new AbortController();
   #loop: Promise<void> | null = null;
 
@@ -34,7 +34,7 @@ export class WorkQueue {
     this.#timing = timing;
   }
 
-  /** Keys that are due and do not run. */
+  /** Number of keys that are due and not running. */
   get depth(): number {
     const nowMs = this.#timing.monotonicMs();
     return [...this.#entries.values()].filter(({ dueMs, running }) => !running && dueMs !== null && dueMs <= nowMs)
@@ -74,7 +74,7 @@ export class WorkQueue {
     }
   }
 
-  /** Until the next key is due; a run that ends wakes the loop, too. */
+  /** Pause until the next key is due. The end of a run also wakes the loop. */
   #pauseMs(nowMs: number): number {
     const waiting = [...this.#entries.values()].filter(({ running, dueMs }) => !running && dueMs !== null);
     const isFull = this.#runs.size >= WORKERS;
@@ -98,7 +98,7 @@ export class WorkQueue {
     this.#runs.add(run);
   }
 
-  /** Never rejects: who does the work tells of its failures. */
+  /** Never rejects: the worker reports its own failures. */
   async #once(key: string, entry: Entry): Promise<void> {
     try {
       const nextMs = await this.#work(key);

@@ -1,4 +1,4 @@
-/** What a member answers about backups. */
+/** Translates members' answers about backups. */
 import {
   type ArchiveStatus,
   type BackupEntry,
@@ -11,11 +11,11 @@ import {
 export interface BackupRunReport {
   readonly id: string;
   readonly phase: "Pending" | "Running" | "Succeeded" | "Failed";
-  /** Empty while it is not known. */
+  /** Empty while it is unknown. */
   readonly object: string;
   readonly index: number;
   readonly revision: number;
-  /** Milliseconds since 1970, as all times here; 0 = not known. */
+  /** Milliseconds since 1970, as all times here; 0 = unknown. */
   readonly wallMs: number;
   readonly bytes: number;
   readonly startedMs: number;
@@ -25,7 +25,7 @@ export interface BackupRunReport {
 }
 
 export interface ArchiveReport {
-  /** Empty while none is known. */
+  /** Empty while it is unknown. */
   readonly archiverId: string;
   readonly index: number;
   readonly revision: number;
@@ -42,7 +42,7 @@ export interface BackupReport {
   readonly store: string;
   readonly encrypted: boolean;
   readonly run: BackupRunReport | null;
-  /** Null while the member takes no part in the archive. */
+  /** Null if the member takes no part in the archive. */
   readonly archive: ArchiveReport | null;
 }
 
@@ -78,7 +78,7 @@ function runOf({ id, phase, object, error, leaderless, ...numbers }: BackupRun):
   };
 }
 
-/** One that is not known is one that has not ended. */
+/** An unknown phase counts as not ended. */
 function phaseOf(phase: BackupPhase): BackupRunReport["phase"] {
   switch (phase) {
     case BackupPhase.BACKUP_PENDING:

@@ -1,4 +1,4 @@
-/** Members, as the operator talks to them. */
+/** The operator's client for members. */
 export type { ArchiveReport, BackupReport, BackupRunReport, StoredBackup } from "./backup-messages.ts";
 export type { MemberAddress } from "./member-channels.ts";
 export { MemberClient, type Owner } from "./member-client.ts";

@@ -1,20 +1,20 @@
-/** Connections to members' ports for administration, kept from pass to pass, and given up when nobody uses them. */
+/** Connections to members' admin ports. They are kept from pass to pass, and closed when idle. */
 import { createHash } from "node:crypto";
 import { Client, credentials } from "@grpc/grpc-js";
 
 const IDLE_MS = 60_000;
-/** A pod that starts is not answered for at first: the next pass is seconds away. */
+/** A starting pod does not answer at first; the next pass is seconds away. */
 const RECONNECT_MS_MAX = 1_000;
 
-/** A member as it is dialled. */
+/** Address and credentials of a member. */
 export interface MemberAddress {
-  /** host:port; the address of the pod, for names of new pods are not known everywhere yet. */
+  /** host:port. The pod's IP address, because DNS does not know new pods everywhere yet. */
   readonly endpoint: string;
   /** The name that its certificate must have. */
   readonly serverName: string;
-  /** Whom to trust, in PEM; null = plain text. */
+  /** Trusted authorities, in PEM; null = unencrypted. */
   readonly authorities: string | null;
-  /** What to show. */
+  /** The operator's token. */
   readonly token: string;
 }
 
@@ -26,7 +26,7 @@ interface Channel {
 export class MemberChannels {
   readonly #channels = new Map<string, Channel>();
 
-  /** @returns the client to call with, which stays open for a while */
+  /** @returns a client for calls, which stays open for a while */
   open(member: MemberAddress): Client {
     this.#sweep();
     const key = keyOf(member);
@@ -36,7 +36,7 @@ export class MemberChannels {
     return channel.client;
   }
 
-  /** Gives up the connection to a member; the next call dials anew. */
+  /** Closes the connection to a member; the next call dials again. */
   drop(member: MemberAddress): void {
     const key = keyOf(member);
     this.#channels.get(key)?.client.close();
@@ -71,7 +71,7 @@ function connect({ endpoint, serverName, authorities }: MemberAddress): Client {
   const security =
     authorities === null ? credentials.createInsecure() : credentials.createSsl(Buffer.from(authorities), null, null);
   return new Client(endpoint, security, {
-    // What is dialled is an address; what is verified is the member's name.
+    // Dials an IP address, but verifies the member's name.
     ...(authorities === null ? {} : { "grpc.ssl_target_name_override": serverName }),
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,

@@ -16,7 +16,7 @@ interface Asked {
   readonly metadata: Metadata;
 }
 
-/** What a cluster's certificates are, as the operator makes them. */
+/** The certificates of a cluster, as the operator makes them. */
 async function certificates(): Promise<ReadonlyMap<string, Record<string, string>>> {
   const pass = { now: Date.now(), cluster: clusterOf(), clusterDomain: "cluster.local", reports: new Map() };
   const { writes } = await tendCertificates({ ...pass, authority: null, server: null, trust: null });
@@ -103,7 +103,7 @@ describe("client of members", () => {
     ...{ certificateSerial: "0A", trustedCas: ["f"], settingsRevision: 2n, lastTerm: 3n, foundedFrom: "" },
   };
 
-  it("dials anew after a call that was not answered in time: a network that was cut may have swallowed the connection", async () => {
+  it("dials again after a call that was not answered in time: the connection may have been cut silently", async () => {
     answer = () => ({ status: memberStatus, known });
     const [host = "", port] = plain.endpoint.split(":");
     const sockets: Socket[] = [];
@@ -159,7 +159,7 @@ describe("client of members", () => {
     );
   });
 
-  it("shows its token, and sends what a change came from", async () => {
+  it("sends its token, and the version that a change is based on", async () => {
     answer = (method) => (method === "listMembers" ? known : { ...known, settingsRevision: 5n, memberId: "" });
     expect(await client.configuration(plain)).to.deep.equal(configuration);
     await client.addSlot(plain, "demo-2", 12);
@@ -181,7 +181,7 @@ describe("client of members", () => {
     expect(new Set(asked.map(({ metadata }) => metadata.get("request-id")[0])).size).to.equal(asked.length);
   });
 
-  it("tells refusals that call for another look from those that nobody understands", async () => {
+  it("distinguishes refusals that call for another observation from unexpected ones", async () => {
     const metadata = new Metadata();
     metadata.set("error-reason", "CONFIG_CHANGED");
     answer = () => ({ code: status.FAILED_PRECONDITION, details: "no", metadata });
@@ -193,7 +193,7 @@ describe("client of members", () => {
     expect(unknown.message).to.include("AddMember of demo-0.demo-peers.default.svc");
   });
 
-  it("dials an address, and believes only who has the member's name from a trusted authority", async () => {
+  it("dials an address, and trusts only a certificate with the member's name from a trusted authority", async () => {
     const [own, other] = [await certificates(), await certificates()];
     server.forceShutdown();
     const { "tls.crt": certificate = "", "tls.key": key = "" } = own.get("Secret/demo-server-tls") ?? {};

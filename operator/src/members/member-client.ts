@@ -1,6 +1,6 @@
 /**
- * Calls of ClusterAdminService on one member's port for administration. Nothing is repeated: every change names what it
- * came from, and whoever asked looks again.
+ * Calls ClusterAdminService on one member's admin port. It does not retry: every change names the version that it is
+ * based on, and the caller observes again.
  */
 import { randomUUID } from "node:crypto";
 import { Metadata, status } from "@grpc/grpc-js";
@@ -30,12 +30,12 @@ import { configurationOf, type MemberAnswer, memberAnswerOf } from "./messages.t
 const SERVICE = serviceDefinitions.ClusterAdminService;
 const STATUS_MS = 2_000;
 const LIST_MS = 1_500;
-/** A change of the membership is one entry, or two; founding hashes a password. */
+/** A membership change is one or two entries; founding hashes a password. */
 const CHANGE_MS = 5_000;
-/** A member reads the list of objects of a store that may be far away. */
+/** The member lists objects of a store that may be far away. */
 const LIST_BACKUPS_MS = 20_000;
 
-/** Who owns a cluster. */
+/** Credentials of a cluster's owner. */
 export interface Owner {
   readonly email: string;
   readonly password: string;
@@ -47,17 +47,17 @@ interface Method<Request> {
   readonly requestSerialize: (request: Request) => Buffer;
 }
 
-/** All methods raise MemberError. */
+/** All methods throw MemberError. */
 export class MemberClient {
   readonly #channels = new MemberChannels();
 
-  /** How the member is, by its own account: answered in every state. */
+  /** The member's report about itself; answered in every state. */
   async status(member: MemberAddress): Promise<MemberAnswer> {
     const answer = await this.#call(member, SERVICE.getStatus, {}, GetStatusResponse, STATUS_MS);
     return memberAnswerOf(answer);
   }
 
-  /** The members as the leader knows them after a round to a majority. */
+  /** The members as the leader knows them, after a round to a majority. */
   async configuration(member: MemberAddress): Promise<Configuration> {
     return configurationOf(await this.#call(member, SERVICE.listMembers, {}, ListMembersResponse, LIST_MS));
   }
@@ -69,7 +69,7 @@ export class MemberClient {
     await this.#call(member, SERVICE.bootstrap, founding, BootstrapResponse, CHANGE_MS);
   }
 
-  /** The owner can log in with this password and this API key from now on. Repeating it is safe. */
+  /** Sets the owner's password and API key. Idempotent. */
   async resetOwner(member: MemberAddress, owner: Owner): Promise<void> {
     await this.#call(member, SERVICE.resetOwner, { owner }, ResetOwnerResponse, CHANGE_MS);
   }
@@ -94,7 +94,7 @@ export class MemberClient {
     await this.#call(member, SERVICE.transferLeadership, request, TransferLeadershipResponse, CHANGE_MS);
   }
 
-  /** @returns the revision that the settings have now */
+  /** @returns the new revision of the settings */
   async putSettings(member: MemberAddress, values: ReadonlyMap<string, string>, ifRevision: number): Promise<number> {
     const request = { values: new Map(values), ifSettingsRevision: BigInt(ifRevision) };
     return Number(
@@ -103,10 +103,9 @@ export class MemberClient {
   }
 
   /**
-   * Begins a backup into the store of this member. A repetition with the same request id returns the same backup, while the
-   * process of the member lives.
+   * Begins a backup into the store of this member. Idempotent by request id, while the process of the member lives.
    *
-   * @returns its id
+   * @returns id of the backup
    */
   async startBackup(
     member: MemberAddress,
@@ -116,14 +115,14 @@ export class MemberClient {
     return (await this.#call(member, SERVICE.startBackup, request, StartBackupResponse, CHANGE_MS, requestId)).id;
   }
 
-  /** @param id of a backup; empty for the one that runs, or else the last one */
+  /** @param id of a backup; empty for the running one, or else the last one */
   async backups(member: MemberAddress, id: string): Promise<BackupReport> {
     return backupReportOf(
       await this.#call(member, SERVICE.getBackupStatus, { id }, GetBackupStatusResponse, STATUS_MS),
     );
   }
 
-  /** What the store of this member holds of its cluster. */
+  /** The backups of its cluster in the store of this member. */
   async storedBackups(member: MemberAddress): Promise<StoredBackup[]> {
     const request = { clusterId: "" };
     const { backups } = await this.#call(member, SERVICE.listBackups, request, ListBackupsResponse, LIST_BACKUPS_MS);
@@ -145,7 +144,7 @@ export class MemberClient {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${member.token}`);
     metadata.set("api-version", "v1");
-    // A change that is conditional on nothing, such as the first settings, needs one.
+    // A change without another condition, such as the first settings, needs a request id.
     metadata.set("request-id", requestId);
     const asked = `${path.slice(path.lastIndexOf("/") + 1)} of ${member.serverName}`;
     const deserialize = (bytes: Buffer): Response => decodeRequest(codec, bytes);
@@ -154,7 +153,7 @@ export class MemberClient {
       const client = this.#channels.open(member);
       client.makeUnaryRequest(path, requestSerialize, deserialize, request, metadata, { deadline }, (error, answer) => {
         if (error !== null) {
-          // A connection that a cut network has swallowed would look alive for many minutes more.
+          // A connection through a cut network would look alive for many more minutes.
           if (error.code === status.DEADLINE_EXCEEDED) {
             this.#channels.drop(member);
           }

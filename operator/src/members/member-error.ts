@@ -1,13 +1,13 @@
-/** What a member refused, or why nobody knows what it did. */
+/** A refusal of a member, or a call whose effect is unknown. */
 import { type ServiceError, status } from "@grpc/grpc-js";
 
 export class MemberError extends Error {
   override readonly name = "MemberError";
-  /** Of gRPC, such as `FAILED_PRECONDITION`. */
+  /** gRPC status code, such as `FAILED_PRECONDITION`. */
   readonly code: string;
   /** Such as `CONFIG_CHANGED`; empty if the member did not answer. */
   readonly reason: string;
-  /** What the member itself said; empty if it did not answer. */
+  /** The member's own words; empty if it did not answer. */
   readonly details: string;
 
   constructor(code: string, reason: string, message: string, cause?: unknown, details = "") {
@@ -24,7 +24,7 @@ export class MemberError extends Error {
     return new MemberError(code, reason, `${asked}: ${code} ${reason} ${error.details}`, error, error.details);
   }
 
-  /** Whether the members are not any more what the request came from: one must look again. */
+  /** Whether the members have changed since the request was planned: the caller must observe again. */
   get isStale(): boolean {
     return ["FAILED_PRECONDITION", "NOT_FOUND", "ALREADY_EXISTS"].includes(this.code);
   }

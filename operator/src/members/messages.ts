@@ -1,4 +1,4 @@
-/** What members answer, as the planner takes it. */
+/** Translates members' answers for the planner. */
 import {
   enumName,
   type GetStatusResponse,
@@ -10,14 +10,14 @@ import {
 import type { Configuration, MemberReport, MemberState, Slot } from "../plan/index.ts";
 import { MemberError } from "./member-error.ts";
 
-/** A report that is not bound to a pod yet, and what tells whom to ask further. */
+/** A report that is not bound to a pod yet; leadership and term show which member to call next. */
 export interface MemberAnswer {
   readonly report: Omit<MemberReport, "podUid">;
   readonly leads: boolean;
   readonly term: number;
 }
 
-/** Raises MemberError for an answer without a status. */
+/** @throws MemberError for an answer without a status */
 export function memberAnswerOf({ status, known }: GetStatusResponse): MemberAnswer {
   if (status === undefined) {
     throw new MemberError("INTERNAL", "", "the answer has no status");
@@ -26,7 +26,7 @@ export function memberAnswerOf({ status, known }: GetStatusResponse): MemberAnsw
     leads: status.role === MemberRole.LEADER,
     term: Number(status.term),
     report: {
-      // States are named here as they are in the contract; one that is not known counts as none of them.
+      // State names are those of the contract; an unknown state matches none of them.
       state: enumName(MemberStateNumber, status.state) as MemberState,
       stateForMs: Number(status.stateForMs),
       incarnation: status.incarnation,
@@ -50,7 +50,7 @@ export function configurationOf(answer: ListMembersResponse): Configuration {
     index: Number(answer.configIndex),
     commitIndex: Number(answer.commitIndex),
     changing: answer.changing,
-    // An empty one is nobody's.
+    // An empty id becomes 0: there is no leader.
     leaderId: Number(answer.leaderId),
     members: answer.members.map(slotOf),
   };

@@ -1,4 +1,4 @@
-/** The client of members against a member as it is, over TLS with certificates as the operator makes them. */
+/** The client of members against a real member, over TLS with the operator's certificates. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { MemberClient } from "./member-client.ts";
 import { MemberError } from "./member-error.ts";
 
 const MEMBER = path.resolve(import.meta.dirname, "../../../node/src/main.ts");
-const TOKEN = "an-admin-token-of-a-spec-and-of-nobody-else";
+const TOKEN = "an-admin-token-of-this-spec-and-no-other";
 
 describe("a member as it is", () => {
   const client = new MemberClient();
@@ -136,7 +136,7 @@ describe("a member as it is", () => {
     expect((await client.status(address)).report.settingsRevision).to.equal(revision);
   }).timeout(30_000);
 
-  it("takes another password for its owner, who can then log in with that one alone", async () => {
+  it("takes another password for its owner, who can then log in only with that one", async () => {
     const { authorities, serverName } = address;
     const dispatcher = new Agent({ connect: { ca: authorities ?? "", servername: serverName } });
     const login = async (password: string): Promise<number> => {

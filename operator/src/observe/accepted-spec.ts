@@ -1,8 +1,8 @@
 /**
- * The last specification that the operator could follow. While the present one is refused, the cluster is kept as the accepted
- * one asks: objects that somebody deletes are made again, and certificates are renewed.
+ * The last specification that the operator accepted. While the present one is refused, the operator keeps to this one:
+ * it recreates deleted objects and renews certificates.
  *
- * It stands in an annotation of the identity, which every pass reads, and which outlives pods, set and operator.
+ * It is stored in an annotation of the identity, which every pass reads, and which outlives pods, set and operator.
  */
 import type { CoordinationCluster } from "../plan/index.ts";
 import { namesOf, namespaceOf } from "../render/index.ts";
@@ -12,13 +12,15 @@ import type { Reading } from "./reader.ts";
 import { preconditionOf, type Wish } from "./wish.ts";
 
 interface Accepted {
-  /** Of the CoordinationCluster: one that is made again under its name has accepted nothing yet. */
+  /**
+   * UID of the CoordinationCluster: one that is created again under the same name has no accepted specification yet.
+   */
   readonly uid: string;
   readonly generation: number;
   readonly spec: CoordinationCluster["spec"];
 }
 
-/** @returns the cluster with the specification that was accepted last, and its generation; null if none was */
+/** @returns the cluster with the last accepted specification, and its generation; null if there is none */
 export function withAcceptedSpec(
   cluster: CoordinationCluster,
   reading: Reading,
@@ -55,7 +57,7 @@ function read({ identity }: Reading): Accepted | null {
   try {
     return JSON.parse(text) as Accepted;
   } catch {
-    // Somebody has changed it by hand: it is written again with the next specification that is accepted.
+    // Someone has changed it by hand: the operator writes it again with the next accepted specification.
     return null;
   }
 }

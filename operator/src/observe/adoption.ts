@@ -1,6 +1,6 @@
 /**
- * What a cluster finds that another CoordinationCluster of its name has left behind, as `kubectl delete --cascade=orphan`
- * does: objects without an owner, and members that run. They become its own, unless its specification cannot be theirs.
+ * Adopts what another CoordinationCluster of the same name left behind, as after `kubectl delete --cascade=orphan`:
+ * objects without an owner, and running members. The cluster adopts them unless its specification does not fit them.
  */
 import type { KubeObject, Reference } from "../kube/index.ts";
 import type { CoordinationCluster, Refusal } from "../plan/index.ts";
@@ -9,7 +9,7 @@ import type { Reading } from "./reader.ts";
 import { conflictOf } from "./support.ts";
 import { preconditionOf, type Wish } from "./wish.ts";
 
-/** @returns null for an object that has a controller, or that does not have the label of this cluster */
+/** @returns null for an object that has a controller or lacks the label of this cluster */
 export function adoptionWish(cluster: CoordinationCluster, reference: Reference, live: KubeObject | null): Wish | null {
   const { ownerReferences = [], deletionTimestamp } = live?.metadata ?? {};
   const hasController = ownerReferences.some(({ controller }) => controller === true);
@@ -21,8 +21,8 @@ export function adoptionWish(cluster: CoordinationCluster, reference: Reference,
 }
 
 /**
- * The API server lets no cluster change from certificates to plain text or back, for its members could not talk to each
- * other halfway. A new object of the name can ask for it all the same.
+ * The API server lets no cluster change between certificates and plain text, because halfway its members could not talk
+ * to each other. A new object of the same name can still ask for that change, so this refuses it.
  */
 export function encryptionRefusal(cluster: CoordinationCluster, { set }: Reading): Refusal | null {
   const isAdopted = set?.metadata?.ownerReferences?.some(({ uid }) => uid === cluster.metadata.uid) === true;
@@ -36,9 +36,9 @@ export function encryptionRefusal(cluster: CoordinationCluster, { set }: Reading
     return null;
   }
   const name = namesOf(cluster).set;
-  const theirs = isEncrypted ? "with certificates" : "in plain text";
+  const theirs = isEncrypted ? "with certificates" : "without encryption";
   const message =
-    `spec.tls.mode is ${mode}, and the members of StatefulSet ${name}, which was there before, talk ${theirs}: ` +
-    `make this CoordinationCluster again with the mode that they have, or stop them with kubectl delete statefulset ${name}`;
+    `spec.tls.mode is ${mode}, and the members of StatefulSet ${name}, which existed before, run ${theirs}: ` +
+    `create this CoordinationCluster again with a matching mode, or stop them with kubectl delete statefulset ${name}`;
   return { reason: "TlsModeFixed", message, tended: false };
 }

@@ -1,4 +1,4 @@
-/** What the operator notes on objects, and where. */
+/** Annotations that the operator writes on objects. */
 export const CONFIG_INDEX = "quoin.dev/config-index";
 export const SETTINGS = "quoin.dev/settings";
 export const CLUSTER_ID = "quoin.dev/cluster-id";
@@ -6,14 +6,14 @@ export const MEMBER_ID = "quoin.dev/member-id";
 export const TERM = "quoin.dev/term";
 export const VERSION = "quoin.dev/version";
 export const REPOSITORY = "quoin.dev/repository";
-/** Digest of what was applied: it tells when less is wanted than is there. */
+/** Digest of what was last applied. It shows when a field is no longer wanted. */
 export const APPLIED = "quoin.dev/applied";
-/** On the owner's Secret, while its members do not know it yet. */
+/** On the owner's Secret, while the members do not know its content yet. */
 export const OWNER_PENDING = "quoin.dev/owner-pending";
-/** On the identity: the recovery of a lost quorum that is under way, or the last one. */
+/** On the identity: the present recovery of a lost quorum, or the last one. */
 export const RECOVERY = "quoin.dev/recovery";
-/** On a pod of a recovery: which recovery it belongs to, and whether it only reads. */
+/** On a pod of a recovery: the id of the recovery, and whether the pod only reads. */
 export const RECOVERY_ATTEMPT = "quoin.dev/recovery-attempt";
 export const RECOVERY_STAGE = "quoin.dev/recovery-stage";
-/** On the identity: the specification that the operator could follow last. */
+/** On the identity: the last specification that the operator accepted. */
 export const ACCEPTED_SPEC = "quoin.dev/accepted-spec";

@@ -1,6 +1,6 @@
 /**
- * How the backups of a cluster stand, as its members tell. Members are asked every ten seconds at most, and never in a way that
- * holds up a pass: a member that does not answer is left out.
+ * State of a cluster's backups, as its members report it. Asks members every ten seconds at most. A member that does
+ * not answer is left out, so it never delays a pass.
  */
 import type { BackupReport, MemberAddress, MemberClient } from "../members/index.ts";
 import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
@@ -19,7 +19,7 @@ export interface BackupLook {
   readonly reports: ReadonlyMap<number, MemberReport>;
   readonly memory: Memory;
   readonly now: number;
-  /** Told of members that did not answer. */
+  /** Called for members that did not answer. */
   readonly onSilent: (error: unknown) => void;
 }
 
@@ -47,7 +47,7 @@ export async function lookAtBackups(look: BackupLook): Promise<BackupView | null
 export interface BackupAnswers {
   readonly at: number;
   readonly reports: readonly BackupReport[];
-  /** Of the member that archives, by its own account. */
+  /** The report of the member that archives. */
   readonly archiving: BackupReport | null;
 }
 

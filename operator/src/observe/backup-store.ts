@@ -1,6 +1,6 @@
 /**
- * The store that a cluster names for its backups. Members are given a store only once its Secrets are there. While the object is
- * missing or cannot be used, members keep the store that they have, so that no member is restarted for it.
+ * The store that a cluster names for its backups. Members get a store only once its Secrets exist. While the object is
+ * missing or unusable, members keep their present store, so that no member restarts for it.
  */
 import type { CoordinationBackupStore } from "../generated/coordination-backup-store.ts";
 import { isKubeError, type Reads } from "../kube/index.ts";
@@ -10,19 +10,25 @@ import type { Problem } from "../status/index.ts";
 import type { StatefulSet } from "./set-view.ts";
 
 export interface BackupStoreReading {
-  /** Null while it is not there, or cannot be used. */
+  /** Null if the store does not exist or cannot be used. */
   readonly store: CoordinationBackupStore["spec"] | null;
-  /** Why it is null. */
+  /** Why the store is null. */
   readonly problem: Problem | null;
 }
 
-/** @returns null for a cluster without backups. Raises KubeError. */
+/**
+ * @returns null for a cluster without backups
+ * @throws KubeError
+ */
 export async function readBackupStore(reads: Reads, cluster: CoordinationCluster): Promise<BackupStoreReading | null> {
   const name = cluster.spec.backup?.storeName;
   return name === undefined ? null : await readStore(reads, cluster, name, "spec.backup.storeName");
 }
 
-/** @param field that names the store. Raises KubeError. */
+/**
+ * @param field that names the store
+ * @throws KubeError
+ */
 export async function readStore(
   reads: Reads,
   cluster: CoordinationCluster,
@@ -50,7 +56,7 @@ function judge(name: string, field: string, found: CoordinationBackupStore | nul
   }
   const ready = found.status?.conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined || ready.observedGeneration !== found.metadata.generation) {
-    return unusable("StoreNotReady", `CoordinationBackupStore ${name} has not been looked at yet`);
+    return unusable("StoreNotReady", `CoordinationBackupStore ${name} has not been checked yet`);
   }
   return ready.status === "True"
     ? { store: found.spec, problem: null }
@@ -61,7 +67,7 @@ function unusable(reason: string, message: string): BackupStoreReading {
   return { store: null, problem: { reason, message } };
 }
 
-/** @returns what members are to have; null for no backups */
+/** @returns the store for the members; null for no backups */
 export function backupPlanOf(
   { spec: { backup } }: CoordinationCluster,
   set: StatefulSet | null,
@@ -71,14 +77,14 @@ export function backupPlanOf(
   return backup === undefined || store === null ? null : { backup, store };
 }
 
-/** A note that outlived its use says nothing. */
+/** Ignores an annotation that is out of date. */
 function storeInForce(set: StatefulSet | null): BackupPlan["store"] | null {
   const noted = notedStoreOf(set?.metadata?.annotations ?? {});
   const location = locationArgumentOf(set?.spec?.template.spec?.containers);
   return noted !== null && location === `${LOCATION_FLAG}${locationOf(noted)}` ? noted : null;
 }
 
-/** @returns the flag of a member that says where backups go; undefined if it has none */
+/** @returns the member's flag that names the store; undefined if there is none */
 export function locationArgumentOf(
   containers: readonly { readonly name: string; readonly args?: readonly string[] }[] | undefined,
 ): string | undefined {

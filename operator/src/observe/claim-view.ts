@@ -10,9 +10,9 @@ export type Claim = Wire<V1PersistentVolumeClaim>;
 export interface ClaimSurroundings {
   readonly cluster: CoordinationCluster;
   readonly identity: Identity | null;
-  /** When the set was made that there is now; null without one. */
+  /** When the present set was created; null without one. */
   readonly setCreated: number | null;
-  /** Whether the storage class lets volumes grow; null where that cannot be read. */
+  /** Whether the storage class lets volumes grow; null if that cannot be read. */
   readonly expandable: boolean | null;
 }
 
@@ -32,11 +32,11 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
     resourceVersion: metadata.resourceVersion ?? "",
     clusterId,
     memberId: memberId === "none" ? "none" : numberOf(memberId),
-    // Without a note, only what is younger than the set was made by it.
+    // Without an annotation, only claims younger than the set were created by it.
     ours:
       !foreign &&
       (clusterId === null ? setCreated !== null && created >= setCreated : clusterId === identity?.clusterId),
-    // Sets alone make claims with the labels of the cluster after it was created.
+    // After the cluster was created, only its sets create claims with its labels.
     leftover:
       !foreign &&
       clusterId === null &&
@@ -54,7 +54,7 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
   };
 }
 
-/** The volume is named before the claim is said to be bound. A claim that has lost its volume was bound, too. */
+/** A claim names its volume before its phase is Bound. A claim that has lost its volume was bound, too. */
 export function isBound({ spec, status }: Claim): boolean {
   return spec?.volumeName !== undefined || (status?.phase !== undefined && status.phase !== "Pending");
 }

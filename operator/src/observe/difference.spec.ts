@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { covers, digestOf } from "./difference.ts";
 
-describe("difference of what is there from what is wanted", () => {
+describe("difference between an object and what is wanted", () => {
   const rows: readonly (readonly [what: string, live: unknown, wanted: unknown, same: boolean])[] = [
     ["what others have added", { a: 1, b: 2, c: [{ x: 1, y: 2 }] }, { a: 1, c: [{ x: 1 }] }, true],
     ["another value", { a: 1 }, { a: 2 }, false],

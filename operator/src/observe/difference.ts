@@ -1,11 +1,11 @@
 /**
- * Whether an object is as it was applied. What the API server and others have added to it does not count; amounts are the
- * same however they are written.
+ * Compares an object with what was applied. Fields that the API server and others have added do not count, and
+ * quantities are equal if their amounts are.
  */
 import { createHash } from "node:crypto";
 import { parseQuantity } from "../plan/index.ts";
 
-/** @returns whether everything that is wanted is there */
+/** @returns whether the object has all wanted fields */
 export function covers(live: unknown, wanted: unknown): boolean {
   if (isEmpty(wanted)) {
     return true;
@@ -20,19 +20,19 @@ export function covers(live: unknown, wanted: unknown): boolean {
   return live === wanted || isSameAmount(live, wanted);
 }
 
-/** Others add objects to lists, such as owners or containers; lists of anything else are one value. */
+/** Others may add objects to lists, such as owners or containers. Lists of anything else must be equal. */
 function coversList(live: readonly unknown[], wanted: readonly unknown[]): boolean {
   return wanted.every((item) => typeof item === "object" && item !== null)
     ? wanted.every((item) => live.some((candidate) => covers(candidate, item)))
     : live.length === wanted.length && wanted.every((item, at) => covers(live[at], item));
 }
 
-/** A digest of `sortedText`. */
+/** Digest of `sortedText`. */
 export function digestOf(content: unknown): string {
   return createHash("sha256").update(sortedText(content)).digest("hex").slice(0, 32);
 }
 
-/** JSON that is the same for the same content, in whatever order its fields were written; of nothing, that of null. */
+/** JSON with sorted fields, so that equal content gives equal text; for undefined, that of null. */
 export function sortedText(content: unknown): string {
   return JSON.stringify(content ?? null, (_, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
@@ -41,7 +41,7 @@ export function sortedText(content: unknown): string {
   );
 }
 
-/** The API server leaves out what is empty. */
+/** The API server omits empty fields. */
 function isEmpty(wanted: unknown): boolean {
   return (
     wanted === undefined ||

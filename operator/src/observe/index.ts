@@ -1,4 +1,4 @@
-/** From the API server and the members to what the planner looks at. */
+/** Turns the API server's objects and the members' answers into the planner's input. */
 export {
   CLUSTER_ID,
   CONFIG_INDEX,

@@ -1,45 +1,45 @@
-/** What the operator remembers of one cluster from pass to pass. All of it may be lost: that costs time, never safety. */
+/** What the operator remembers of one cluster from pass to pass. Losing it costs time, never safety. */
 
 import type { Attempts, Obstacle, Refusal } from "../plan/index.ts";
 import type { BackupAnswers } from "./backup-look.ts";
 
 export interface Memory {
   attempts: Attempts;
-  /** Uids of pods whose process was seen started. */
+  /** UIDs of pods whose process was once seen started. */
   readonly started: Set<string>;
   leaderlessSince: number | null;
-  /** The last look at the objects around the pods, if it found nothing to do and nothing in the way; null = look again. */
+  /** Result of the last look at the owned objects, if it found no difference and no obstacle; null = look again. */
   support: SupportLook | null;
-  /** What the API server said of the set that is asked for, and of the accepted one, in place of the one that there was. */
+  /** The API server's answers to dry runs of the asked set and of the accepted set. */
   readonly trials: Map<"asked" | "accepted", Trial>;
-  /** Parts of objects, by kind and name, that are as they are wanted in the API server's own spelling. */
+  /** Parts of objects, by kind and name, that match what is wanted, in the API server's own spelling. */
   readonly spelled: Map<string, string>;
-  /** When changes by others were undone last, by kind and name, and how often in a row. */
+  /** When changes of others were last undone, by kind and name, and how often in a row. */
   readonly undone: Map<string, Undone>;
   /** Since when this operator has seen pods and volumes missing, by key. */
   missingSince: ReadonlyMap<string, number>;
   /** Null while nothing has been missing for long. */
   causes: Causes | null;
-  /** What members said last about backups; null while the cluster has none. */
+  /** The members' last answers about backups; null if the cluster has none. */
   backups: BackupAnswers | null;
 }
 
-/** Why pods and volumes are missing, as events said it. */
+/** Why pods and volumes are missing, according to events. */
 export interface Causes {
   readonly at: number;
-  /** What was missing. */
+  /** The missing objects. */
   readonly of: string;
   readonly found: ReadonlyMap<string, Obstacle>;
 }
 
 export interface Trial {
-  /** Digest of what is wanted and of what there was. */
+  /** Digest of the wanted set and the existing one. */
   readonly key: string;
   readonly at: number;
   readonly refusal: Refusal | null;
-  /** Whether it would change anything. */
+  /** Whether the dry run changes nothing. */
   readonly isSame: boolean;
-  /** How long it is good for, in milliseconds from `at`; 0 if the API server could not tell. */
+  /** How long the result is valid, in milliseconds from `at`; 0 if the API server gave no verdict. */
   readonly validMs: number;
 }
 
@@ -49,7 +49,7 @@ export interface Undone {
 }
 
 export interface SupportLook {
-  /** Digest of what was wanted. */
+  /** Digest of the wanted object. */
   readonly digest: string;
   readonly at: number;
 }

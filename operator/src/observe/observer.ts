@@ -1,6 +1,6 @@
 /**
- * One look at a cluster: what the API server has, what members answer, and what is not as it is wanted. It writes nothing,
- * but for a trial of the pods that are wanted, which the API server only judges.
+ * One observation of a cluster: the API server's objects, the members' answers, and the objects that differ from what
+ * is wanted. It writes nothing, except a dry run of the wanted set.
  */
 import type { CertificateOutcome, CertificateWrite, TendCertificates } from "../certificates/index.ts";
 import {
@@ -55,7 +55,7 @@ import {
   wishKey,
 } from "./wish.ts";
 
-/** After so long a template that was refused is tried again. */
+/** After this long, a refused template is tried again. */
 const TRIAL_MS = 60_000;
 
 export interface ObserverOptions {
@@ -63,12 +63,12 @@ export interface ObserverOptions {
   readonly members: MemberClient;
   readonly settings: Settings;
   readonly tendCertificates: TendCertificates;
-  /** Milliseconds since 1970, as the API server counts them. */
+  /** Milliseconds since 1970, by the API server's clock. */
   readonly now: () => number;
   readonly endpointOf: EndpointOf;
-  /** Told of members that did not answer. */
+  /** Called for members that did not answer. */
   readonly onSilent: (error: unknown) => void;
-  /** Called when events cannot be read that say why a pod or a volume is missing. */
+  /** Called when the events about a missing pod or volume cannot be read. */
   readonly onUnknown: (error: unknown) => void;
 }
 
@@ -77,11 +77,11 @@ export interface Observation {
   readonly surroundings: Omit<Surroundings, "failures">;
   readonly reading: Reading;
   readonly wishes: Wishes;
-  /** What a set is made of; null if the specification cannot be followed. */
+  /** Input of the set's manifest; null if the specification cannot be followed. */
   readonly set: SetManifest | null;
   readonly addresses: ReadonlyMap<number, MemberAddress>;
   readonly askable: readonly MemberAddress[];
-  /** Whether a certificate is to be replaced. */
+  /** Whether a certificate must be replaced. */
   readonly renewed: boolean;
 }
 
@@ -98,10 +98,9 @@ export class Observer {
   }
 
   /**
-   * @param asked with version and repository.
-   * @param reads the API server itself, where anything is to be written.
-   *
-   * Raises KubeError when the API server cannot be asked.
+   * @param asked with version and repository
+   * @param reads those of the API server itself, if the result is used for writes
+   * @throws KubeError if the API server cannot be reached
    */
   async observe(asked: CoordinationCluster, memory: Memory, reads: Reads): Promise<Observation> {
     const { client, members, endpointOf, onSilent, onUnknown } = this.#options;
@@ -171,7 +170,7 @@ export class Observer {
     };
   }
 
-  /** What is to be followed: the specification that is asked for, or while it is refused, the one that was accepted last. */
+  /** The specification to follow: the present one or, while that is refused, the last accepted one. */
   async #readSpec(asked: CoordinationCluster, memory: Memory, reads: Reads): Promise<SpecReading> {
     const { settings } = this.#options;
     const reading = await readCluster(reads, asked);
@@ -184,7 +183,7 @@ export class Observer {
     }
     const { cluster, generation } = accepted;
     const message = `generation ${generation} stays in force: ${rejection.message}`;
-    // Which Secrets there are to be read follows from the specification.
+    // The specification determines which Secrets to read.
     const readAgain = await readCluster(reads, cluster);
     const wantedAgain = wantedObjects(cluster, readAgain, settings);
     const { wish } = await this.#judge(cluster, readAgain, wantedAgain.set, memory, "accepted");
@@ -242,8 +241,9 @@ export class Observer {
   }
 
   /**
-   * Whether the set is as it is wanted, and whether the API server would take it. That is the API server's to say: it adds
-   * what a template leaves out, and writes amounts in its own way. It is asked once for what is wanted and what there is.
+   * Whether the set matches what is wanted, and whether the API server would admit it. Only the API server knows,
+   * because it adds defaults and normalizes quantities. A dry run asks it once for each pair of wanted and existing
+   * set.
    */
   async #judge(
     cluster: CoordinationCluster,
@@ -277,7 +277,7 @@ export class Observer {
     };
   }
 
-  /** @returns null if there was not what was seen: the write says it, too, and then one looks again */
+  /** @returns null if the object has changed: the write will find that, too, and the next pass observes again */
   async #dryRun(
     cluster: CoordinationCluster,
     live: StatefulSet | null,
@@ -295,21 +295,21 @@ export class Observer {
       const [then, now] = [result, live].map(({ spec }) => digestOf(withoutPlacement(spec ?? {})));
       return { refusal: null, isSame: then === now, validMs: Number.POSITIVE_INFINITY };
     } catch (error) {
-      // There was not what was seen. The write says it, too, and then one looks again.
+      // The object has changed. The write will find that, too, and the next pass observes again.
       if (isKubeError(error, "terminating", "conflict", "missing")) {
         return { refusal: null, isSame: false, validMs: 0 };
       }
       if (!(error instanceof KubeError) || error.status === 0) {
         throw error;
       }
-      // Forbidden, by a policy of the Kubernetes cluster: what stands in the way may also go again.
+      // Forbidden: a policy of the Kubernetes cluster refuses the set, and that cause may go away.
       const isJudged = isKubeError(error, "invalid", "forbidden");
       const validMs = isJudged ? TRIAL_MS : 0;
-      // Nothing new is wanted of the set: that this write is refused is no refusal of the specification.
+      // The set itself does not change, so a refusal of this write is not a refusal of the specification.
       if (live !== null && isSetAsWished(live, set)) {
         return { refusal: null, isSame: true, validMs };
       }
-      // Else a webhook does not answer, for example. It stops new templates, and nothing else.
+      // For example, a webhook does not answer. This stops new templates, and nothing else.
       const reason = isJudged ? "OverlayRejected" : "TemplateNotTried";
       return { refusal: { reason, message: error.explanation, tended: false }, isSame: false, validMs };
     }
@@ -328,7 +328,10 @@ export class Observer {
   }
 }
 
-/** What is written of a set that exists: its specification whole, and what the operator notes on it beside what others do. */
+/**
+ * The parts that the operator writes to an existing set: the whole specification, and annotations in addition to those
+ * of others.
+ */
 function partsOf(live: StatefulSet, { metadata, spec }: SetManifest): Part[] {
   const { labels, annotations, ownerReferences = [] } = live.metadata ?? {};
   const wanted = metadata?.ownerReferences ?? [];
@@ -345,7 +348,7 @@ interface SpecReading {
   readonly cluster: CoordinationCluster;
   readonly reading: Reading;
   readonly wanted: WantedObjects;
-  /** Why the specification that is asked for is not the one that is followed. */
+  /** Why the operator does not follow the present specification. */
   readonly rejection: Refusal | null;
   readonly setWish: SetWish | null;
 }
@@ -363,7 +366,7 @@ export function setReference(cluster: CoordinationCluster): Reference {
   return { kind: "StatefulSet", namespace: namespaceOf(cluster), name: namesOf(cluster).set };
 }
 
-/** A claim whose volume is to grow, if there is one: what its class allows is of no interest before. */
+/** A claim whose volume must grow, if any; without one, the storage class need not be read. */
 function smallClaim({ spec }: CoordinationCluster, { claims }: Reading): Claim | undefined {
   const size = parseQuantity(spec.storage.size) ?? 0;
   const isSmall = (quantity: string | undefined): boolean => (parseQuantity(quantity ?? "") ?? size) < size;
@@ -392,18 +395,20 @@ function setConflict(cluster: CoordinationCluster, reading: Reading): Refusal | 
   );
 }
 
-/** A ConfigMap that says nothing of an identity stands where the identity must be, and nothing may be founded. */
+/** A ConfigMap without an identity has the identity's name. The operator then founds nothing. */
 function identityConflict(cluster: CoordinationCluster, reading: Reading): Refusal | null {
   if (reading.identity === null || identityOf(reading) !== null) {
     return null;
   }
   const message =
     `ConfigMap ${namesOf(cluster).identity} does not hold clusterId, founder and founderIncarnation: ` +
-    "delete it, and the operator makes it again";
+    "delete it, and the operator creates it again";
   return { reason: "NameConflict", message, tended: false };
 }
 
-/** An object of somebody else around the pods stops the beginning of a cluster, and later nothing but itself. */
+/**
+ * A foreign object with the name of an owned one blocks the founding of a cluster. Later it blocks only its own write.
+ */
 function ofRunningCluster(refusal: Refusal | null, { set }: Reading): Refusal | null {
   return refusal === null ? null : { ...refusal, tended: set !== null };
 }
@@ -429,7 +434,7 @@ function ownershipWishes(cluster: CoordinationCluster, reading: Reading, views: 
   ];
 }
 
-/** Of objects that are written when something in them changes, and else never. */
+/** Of objects that are written only when their content changes. */
 function adoptionWishes(cluster: CoordinationCluster, { tokens, trust, server }: Reading): (Wish | null)[] {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);
@@ -438,7 +443,7 @@ function adoptionWishes(cluster: CoordinationCluster, { tokens, trust, server }:
   return [
     wish("Secret", names.tokens, tokens),
     wish("ConfigMap", names.authorities, trust),
-    // In the other modes it is made by others.
+    // In the other modes, others create it.
     cluster.spec.tls.mode === "Auto" ? wish("Secret", names.serverTls, server) : null,
   ];
 }
@@ -461,7 +466,7 @@ function isOwnerPending({ owner }: Reading): boolean {
   return owner?.metadata?.annotations?.[OWNER_PENDING] !== undefined;
 }
 
-/** Of a cluster that is founded. */
+/** Of a cluster that is already founded. */
 function ownerProblemOf(cluster: CoordinationCluster, reading: Reading): Problem | null {
   const name = ownerSecretName(cluster);
   if (reading.owner === null) {
@@ -469,11 +474,11 @@ function ownerProblemOf(cluster: CoordinationCluster, reading: Reading): Problem
     const advice =
       source === undefined
         ? "to reset the owner, name a Secret in spec.access.ownerSecretRef"
-        : `to reset the owner, make Secret ${source} again: it must be younger than the cluster`;
+        : `to reset the owner, create Secret ${source} again: it must be younger than the cluster`;
     return { reason: "OwnerSecretMissing", message: `Secret ${name} is missing: ${advice}` };
   }
   return isOwnerPending(reading)
-    ? { reason: "OwnerResetPending", message: `the members have not taken over Secret ${name} yet` }
+    ? { reason: "OwnerResetPending", message: `the members do not have the content of Secret ${name} yet` }
     : null;
 }
 
@@ -482,7 +487,7 @@ function minAvailableOf({ budget }: Reading): number | null {
   return typeof number === "number" ? number : null;
 }
 
-/** As far back as is known: the status tells, when this operator has not seen it itself. */
+/** As far back as known: if this operator has not seen the loss itself, the status shows it. */
 function leaderlessSince(
   { status }: CoordinationCluster,
   { configuration }: Answers,

@@ -1,7 +1,7 @@
 /**
- * Why pods that the set asks for are not there, or not on a node. A pod that waits for a node says it itself. Of what is not
- * made, only events tell: those of the set, and those of a claim without a volume. They are asked for only while something
- * is missing, and then now and then.
+ * Why pods of the set do not exist or have no node. An unscheduled pod shows its cause itself. For a pod or a volume
+ * that was not created, only events show the cause: those of the set, and those of the claim. The operator reads events
+ * only while something is missing, and then at intervals.
  */
 import type { EventsV1Event } from "@kubernetes/client-node";
 import { isKubeError, type KubeClient, type Wire } from "../kube/index.ts";
@@ -13,13 +13,13 @@ import { type Pod, timeOf } from "./pod-view.ts";
 import type { Reading } from "./reader.ts";
 import type { StatefulSet } from "./set-view.ts";
 
-/** What Kubernetes makes or places at its usual pace is no obstacle. */
+/** Kubernetes normally creates and schedules within this time. */
 const PATIENCE_MS = 3_000;
-/** How often events are asked for while the same is missing. */
+/** Interval between reads of events while the same objects are missing. */
 const LOOK_MS = 10_000;
-/** Room for what is said around it in a message of the status. */
+/** Leaves space for the surrounding text in a status message. */
 const CAUSE_LENGTH_MAX = 700;
-/** Of the controllers of volumes; the second is Kubernetes' own, where no class makes volumes. */
+/** Reasons of volume controllers. The second is Kubernetes' own, if no storage class creates volumes. */
 const OF_VOLUMES: readonly (string | undefined)[] = ["ProvisioningFailed", "FailedBinding"];
 /** The set's controller puts its own words before those of the API server. */
 const BEFORE_CAUSE = "failed error: ";
@@ -32,11 +32,11 @@ export interface ObstacleLook {
   readonly reading: Reading;
   readonly memory: Memory;
   readonly now: number;
-  /** Called when events cannot be read. The pass goes on without a cause. */
+  /** Called when events cannot be read. The pass continues without a cause. */
   readonly onUnknown: (error: unknown) => void;
 }
 
-/** One entry an ordinal at most, the lowest first. */
+/** At most one obstacle for each ordinal, lowest first. */
 export async function findObstacles(look: ObstacleLook): Promise<Obstacle[]> {
   const { reading, now, memory } = look;
   const missing = missingOf(look);
@@ -49,7 +49,7 @@ export async function findObstacles(look: ObstacleLook): Promise<Obstacle[]> {
       obstacles.set(ordinal, { ordinal, reason: "PodNotScheduled", cause: clipped(cause) });
     }
   }
-  // A volume that is not made explains why its pod has no node.
+  // A volume that was not created explains why its pod has no node.
   for (const { key, ordinal } of missing) {
     const found = causes?.found.get(key);
     if (found !== undefined) {
@@ -59,12 +59,12 @@ export async function findObstacles(look: ObstacleLook): Promise<Obstacle[]> {
   return [...obstacles.values()].toSorted((a, b) => a.ordinal - b.ordinal);
 }
 
-/** A pod that is not there, or a claim without a volume. */
+/** A pod that does not exist, or a claim without a volume. */
 interface Missing {
-  /** The same for the same object. */
+  /** Stable for the same object. */
   readonly key: string;
   readonly ordinal: number;
-  /** Null for a pod: of what is not there, the set tells. */
+  /** Null for a pod, because only the events of the set concern it. */
   readonly claim: Claim | null;
 }
 
@@ -86,7 +86,7 @@ function isWithoutVolume({ metadata, status }: Claim): boolean {
   return metadata?.deletionTimestamp === undefined && status?.capacity === undefined;
 }
 
-/** @returns what events say of what has been missing for long enough; null if nothing has */
+/** @returns causes for objects that have been missing for long enough; null if there are none */
 async function causesOf(look: ObstacleLook, missing: readonly Missing[]): Promise<Causes | null> {
   const { memory, now, onUnknown } = look;
   const since = new Map(missing.map(({ key }) => [key, memory.missingSince.get(key) ?? now]));
@@ -103,7 +103,7 @@ async function causesOf(look: ObstacleLook, missing: readonly Missing[]): Promis
   try {
     return { at: now, of, found: await readCauses(look, late) };
   } catch (error) {
-    // An operator without the right to read events, or events that are stored elsewhere and out of reach.
+    // The operator has no right to read events, or the events are stored in a service that is unreachable.
     if (!isKubeError(error, "forbidden", "unavailable", "throttled")) {
       throw error;
     }
@@ -132,14 +132,14 @@ async function readCauses(look: ObstacleLook, late: readonly Missing[]): Promise
   return found;
 }
 
-/** The newest first. */
+/** Newest first. */
 async function eventsOf({ client, cluster }: ObstacleLook, { metadata }: StatefulSet | Claim): Promise<Event[]> {
   const selector = `regarding.uid=${metadata?.uid}`;
   const { items } = await client.list<Event>("Event", namespaceOf(cluster), "", selector);
   return items.toSorted((a, b) => lastTimeOf(b) - lastTimeOf(a));
 }
 
-/** What failed last for this pod, unless the pod has been made since: then it is just being made again. */
+/** The last failure for this pod, unless the pod was created since then. */
 function obstacleToPod(events: readonly Event[], cluster: CoordinationCluster, ordinal: number): Obstacle | null {
   const { set } = namesOf(cluster);
   const pod = `Pod ${set}-${ordinal} in StatefulSet ${set} `;
@@ -148,7 +148,7 @@ function obstacleToPod(events: readonly Event[], cluster: CoordinationCluster, o
   const isFailure = ({ reason, note = "" }: Event): boolean => reason === "FailedCreate" && note.includes(pod);
   const failure = events.find(isFailure);
   const created = events.find(isCreated);
-  // Times are whole seconds: what was tried again at once has succeeded after it failed.
+  // Times have whole seconds. At equal times, the retry succeeded after the failure.
   if (failure === undefined || (created !== undefined && lastTimeOf(created) >= lastTimeOf(failure))) {
     return null;
   }

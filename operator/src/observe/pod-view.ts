@@ -8,7 +8,7 @@ import { TERM, VERSION } from "./annotations.ts";
 export type Pod = Wire<V1Pod>;
 
 const MEMBER = "quoin";
-/** Reasons for which the kubelet waits between two tries to start a process. */
+/** Reasons why the kubelet waits between two tries to start a process. */
 const STUCK: ReadonlySet<string> = new Set([
   "CrashLoopBackOff",
   "CreateContainerConfigError",
@@ -17,12 +17,12 @@ const STUCK: ReadonlySet<string> = new Set([
   "InvalidImageName",
   "RunContainerError",
 ]);
-/** Times are whole seconds: two of the same moment may be one apart. */
+/** Times have whole seconds: two times of the same moment may differ by one. */
 const MOMENT_MS = 1_000;
 const ROLES: readonly string[] = ["leader", "follower", "learner", "none"] satisfies readonly MemberRole[];
 
 /**
- * @param started pods that were seen started in earlier passes: a pod does not say it of a process that has ended
+ * @param started UIDs of pods that earlier passes saw started: once the process has ended, the pod does not show that
  */
 export function podViewOf(pod: Pod, ordinal: number, started: ReadonlySet<string>): PodView {
   const { metadata = {}, spec, status } = pod;
@@ -61,13 +61,13 @@ export function podViewOf(pod: Pod, ordinal: number, started: ReadonlySet<string
   };
 }
 
-/** RFC 3339 to milliseconds. */
+/** RFC 3339 to milliseconds since 1970. */
 export function timeOf(text: string | undefined): number | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** @returns null for text that is no whole number */
+/** @returns null for text that is not a whole number */
 export function numberOf(text: string | undefined): number | null {
   return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
 }
@@ -76,7 +76,7 @@ function conditionOf({ status }: Pod, type: string) {
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** When the last process ended; since there is the pod, if there was none. */
+/** When the last process ended; if there was none, when the pod was created. */
 function endOf(container: Wire<V1ContainerStatus> | undefined, created: number): number {
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   return timeOf(ended?.finishedAt) ?? created;
@@ -91,7 +91,7 @@ function lastExitOf(container: Wire<V1ContainerStatus> | undefined): ProcessExit
   return { reason: ended.reason ?? "Error", exitCode: ended.exitCode, at };
 }
 
-/** Readiness that changed after the pod was set up changed from true: it begins as false, a moment after the rest at most. */
+/** Readiness begins as false when the pod is set up. A later change shows that it was true before. */
 function wasReady(pod: Pod): boolean {
   const [ready, initialized] = [conditionOf(pod, "Ready"), conditionOf(pod, "Initialized")];
   const [changed, begun] = [timeOf(ready?.lastTransitionTime), timeOf(initialized?.lastTransitionTime)];

@@ -1,4 +1,4 @@
-/** Everything that one pass reads from the API server about one cluster. */
+/** All objects of one cluster that a pass reads from the API server. */
 import type { V1ConfigMap, V1PodDisruptionBudget, V1Secret, V1StorageClass } from "@kubernetes/client-node";
 import { isKubeError, type Kind, type KubeObject, type Reads, type Wire } from "../kube/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
@@ -9,12 +9,12 @@ import type { Pod } from "./pod-view.ts";
 import { type RestoreReading, readRestoreSource } from "./restore-source.ts";
 import type { StatefulSet } from "./set-view.ts";
 
-/** Null where nothing is there. */
+/** Null for objects that do not exist. */
 export interface Reading {
   readonly set: StatefulSet | null;
-  /** Of the set, by ordinal. */
+  /** Pods of the set, by ordinal. */
   readonly pods: ReadonlyMap<number, Pod>;
-  /** By ordinal, whoever made them. */
+  /** By ordinal, whether or not the operator's set created them. */
   readonly claims: ReadonlyMap<number, Claim>;
   readonly identity: Wire<V1ConfigMap> | null;
   readonly tokens: Wire<V1Secret> | null;
@@ -23,9 +23,9 @@ export interface Reading {
   readonly authority: Wire<V1Secret> | null;
   readonly server: Wire<V1Secret> | null;
   readonly budget: Wire<V1PodDisruptionBudget> | null;
-  /** Of the store that the specification names; null if it names none. */
+  /** The store in the specification; null if it names none. */
   readonly backupStore: BackupStoreReading | null;
-  /** What the cluster is to be founded from; null for an empty cluster. */
+  /** The backup to found the cluster from; null for an empty cluster. */
   readonly restore: RestoreReading | null;
 }
 
@@ -33,7 +33,7 @@ export function ownerSecretName({ metadata }: { readonly metadata: { readonly na
   return `${metadata.name}-owner`;
 }
 
-/** Raises KubeError. */
+/** @throws KubeError */
 export async function readCluster(reads: Reads, cluster: CoordinationCluster): Promise<Reading> {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);
@@ -64,7 +64,10 @@ export async function readCluster(reads: Reads, cluster: CoordinationCluster): P
   };
 }
 
-/** The claims of a cluster, and the pods of its set, as they are now. Raises KubeError. */
+/**
+ * Reads the present claims of a cluster and pods of its set.
+ * @throws KubeError
+ */
 export async function readVolumes(
   reads: Reads,
   cluster: CoordinationCluster,
@@ -98,7 +101,7 @@ function selectorTextOf(cluster: CoordinationCluster): string {
     .join(",");
 }
 
-/** Whether volumes of a storage class can grow; null where that cannot be known. */
+/** Whether volumes of a storage class can grow; null if unknown. */
 export async function readExpandable(reads: Reads, claim: Claim | undefined): Promise<boolean | null> {
   const name = claim?.spec?.storageClassName;
   if (name === undefined || name === "") {
@@ -108,7 +111,7 @@ export async function readExpandable(reads: Reads, claim: Claim | undefined): Pr
     const found = await reads.get<Wire<V1StorageClass>>({ kind: "StorageClass", namespace: "", name });
     return found === null ? null : found.allowVolumeExpansion === true;
   } catch (error) {
-    // An operator of some namespaces only may not read what belongs to none.
+    // An operator of some namespaces only may not read cluster-scoped objects.
     if (isKubeError(error, "forbidden")) {
       return null;
     }

@@ -1,6 +1,6 @@
 /**
- * The recovery of a lost quorum as the planner sees it: what is noted on the identity, and the pods on the volumes of stopped
- * members. These are looked for only while a recovery is under way, at the API server itself.
+ * The recovery of a lost quorum as the planner sees it: the note on the identity, and the pods on the volumes of
+ * stopped members. These pods are read only during a recovery, and from the API server itself.
  */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Reads, Wire } from "../kube/index.ts";
@@ -25,7 +25,7 @@ const ACTIVE: ReadonlySet<RecoveryNote["phase"]> = new Set([
   ...(["Surveying", "Recovering", "Starting", "CallingOff"] as const),
 ]);
 
-/** Raises KubeError. */
+/** @throws KubeError */
 export async function lookAtRecovery(
   reads: Reads,
   cluster: CoordinationCluster,
@@ -41,7 +41,7 @@ export async function lookAtRecovery(
   return { note, pods: pods.toSorted((a, b) => a.ordinal - b.ordinal) };
 }
 
-/** @returns null if there is none, or if somebody has changed it by hand */
+/** @returns null if there is no note, or if someone has changed it by hand */
 function recoveryNoteOf({ identity }: Reading): RecoveryNote | null {
   try {
     return JSON.parse(identity?.metadata?.annotations?.[RECOVERY] ?? "null") as RecoveryNote | null;
@@ -95,18 +95,18 @@ function endOf(terminated: Terminated | undefined, { metadata, status }: Pod): R
     const failure = `the pod has ended with ${reason}, exit code ${exitCode}: see kubectl logs ${metadata?.name}`;
     return { exitCode, at: timeOf(finishedAt) ?? 0, report: reportOf(message) ?? problemOf(failure) };
   }
-  // Evicted, or its node was lost, before its process began or ended.
+  // The pod was evicted or its node was lost, before its process began or ended.
   return status?.phase === "Failed"
     ? { exitCode: -1, at: 0, report: problemOf(`the pod has failed: ${status.reason ?? ""} ${status.message ?? ""}`) }
     : null;
 }
 
-/** What is not known may be another in the next try. */
+/** An unknown problem may not occur in the next try. */
 function problemOf(problem: string): RecoveryReport {
   return { kind: "problem", problem, mayPass: true };
 }
 
-/** What `quoin-node recover --report` has written. */
+/** The report of `quoin-node recover --report`. */
 interface Written {
   readonly directories?: readonly [
     { readonly member?: StoppedMember; readonly problem?: string; readonly mayPass?: boolean },
@@ -116,7 +116,7 @@ interface Written {
   readonly problem?: string;
 }
 
-/** @returns null for what is no report */
+/** @returns null for text that is not a report */
 function reportOf(message: string): RecoveryReport | null {
   let written: Written;
   try {

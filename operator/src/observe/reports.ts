@@ -1,4 +1,4 @@
-/** What members answer in one pass: each about itself, and one of them for the leader. */
+/** Asks members in one pass: each for its own status, and one of them for the leader's view. */
 import type { MemberAddress, MemberAnswer, MemberClient } from "../members/index.ts";
 import type { Configuration, CoordinationCluster, MemberReport } from "../plan/index.ts";
 import { namesOf, PORTS, peerDomainOf } from "../render/index.ts";
@@ -8,14 +8,14 @@ import { textsOf } from "./wanted-objects.ts";
 
 export interface Answers {
   readonly reports: ReadonlyMap<number, MemberReport>;
-  /** Confirmed by a quorum in this pass; null if nobody could. */
+  /** Confirmed by a quorum in this pass; null if no member could confirm one. */
   readonly configuration: Configuration | null;
   readonly known: Configuration | null;
-  /** Where members of the cluster are asked for changes, the leader first. */
+  /** Members that can take changes, the leader first. */
   readonly askable: readonly MemberAddress[];
 }
 
-/** Where the port for administration of a pod is; null while it has no address. */
+/** Address of a pod's admin port; null while the pod has none. */
 export type EndpointOf = (pod: Pod) => string | null;
 
 export function adminEndpointOf({ status }: Pod): string | null {
@@ -26,7 +26,7 @@ export function adminEndpointOf({ status }: Pod): string | null {
   return `${address.includes(":") ? `[${address}]` : address}:${PORTS.admin}`;
 }
 
-/** By ordinal. Empty while nobody can be asked, because a token or an authority is missing. */
+/** By ordinal. Empty if the token or the authorities are missing. */
 export function addressesOf(
   cluster: CoordinationCluster,
   reading: Reading,
@@ -52,7 +52,7 @@ export function addressesOf(
   return addresses;
 }
 
-/** @param onSilent told of each member that did not answer */
+/** @param onSilent called for each member that did not answer */
 export async function askMembers(
   members: MemberClient,
   addresses: ReadonlyMap<number, MemberAddress>,
@@ -83,13 +83,13 @@ export async function askMembers(
   return { reports, askable, known, configuration: await confirmed(members, askable, onSilent) };
 }
 
-/** The first that can ask a majority: any member asks the leader. */
+/** The first confirmed answer; any member forwards the question to the leader. */
 async function confirmed(
   members: MemberClient,
   askable: readonly MemberAddress[],
   onSilent: (error: unknown) => void,
 ): Promise<Configuration | null> {
-  // Of more than two, the rest knows no more, and a pass must come to an end.
+  // After two failures, the others know no more, and the pass must end in time.
   for (const address of askable.slice(0, 2)) {
     try {
       return await members.configuration(address);

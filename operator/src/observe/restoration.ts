@@ -1,8 +1,9 @@
 /**
- * What others have changed in an object that the operator keeps as it is, and when it is put back.
+ * Finds what others have changed in objects that the operator keeps exact, and decides when to undo it.
  *
- * A server-side apply takes back what the operator wrote before. It leaves what others have added, and in a selector, in
- * rights or in a pod template an addition is as bad as a change. These parts are compared whole, and replaced whole.
+ * A server-side apply restores only fields that the operator wrote. It leaves fields that others added. In a selector,
+ * in rights or in a pod template, an added field is as bad as a changed one. So these parts are compared and replaced
+ * as a whole.
  */
 import { isKubeError, type Kind, type KubeClient, type KubeObject, type Part, type Reference } from "../kube/index.ts";
 import type { Manifest } from "../render/index.ts";
@@ -11,7 +12,7 @@ import { digestOf } from "./difference.ts";
 import type { Memory } from "./memory.ts";
 import { preconditionOf, type Wish, wishKey } from "./wish.ts";
 
-/** Parts that hold nothing but what the operator wants. Of a set they also name what only the set's controller may have. */
+/** Parts that may contain only what the operator wants. For a set, also fields that only its controller may write. */
 const WHOLE: Partial<Record<Kind, readonly string[]>> = {
   Service: ["/spec/selector", "/spec/ports"],
   PodDisruptionBudget: ["/spec"],
@@ -22,13 +23,13 @@ const WHOLE: Partial<Record<Kind, readonly string[]>> = {
   PodMonitor: ["/spec"],
   PrometheusRule: ["/spec"],
 };
-/** So many changes are undone at once. Each further change stays for twice as long as the one before. */
+/** This many changes are undone at once. Each further change stays for twice as long as the one before. */
 const AT_ONCE = 3;
 const PAUSE_FIRST_MS = 5_000;
 const PAUSE_LAST_MS = 600_000;
 const FORGET_MS = 1_800_000;
 
-/** Raises KubeError. */
+/** @throws KubeError */
 export async function restorationOf(
   client: KubeClient,
   memory: Memory,
@@ -51,7 +52,7 @@ export async function restorationOf(
       return null;
     }
   } catch (error) {
-    // The write itself then says why it is refused, or that one must look again.
+    // The write itself will show why it is refused, or that the pass must observe again.
     if (!isKubeError(error, "conflict", "missing", "invalid", "forbidden", "terminating")) {
       throw error;
     }
@@ -60,8 +61,8 @@ export async function restorationOf(
 }
 
 /**
- * @returns what to tell when the wish has come true: who changed an object that nothing new is wanted of; null if it
- *   is the specification that has changed, or if there is no object
+ * @returns a text for people about the change that a write undoes: the object, and who changed it; null if the
+ * specification has changed instead, or if there is no object
  */
 export function undoneBy(live: KubeObject | null, manifest: Manifest): string | null {
   const wanted = manifest.metadata?.annotations?.[APPLIED];
@@ -75,7 +76,7 @@ export function undoneBy(live: KubeObject | null, manifest: Manifest): string | 
   return `${manifest.kind} ${manifest.metadata?.name}${last?.manager === undefined ? "" : ` (by ${last.manager})`}`;
 }
 
-/** @returns whether it has just been undone so often that somebody insists */
+/** @returns whether so many changes were just undone that another writer seems to insist */
 export function isContested(memory: Memory, key: string, now: number): boolean {
   const { at: last, count } = memory.undone.get(key) ?? { at: Number.NEGATIVE_INFINITY, count: 0 };
   const pauseMs = count < AT_ONCE ? 0 : Math.min(PAUSE_LAST_MS, PAUSE_FIRST_MS * 2 ** (count - AT_ONCE));
@@ -88,7 +89,7 @@ export function noteUndone(memory: Memory, key: string, now: number): void {
   memory.undone.set(key, { at: now, count: isSeries ? before.count + 1 : 1 });
 }
 
-/** Ports keep what the API server has given them, such as ports of nodes. */
+/** Keeps what the API server has assigned to ports, such as node ports. */
 function wholeOf(path: string, live: KubeObject, manifest: Manifest): Part {
   const value = at(manifest, path);
   if (path !== "/spec/ports") {

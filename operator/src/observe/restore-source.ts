@@ -1,6 +1,7 @@
 /**
- * What a cluster is founded from: a store, and perhaps one backup in it. It is read until the cluster is founded. Afterwards
- * members keep the flags that they have, whatever becomes of the store, so that no member is restarted for it.
+ * The source of a cluster that is founded from a backup: a store, and perhaps one backup in it. The operator reads it
+ * until the cluster is founded. Afterwards members keep their flags, even if the store changes, so that no member
+ * restarts for it.
  */
 import type { CoordinationBackup } from "../generated/coordination-backup.ts";
 import type { Reads } from "../kube/index.ts";
@@ -21,13 +22,16 @@ import type { Claim } from "./claim-view.ts";
 import type { StatefulSet } from "./set-view.ts";
 
 export interface RestoreReading {
-  /** Null while it is not there, or cannot be used. */
+  /** Null if the source does not exist or cannot be used. */
   readonly source: RestoreSource | null;
-  /** Why it is null. */
+  /** Why the source is null. */
   readonly problem: Problem | null;
 }
 
-/** @returns null for a cluster that is founded empty. Raises KubeError. */
+/**
+ * @returns null for a cluster that is founded empty
+ * @throws KubeError
+ */
 export async function readRestoreSource(reads: Reads, cluster: CoordinationCluster): Promise<RestoreReading | null> {
   const { restoreFrom } = cluster.spec;
   if (restoreFrom === undefined) {
@@ -49,7 +53,7 @@ export async function readRestoreSource(reads: Reads, cluster: CoordinationClust
     : { source: null, problem: objection };
 }
 
-/** @returns why nothing can be restored from a backup; null if it can */
+/** @returns why the backup cannot be restored; null if it can */
 function objectionTo(name: string, backup: CoordinationBackup | null, location: string): Problem | null {
   if (backup === null) {
     const message = `spec.restoreFrom.backupName: there is no CoordinationBackup ${name} in this namespace: change it, or leave it out`;
@@ -57,7 +61,7 @@ function objectionTo(name: string, backup: CoordinationBackup | null, location: 
   }
   const { phase = "Pending", id, store = "" } = backup.status ?? {};
   if (phase !== "Succeeded" || id === undefined) {
-    const message = `spec.restoreFrom.backupName: CoordinationBackup ${name} is ${phase}, and only one that has succeeded can be restored`;
+    const message = `spec.restoreFrom.backupName: CoordinationBackup ${name} is ${phase}, but only a Succeeded backup can be restored`;
     return { reason: "BackupNotSucceeded", message };
   }
   const place = (text: string): string => text.split("?")[0] ?? "";
@@ -65,11 +69,11 @@ function objectionTo(name: string, backup: CoordinationBackup | null, location: 
     ? null
     : {
         reason: "BackupElsewhere",
-        message: `spec.restoreFrom.backupName: CoordinationBackup ${name} is in ${place(store)}, and the store is ${place(location)}: name its store`,
+        message: `spec.restoreFrom.backupName: CoordinationBackup ${name} is in ${place(store)}, but the store is ${place(location)}: name the store of the backup`,
       };
 }
 
-/** @returns what members are given; null for a cluster that is founded empty, or while there is nothing to found it from */
+/** @returns the source for the members; null for a cluster that is founded empty, or if there is no usable source */
 export function restorePlanOf(
   { spec: { restoreFrom } }: CoordinationCluster,
   set: StatefulSet | null,
@@ -82,12 +86,12 @@ export function restorePlanOf(
   return restoreFrom === undefined || source === null ? null : { restoreFrom, ...source };
 }
 
-/** Whether the members of a set found a cluster from a backup, and never an empty one. */
+/** Whether the members of a set can only found a cluster from a backup, never an empty one. */
 export function hasRestoreFlag(set: StatefulSet | null): boolean {
   return argumentsOf(set).some((argument) => argument.startsWith(RESTORE_FLAG));
 }
 
-/** A note that outlived its use says nothing. */
+/** Ignores an annotation that is out of date. */
 function sourceInForce(set: StatefulSet | null): RestoreSource | null {
   const noted = notedSourceOf(set?.metadata?.annotations ?? {});
   return noted !== null && argumentsOf(set).includes(restoreLocationArgument(noted.store)) ? noted : null;

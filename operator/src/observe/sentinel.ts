@@ -1,7 +1,7 @@
 /**
- * The sentinel of the owner's Secret: a ConfigMap of the same name that belongs to it. The operator may not watch Secrets. It
- * watches ConfigMaps, and when the Secret is deleted, Kubernetes deletes the sentinel, too. So the loss is noticed in seconds,
- * without a right to list Secrets and without asking over and over.
+ * The sentinel of the owner's Secret: a ConfigMap of the same name, owned by the Secret. The operator may not watch
+ * Secrets, but it watches ConfigMaps. If the Secret is deleted, Kubernetes deletes the sentinel, too. So the operator
+ * notices the loss within seconds, without a right to list Secrets and without polling.
  */
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { Reads, Wire } from "../kube/index.ts";
@@ -10,9 +10,10 @@ import { labelsOf, namespaceOf, selectorOf } from "../render/index.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
 import { isAsWished, signed, type Wish } from "./wish.ts";
 
-const ABOUT = "Kubernetes deletes this with the Secret of the same name, and so the operator notices that it is gone.";
+const ABOUT =
+  "Kubernetes deletes this ConfigMap with the Secret of the same name. So the operator notices that the Secret is gone.";
 
-/** @returns null if there is nothing to guard, if all is as it must be, or if the name is taken by an object of others */
+/** @returns null if there is no Secret, if the sentinel is right, or if a foreign object has its name */
 export async function sentinelWish(
   reads: Reads,
   cluster: CoordinationCluster,

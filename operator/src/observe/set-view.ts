@@ -21,12 +21,14 @@ export function setViewOf({ metadata = {}, spec, status }: StatefulSet): SetView
   };
 }
 
-/** What `setViewOf` reads again. */
+/** The format that `setViewOf` reads. */
 export function settingsNote({ values, revision }: AppliedSettings): string {
   return JSON.stringify({ revision, values: Object.fromEntries(values) });
 }
 
-/** @returns null for what the operator has not written: the settings are then put again, which changes nothing */
+/**
+ * @returns null for text that the operator has not written: the settings are then written again, which changes nothing
+ */
 function parseSettings(text: string | undefined): AppliedSettings | null {
   try {
     const note: unknown = JSON.parse(text ?? "null");

@@ -1,4 +1,4 @@
-/** Whether the storage class that a specification names can still become that of the volumes. */
+/** Checks whether the storage class in a specification can still become that of the volumes. */
 import { type CoordinationCluster, hasVolume, type Refusal } from "../plan/index.ts";
 import { namesOf } from "../render/index.ts";
 import { isBound } from "./claim-view.ts";
@@ -17,7 +17,10 @@ export function holdsVolume({ claims, pods }: Pick<Reading, "claims" | "pods">):
   );
 }
 
-/** The API server refuses most such changes by the status. This one came when a volume was bound meanwhile. */
+/**
+ * The API server refuses most such changes by the status. This check finds those that came while a volume was being
+ * bound.
+ */
 export function storageClassRefusal(cluster: CoordinationCluster, reading: Reading): Refusal | null {
   const wanted = cluster.spec.storage.storageClassName;
   if (reading.set === null || (!holdsVolume(reading) && reading.identity === null)) {
@@ -33,7 +36,7 @@ export function storageClassRefusal(cluster: CoordinationCluster, reading: Readi
   const held = claim?.spec?.storageClassName ?? present;
   const why =
     ordinal === undefined
-      ? `the cluster has an identity already, ConfigMap ${namesOf(cluster).identity}`
+      ? `the cluster already has an identity, ConfigMap ${namesOf(cluster).identity}`
       : `claim data-${namesOf(cluster).set}-${ordinal} has a volume`;
   const back = held === null ? "remove it" : `set it back to ${held}`;
   return {

@@ -1,6 +1,6 @@
 /**
- * The objects around the pods: which are not as they are wanted, which belong to somebody else, and which are wanted no
- * more. Their number makes it a look for now and then, and for when something has changed.
+ * Checks the owned objects other than pods: which differ from what is wanted, which belong to others, and which are no
+ * longer wanted. There are many, so the check runs at intervals and after changes.
  */
 import {
   isKind,
@@ -19,7 +19,7 @@ import type { Memory } from "./memory.ts";
 import { restorationOf, undoneBy } from "./restoration.ts";
 import { isAsWished, preconditionOf, signed, type Wish, wishKey } from "./wish.ts";
 
-/** How often the look is taken when nothing calls for it. */
+/** Interval of the check if nothing triggers it. */
 const LOOK_MS = 60_000;
 
 export interface SupportFindings {
@@ -32,13 +32,13 @@ interface Look {
   readonly client: KubeClient;
   readonly reads: Reads;
   readonly cluster: CoordinationCluster;
-  /** Without the set and the disruption budget, which are read in every pass. */
+  /** Without the set and the disruption budget, which every pass reads. */
   readonly manifests: readonly Manifest[];
   readonly memory: Memory;
   readonly now: number;
 }
 
-/** Raises KubeError. */
+/** @throws KubeError */
 export async function lookAround(look: Look): Promise<SupportFindings> {
   const { cluster, manifests, memory, now } = look;
   const digest = digestOf(manifests);
@@ -62,13 +62,13 @@ export async function lookAround(look: Look): Promise<SupportFindings> {
   );
   const refusal = found.find((each) => each.refusal !== null)?.refusal ?? null;
   const monitoringProblem = found.find((each) => each.problem !== null)?.problem ?? null;
-  // What is mended now is looked at again in the next pass, and so is what is in the way: it may be gone.
+  // The next pass checks repaired objects and foreign objects again; these may be gone.
   const isWell = wishes.size === 0 && refusal === null && monitoringProblem === null;
   memory.support = isWell ? { digest, at: now } : null;
   return { wishes, refusal, monitoringProblem };
 }
 
-/** @returns why the object is not the cluster's to write; null if it is */
+/** @returns why the cluster may not write the object; null if it may */
 export function conflictOf(
   cluster: CoordinationCluster,
   { kind, name }: Reference,
@@ -88,7 +88,7 @@ export function conflictOf(
     : {
         reason: "NameConflict",
         message:
-          `${kind} ${name} is there, and belongs to ${controller?.kind ?? "nobody"} ${controller?.name ?? ""}`.trim(),
+          `${kind} ${name} already exists, and belongs to ${controller?.kind ?? "no other object"} ${controller?.name ?? ""}`.trim(),
         tended: false,
       };
 }
@@ -113,7 +113,7 @@ async function lookAt(
     if (!isKubeError(error, "unknown-kind", "forbidden")) {
       throw error;
     }
-    // Of what nobody wants nothing needs to be known.
+    // If the object is not wanted, its kind does not matter.
     return manifest === null ? NOTHING : { ...NOTHING, problem: unserved(reference, error.kind) };
   }
   const refusal = conflictOf(cluster, reference, live);
@@ -133,10 +133,10 @@ async function lookAt(
 function unserved({ kind }: Reference, why: string): Problem {
   return why === "forbidden"
     ? { reason: `${kind}Forbidden`, message: `the operator may not read objects of kind ${kind}` }
-    : { reason: `${kind}NotServed`, message: `the API server knows no kind ${kind}: install its definition` };
+    : { reason: `${kind}NotServed`, message: `the API server does not know kind ${kind}: install its definition` };
 }
 
-/** Those that the specification may switch off again. */
+/** Objects that the specification can disable again. */
 function optionalObjects(cluster: CoordinationCluster): Reference[] {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);
@@ -152,7 +152,7 @@ function optionalObjects(cluster: CoordinationCluster): Reference[] {
 
 function referenceOf(cluster: CoordinationCluster, { kind = "", metadata }: Manifest): Reference {
   if (!isKind(kind)) {
-    throw new Error(`objects of kind ${kind} are rendered, and nobody knows where they are`);
+    throw new Error(`objects of kind ${kind} are rendered, but not known to the check of owned objects`);
   }
   return { kind, namespace: namespaceOf(cluster), name: metadata?.name ?? "" };
 }

@@ -116,7 +116,7 @@ describe("views of objects", () => {
     ]);
   });
 
-  it("takes a claim for left over that is younger than the cluster, and that neither a set nor a volume is there for", () => {
+  it("counts a claim as left over if it is younger than the cluster, and has neither a set nor a volume", () => {
     const created = (seconds: number | undefined) => ({
       ...cluster,
       metadata: { ...cluster.metadata, ...(seconds === undefined ? {} : { creationTimestamp: at(seconds) }) },

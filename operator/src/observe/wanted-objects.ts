@@ -1,4 +1,4 @@
-/** What a cluster's objects are to be: those that are rendered, and the Secrets that are made once at random. */
+/** The wanted objects of a cluster: the rendered ones, and the Secrets that are generated once at random. */
 import { randomBytes, randomInt } from "node:crypto";
 import type { V1PersistentVolumeClaim, V1Secret } from "@kubernetes/client-node";
 import type { Reads, Wire } from "../kube/index.ts";
@@ -25,7 +25,7 @@ const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const TOKEN_BYTES = 32;
 const PASSWORD_BYTES = 18;
 
-/** The set as it is applied: a mapping, for what the operator's types do not name. */
+/** The manifest of the set: a plain mapping, because it has fields that the operator's types do not name. */
 export interface SetManifest extends Manifest {
   readonly spec: { readonly replicas: number; readonly [field: string]: unknown };
 }
@@ -51,7 +51,7 @@ export function wantedObjects(cluster: CoordinationCluster, reading: Reading, se
     ...(restartedAt === undefined ? {} : { restartedAt }),
     ...(backup === null ? {} : { backup }),
     ...(restore === null ? {} : { restore }),
-    // The budget's number is the planner's.
+    // The planner chooses the budget.
     minAvailable: null,
   };
   try {
@@ -70,14 +70,14 @@ export function wantedObjects(cluster: CoordinationCluster, reading: Reading, se
   }
 }
 
-/** How many pods there are, and what cannot be changed, says nothing of what was applied. */
+/** Leaves out the number of pods and immutable fields, which do not come from the specification. */
 function signedSet(manifest: SetManifest): SetManifest {
   const { metadata = {} } = manifest;
   const annotations = { ...metadata.annotations, [APPLIED]: digestOf(ofSpecification(manifest)) };
   return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
-/** @returns whether the set has all that is wanted; it may have more */
+/** @returns whether the set has all wanted fields; it may have more */
 export function isSetAsWished(live: StatefulSet, manifest: SetManifest): boolean {
   return covers(live, ofSpecification(manifest));
 }
@@ -86,13 +86,13 @@ function ofSpecification(manifest: SetManifest): object {
   return { ...manifest, spec: withoutPlacement(manifest.spec) };
 }
 
-/** Of a set's specification, what follows from the cluster's. */
+/** The part of a set's specification that follows from the cluster's. */
 export function withoutPlacement(spec: object): object {
   const { replicas: _replicas, volumeClaimTemplates: _templates, ...rest } = spec as Record<string, unknown>;
   return rest;
 }
 
-/** What members show to each other, and the operator to members. */
+/** Tokens of the members and of the operator. */
 export function tokensWish(cluster: CoordinationCluster): Wish {
   const name = namesOf(cluster).tokens;
   const token = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
@@ -104,12 +104,12 @@ export function tokensWish(cluster: CoordinationCluster): Wish {
 }
 
 /**
- * The owner of the cluster. Its Secret is made before the founding. Made again later, it resets the owner: it is marked as
- * pending until the members have taken it over. That only happens with a Secret that the specification names and that is
- * younger than the cluster: an older one may hold a password that the owner has given up.
+ * The owner's Secret. It is created before the founding. If it is created again later, it resets the owner, and is
+ * marked as pending until the members have its content. This happens only with a Secret that the specification names
+ * and that is younger than the cluster: an older one may contain a password that the owner has given up.
  *
  * @param foundedAt RFC 3339, to the second; null if the cluster is not founded
- * @returns null while the Secret is missing that the specification names
+ * @returns null while the Secret that the specification names is missing
  */
 export async function ownerWish(
   reads: Reads,
@@ -152,7 +152,7 @@ export async function ownerWish(
   };
 }
 
-/** Of a Secret's data, as text. */
+/** Decodes a Secret's data as text. */
 export function textsOf(data: Record<string, string> | undefined): Record<string, string> {
   return Object.fromEntries(
     Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),

@@ -1,6 +1,6 @@
 /**
- * What the operator would write if nothing held it: each object that is not as it is wanted, and how it becomes so. The
- * planner decides when.
+ * A wish: an object that differs from what is wanted, and the write that corrects it. The planner decides when to
+ * write.
  */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeObject, Part, Precondition, Reference, Wire } from "../kube/index.ts";
@@ -10,23 +10,23 @@ import { APPLIED } from "./annotations.ts";
 import { covers, digestOf } from "./difference.ts";
 
 export type Wish =
-  /** Server-side apply. With a resource version in its metadata it fails if the object has changed. */
+  /** Server-side apply. With a resource version in its metadata, it fails if the object has changed. */
   | {
       readonly how: "apply";
       readonly reference: Reference;
       readonly manifest: Manifest;
       readonly undoes: string | null;
     }
-  /** Some parts of an object become what is wanted, and nothing else stays in them. */
+  /** Replaces some parts of an object as a whole. */
   | {
       readonly how: "replace";
       readonly reference: Reference;
       readonly precondition: Precondition;
       readonly parts: readonly Part[];
-      /** What others did, as a text for people; null if they did nothing. */
+      /** Changes of others that this undoes, as a text for people; null if there are none. */
       readonly undoes: string | null;
     }
-  /** Made once: what is there already stays. */
+  /** Created once; an existing object stays as it is. */
   | { readonly how: "create"; readonly reference: Reference; readonly manifest: () => Manifest }
   | {
       readonly how: "own";
@@ -42,7 +42,7 @@ export type Wish =
     }
   | { readonly how: "remove"; readonly reference: Reference; readonly precondition: Precondition };
 
-/** Wishes by kind and name, in the order in which they are to come true. */
+/** Wishes by kind and name, in the order of writing. */
 export type Wishes = ReadonlyMap<string, Wish>;
 
 export function wishKey({ kind, name }: { readonly kind: string; readonly name: string }): string {
@@ -53,22 +53,22 @@ export function preconditionOf({ metadata }: KubeObject): Precondition {
   return { uid: metadata?.uid ?? "", resourceVersion: metadata?.resourceVersion ?? "" };
 }
 
-/** The manifest with the digest of what it says. */
+/** The manifest with a digest of its content. */
 export function signed(manifest: Manifest): Manifest {
   const { metadata = {} } = manifest;
   const annotations = { ...metadata.annotations, [APPLIED]: digestOf(manifest) };
   return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
-/** @returns whether the object is what this manifest made of it, and nothing has been taken away since */
+/** @returns whether the object has all of this manifest, and was last applied from the same one */
 export function isAsWished(live: KubeObject | null, manifest: Manifest): boolean {
   return live !== null && covers(live, manifest);
 }
 
 /**
- * Of an object that outlives its cluster as the volumes do. Owners of other kinds are left alone.
+ * For an object that outlives its cluster as the volumes do. Keeps owners of other kinds.
  *
- * @returns null if it is owned as the specification asks
+ * @returns null if its owner is as the specification asks
  */
 export function ownership(cluster: CoordinationCluster, reference: Reference, live: KubeObject | null): Wish | null {
   if (live === null || live.metadata?.deletionTimestamp !== undefined) {
@@ -88,7 +88,7 @@ export function ownership(cluster: CoordinationCluster, reference: Reference, li
       };
 }
 
-/** Metadata of an object that has an owner only while volumes go with the cluster. */
+/** Metadata of an object that has an owner only if volumes are deleted with the cluster. */
 export function durableMetadata(cluster: CoordinationCluster, name: string): NonNullable<Manifest["metadata"]> {
   const isOwned = cluster.spec.storage.whenDeleted === "Delete";
   const labels = labelsOf(cluster);
@@ -96,7 +96,7 @@ export function durableMetadata(cluster: CoordinationCluster, name: string): Non
   return { name, namespace, labels, ...(isOwned ? { ownerReferences: [ownerOf(cluster)] } : {}) };
 }
 
-/** Plain: claims may have a set as their controller. */
+/** Not a controller reference, because claims may have a set as their controller. */
 function ownerOf(cluster: CoordinationCluster): V1OwnerReference {
   const [owner] = metadataOf(cluster, "").ownerReferences ?? [];
   const { apiVersion = "", kind = "", name = "", uid = "" } = owner ?? {};

@@ -1,6 +1,6 @@
 /**
- * Whether the archive of a cluster has acknowledged writes that the survivor has not: then a recovery would lose them, and a
- * restore would not. What a person has accepted by the annotation is not asked for again.
+ * Compares the archive of a cluster with the survivor. If the archive has acknowledged writes that the survivor lacks,
+ * a recovery would lose them, but a restore would not. The annotation of a person can accept that loss.
  */
 import type { Facts } from "./facts.ts";
 import {
@@ -14,13 +14,13 @@ import {
 } from "./recovery.ts";
 
 export type ArchiveVerdict =
-  /** `found`: what to tell of the archive, if there is one. */
+  /** `found`: what to report about the archive, if there is one. */
   | { readonly kind: "go"; readonly found: readonly string[] }
-  /** Until the archive can be read, or a person goes on without it. */
+  /** Wait until the archive can be read, or a person continues without it. */
   | { readonly kind: "wait"; readonly message: string }
   | { readonly kind: "refuse"; readonly reason: string; readonly why: string; readonly next: string };
 
-/** @param archive null for a cluster that has none */
+/** @param archive null for a cluster without an archive */
 export function judgeArchive(facts: Facts, survivor: Survivor, archive: ArchiveReport | null): ArchiveVerdict {
   const { cluster } = facts.observed;
   const { clusterId, acceptedIndex } = requestOf(cluster.metadata.annotations?.[RECOVER_QUORUM] ?? "");
@@ -28,7 +28,7 @@ export function judgeArchive(facts: Facts, survivor: Survivor, archive: ArchiveR
   const accept = `kubectl annotate qc ${cluster.metadata.name} --overwrite ${RECOVER_QUORUM}=${acceptingValue(clusterId, lastIndex)}`;
   const end = `${facts.nameOf(survivor.ordinal)}, the member that has the most, ends at index ${lastIndex} of term ${lastTerm}`;
   if (acceptedIndex !== null && acceptedIndex !== lastIndex) {
-    const why = `${RECOVER_QUORUM} accepts the loss of writes after index ${acceptedIndex}, and ${end}`;
+    const why = `${RECOVER_QUORUM} accepts the loss of writes after index ${acceptedIndex}, but ${end}`;
     return { kind: "refuse", reason: "OtherIndex", why, next: `To accept the loss of writes after it: ${accept}` };
   }
   const isAccepted = acceptedIndex !== null;
@@ -37,10 +37,10 @@ export function judgeArchive(facts: Facts, survivor: Survivor, archive: ArchiveR
   }
   if ("problem" in archive) {
     return isAccepted
-      ? { kind: "go", found: [`the archive was not compared: ${archive.problem}`] }
+      ? { kind: "go", found: [`the archive was not compared with the survivor: ${archive.problem}`] }
       : {
           kind: "wait",
-          message: `the archive may have more than ${end}, and cannot be read: ${archive.problem}. To recover without it: ${accept}`,
+          message: `the archive may have more than ${end}, but cannot be read: ${archive.problem}. To recover without it: ${accept}`,
         };
   }
   if (archive.end === null) {
@@ -52,7 +52,7 @@ export function judgeArchive(facts: Facts, survivor: Survivor, archive: ArchiveR
     : {
         kind: "refuse",
         reason: "ArchiveIsFurther",
-        why: `${words}, and ${end}: a recovery would lose acknowledged writes that the archive has`,
+        why: `${words}, but ${end}: a recovery would lose acknowledged writes that the archive has`,
         next: `Restore the cluster from the archive, with spec.restoreFrom. Or accept that loss: ${accept}`,
       };
 }

@@ -1,7 +1,7 @@
 /**
- * Every state of a small cluster, and every way from it. A model of pods, volumes and members follows each step of the
- * planner; each step must keep a majority, and each path must end where the specification asks, or in a hold that says
- * why not. In each state the specification may also turn: to each number of members, and to the other template.
+ * Explores every state of a small cluster, and every path from it. A model of pods, volumes and members follows each
+ * step of the planner. Each step must keep a majority. Each path must end in the specified state, or in a hold that
+ * says why not. In each state the specification may also change: to each number of members, and to the other template.
  */
 import { expect } from "chai";
 import { idOf, NOW, Scene } from "../../test/index.ts";
@@ -11,12 +11,12 @@ const MEMBERS_MAX = 5;
 const SIZES = [1, 3, 5] as const;
 const LONG_AGO = NOW - 3_600_000;
 const RETIRED_ID = 5;
-/** No way is longer than growing, shrinking, replacing and rolling of five members, one after the other. */
+/** No path is longer than growing, shrinking, replacing and rolling of five members, one after the other. */
 const STEPS_MAX = 80;
 
 type Part = "none" | "unclaimed" | "learner" | "voter";
 type Data = "none" | "empty" | "member" | "retired";
-/** Down: nobody reaches it. Stuck: its template does not start. Damaged: it has no vote until it is mended. */
+/** Down: unreachable. Stuck: its template does not start. Damaged: it has no vote until it has recovered. */
 type Pod = "none" | "ready" | "down" | "stuck" | "damaged";
 
 interface Member {
@@ -29,7 +29,7 @@ interface Member {
 interface World {
   readonly wanted: (typeof SIZES)[number];
   readonly replicas: number;
-  /** Whether the template that is wanted is the old one, to which somebody went back. */
+  /** Whether the wanted template is the old one, to which a person has reverted. */
   readonly wantsOld: boolean;
   /** Whether the new template cannot start. */
   readonly isNewBad: boolean;
@@ -42,7 +42,7 @@ const ABSENT: Member = { part: "none", data: "none", pod: "none", isOld: false }
 const PARTS: readonly Part[] = ["none", "unclaimed", "learner", "voter"];
 const DATA: readonly Data[] = ["none", "empty", "member", "retired"];
 const PODS: readonly Pod[] = ["none", "ready", "down", "stuck", "damaged"];
-/** Of worlds that were named before: most are asked for several times. */
+/** Keys of worlds; most are computed several times. */
 const keys = new WeakMap<World, string>();
 
 function keyOf(world: World): string {
@@ -59,7 +59,7 @@ function keyOf(world: World): string {
   return key;
 }
 
-/** As an assertion, without its price: it is made a million times. */
+/** A cheap assertion, because it runs a million times. */
 function demand(condition: boolean, message: string): void {
   if (!condition) {
     expect.fail(message);
@@ -86,7 +86,7 @@ function hasQuorum(world: World): boolean {
   return aliveVoters(world).length > voters(world).length / 2;
 }
 
-/** What Kubernetes and the members do by themselves, until nothing of it is left to do. */
+/** What Kubernetes and the members do by themselves, until nothing is left to do. */
 function settle(world: World): World {
   const members = world.members.map((member, ordinal): Member => {
     const present = ordinal < world.replicas ? start(world, member) : { ...member, pod: "none" as const, isOld: false };
@@ -159,7 +159,7 @@ function observeMember(scene: Scene, ordinal: number, { part, data, pod, isOld }
   }
 }
 
-/** What a step does, before anybody reacts. */
+/** The direct effect of a step, before any reaction. */
 function apply(world: World, { action }: Step): World {
   const change = (ordinals: readonly number[], to: (member: Member) => Member): World => ({
     ...world,
@@ -182,10 +182,10 @@ function apply(world: World, { action }: Step): World {
       return { ...world, leader: action.targetId - idOf(0) };
     case "evict":
     case "delete-pod":
-      // The volume of a pod goes with it, if it was given up before.
+      // The volume of a pod is deleted with it, if the step before has given the volume up.
       return change([action.ordinal], (member) => ({ ...member, pod: "none" }));
     case "delete-claim":
-      // The volume is only gone when the pod lets go of it: the next step, which is taken together with this one.
+      // The volume is deleted only when its pod ends: the next step, which the model takes together with this one.
       return change([action.ordinal], (member) => ({ ...member, data: "none", pod: "none" }));
     case "create-set":
     case "delete-set":
@@ -207,7 +207,7 @@ function ordinalsOf(ids: readonly number[]): number[] {
   return ids.map((id) => id - idOf(0));
 }
 
-/** What no step may do, whatever the state. */
+/** What no step may do, in any state. */
 function check(before: World, after: World, { action }: Step): void {
   switch (action.kind) {
     case "remove":
@@ -232,9 +232,9 @@ function check(before: World, after: World, { action }: Step): void {
     case "evict": {
       const isAlone = before.wanted === 1 && voters(before).length === 1;
       const others = before.members.filter((member, at) => at !== action.ordinal && member.part === "voter");
-      demand(hasQuorum(before), "nobody is evicted without a leader");
+      demand(hasQuorum(before), "no pod is evicted without a leader");
       demand(isAlone || hasQuorum(after), "a majority is needed while a pod is away");
-      demand(isAlone || others.every(isAlive), "nobody else may be away");
+      demand(isAlone || others.every(isAlive), "no other member may be away");
       break;
     }
     case "delete-pod":
@@ -263,7 +263,7 @@ function check(before: World, after: World, { action }: Step): void {
   }
 }
 
-/** Whether everything is as the specification asks. */
+/** Whether everything matches the specification. */
 function isAtSpec(world: World): boolean {
   return (
     world.replicas === world.wanted &&
@@ -279,7 +279,7 @@ function isAway({ pod }: Member): boolean {
   return pod === "down" || pod === "damaged" || pod === "stuck";
 }
 
-/** Those who are away come back, and what the template names is there at last. */
+/** Members that were down return, and the template can start at last. */
 function heal(world: World): World {
   const members = world.members.map((member): Member => (isAway(member) ? { ...member, pod: "ready" } : member));
   return settle({ ...world, isNewBad: false, members });
@@ -295,8 +295,8 @@ function checkEnd(world: World, { hold }: Plan): void {
     demand(hold === null, "nothing is left to wait for");
     return;
   }
-  // A member that is away is seen without a hold: there is nothing to be done about it.
-  demand(hold !== null || world.members.some(isAway), "an end that nobody explains");
+  // A member that is down causes no hold, because the operator can do nothing about it.
+  demand(hold !== null || world.members.some(isAway), "an end without an explanation");
   if (keyOf(heal(world)) === keyOf(world)) {
     demand(
       hasLostMajority(world) && hold?.reason === "QuorumLost",
@@ -305,7 +305,7 @@ function checkEnd(world: World, { hold }: Plan): void {
   }
 }
 
-/** States that were walked through, and all that can be reached from them by a turn of the specification. */
+/** Explored states, and all states that a change of the specification can reach from them. */
 class Exploration {
   readonly seen = new Set<string>();
   readonly #open: World[] = [];
@@ -334,7 +334,7 @@ class Exploration {
       }
       demand(way.length < STEPS_MAX, way.join(" → "));
     }
-    // What was met before has an end, unless this way itself was there.
+    // A known state has an end, unless this path itself contains it.
     demand(!way.includes(keyOf(world)), `a circle: ${way.join(" → ")}`);
   }
 
@@ -351,7 +351,7 @@ class Exploration {
     return settle(after);
   }
 
-  /** All that can happen beside the planner's step. */
+  /** All events that can happen in addition to the planner's step. */
   #turn(world: World): void {
     const turned = [
       ...SIZES.filter((wanted) => wanted !== world.wanted).map((wanted) => ({ ...world, wanted })),
@@ -367,7 +367,7 @@ class Exploration {
   }
 }
 
-/** Each member in each of these conditions, in clusters of each size, led by each who can. */
+/** Each member in each of these conditions, in clusters of each size, with each possible leader. */
 function* beginnings(conditions: readonly Member[], isNewBad: boolean): Generator<World> {
   for (const size of SIZES) {
     for (const members of tuples(conditions, size)) {
@@ -422,7 +422,7 @@ describe("planner, explored", () => {
     { what: "old, or stuck with a template that does not start", conditions: [OLD, STUCK, LOST], isNewBad: true },
   ];
   for (const { what, conditions, isNewBad } of explorations) {
-    it(`keeps a majority, and comes to an end, from members that are ${what}`, () => {
+    it(`keeps a majority, and terminates, from members that are ${what}`, () => {
       const { steps } = exploration;
       exploration.run(beginnings(conditions, isNewBad));
       expect(exploration.steps - steps).to.be.greaterThan(1_000);

@@ -1,14 +1,17 @@
-/** What follows from what was observed: who is who, who is healthy, what is missing. Every rule asks here. */
+/**
+ * Facts that follow from the observation: which member is which, which are healthy, which are missing. All rules use
+ * them.
+ */
 import type { ClaimView, Configuration, MemberReport, Observed, PodView, Slot } from "./observed.ts";
 import { quorumOf } from "./quorum.ts";
 
-/** Beyond these a voter does not count as healthy: a heartbeat is due ten times in it. */
+/** A voter with an older contact does not count as healthy. Ten heartbeats are due in this time. */
 const CONTACT_AGE_MS_MAX = 2_000;
 const LAG_MS_MAX = 1_000;
 
 export class Facts {
   readonly observed: Observed;
-  /** The members that are wanted. */
+  /** Number of members in the specification. */
   readonly wanted: number;
 
   constructor(observed: Observed) {
@@ -24,12 +27,12 @@ export class Facts {
     return `data-${this.nameOf(ordinal)}`;
   }
 
-  /** Of the pod that reads or recovers the volume of a stopped member. */
+  /** Name of the pod that reads or recovers the volume of a stopped member. */
   recoveryPodNameOf(ordinal: number): string {
     return `${this.nameOf(ordinal)}-recovery`;
   }
 
-  /** -1 for a name that no pod of the cluster has: somebody else added that member. */
+  /** -1 for a name that no pod of the cluster has: someone else added that member. */
   ordinalOf(slot: Slot): number {
     const prefix = `${this.observed.cluster.metadata.name}-`;
     const rest = slot.name.slice(prefix.length);
@@ -44,13 +47,16 @@ export class Facts {
     return this.observed.claims.find((claim) => claim.ordinal === ordinal);
   }
 
-  /** What the pod that is there now has answered. */
+  /** The report of the pod that exists now. */
   reportOf(ordinal: number): MemberReport | undefined {
     const report = this.observed.reports.get(ordinal);
     return report !== undefined && report.podUid === this.podOf(ordinal)?.uid ? report : undefined;
   }
 
-  /** With the old revision of the template; no pod is while the set's controller is behind, or has a template of others. */
+  /**
+   * Whether the pod has an old revision of the template. No pod is outdated while the set's controller lags, or others
+   * have changed the template.
+   */
   isOutdated(pod: PodView): boolean {
     const { set } = this.observed;
     return set?.caughtUp === true && !set.isOverwritten && pod.revision !== set.updateRevision;
@@ -76,10 +82,10 @@ export class Facts {
     return readySince === null ? -1 : this.observed.now - readySince;
   }
 
-  /** Whether fewer than a quorum of the voters that are known have been ready, all this time. */
+  /** Whether fewer than a quorum of the known voters have been ready during all this time. */
   hasLackedReadyQuorumForMs(durationMs: number): boolean {
     const voters = votersOf(this.observed.configuration ?? this.observed.known);
-    // A pod that is just being made again may soon be ready: it does not count as one that is not.
+    // A pod that is being recreated may soon be ready, so it does not count as unready.
     const hopeful = voters.filter((slot) => {
       const unreadySince = this.podOf(this.ordinalOf(slot))?.unreadySince ?? null;
       return unreadySince === null || this.observed.now - unreadySince < durationMs;
@@ -96,7 +102,7 @@ function learnersOf(configuration: Configuration): readonly Slot[] {
   return configuration.members.filter((slot) => !slot.voter);
 }
 
-/** The same of a configuration that a quorum has just confirmed: what may be changed. */
+/** The facts of a configuration that a quorum has just confirmed. Only these allow changes. */
 export class Membership {
   readonly facts: Facts;
   readonly configuration: Configuration;
@@ -128,17 +134,17 @@ export class Membership {
     return this.configuration.members.find((slot) => this.facts.ordinalOf(slot) === ordinal);
   }
 
-  /** Ordinals that are wanted and have no slot, the lowest first. */
+  /** Wanted ordinals without a slot, lowest first. */
   get missing(): readonly number[] {
     return ordinalsBelow(this.facts.wanted).filter((ordinal) => this.slotOf(ordinal) === undefined);
   }
 
-  /** Wanted ordinals whose slot, if any, does not vote. */
+  /** Wanted ordinals without a slot that votes. */
   get withoutVote(): readonly number[] {
     return ordinalsBelow(this.facts.wanted).filter((ordinal) => this.slotOf(ordinal)?.voter !== true);
   }
 
-  /** Who takes over best among these: updated before outdated, then the least behind. */
+  /** The best of these candidates for the leadership: updated before outdated, then the one with the least lag. */
   bestSuccessor(candidates: readonly Slot[]): Slot | undefined {
     const outdated = (slot: Slot): number => {
       const pod = this.facts.podOf(this.facts.ordinalOf(slot));

@@ -1,6 +1,6 @@
 /**
- * Volumes of clusters that the present one was recovered from. They belong to members that are refused for ever, which come back
- * as new members with empty volumes.
+ * Volumes of the clusters that the present one was recovered from. Their members are refused forever, and return as new
+ * members with empty volumes.
  */
 import type { Membership } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
@@ -40,12 +40,12 @@ export function recycleFormer(membership: Membership): Step | Hold | null {
       };
 }
 
-/** By the note on the claim, or by the process on it. */
+/** By the annotation of the claim, or by the report of the process on it. */
 function isOf({ facts }: Membership, claim: ClaimView, clusterId: string): boolean {
   return [claim.clusterId, facts.reportOf(claim.ordinal)?.clusterId].includes(clusterId);
 }
 
-/** Never the volume of the survivor, nor of any member. */
+/** Never the volume of the survivor or of any member. */
 function mayGo(membership: Membership, claim: ClaimView): boolean {
   const { facts, configuration } = membership;
   const { identity, recovery } = facts.observed;

@@ -1,16 +1,16 @@
-/** The beginning: the set, the identity, the founding. Only here a cluster comes into being, and only once. */
+/** The beginning of a cluster: set, identity, founding. These rules found a cluster, and only once. */
 import type { Facts } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
 import type { Hold, Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
-/** Founder of an identity that was written anew: nobody may found with it. */
+/** Founder of an identity that was written again for an existing cluster: no member may found a cluster with it. */
 const NOBODY = "-";
 
-/** How long a member that restores a backup is not asked again. */
+/** Pause between restore requests to a member. */
 const RESTORE_PAUSE_MS = 10_000;
 
-/** Takes up volumes that are there, before anything new is made. */
+/** Adopts existing volumes before anything new is created. */
 export function adopt(facts: Facts): Step | Hold | null {
   const { claims, identity, set } = facts.observed;
   if (set !== null && identity !== null) {
@@ -36,7 +36,9 @@ export function adopt(facts: Facts): Step | Hold | null {
   return set === null ? (restoreHold(facts, "Adopt") ?? createSet(facts, claims)) : null;
 }
 
-/** A cluster that is to be founded from a backup has no pod before that can be read: it would have nothing to do. */
+/**
+ * A cluster that is founded from a backup gets no pod before the backup is usable: the pod would have nothing to do.
+ */
 function restoreHold({ observed }: Facts, gate: "Adopt" | "Found"): Hold | null {
   const { claims, cluster, restore } = observed;
   const problem = restore?.isInForce === true ? null : (restore?.problem ?? null);
@@ -57,7 +59,7 @@ function restoreIdentity(facts: Facts): Step | Hold | null {
   const target = `${cluster.metadata.name}-identity`;
   const [clusterId, ...others] = ids;
   if (others.length > 0) {
-    const message = `volumes and members name ${ids.size} clusters (${[...ids].join(", ")}): delete the volumes of those that are not this one`;
+    const message = `volumes and members name ${ids.size} clusters (${[...ids].join(", ")}): delete the volumes of the other clusters`;
     return { gate: "Adopt", reason: "IdentityConflict", target, message };
   }
   if (clusterId !== undefined) {
@@ -72,7 +74,7 @@ function restoreIdentity(facts: Facts): Step | Hold | null {
         gate: "Adopt",
         reason: "IdentityConflict",
         target,
-        message: `cluster ${past} existed, and neither its identity nor a volume is left: bring back ConfigMap ${target}, or delete and create the CoordinationCluster`,
+        message: `cluster ${past} existed, but neither its identity nor a volume is left: bring back ConfigMap ${target}, or delete and create the CoordinationCluster`,
       };
 }
 
@@ -89,7 +91,7 @@ function createSet(facts: Facts, claims: readonly ClaimView[]): Step {
   };
 }
 
-/** The identity names one empty directory; only then that one is told to found. */
+/** The identity names one empty directory. Only then that member gets the request to found the cluster. */
 export function found(facts: Facts): Step | Hold | null {
   const { claims, identity, reports } = facts.observed;
   const hasForm =
@@ -109,7 +111,7 @@ export function found(facts: Facts): Step | Hold | null {
     const other = claims.find((claim) => claim.ordinal !== 0);
     if (other !== undefined) {
       const name = facts.claimNameOf(other.ordinal);
-      const message = `${name} is there before the cluster: delete it with kubectl delete pvc ${name}`;
+      const message = `${name} exists before the cluster is founded: delete it with kubectl delete pvc ${name}`;
       return { gate: "Found", reason: "StaleVolumes", target: name, message };
     }
     if (report?.state !== "EMPTY") {
@@ -134,7 +136,7 @@ export function found(facts: Facts): Step | Hold | null {
   return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}${from}`, action };
 }
 
-/** A member founds the cluster only once its process has the flags of the backup, and of no other one. */
+/** A member founds the cluster only once its process has the flags of this backup and no other. */
 function awaitRestore(facts: Facts): Step | Hold | null {
   const { cluster, restore, set } = facts.observed;
   if (restore === null || set === null) {
@@ -147,7 +149,7 @@ function awaitRestore(facts: Facts): Step | Hold | null {
   const target = facts.nameOf(0);
   const pod = facts.podOf(0);
   if (!restore.isInForce || !set.caughtUp || set.isOverwritten) {
-    const message = "the pods do not have what they are to restore yet";
+    const message = "the pods do not have the flags of the backup yet";
     return { gate: "Found", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
   }
   if (pod === undefined || !facts.isOutdated(pod) || facts.reportOf(0)?.state === "RUNNING") {
@@ -158,12 +160,12 @@ function awaitRestore(facts: Facts): Step | Hold | null {
     : {
         rule: "Found",
         target,
-        message: `${target} is empty, and spec.restoreFrom has changed`,
+        message: `${target} is empty, but spec.restoreFrom has changed`,
         action: { kind: "delete-pod", ...objectOf(pod) },
       };
 }
 
-/** A member goes on with a restore after it was asked for it. It is asked again now and then, and says how it ended. */
+/** A member continues a restore after the request has timed out. A later request returns the result. */
 function holdOfRestore(facts: Facts): Hold | null {
   const { attempts, now, restore } = facts.observed;
   const pod = facts.podOf(0);
@@ -180,9 +182,10 @@ function holdOfRestore(facts: Facts): Hold | null {
 }
 
 /**
- * What is waited for while a member founds the cluster from a backup.
+ * The hold while a member founds the cluster from a backup.
  *
- * @param failure of the last try, and what the member says of itself
+ * @param failure of the last try
+ * @param told the member's report about itself
  */
 export function restoreWait(target: string, failure: string | null, told: string | undefined): Hold {
   return failure === null

@@ -1,4 +1,4 @@
-/** Without a configuration that a quorum has just confirmed, nothing is removed, promoted, evicted or deleted. */
+/** Without a configuration that a quorum has just confirmed, the plan removes, promotes, evicts and deletes nothing. */
 import type { Facts } from "./facts.ts";
 import type { Hold } from "./plan.ts";
 import { quorumLossOf } from "./quorum-loss.ts";

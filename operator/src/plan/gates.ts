@@ -1,11 +1,11 @@
-/** The gate before a pod is restarted on purpose. */
+/** The gate before each deliberate restart of a pod. */
 import { type Facts, type Membership, ordinalsBelow } from "./facts.ts";
 import type { PodView, Slot } from "./observed.ts";
 import type { HoldReason } from "./plan.ts";
 
-/** A member of the new template that has ended less long ago than this may end again: its template may be the cause. */
+/** A member with the new template whose process ended more recently may end again, because of its template. */
 const EXIT_MS = 600_000;
-/** As Kubernetes names it. */
+/** Kubernetes' name of the reason. */
 const OUT_OF_MEMORY = "OOMKilled";
 
 export interface Objection {
@@ -18,7 +18,7 @@ export interface Objection {
 export function restartObjection(membership: Membership, target: PodView): Objection | null {
   const { facts, voters, healthy, quorum } = membership;
   if (facts.wanted === 1 && voters.length === 1) {
-    return null; // Whoever runs one member has agreed to an interruption.
+    return null; // A cluster of one member cannot restart without an interruption.
   }
   for (const ordinal of ordinalsBelow(facts.wanted)) {
     const pod = facts.podOf(ordinal);
@@ -43,7 +43,7 @@ export function restartObjection(membership: Membership, target: PodView): Objec
     }
   }
   const left = healthy.filter((slot) => facts.ordinalOf(slot) !== target.ordinal);
-  return left.length >= quorum ? null : unhealthy("the other members are no quorum");
+  return left.length >= quorum ? null : unhealthy("the other members are not a quorum");
 }
 
 function unhealthy(message: string): Objection {
@@ -51,8 +51,8 @@ function unhealthy(message: string): Objection {
 }
 
 /**
- * Whatever has ended a process of a pod that this roll has made, has done so with the new template. Too little memory shows
- * under load, which may come and go: after that a roll goes no further, however long ago it was.
+ * If a process of a pod from this roll has ended, it ended with the new template. Too little memory shows only under
+ * load. So after an out-of-memory kill the roll stops, however long ago it was.
  */
 function failureInRoll(facts: Facts, slot: Slot): Objection | null {
   const pod = facts.podOf(facts.ordinalOf(slot));
@@ -63,17 +63,17 @@ function failureInRoll(facts: Facts, slot: Slot): Objection | null {
   if (pod.lastExit?.reason === OUT_OF_MEMORY) {
     const limit = facts.observed.cluster.spec.resources.limits?.memory ?? "the node's memory";
     const message =
-      `${slot.name} has the new template, and the kernel has ended it at its memory limit (${OUT_OF_MEMORY}, ` +
-      `${restartsOf(pod)}): raise spec.resources.limits.memory above ${limit}, or take the change back`;
+      `${slot.name} has the new template, but the kernel has killed it at its memory limit (${OUT_OF_MEMORY}, ` +
+      `${restartsOf(pod)}): raise spec.resources.limits.memory above ${limit}, or revert the change`;
     return { reason: "NewTemplateFails", message };
   }
   const exit = recentExit(facts, slot);
   return exit === null
     ? null
-    : { reason: "NewTemplateFails", message: `${slot.name} has the new template, and ${exit.message}` };
+    : { reason: "NewTemplateFails", message: `${slot.name} has the new template, but ${exit.message}` };
 }
 
-/** Also of a process that ended with 0: it was not asked to end. */
+/** Also for exit code 0: a member does not end by itself. */
 function recentExit(facts: Facts, slot: Slot): Objection | null {
   const pod = facts.podOf(facts.ordinalOf(slot));
   if (pod === undefined || pod.lastExit === null || facts.observed.now - pod.lastExit.at >= EXIT_MS) {

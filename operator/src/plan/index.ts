@@ -1,4 +1,4 @@
-/** What the operator does next: a pure function of what it has observed. */
+/** The planner: the operator's next action, as a pure function of an observation. */
 export type * from "../generated/coordination-cluster.ts";
 export { Facts, Membership, votersOf } from "./facts.ts";
 export { restoreWait } from "./founding-rules.ts";

@@ -1,20 +1,20 @@
-/** Slots: those that nobody wants, those whose data is lost, new ones, and those that may vote. */
+/** Slots: surplus ones, those whose data is lost, new ones, and learners that may vote. */
 import type { Membership } from "./facts.ts";
 import type { Slot } from "./observed.ts";
 import type { Hold, Rule, Step } from "./plan.ts";
 import { quorumOf } from "./quorum.ts";
 
-/** A process that finds its slot taken asks others first: one of them may know better. */
+/** A process that finds its slot taken asks other members first; one of them may know better. */
 const DATA_LOST_MS = 10_000;
 
-/** A learner that was wanted once. */
+/** Removes a learner that is no longer wanted. */
 export function cancelSlot(membership: Membership): Step | null {
   const { facts, learners } = membership;
   const learner = learners.find((slot) => facts.ordinalOf(slot) >= facts.wanted);
-  return learner === undefined ? null : remove("CancelSlot", membership, [learner], "is not wanted any more");
+  return learner === undefined ? null : remove("CancelSlot", membership, [learner], "is no longer wanted");
 }
 
-/** The process is there, and its data is not: the slot goes, and the same process gets a new one. */
+/** The process runs, but its data is lost: the slot is removed, and the same process gets a new one. */
 export function replaceLost(membership: Membership): Step | Hold | null {
   const { facts, configuration, healthy, quorum } = membership;
   let hold: Hold | null = null;
@@ -42,7 +42,7 @@ export function replaceLost(membership: Membership): Step | Hold | null {
   return hold;
 }
 
-/** Voters come by pairs, so that their number stays odd; only a lost disk leaves it even. */
+/** Voters are added in pairs, so that their number stays odd; it is even only after the loss of a disk. */
 export function promote(membership: Membership): Step | null {
   const { facts, voters, learners, healthy, isOdd, withoutVote, configuration } = membership;
   const count = isOdd ? Math.min(2, withoutVote.length) : 1;
@@ -61,7 +61,7 @@ export function promote(membership: Membership): Step | null {
   return { rule: "Promote", target, message: `${target} caught up`, action };
 }
 
-/** A slot for a member that is wanted; its process must have nothing yet. */
+/** Adds a slot for a wanted member; its process must be empty. */
 export function addSlot(membership: Membership): Step | Hold | null {
   const { facts, configuration, learners, isOdd, missing } = membership;
   const replicas = facts.observed.set?.replicas ?? 0;
@@ -74,18 +74,18 @@ export function addSlot(membership: Membership): Step | Hold | null {
   if (ordinal !== undefined) {
     const name = facts.nameOf(ordinal);
     const action = { kind: "add-slot", name, ifConfigIndex: configuration.index } as const;
-    return { rule: "AddSlot", target: name, message: `${name} is to become a member`, action };
+    return { rule: "AddSlot", target: name, message: `${name} becomes a member`, action };
   }
   const stale = missing.find((candidate) => candidate >= replicas && facts.claimOf(candidate)?.terminating === false);
   if (stale === undefined) {
     return null;
   }
   const target = facts.claimNameOf(stale);
-  const message = `${target} is left from before: give it up with kubectl delete pvc ${target}`;
+  const message = `${target} is left over from an earlier member: give it up with kubectl delete pvc ${target}`;
   return { gate: "AddSlot", reason: "StaleVolume", target, message };
 }
 
-/** Voters that are not wanted: a broken one first, then by pairs, never the leader. */
+/** Removes surplus voters: a broken one first, then in pairs, never the leader. */
 export function scaleDown(membership: Membership): Step | Hold | null {
   const { facts, voters, healthy, quorum, isOdd } = membership;
   const surplus = voters
@@ -111,22 +111,27 @@ function leave(membership: Membership, leaving: readonly Slot[]): Step | Hold {
   const leads = leaving.find((slot) => slot.id === configuration.leaderId);
   if (!staying.some((slot) => membership.isHealthy(slot))) {
     const target = namesOf(leaving);
-    const message = `no healthy voter would stay: ${target} cannot leave`;
+    const message = `${target} cannot leave: no healthy voter would remain`;
     return { gate: "ScaleDown", reason: "NoTransferTarget", target, message };
   }
   if (leads === undefined) {
-    return remove("ScaleDown", membership, leaving, "is not wanted any more");
+    return remove("ScaleDown", membership, leaving, "is no longer wanted");
   }
   const successor = membership.bestSuccessor(staying);
   if (successor === undefined) {
-    const message = `${leads.name} leads, and nobody can take over`;
+    const message = `${leads.name} leads, and no other member can take over`;
     return { gate: "ScaleDown", reason: "NoTransferTarget", target: leads.name, message };
   }
   const action = { kind: "transfer", targetId: successor.id, ifTerm: configuration.term } as const;
-  return { rule: "ScaleDown", target: successor.name, message: `${leads.name} leads and is to leave`, action };
+  return {
+    rule: "ScaleDown",
+    target: successor.name,
+    message: `${leads.name} leads, but must leave the cluster`,
+    action,
+  };
 }
 
-/** Nothing else happens while members are on their way. Named is the one that is furthest from its vote. */
+/** Nothing else happens while members join. The hold names the member that is furthest from its vote. */
 export function awaitLearner({ facts, learners, missing, isOdd }: Membership): Hold | null {
   const onTheirWay = [
     ...learners.map((slot) => ({ slot, ordinal: facts.ordinalOf(slot), target: slot.name })),
@@ -141,7 +146,7 @@ export function awaitLearner({ facts, learners, missing, isOdd }: Membership): H
     const { target, ordinal } = waiting;
     const message =
       facts.podOf(ordinal) === undefined
-        ? `waiting for ${target} to be made: see kubectl describe statefulset ${facts.observed.cluster.metadata.name}`
+        ? `waiting for Kubernetes to create ${target}: see kubectl describe statefulset ${facts.observed.cluster.metadata.name}`
         : `waiting for ${target} to start: see kubectl describe pod ${target}`;
     return { gate: "AwaitLearner", reason: "WaitingForPod", target, message };
   }
@@ -155,7 +160,7 @@ export function awaitLearner({ facts, learners, missing, isOdd }: Membership): H
     return null;
   }
   const { name: target, promotable, lagMs } = learner;
-  const message = promotable ? `${target} has caught up, and waits for its vote` : `${target} is ${lagMs} ms behind`;
+  const message = promotable ? `${target} has caught up, and will get its vote` : `${target} is ${lagMs} ms behind`;
   return { gate: "AwaitLearner", reason: "CatchingUp", target, message };
 }
 

@@ -1,15 +1,15 @@
 /**
- * What the operator has seen in one pass: all that a plan may depend on.
+ * Everything that the operator has observed in one pass. A plan depends on nothing else.
  *
- * Cluster, set, pods and claims are read from the API server in this very pass. Times are milliseconds; those that say
- * when something happened are on the clock of `now`.
+ * Cluster, set, pods and claims are read from the API server in this pass. Times are milliseconds; points in time use
+ * the clock of `now`.
  */
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import type { RecoveryView } from "./recovery.ts";
 
 export interface Observed {
   readonly now: number;
-  /** With the specification that is followed: the one that was accepted last, while the present one is refused. */
+  /** With the specification to follow: while the present one is refused, the last accepted one. */
   readonly cluster: CoordinationCluster;
   /** Why the present specification cannot be followed; null if it can. */
   readonly refusal: Refusal | null;
@@ -17,21 +17,21 @@ export interface Observed {
   readonly set: SetView | null;
   readonly pods: readonly PodView[];
   readonly claims: readonly ClaimView[];
-  /** What keeps Kubernetes from making pods that the set asks for, one entry an ordinal, the lowest first. */
+  /** Why Kubernetes does not create pods of the set; at most one for each ordinal, lowest first. */
   readonly obstacles: readonly Obstacle[];
-  /** Answers of this pass, by ordinal. */
+  /** Answers in this pass, by ordinal. */
   readonly reports: ReadonlyMap<number, MemberReport>;
-  /** From the leader, confirmed by a quorum within this pass; null if there is none. */
+  /** From the leader, confirmed by a quorum in this pass; null if there is none. */
   readonly configuration: Configuration | null;
-  /** That of the highest index among the reports; what it says may be long past. */
+  /** The configuration with the highest index in the reports; it may be out of date. */
   readonly known: Configuration | null;
-  /** Since when nobody has confirmed a quorum; null while somebody does. */
+  /** Since when no leader has confirmed a quorum; null while one does. */
   readonly leaderlessSince: number | null;
-  /** What the disruption budget of the cluster demands; null if there is none. */
+  /** Minimum of the cluster's disruption budget; null if there is no budget. */
   readonly minAvailable: number | null;
-  /** Rendered objects that differ from those that there are. */
+  /** Rendered objects that differ from the existing ones. */
   readonly drift: readonly Drift[];
-  /** Whether the owner's Secret was made again, and the members do not know it yet. */
+  /** Whether the owner's Secret was created again, and the members do not know its content yet. */
   readonly ownerPending: boolean;
   readonly recovery: RecoveryView;
   /** Null for a cluster that is founded empty. */
@@ -39,15 +39,15 @@ export interface Observed {
   readonly attempts: Attempts;
 }
 
-/** What the cluster is founded from. */
+/** The source of a cluster that is founded from a backup. */
 export interface RestoreView {
-  /** Why it cannot be used; null if it can. */
+  /** Why the source cannot be used; null if it can. */
   readonly problem: { readonly reason: string; readonly message: string } | null;
-  /** Whether the set's members found a cluster from it, and never an empty one. */
+  /** Whether the members of the set can only found a cluster from this source, never an empty one. */
   readonly isInForce: boolean;
 }
 
-/** Kubernetes does not make a pod or a volume, or finds no node for a pod. */
+/** A pod or volume that Kubernetes does not create, or a pod without a node. */
 export interface Obstacle {
   readonly ordinal: number;
   readonly reason: ObstacleReason;
@@ -60,14 +60,17 @@ export type ObstacleReason = "PodNotCreated" | "VolumeNotCreated" | "PodNotSched
 export interface Refusal {
   readonly reason: "OverlayRejected" | "TemplateNotTried" | "NameConflict" | "StorageClassFixed" | "TlsModeFixed";
   readonly message: string;
-  /** Whether there is a specification to follow meanwhile. Without one, nothing but pods that do not run is touched. */
+  /**
+   * Whether there is an accepted specification to follow meanwhile. Without one, the plan only touches pods that do not
+   * run.
+   */
   readonly tended: boolean;
 }
 
-/** Who may found the cluster: the directory with this incarnation, of this pod. Written once, before the founding. */
+/** The directory that may found the cluster: this incarnation, in this pod. Written once, before the founding. */
 export interface Identity {
   readonly clusterId: string;
-  /** Name of the pod; `-` for one that was written anew for a cluster that exists. */
+  /** Name of the pod; `-` in an identity that was written again for an existing cluster. */
   readonly founder: string;
   readonly founderIncarnation: string;
 }
@@ -77,15 +80,15 @@ export interface SetView {
   readonly resourceVersion: string;
   readonly replicas: number;
   readonly updateRevision: string;
-  /** Whether its controller has seen what was written last, so that `updateRevision` belongs to it. */
+  /** Whether the set's controller has seen the last write, so that `updateRevision` belongs to it. */
   readonly caughtUp: boolean;
-  /** Whether others have changed what the operator wrote, so that new pods would not be as they are asked for. */
+  /** Whether others have changed the operator's fields, so that new pods would not match the specification. */
   readonly isOverwritten: boolean;
-  /** Of the volumes that it asks for, which cannot be changed in it; null = the default class. */
+  /** Storage class of the requested volumes, immutable in the set; null = the default class. */
   readonly storageClassName: string | null;
-  /** Index of the configuration that the operator noted last; null = none yet. */
+  /** Index of the last configuration that the operator noted; null = none yet. */
   readonly configIndex: number | null;
-  /** The settings that the operator wrote last, and the revision that this gave; null = none yet. */
+  /** The settings that the operator last wrote, and the resulting revision; null = none yet. */
   readonly settings: AppliedSettings | null;
 }
 
@@ -111,27 +114,27 @@ export interface PodView {
   readonly node: string | null;
   /** Since when the member's process runs; null while it waits or has ended. */
   readonly runningSince: number | null;
-  /** Since when there has been none; null while it runs. */
+  /** Since when no process runs; null while one does. */
   readonly notRunningSince: number | null;
-  /** Whether the process that runs has passed the startup probe. */
+  /** Whether the running process has passed the startup probe. */
   readonly started: boolean;
-  /** Whether any process of this pod has. */
+  /** Whether any process of this pod has passed it. */
   readonly everStarted: boolean;
-  /** Whether its process cannot be started, and the kubelet pauses before the next try. */
+  /** Whether the process cannot be started, and the kubelet pauses before the next try. */
   readonly stuck: boolean;
-  /** How often the kubelet has started its process again. */
+  /** How often the kubelet has restarted the process. */
   readonly restarts: number;
-  /** How its process ended last; null if it has not. */
+  /** How the process last ended; null if it has not. */
   readonly lastExit: ProcessExit | null;
-  /** The same; null if it ended as it was asked to. */
+  /** Same as `lastExit`; null if the process ended on request. */
   readonly failedExit: ProcessExit | null;
-  /** What its labels say, and of which term that is. */
+  /** Role in the pod's labels, and its term. */
   readonly role: MemberRole | null;
   readonly term: number | null;
 }
 
 export interface ProcessExit {
-  /** Of Kubernetes, such as OOMKilled, Error or Completed. */
+  /** Kubernetes' reason, such as OOMKilled, Error or Completed. */
   readonly reason: string;
   readonly exitCode: number;
   readonly at: number;
@@ -143,16 +146,16 @@ export interface ClaimView {
   readonly ordinal: number;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The cluster whose data it has; null = not annotated. */
+  /** The cluster to which its data belongs; null = not annotated. */
   readonly clusterId: string | null;
   readonly memberId: number | "none" | null;
-  /** Annotated with this identity's cluster, or with none and made by this cluster's set. */
+  /** Whether it is annotated with this cluster, or not annotated but created by this cluster's set. */
   readonly ours: boolean;
-  /** Whether a set of this cluster that is gone has made it, and no volume came for it: nothing is in it. */
+  /** Whether a deleted set of this cluster created it, and it has no volume: it is empty. */
   readonly leftover: boolean;
   /** Whether another CoordinationCluster owns it. */
   readonly foreign: boolean;
-  /** Whether it has a volume, or one is named for it: what is in it is kept. */
+  /** Whether it has a volume or names one: its data must be kept. */
   readonly bound: boolean;
   /** Null while it waits for a default class. */
   readonly storageClassName: string | null;
@@ -160,7 +163,7 @@ export interface ClaimView {
   readonly requested: number;
   /** Bytes; null while it has no volume. */
   readonly capacity: number | null;
-  /** Whether its storage class lets it grow; null where that cannot be read. */
+  /** Whether its storage class lets it grow; null if that cannot be read. */
   readonly expandable: boolean | null;
   /** Since when its file system waits for a restart of the pod to grow. */
   readonly resizePendingSince: number | null;
@@ -168,7 +171,7 @@ export interface ClaimView {
 }
 
 export interface MemberReport {
-  /** The pod that answered. */
+  /** UID of the pod that answered. */
   readonly podUid: string;
   readonly state: MemberState;
   readonly stateForMs: number;
@@ -181,7 +184,7 @@ export interface MemberReport {
   readonly certificateSerial: string;
   readonly trustedCas: readonly string[];
   readonly settingsRevision: number;
-  /** What is wrong with it, or what it is doing, for people; the last one is about its state. */
+  /** Problems and activities of the member, for people; the last one is about its state. */
   readonly alarms: readonly string[];
   /** The backup from which its process has founded the cluster, for people; empty if it has not. */
   readonly foundedFrom: string;
@@ -201,7 +204,7 @@ export interface Configuration {
   readonly term: number;
   readonly index: number;
   readonly commitIndex: number;
-  /** Whether a change of it is under way. */
+  /** Whether a configuration change is in progress. */
   readonly changing: boolean;
   readonly leaderId: number;
   readonly members: readonly Slot[];
@@ -211,7 +214,7 @@ export interface Slot {
   readonly id: number;
   readonly name: string;
   readonly voter: boolean;
-  /** Undefined while no process has claimed it. */
+  /** Undefined while no process has claimed the slot. */
   readonly incarnation?: string;
   /** Age of the oldest committed entry that the member has not acknowledged. */
   readonly lagMs: number;
@@ -228,18 +231,18 @@ export interface Drift {
 export interface RestoreAttempt {
   readonly podUid: string;
   readonly at: number;
-  /** Why it did not succeed; null while it goes on. */
+  /** Why it failed; null while it continues. */
   readonly failure: string | null;
 }
 
-/** What the operator remembers of its own tries, in memory: losing it costs time, never safety. */
+/** What the operator remembers of its own attempts, in memory. Losing it costs time, never safety. */
 export interface Attempts {
-  /** Transfers in a row that did not come about. */
+  /** Number of failed transfers in a row. */
   readonly failedTransfers: number;
-  /** The pod whose eviction was refused last, and when. */
+  /** The pod whose eviction was last refused, and when. */
   readonly refusedEviction: { readonly podUid: string; readonly at: number } | null;
-  /** The member that was made to hand over last, and when; null if none was since the last eviction. */
+  /** The member that last handed over its leadership, and when; null if none has since the last eviction. */
   readonly handover: { readonly memberId: number; readonly at: number } | null;
-  /** When a pod was last asked to found the cluster from a backup, which takes long. */
+  /** When a pod last got the request to found the cluster from a backup, which takes long. */
   readonly restore?: RestoreAttempt;
 }

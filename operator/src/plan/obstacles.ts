@@ -1,11 +1,12 @@
 /**
- * Pods and volumes that Kubernetes does not make, and pods without a node: the cause of whatever the plan then waits for.
+ * Obstacles: pods and volumes that Kubernetes does not create, and pods without a node. They are the cause of the
+ * waiting.
  */
 import type { Facts } from "./facts.ts";
 import type { Obstacle } from "./observed.ts";
 import type { Hold, HoldReason } from "./plan.ts";
 
-/** What ends when the pod is there. Other reasons ask a person for something else, and stay. */
+/** Reasons of holds that end once the pod exists. Other holds ask a person for something else, and stay. */
 const WAITS_FOR_POD: ReadonlySet<HoldReason> = new Set([
   "CatchingUp",
   "MemberUnhealthy",
@@ -13,21 +14,21 @@ const WAITS_FOR_POD: ReadonlySet<HoldReason> = new Set([
   "WaitingForFounder",
   "WaitingForPod",
 ] as const);
-/** What has a runbook of its own, and may have this cause. */
+/** Reasons that have their own runbook, and may have an obstacle as their cause. */
 const LACKS_LEADER: ReadonlySet<HoldReason> = new Set(["NoLeader", "QuorumLost"] as const);
 
-/** The first obstacle to a member that is wanted; null if there is none. One that is to leave needs no pod. */
+/** The first obstacle to a wanted member; null if there is none. A member that must leave needs no pod. */
 export function obstacleOf({ observed, wanted }: Facts): Obstacle | null {
   return observed.obstacles.find(({ ordinal }) => ordinal < wanted) ?? null;
 }
 
-/** What cannot be made or placed, and why, as a sentence. */
+/** A sentence about what cannot be created or placed, and why. */
 export function sentenceOf(facts: Facts, obstacle: Obstacle): string {
   const verb = obstacle.reason === "PodNotScheduled" ? "has no node" : "cannot be created";
   return `${targetOf(facts, obstacle)} ${verb}: ${obstacle.cause}`;
 }
 
-/** @returns the hold with the obstacle that causes it, if there is one; the obstacle alone, if nothing else is waited for */
+/** @returns the hold with the obstacle that causes it, if any; the obstacle alone if there is no other hold */
 export function withObstacle(facts: Facts, hold: Hold | null): Hold | null {
   const obstacle = obstacleOf(facts);
   if (obstacle === null) {

@@ -1,11 +1,11 @@
-/** What a pass came to: its plan, and what did not work of it. */
+/** Outcome of a pass: its plan, and the actions that failed. */
 import type { Failure, Hold, Plan } from "./plan.ts";
 
 /**
- * What stops a cluster first: a step that fails, then what the plan waits for, then upkeep that fails.
+ * The cluster's first blocker: a failing step, then the hold of the plan, then failing upkeep.
  *
- * @param budget of an eviction that a disruption budget has refused
- * @param failures that are worth showing
+ * @param budget hold of an eviction that a disruption budget has refused
+ * @param failures those that are worth showing
  */
 export function outcomeOf(planned: Plan, budget: Hold | null, failures: readonly Failure[]): Plan {
   const step = failures.find(({ reason }) => reason === "StepFailed");

@@ -1,12 +1,12 @@
-/** What a plan says: upkeep, which is done in every pass, and the one step of the membership lane, or what holds it. */
+/** A plan: the upkeep, which every pass does, and the one step of the membership lane, or the hold that stops it. */
 import type { Drift, MemberRole, MemberState, ObstacleReason } from "./observed.ts";
 import type { RecoveryNote, RecoveryStage } from "./recovery.ts";
 
 export interface Plan {
-  /** Idempotent, in any order but for labels, which stand in the order in which they are written. */
+  /** Idempotent. The order matters only for labels, which are written in this order. */
   readonly upkeep: readonly Upkeep[];
   readonly step: Step | null;
-  /** What must be waited for; beside a step, if that step is not what resolves it. */
+  /** What the plan waits for. It can appear with a step if that step does not resolve it. */
   readonly hold: Hold | null;
   readonly nextPassMs: number;
 }
@@ -39,20 +39,20 @@ export type Rule =
 
 export interface Step {
   readonly rule: Rule;
-  /** What it is done to: a pod, a claim, or the cluster. */
+  /** The object of the step: a pod, a claim, or the cluster. */
   readonly target: string;
   /** A sentence for people. */
   readonly message: string;
   readonly action: Action;
 }
 
-/** Each names what it came from, so that it fails when that has changed. */
+/** Each action names the version that it is based on, so that it fails if that has changed. */
 export type Action =
   | { readonly kind: "create-set"; readonly replicas: number }
-  /** Only while no volume of the cluster is bound, which is looked at again. */
+  /** Only while no volume of the cluster is bound, which is checked again before the write. */
   | { readonly kind: "delete-set"; readonly uid: string; readonly resourceVersion: string }
   | { readonly kind: "scale-set"; readonly replicas: number; readonly resourceVersion: string }
-  /** Without a cluster id a new one is made. */
+  /** Without a cluster id, a new one is generated. */
   | {
       readonly kind: "create-identity";
       readonly clusterId?: string;
@@ -70,12 +70,12 @@ export type Action =
   | { readonly kind: "promote"; readonly ids: readonly number[]; readonly ifConfigIndex: number }
   | { readonly kind: "remove"; readonly ids: readonly number[]; readonly ifConfigIndex: number }
   | { readonly kind: "transfer"; readonly targetId: number; readonly ifTerm: number }
-  /** Notes the recovery under the id of a new cluster, which is made. */
+  /** Notes the recovery with the id of a new cluster, which is generated. */
   | { readonly kind: "begin-recovery"; readonly note: Omit<RecoveryNote, "clusterId"> }
   | { readonly kind: "note-recovery"; readonly note: RecoveryNote }
-  /** The identity names the new cluster from now on. */
+  /** From then on, the identity names the new cluster. */
   | { readonly kind: "commit-recovery"; readonly note: RecoveryNote }
-  /** Takes away the annotation that asks for it, and notes how it ended. */
+  /** Removes the annotation that requests the recovery, and notes the result. */
   | { readonly kind: "end-recovery"; readonly note: RecoveryNote }
   | {
       readonly kind: "create-recovery-pod";
@@ -83,7 +83,7 @@ export type Action =
       readonly stage: RecoveryStage;
       /** Id of the new cluster. */
       readonly attempt: string;
-      /** Of the log on the volume, which the recovery must find there. */
+      /** Last index of the log on the volume; the recovery must find it there. */
       readonly lastIndex?: number;
     }
   | ({ readonly kind: "delete-recovery-pod" } & ObjectOfOrdinal)
@@ -102,16 +102,16 @@ export interface Hold {
   readonly gate: Rule;
   readonly reason: HoldReason;
   readonly target: string;
-  /** With the next useful command, where there is one. */
+  /** With the next useful command, if there is one. */
   readonly message: string;
 }
 
-/** An action that the API server or a member refuses. It is shown until it succeeds, or until no plan asks for it. */
+/** An action that the API server or a member refuses. It is shown until it succeeds, or until no plan contains it. */
 export interface Failure extends Hold {
   readonly reason: "StepFailed" | "UpkeepFailed" | "PassFailed";
   /** Kind of the action, such as `evict`. */
   readonly action: string;
-  /** When it failed first; it has not succeeded since. */
+  /** Time of the first failure; the action has not succeeded since. */
   readonly since: number;
 }
 
@@ -161,7 +161,7 @@ export type Upkeep =
       readonly memberId: number | "none";
     } & ObjectOfOrdinal)
   | ({ readonly kind: "grow-claim"; readonly size: string } & ObjectOfOrdinal)
-  /** Takes the content of the owner's Secret to the members. */
+  /** Writes the content of the owner's Secret to the members. */
   | { readonly kind: "reset-owner" }
   | {
       readonly kind: "put-settings";
@@ -169,7 +169,7 @@ export type Upkeep =
       readonly ifSettingsRevision: number;
     };
 
-/** A quorum that is lost, and how. */
+/** A loss of the quorum, and its cause. */
 export interface QuorumLoss {
   readonly reason: "MajorityDataLost" | "AllDataLost" | "MajorityUnreachable" | "NoLeaderElected" | "RecoveryUnderWay";
   readonly message: string;

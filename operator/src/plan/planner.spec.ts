@@ -16,7 +16,7 @@ function stuck(scene: Scene, ordinal: number, forMs = MINUTE_MS): Scene {
   });
 }
 
-/** Five members, of which three are wanted, and the last leads. */
+/** Five voters and a specification of three members; the last voter leads. */
 function fiveToThree(): Scene {
   return new Scene(3, 5);
 }
@@ -107,7 +107,7 @@ describe("planner", () => {
     ],
   ]);
 
-  it("Adopt: makes as many pods as volumes of its cluster need, and nobody may found with an identity made anew", () => {
+  it("Adopt: creates as many pods as the volumes of its cluster need, and no member may found with a recreated identity", () => {
     const scene = Scene.beginning(1).claim(0).claim(4).claim(5, { clusterId: "cluster-2", ours: false });
     scene.identity = new Scene(1).identity;
     expect(plan(scene.observe()).step?.action).to.deep.equal({ kind: "create-set", replicas: 5 });
@@ -221,7 +221,7 @@ describe("planner", () => {
       "GrowSet: scale-set demo-2",
     ],
     [
-      "nobody to ask, and volumes that know",
+      "no member answers, and volumes that know",
       () => new Scene(3).configured({ members: [] }).leaderless(0).gone(0).gone(1).gone(2).scale(1),
       "GrowSet: scale-set demo-2",
     ],
@@ -241,7 +241,7 @@ describe("planner", () => {
     ],
   ]);
 
-  it("Freeze: tells how the quorum was lost", () => {
+  it("Freeze: shows how the quorum was lost", () => {
     const message = (scene: Scene): string | undefined => plan(scene.observe()).hold?.message;
     const majority = lost(lost(new Scene(3), 1), 2).leaderless(0);
     expect(message(majority)).to.contain("MajorityDataLost").and.contain("demo-1, demo-2");
@@ -322,12 +322,12 @@ describe("planner", () => {
       "AwaitLearner holds: WaitingForPod demo-4",
     ],
     [
-      "a slot that somebody claimed",
+      "a slot that a process has claimed",
       () => returned().slot(4, { voter: false, id: 90 }),
       "AwaitLearner holds: CatchingUp demo-4",
     ],
     [
-      "a slot that nobody claimed",
+      "a slot that no process has claimed",
       () => returned().slot(4, { voter: false, id: 90 }).unclaimed(4),
       "RecycleVolume: delete-claim data-demo-4",
     ],
@@ -394,12 +394,12 @@ describe("planner", () => {
     ["for a process that lost its data", () => new Scene(3).noSlot(2).emptyMember(2), "AddSlot: add-slot demo-2"],
     ["not for one that still has data", () => new Scene(3).noSlot(2), "AwaitLearner holds: WaitingForPod demo-2"],
     [
-      "not for a volume that nobody may delete",
+      "not for a volume that must not be deleted",
       () => new Scene(3, 2).claim(2, { ours: false }),
       "AddSlot holds: StaleVolume data-demo-2",
     ],
     [
-      "beside a volume that nobody may delete",
+      "beside a volume that must not be deleted",
       () => new Scene(5, 3).claim(3, { ours: false }),
       "AddSlot: add-slot demo-4",
     ],
@@ -437,7 +437,7 @@ describe("planner", () => {
       "ScaleDown holds: MemberUnhealthy demo-4",
     ],
     [
-      "while nobody who stays is healthy",
+      "while no remaining member is healthy",
       () =>
         new Scene(1, 3)
           .configured({ leaderId: idOf(1) })
@@ -469,7 +469,7 @@ describe("planner", () => {
     ],
     ["no pod yet", () => new Scene(3).slot(2, { voter: false }).gone(2), "AwaitLearner holds: WaitingForPod demo-2"],
     [
-      "a slot that nobody claimed",
+      "a slot that no process has claimed",
       () => new Scene(3).slot(2, { voter: false }).unclaimed(2).emptyMember(2),
       "AwaitLearner holds: WaitingForClaim demo-2",
     ],
@@ -486,7 +486,7 @@ describe("planner", () => {
     ["then the next", () => new Scene(3).outdated(0, 1), "Roll: evict demo-1"],
     ["the leader hands over first", () => new Scene(3).outdated(0), "Roll: transfer demo-1"],
     [
-      "whoever leads is last",
+      "the leader is last",
       () => new Scene(3).outdated(0, 1, 2).configured({ leaderId: idOf(2) }),
       "Roll: evict demo-1",
     ],
@@ -603,7 +603,7 @@ describe("planner", () => {
     ["after a roll", () => pending(1, 5 * MINUTE_MS).outdated(2), "Roll: evict demo-2"],
   ]);
 
-  describe("names what each write came from", () => {
+  describe("names the version that each write is based on", () => {
     const action = (scene: Scene) => plan(scene.observe()).step?.action;
     it("the index of the configuration", () => {
       expect(action(fiveToThree())).to.deep.equal({ kind: "remove", ids: [14, 13], ifConfigIndex: CONFIG_INDEX });

@@ -1,8 +1,8 @@
 /**
- * The planner: from what was observed to the next single step, or to what it waits for.
+ * The planner: from an observation to the next single step, or to the hold that stops it.
  *
- * Pure and total. The first rule that has a step wins; a rule that must be waited for stops all after it, but for those of
- * which the rest is independent: a volume that a human has to give up holds back no other member.
+ * Pure and total. The first rule with a step wins. A rule with a hold stops all rules after it, except holds that
+ * concern one member only: a volume that a person must give up does not block the other members.
  */
 import { Facts, Membership } from "./facts.ts";
 import { recycleFormer } from "./former-volumes.ts";
@@ -31,7 +31,7 @@ const LEADERLESS: readonly ((facts: Facts) => Outcome)[] = [
   ...[changeStorageClass, recoverQuorum, adopt, recreateBroken],
   ...[found, growSet, freeze],
 ];
-/** Rules about members that a quorum has just confirmed, in order; whether a hold stops those after it. */
+/** Rules about members that a quorum has just confirmed, in order. `stops`: whether a hold stops the rules after it. */
 const CONFIRMED: readonly { readonly rule: (membership: Membership) => Outcome; readonly stops: boolean }[] = [
   { rule: finishRecovery, stops: true },
   { rule: cancelSlot, stops: true },

@@ -1,26 +1,26 @@
-/** Restarts: of pods that have never worked, and of those whose template or volume has changed. */
+/** Restarts of pods that have never worked, and of pods whose template or volume has changed. */
 import type { Facts, Membership } from "./facts.ts";
 import { restartObjection } from "./gates.ts";
 import type { PodView } from "./observed.ts";
 import type { Hold, Rule, Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
-/** A pod that is slow to start, or that the kubelet restarts, gets this long. */
+/** A pod that starts slowly, or that the kubelet restarts, gets this much time. */
 const NOT_RUNNING_MS = 60_000;
 const RESIZE_PENDING_MS = 5 * 60_000;
-/** After so many the pod is evicted while it leads: it hands over itself when it ends. */
+/** After this many, the pod is evicted while it leads. It hands over its leadership when it ends. */
 const FAILED_TRANSFERS_MAX = 3;
-/** How long after a refused eviction the next is tried. */
+/** Pause after a refused eviction. */
 const EVICTION_PAUSE_MS = 5_000;
 /**
- * How long a member goes on after it has handed over: until the leader Service leads to the next one, also on nodes that
- * look at Services once a second. Its clients come back through that Service the moment it ends.
+ * Time between a handover and the end of the old leader: until the leader Service routes to the new leader, also on
+ * nodes that update Services once a second. When the old leader ends, its clients reconnect through that Service.
  */
 const HANDOVER_REST_MS = 3_000;
 
 /**
- * A template that does not start must never be what its own correction waits for. Needs no leader, and costs nothing: the
- * pod does not run.
+ * A template that does not start must never block its own correction. This needs no leader and costs nothing, because
+ * the pod does not run.
  */
 export function recreateBroken(facts: Facts): Step | null {
   const { configuration, known, pods, set } = facts.observed;
@@ -29,7 +29,7 @@ export function recreateBroken(facts: Facts): Step | null {
     const pod = facts.podOf(facts.ordinalOf(slot));
     return pod?.revision === set?.updateRevision && facts.isHealthy(slot);
   });
-  // The kubelet starts a process again that has ended. One that it cannot start, it only retries.
+  // The kubelet restarts a process that has ended. A process that it cannot start, it only retries.
   const isWorthIt = (pod: PodView): boolean =>
     pod.stuck ||
     (hasNotRun(facts, pod) && (!pod.everStarted || isProven || facts.hasLackedReadyQuorumForMs(NOT_RUNNING_MS)));
@@ -38,7 +38,7 @@ export function recreateBroken(facts: Facts): Step | null {
     return null;
   }
   const target = facts.nameOf(broken.ordinal);
-  const message = `${target} does not run, and its template has changed`;
+  const message = `${target} does not run, but its template has changed`;
   return { rule: "RecreateBroken", target, message, action: { kind: "delete-pod", ...objectOf(broken) } };
 }
 
@@ -48,7 +48,7 @@ function hasNotRun({ observed }: Facts, pod: PodView): boolean {
   return observed.now - (pod.notRunningSince ?? startedLate) >= NOT_RUNNING_MS;
 }
 
-/** Followers first, the leader last, each only while all others are well. */
+/** Followers first, the leader last, and only while all other members are healthy. */
 export function roll(membership: Membership): Step | Hold | null {
   const { facts } = membership;
   const { cluster, pods, set } = facts.observed;
@@ -57,7 +57,7 @@ export function roll(membership: Membership): Step | Hold | null {
     return { gate: "Roll", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
   }
   if (set?.isOverwritten === true) {
-    const message = "the StatefulSet was changed by others: no member is restarted before it is put back";
+    const message = "others have changed the StatefulSet: no member restarts until the operator has restored it";
     return { gate: "Roll", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
   }
   const outdated = pods.filter((pod) => facts.isOutdated(pod));
@@ -84,7 +84,7 @@ function inOrder({ facts, configuration, healthy }: Membership, pods: readonly P
   return pods.toSorted((a, b) => rank(a) - rank(b) || b.ordinal - a.ordinal);
 }
 
-/** A file system that can only grow while nobody has it mounted. */
+/** For a file system that can only grow while it is not mounted. */
 export function resizeRestart(membership: Membership): Step | Hold | null {
   const { facts } = membership;
   const { claims, now } = facts.observed;
@@ -94,12 +94,12 @@ export function resizeRestart(membership: Membership): Step | Hold | null {
   const next = inOrder(membership, pods)[0];
   return next === undefined
     ? null
-    : restart("ResizeRestart", membership, next, "must let go of its volume, so that it can grow");
+    : restart("ResizeRestart", membership, next, "must release its volume, so that it can grow");
 }
 
-/** Of an eviction that was refused. */
+/** The hold for a refused eviction. */
 export function budgetHold(gate: Rule, target: string): Hold {
-  const message = `a PodDisruptionBudget does not let ${target} go now: see kubectl get pdb`;
+  const message = `a PodDisruptionBudget does not allow the eviction of ${target} now: see kubectl get pdb`;
   return { gate, reason: "DisruptionBudget", target, message };
 }
 
@@ -119,7 +119,7 @@ function restart(rule: Rule, membership: Membership, pod: PodView, why: string):
     return { rule, target: successor.name, message: `${target} leads and ${why}`, action };
   }
   if (handover !== null && handover.memberId === memberId && facts.observed.now - handover.at < HANDOVER_REST_MS) {
-    const message = `${target} has just handed over: clients must be led to the next leader first`;
+    const message = `${target} has just handed over the leadership: clients must reach the next leader first`;
     return { gate: rule, reason: "HandedOver", target, message };
   }
   if (refusedEviction?.podUid === pod.uid && facts.observed.now - refusedEviction.at < EVICTION_PAUSE_MS) {

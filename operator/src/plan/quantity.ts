@@ -1,4 +1,4 @@
-/** Amounts as Kubernetes writes them, such as `8Gi`. */
+/** Kubernetes quantities, such as `8Gi`. */
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ["", 1],
@@ -12,7 +12,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((unit, power) => [unit, 1024 ** (power + 1)] as const),
 ]);
 
-/** @returns the amount, rounded up to whole units: bytes for volumes and memory; undefined for text that is none */
+/** @returns the amount, rounded up to whole units (bytes for volumes and memory); undefined for invalid text */
 export function parseQuantity(text: string): number | undefined {
   const match = /^([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:([eE][+-]?[0-9]+)|([a-zA-Z]{0,2}))$/.exec(text);
   const factor = FACTORS.get(match?.[3] ?? "");

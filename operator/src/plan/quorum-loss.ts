@@ -1,6 +1,6 @@
 /**
- * Whether the quorum is lost, not merely absent for a moment. Nothing is done about it by itself: all that could be done
- * loses data, and a human decides (`recovery-rules.ts`). It ends by itself when a leader confirms.
+ * Detects that the quorum is lost, not only absent for a moment. The operator does nothing about it by itself: every
+ * remedy loses data, so a person must decide (`recovery-rules.ts`). The loss ends when a leader confirms its quorum.
  */
 import { type Facts, ordinalsBelow, votersOf } from "./facts.ts";
 import type { MemberReport } from "./observed.ts";
@@ -8,7 +8,7 @@ import { EMPTY_STATES, type QuorumLoss } from "./plan.ts";
 import { quorumOf } from "./quorum.ts";
 import { isRecovering } from "./recovery.ts";
 
-/** An election takes about a second; a pod that moves, less than this. */
+/** An election takes about a second; the move of a pod takes less than this. */
 const LEADERLESS_MS = 60_000;
 
 export function quorumLossOf(facts: Facts): QuorumLoss | null {
@@ -61,12 +61,12 @@ function longWithoutLeader(facts: Facts): QuorumLoss | null {
   const running = voters.filter((slot) => facts.reportOf(facts.ordinalOf(slot))?.state === "RUNNING").length;
   const ready = facts.observed.pods.filter((pod) => pod.readySince !== null).length;
   if (running >= quorum) {
-    return { reason: "NoLeaderElected", message: `${running} of ${voters.length} voters run, and elect no leader` };
+    return { reason: "NoLeaderElected", message: `${running} of ${voters.length} voters run, but elect no leader` };
   }
   return ready < quorum
     ? {
         reason: "MajorityUnreachable",
-        message: `only ${running} of ${voters.length} voters answer; ${quorum} are a quorum`,
+        message: `only ${running} of ${voters.length} voters answer; a quorum is ${quorum}`,
       }
     : null;
 }

@@ -14,7 +14,7 @@ import {
 const NEW_ID = "cluster-2";
 const NEW_MEMBER = 501;
 const OLDER_ID = "cluster-0";
-/** Of the cluster that was recovered before. */
+/** The former cluster of the earlier recovery. */
 const CALLED_OFF = { formerId: NEW_ID, clusterId: "cluster-3" } as const;
 
 /** Two of three disks are lost. */
@@ -114,7 +114,7 @@ function failedPod(exitCode: number, agoMs: number): RecoveryPodView {
   return podOn(0, { stage: "recover", end: { exitCode, at: NOW - agoMs, report } });
 }
 
-/** The survivor leads the new cluster alone, and the member of an old volume has come back. */
+/** The survivor leads the new cluster alone, and the member of an old volume has returned. */
 function started(): Scene {
   const scene = new Scene(3, 1).configured({ index: NEW_MEMBER, leaderId: NEW_MEMBER });
   scene.identity = { clusterId: NEW_ID, founder: "-", founderIncarnation: "-" };
@@ -252,7 +252,7 @@ describe("recovery of a lost quorum", () => {
       expect(noteOf(archived(archiveEnd(7, 499)))?.message).to.contain("the archive ends at index 499 of term 7");
     });
 
-    it("refuses where the archive has more, names both ends and what can be done", () => {
+    it("refuses if the archive has more, and names both ends and the remedies", () => {
       for (const archive of [archiveEnd(7, 501), archiveEnd(8, 501), archiveEnd(8, 400)]) {
         expect(noteOf(archived(archive)), JSON.stringify(archive)).to.include({
           phase: "CallingOff",
@@ -260,7 +260,7 @@ describe("recovery of a lost quorum", () => {
         });
       }
       expect(noteOf(archived(archiveEnd(7, 521)))?.message).to.equal(
-        "the archive ends at index 521 of term 7 (revision 42, 2026-01-02T00:00:00.000Z), and demo-0, the member that has the " +
+        "the archive ends at index 521 of term 7 (revision 42, 2026-01-02T00:00:00.000Z), but demo-0, the member that has the " +
           "most, ends at index 500 of term 7: a recovery would lose acknowledged writes that the archive has. The members " +
           "start again with the data that they have. Restore the cluster from the archive, with spec.restoreFrom. Or accept " +
           `that loss: kubectl annotate qc demo --overwrite quoin.dev/recover-quorum=${accepting}`,
@@ -283,12 +283,12 @@ describe("recovery of a lost quorum", () => {
       const { step, hold } = plan(archived({ problem: "the store does not answer" }).observe());
       expect([step, hold?.reason, hold?.target]).to.deep.equal([null, "RecoveryFails", "demo-0-recovery"]);
       expect(hold?.message).to.contain("the store does not answer").and.to.contain(accepting);
-      // After a while another pod tries again.
+      // After a pause, another pod tries again.
       const later = plan(archived({ problem: "the store does not answer" }, CLUSTER_ID, 10_000).observe());
       expect(later.step?.action.kind).to.equal("delete-recovery-pod");
     });
 
-    it("takes what one pod could read, whatever kept others from it", () => {
+    it("uses the archive report of one pod, even if the other pods could not read the archive", () => {
       const survivorOf = (...archives: (ArchiveReport | null)[]): unknown => {
         const members = archives.map((archive, ordinal) => ({
           ordinal,
@@ -346,7 +346,7 @@ describe("recovery of a lost quorum", () => {
       "RecoverQuorum: commit-recovery demo-0",
     ],
     [
-      "a volume that somebody else has recovered",
+      "a volume that someone else has recovered",
       () =>
         recovering(
           podOn(0, { stage: "recover", end: { exitCode: 0, at: NOW, report: { ...SUCCESSOR, clusterId: "x" } } }),

@@ -1,10 +1,10 @@
 /**
- * The recovery of a lost quorum, step by step: the members stop, a pod on each volume tells what its member knows, the
- * data of the one that is furthest becomes that of a new cluster, and that member starts as its only voter. Volumes of the
- * others are deleted only when a leader of the new cluster has confirmed itself.
+ * The recovery of a lost quorum, step by step. All members stop, and a pod on each volume reports what its member
+ * knows. The data of the most advanced member becomes that of a new cluster, and this member starts as the only voter.
+ * The volumes of the others are deleted only after a leader of the new cluster has confirmed its quorum.
  *
- * Each step follows from what is there and from what is noted, so an operator that ends anywhere is followed by one that
- * goes on. Nothing but the pod on the chosen volume changes data, and it finds out itself whether it has done so before.
+ * Each step follows from the objects and the note, so another operator can continue at any point. Only the pod on the
+ * chosen volume changes data, and it finds out itself whether it has done so before.
  */
 import { judgeArchive } from "./archive-comparison.ts";
 import type { Facts, Membership } from "./facts.ts";
@@ -25,14 +25,14 @@ import {
 import { objectOf } from "./volume-rules.ts";
 
 const RULE = "RecoverQuorum";
-/** How long a pod that has failed stays, for people to read its log. */
+/** How long a failed pod stays, so that people can read its log. */
 const RETRY_MS = 10_000;
-/** Without a leader for so long, and without a member that answers, the members cannot tell what is lost. */
+/** After this long without a leader and without an answer, the members cannot report what is lost. */
 const SILENT_MS = 60_000;
-/** Exit codes of `quoin-node recover` after which the data is as it was. */
+/** Exit codes of `quoin-node recover` after which the data is unchanged. */
 const UNCHANGED: ReadonlySet<number> = new Set([73, 74, 76]);
 
-/** What a person asks for, and what is under way. Every other rule waits meanwhile. */
+/** The requested or present recovery. All other rules wait meanwhile. */
 export function recoverQuorum(facts: Facts): Step | Hold | null {
   const { note } = facts.observed.recovery;
   switch (note?.phase) {
@@ -49,7 +49,7 @@ export function recoverQuorum(facts: Facts): Step | Hold | null {
   }
 }
 
-/** Once a leader of the new cluster has confirmed itself. */
+/** Once a leader of the new cluster has confirmed its quorum. */
 export function finishRecovery({ facts, configuration }: Membership): Step | null {
   const { cluster, identity, now, recovery } = facts.observed;
   const { note } = recovery;
@@ -91,7 +91,7 @@ function begin(facts: Facts): Step | null {
   return { rule: RULE, target, message, action: { kind: "begin-recovery", note } };
 }
 
-/** @returns why there is nothing to recover; null while that is not known, too */
+/** @returns why there is nothing to recover; null if there is, or if that is not known yet */
 function refusalOf(facts: Facts, asked: string, clusterId: string): { reason: string; message: string } | null {
   const { configuration, cluster } = facts.observed;
   if (requestOf(asked).clusterId !== clusterId) {
@@ -99,7 +99,7 @@ function refusalOf(facts: Facts, asked: string, clusterId: string): { reason: st
       const message = `${RECOVER_QUORUM} must be the id of the cluster, or ${acceptingValue(clusterId, "INDEX")}: nothing was changed`;
       return { reason: "RequestMalformed", message };
     }
-    const message = `${RECOVER_QUORUM} names cluster ${asked}, and this is cluster ${clusterId}: nothing was changed`;
+    const message = `${RECOVER_QUORUM} names cluster ${asked}, but this is cluster ${clusterId}: nothing was changed`;
     return { reason: "OtherCluster", message };
   }
   if (configuration !== null) {
@@ -110,19 +110,19 @@ function refusalOf(facts: Facts, asked: string, clusterId: string): { reason: st
     case "NoLeaderElected":
       return {
         reason: "QuorumLives",
-        message: `a majority of the members runs, and elects no leader. Look for what keeps them from each other, such as port 7402: nothing was changed`,
+        message: `a majority of the members runs, but elects no leader. Find out what blocks their traffic, for example on port 7402: nothing was changed`,
       };
     case "AllDataLost":
       return {
         reason: "NothingToRecover",
-        message: `no volume has data of cluster ${clusterId}. Restore it from a backup: make ${cluster.metadata.name} again with spec.restoreFrom`,
+        message: `no volume has data of cluster ${clusterId}. Restore it from a backup: create ${cluster.metadata.name} again with spec.restoreFrom`,
       };
     default:
       return null;
   }
 }
 
-/** @returns how the quorum was lost; null while a leader may come back by itself */
+/** @returns how the quorum was lost; null while a leader may return by itself */
 function lossOf(facts: Facts): string | null {
   const loss = quorumLossOf(facts);
   if (loss !== null) {
@@ -147,7 +147,7 @@ function recover(facts: Facts, note: RecoveryNote): Step | Hold {
     : (stopMembers(facts) ?? recoverVolume(facts, note, survivor));
 }
 
-/** The set has no pod, and its pods are gone: none of their processes runs on a volume. */
+/** Done when the set has no pod and its pods are gone: then none of their processes uses a volume. */
 function stopMembers(facts: Facts): Step | Hold | null {
   const { cluster, pods, set } = facts.observed;
   if (set !== null && set.replicas > 0) {
@@ -171,7 +171,7 @@ function readVolumes(facts: Facts, note: RecoveryNote): Step | Hold {
   const claims = facts.observed.claims
     .filter(({ bound, terminating, foreign }) => bound && !terminating && !foreign)
     .toSorted((a, b) => a.ordinal - b.ordinal);
-  // All at once: a pod is made in each pass, and none is waited for before all are there.
+  // Creates one pod in each pass, and waits for none of them until all exist.
   for (const { ordinal } of claims) {
     const pod = podOn(facts, ordinal);
     if (pod === undefined) {
@@ -264,7 +264,7 @@ function recoverVolume(facts: Facts, note: RecoveryNote, survivor: Survivor): St
       ? wait(
           "RecoveryFails",
           target,
-          `${target} is gone: to begin again, remove the annotation ${RECOVER_QUORUM}, and set it again`,
+          `${target} is gone: to start the recovery again, remove the annotation ${RECOVER_QUORUM}, and set it again`,
         )
       : callOff(facts, note, "SurvivorLost", `${target} is gone`);
   }
@@ -287,14 +287,14 @@ function recoverVolume(facts: Facts, note: RecoveryNote, survivor: Survivor): St
           facts,
           note,
           "Cancelled",
-          `the annotation was removed, and the data of ${target} is as it was: ${problem}`,
+          `the annotation was removed, and the data of ${target} is unchanged: ${problem}`,
         )
       : again(facts, pod, problem);
   }
   return place(facts, note, claim, end.report);
 }
 
-/** The claim first: from the moment at which the identity names the new cluster, other volumes belong to the former one. */
+/** The claim comes first: once the identity names the new cluster, all other volumes belong to the former one. */
 function place(
   facts: Facts,
   note: RecoveryNote,
@@ -303,7 +303,7 @@ function place(
 ): Step | Hold {
   const target = facts.claimNameOf(claim.ordinal);
   if (clusterId !== note.clusterId) {
-    const message = `${target} has become cluster ${clusterId}, not ${note.clusterId}: somebody else has recovered it`;
+    const message = `${target} has become cluster ${clusterId}, not ${note.clusterId}: someone else has recovered it`;
     return wait("RecoveryFails", target, message);
   }
   if (claim.clusterId !== clusterId || claim.memberId !== memberId) {
@@ -320,7 +320,7 @@ function place(
   };
 }
 
-/** The members are to start again as they were: their data was only read. */
+/** The members can start again as before, because their data was only read. */
 function callOff(facts: Facts, note: RecoveryNote, reason: string, why: string, next?: string): Step {
   const message = `${why}. The members start again with the data that they have${next === undefined ? "" : `. ${next}`}`;
   const called = { ...note, phase: "CallingOff", reason, message } as const;
@@ -349,7 +349,7 @@ function dropPod(facts: Facts, pod: RecoveryPodView): Step {
   return { rule: RULE, target, message: `${target} has done its work`, action };
 }
 
-/** A pod that failed is made again, after a while. */
+/** A failed pod is created again, after a pause. */
 function again(facts: Facts, pod: RecoveryPodView, problem: string): Step | Hold {
   const { now } = facts.observed;
   return pod.end !== null && now - pod.end.at >= RETRY_MS

@@ -1,20 +1,20 @@
 /**
- * The recovery of a cluster that has lost its quorum, as far as the planner sees it: what a person asks for, what the
- * operator has noted, what the stopped members know, and which of them the cluster goes on from.
+ * The planner's view of the recovery of a lost quorum: the request of a person, the operator's note, what the stopped
+ * members know, and which of them becomes the survivor.
  */
 import { quorumOf } from "./quorum.ts";
 
 /**
- * The annotation by which a person asks for it. Its value is the id of the cluster, so it is not set by accident. Behind it a
- * person accepts the loss of what the archive has and the survivor has not: `ID:lose-writes-after-INDEX`.
+ * The annotation by which a person requests a recovery. Its value is the id of the cluster, to prevent accidents.
+ * A suffix accepts the loss of writes that the archive has and the survivor lacks: `ID:lose-writes-after-INDEX`.
  */
 export const RECOVER_QUORUM = "quoin.dev/recover-quorum";
 const ACCEPTED = /^(?<clusterId>[^:]*):lose-writes-after-(?<index>[0-9]{1,15})$/;
 
-/** What a person asks for. */
+/** The request of a person. */
 export interface RecoveryRequest {
   readonly clusterId: string;
-  /** The last index of the survivor, if the loss of what lies behind it is accepted; else null. */
+  /** The last index of the survivor, if the loss of later writes is accepted; else null. */
   readonly acceptedIndex: number | null;
 }
 
@@ -26,7 +26,7 @@ export function requestOf(value: string): RecoveryRequest {
     : { clusterId, acceptedIndex: Number(index) };
 }
 
-/** @returns the value with which a person accepts the loss of writes behind an index */
+/** @returns the value by which a person accepts the loss of writes after an index */
 export function acceptingValue(clusterId: string, index: number | "INDEX"): string {
   return `${clusterId}:lose-writes-after-${index}`;
 }
@@ -34,9 +34,9 @@ export function acceptingValue(clusterId: string, index: number | "INDEX"): stri
 /**
  * - `Surveying`: members stop, and each volume is read.
  * - `Recovering`: the survivor is chosen, and its data becomes that of the new cluster.
- * - `Starting`: the identity names the new cluster, and no leader has confirmed it yet.
- * - `CallingOff`: pods on volumes end, and then the members start as they were.
- * - `Finished`, `CalledOff`, `Refused`: it has ended.
+ * - `Starting`: the identity names the new cluster, and no leader has confirmed its quorum yet.
+ * - `CallingOff`: pods on volumes end; then the members start as before.
+ * - `Finished`, `CalledOff`, `Refused`: the recovery has ended.
  */
 export type RecoveryPhase =
   | "Surveying"
@@ -47,25 +47,25 @@ export type RecoveryPhase =
   | "CalledOff"
   | "Refused";
 
-/** What the operator has written down. It outlives pods and operators. */
+/** The operator's note. It outlives pods and operators. */
 export interface RecoveryNote {
   readonly phase: RecoveryPhase;
   readonly formerId: string;
-  /** Id of the new cluster, which also tells this recovery from others; empty if it was refused before it began. */
+  /** Id of the new cluster, which also identifies this recovery; empty if the request was refused before it began. */
   readonly clusterId: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Clusters from which the former one was recovered in its turn; absent in notes of older operators. */
+  /** Clusters from which the former one was itself recovered; absent in notes of older operators. */
   readonly formerIds?: readonly string[];
   /** Absent until it is chosen. */
   readonly survivor?: Survivor;
   /** Why it was refused or called off. */
   readonly reason?: string;
-  /** What has happened last, for people. */
+  /** The last progress, for people. */
   readonly message: string;
 }
 
-/** The member that the new cluster goes on from. */
+/** The member whose data the new cluster continues. */
 export interface Survivor {
   readonly ordinal: number;
   readonly lastIndex: number;
@@ -76,7 +76,7 @@ export interface Survivor {
 export interface RecoveryView {
   /** Null before the first recovery of the cluster. */
   readonly note: RecoveryNote | null;
-  /** Pods on volumes of stopped members; none are looked for unless a recovery is under way. */
+  /** Pods on volumes of stopped members; read only during a recovery. */
   readonly pods: readonly RecoveryPodView[];
 }
 
@@ -87,17 +87,17 @@ export interface RecoveryPodView {
   readonly ordinal: number;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Id of the new cluster of the recovery that has made it. */
+  /** Id of the new cluster of the recovery that created the pod. */
   readonly attempt: string;
   readonly stage: RecoveryStage;
   readonly terminating: boolean;
-  /** Why it does not run yet; null if it runs or has ended. */
+  /** Why the pod does not run yet; null if it runs or has ended. */
   readonly waitsFor: string | null;
-  /** Null while it has not ended. */
+  /** Null until it has ended. */
   readonly end: RecoveryEnd | null;
 }
 
-/** Whether a pod only reads the data, or makes it that of the new cluster. */
+/** Whether a pod only reads the data, or converts it to that of the new cluster. */
 export type RecoveryStage = "survey" | "recover";
 
 export interface RecoveryEnd {
@@ -107,28 +107,28 @@ export interface RecoveryEnd {
   readonly report: RecoveryReport;
 }
 
-/** What `quoin-node recover` has reported. */
+/** The report of `quoin-node recover`. */
 export type RecoveryReport =
   | {
       readonly kind: "member";
       readonly member: StoppedMember;
-      /** Null for a cluster without a store for backups. */
+      /** Null for a cluster without a backup store. */
       readonly archive: ArchiveReport | null;
     }
   | { readonly kind: "successor"; readonly clusterId: string; readonly memberId: number }
   /** `mayPass`: another try may succeed. */
   | { readonly kind: "problem"; readonly problem: string; readonly mayPass: boolean };
 
-/** How far the backups of the cluster reach; a null end if the store has none; or why that is not known. */
+/** How far the cluster's archive reaches: a null end if the store has no backup, or why the end is unknown. */
 export type ArchiveReport = { readonly end: ArchiveEnd | null } | { readonly problem: string };
 
 /** The last entry from which the cluster can be restored. Entries in the archive are committed. */
 export interface ArchiveEnd {
   readonly lastIndex: number;
   readonly lastTerm: number;
-  /** Null where the archive does not say it. */
+  /** Null if the archive does not contain it. */
   readonly revision: number | null;
-  /** Milliseconds since 1970; null where the archive does not say it. */
+  /** Milliseconds since 1970; null if the archive does not contain it. */
   readonly wallMs: number | null;
 }
 
@@ -141,11 +141,11 @@ export interface StoppedMember {
   readonly commitIndex: number;
   /** Ids. */
   readonly voters: readonly number[];
-  /** Ids of the voters before, while a change of them is under way. */
+  /** Ids of the previous voters during a configuration change. */
   readonly outgoing: readonly number[];
 }
 
-/** What one volume holds. */
+/** Content of one volume. */
 export interface Surveyed {
   readonly ordinal: number;
   readonly report: Exclude<RecoveryReport, { kind: "successor" }>;
@@ -159,8 +159,9 @@ export type Choice =
   | { readonly kind: "quorum"; readonly whole: number; readonly voters: number };
 
 /**
- * The member whose last entry has the greatest term, and among those the greatest index: an acknowledged write that any
- * survivor has is in its log. No member is chosen while those that have their data are a majority: that cluster has lost nothing.
+ * Chooses the member whose last entry has the greatest term and, among equals, the greatest index. Its log contains
+ * every acknowledged write that any survivor has. It chooses none if a majority has its data: that cluster has lost
+ * nothing.
  */
 export function choose(formerId: string, surveyed: readonly Surveyed[]): Choice {
   const members = surveyed.flatMap(({ ordinal, report }) =>
@@ -183,7 +184,7 @@ export function choose(formerId: string, surveyed: readonly Surveyed[]): Choice 
   return { kind: "survivor", survivor, archive: archiveOf(members.flatMap(({ archive }) => archive ?? [])) };
 }
 
-/** What one pod could read of the archive counts, whatever kept others from it. */
+/** One pod that could read the archive is enough, whatever prevented the others. */
 function archiveOf(reports: readonly ArchiveReport[]): ArchiveReport | null {
   const ends = reports.flatMap((report) => ("end" in report && report.end !== null ? report.end : []));
   const [end] = ends.toSorted((a, b) => compareLogs(b, a));
@@ -192,13 +193,13 @@ function archiveOf(reports: readonly ArchiveReport[]): ArchiveReport | null {
 
 type LastEntry = Pick<ArchiveEnd, "lastIndex" | "lastTerm">;
 
-/** Positive if the first one has entries that the second one does not have, as far as both are committed. */
+/** Positive if the first log has entries that the second lacks, as far as both are committed. */
 export function compareLogs(one: LastEntry, other: LastEntry): number {
   return one.lastTerm - other.lastTerm || one.lastIndex - other.lastIndex;
 }
 
 /**
- * The clusters from which this one was recovered, one after the other: no data of theirs is needed any more.
+ * The clusters from which this one was recovered, oldest first. Their data is no longer needed.
  *
  * @param clusterId of the identity
  */
@@ -207,11 +208,11 @@ export function formerIdsOf(note: RecoveryNote | null, clusterId: string): reado
     return [];
   }
   const { formerIds = [], formerId } = note;
-  // The note of a recovery that was refused keeps what was recovered before.
+  // The note of a refused recovery keeps the earlier clusters.
   return note.clusterId === clusterId ? [...formerIds, formerId] : formerId === clusterId ? formerIds : [];
 }
 
-/** Whether the members are stopped for it, or are about to be. */
+/** Whether the members are stopped for a recovery, or soon will be. */
 export function isRecovering({ note }: RecoveryView): boolean {
   return note?.phase === "Surveying" || note?.phase === "Recovering" || note?.phase === "CallingOff";
 }

@@ -1,8 +1,8 @@
-/** The number of pods. It follows the slots, upwards before anything else, downwards when no slot needs the pod. */
+/** The number of pods follows the slots: it grows before any other change, and shrinks once no slot needs the pod. */
 import type { Facts, Membership } from "./facts.ts";
 import type { Step } from "./plan.ts";
 
-/** Starting a pod that has its data never harms, with a leader or without. */
+/** Starting a pod that has its data is always safe, with or without a leader. */
 export function growSet(facts: Facts): Step | null {
   const { claims, configuration, known, set } = facts.observed;
   if (set === null) {
@@ -17,7 +17,7 @@ export function growSet(facts: Facts): Step | null {
     .filter(({ memberId, ours }) => ours && typeof memberId === "number")
     .map(({ ordinal }) => ordinal);
   const replicas = 1 + Math.max(-1, ...(members.length > 0 ? ofSlots : ofClaims));
-  return set.replicas < replicas ? scale("GrowSet", facts, replicas, "has a slot and no pod") : null;
+  return set.replicas < replicas ? scale("GrowSet", facts, replicas, "has a slot, but no pod") : null;
 }
 
 export function shrinkSet({ facts, configuration }: Membership): Step | null {

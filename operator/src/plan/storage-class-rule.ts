@@ -1,13 +1,15 @@
 /**
- * The storage class of a cluster that has no volume yet. A set cannot change what it asks of claims, so set and claims are
- * made again. A claim with a volume is never touched: from the first one on, the class stays.
+ * Changes the storage class of a cluster without volumes. The claim template of a set is immutable, so set and claims
+ * are deleted and created again. A claim with a volume is never touched: from the first volume on, the class stays.
  */
 import type { Facts } from "./facts.ts";
 import type { ClaimView, PodView } from "./observed.ts";
 import type { Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
-/** Claims first: what is deleted is never bound again, and the set is not deleted while another claim may be. */
+/**
+ * Claims first: a deleted claim is never bound again. The set is not deleted while another claim may still be bound.
+ */
 export function changeStorageClass(facts: Facts): Step | null {
   const { claims, cluster, identity, pods, set } = facts.observed;
   const wanted = cluster.spec.storage.storageClassName ?? null;
@@ -25,16 +27,16 @@ export function changeStorageClass(facts: Facts): Step | null {
     return {
       rule,
       target,
-      message: `${target} is made again: ${why}`,
+      message: `${target} is created again: ${why}`,
       action: { kind: "delete-claim", ...objectOf(claim) },
     };
   }
   const { name: target } = cluster.metadata;
   const action = { kind: "delete-set", uid: set.uid, resourceVersion: set.resourceVersion } as const;
-  return { rule, target, message: `StatefulSet ${target} is made again: ${why}`, action };
+  return { rule, target, message: `StatefulSet ${target} is created again: ${why}`, action };
 }
 
-/** A set may make a claim again in the moment before it is gone. The next set would take it, with its class. */
+/** A set may recreate a claim just before it is deleted. The next set would use that claim, with its old class. */
 function dropLeftover(facts: Facts): Step | null {
   const claim = facts.observed.claims.find(({ leftover, terminating }) => leftover && !terminating);
   if (claim === undefined) {
@@ -44,12 +46,12 @@ function dropLeftover(facts: Facts): Step | null {
   return {
     rule: "ChangeStorageClass",
     target,
-    message: `${target} is made again: the StatefulSet that made it is gone, and no volume is bound`,
+    message: `${target} is created again: the StatefulSet that created it is gone, and no volume is bound`,
     action: { kind: "delete-claim", ...objectOf(claim) },
   };
 }
 
-/** @returns whether a volume may hold data: one of a claim that is deleted does while its pod has a node */
+/** @returns whether a volume may hold data; also true for a deleted claim while its pod has a node */
 export function hasVolume(
   claims: readonly Pick<ClaimView, "ordinal" | "bound" | "terminating">[],
   pods: readonly Pick<PodView, "ordinal" | "scheduled">[],

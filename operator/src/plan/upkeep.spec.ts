@@ -73,7 +73,7 @@ describe("upkeep", () => {
       const scene = new Scene(3).pod(0, { role: "follower", term: 8 }).pod(1, { role: "leader", term: 8 });
       expect(upkeepOf(scene)).to.deep.equal([]);
     });
-    it("tells learners, and pods that are no members", () => {
+    it("labels learners, and pods that are not members", () => {
       const scene = new Scene(3).slot(1, { voter: false }).noSlot(2);
       scene.rest = { minAvailable: 1 };
       expect(upkeepOf(scene)).to.deep.equal([
@@ -112,7 +112,7 @@ describe("upkeep", () => {
       ]);
       expect(upkeepOf(larger().claim(0, { expandable: false }))).to.deep.equal([]);
       expect(upkeepOf(larger().claim(0, { requested: 10 * 1024 ** 3 }))).to.deep.equal([]);
-      // Kubernetes lets no claim grow that has no volume yet, as one of a pod that has no node yet.
+      // Kubernetes does not let a claim grow before it has a volume, such as that of a pod without a node.
       expect(upkeepOf(larger().claim(0, { capacity: null }))).to.deep.equal([]);
     });
   });
@@ -128,17 +128,17 @@ describe("upkeep", () => {
       scene.set = scene.set && { ...scene.set, settings: { values, revision } };
       return scene;
     };
-    it("puts what the specification names", () => {
+    it("writes the settings in the specification", () => {
       expect(upkeepOf(wanted())).to.deep.equal([{ kind: "put-settings", values, ifSettingsRevision: 0 }]);
     });
     it("puts nothing twice", () => {
       expect(upkeepOf(applied(wanted(), 0))).to.deep.equal([]);
     });
-    it("puts it again when somebody else has changed them", () => {
+    it("writes them again after someone else has changed them", () => {
       const scene = applied(wanted(), 0).report(0, { settingsRevision: 3 });
       expect(upkeepOf(scene)).to.deep.equal([{ kind: "put-settings", values, ifSettingsRevision: 3 }]);
     });
-    it("leaves alone what the specification does not name", () => {
+    it("keeps settings that the specification does not name", () => {
       expect(upkeepOf(new Scene(3).report(0, { settingsRevision: 3 }))).to.deep.equal([]);
     });
   });

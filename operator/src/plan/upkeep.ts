@@ -1,4 +1,4 @@
-/** What every pass sees to, whatever else happens: idempotent, and none of it changes who is a member. */
+/** Upkeep: idempotent work of every pass. It never changes the membership. */
 import type { ClusterSpec } from "../generated/coordination-cluster.ts";
 import { type Facts, votersOf } from "./facts.ts";
 import type { ClaimView, Configuration, Drift, MemberRole, PodView } from "./observed.ts";
@@ -19,7 +19,7 @@ export function upkeepOf(facts: Facts): Upkeep[] {
   ];
 }
 
-/** The set is applied whole, and what differs in it is its template. */
+/** The set is applied as a whole; the template is what differs in it. */
 function isTemplate({ kind }: Drift): boolean {
   return kind === "StatefulSet";
 }
@@ -66,7 +66,7 @@ function ofConfiguration(facts: Facts, configuration: Configuration): Upkeep[] {
   return [...upkeep, ...labels(facts, configuration), ...settings(facts, configuration)];
 }
 
-/** Whoever leads no more loses the label before another gets it: for a moment none, never two. */
+/** The old leader loses the label before the new one gets it: for a moment none has it, but never two. */
 function labels(facts: Facts, { term, members, leaderId }: Configuration): Upkeep[] {
   const roleOf = (pod: PodView): MemberRole => {
     const slot = members.find((candidate) => facts.ordinalOf(candidate) === pod.ordinal);
@@ -82,7 +82,7 @@ function labels(facts: Facts, { term, members, leaderId }: Configuration): Upkee
     .map(({ pod, role }) => ({ kind: "label-pod", role, term, ...objectOf(pod) }) as const);
 }
 
-/** A claim says whose data it has, for the time when nobody can be asked. An id never turns into none again. */
+/** Annotates a claim with the member whose data it has, for times without answers. An id never changes back to none. */
 function annotate(facts: Facts, claim: ClaimView): Upkeep[] {
   const { identity } = facts.observed;
   const report = facts.reportOf(claim.ordinal);
@@ -105,7 +105,7 @@ function grow({ observed }: Facts, claim: ClaimView): Upkeep[] {
     : [];
 }
 
-/** Also when somebody else has changed them: the revision tells. */
+/** Also after someone else has changed the settings: the revision shows it. */
 function settings(facts: Facts, { members, leaderId }: Configuration): Upkeep[] {
   const { cluster, set } = facts.observed;
   const values = settingsOf(cluster.spec);
@@ -123,7 +123,7 @@ function settings(facts: Facts, { members, leaderId }: Configuration): Upkeep[] 
   return isCurrent ? [] : [{ kind: "put-settings", values, ifSettingsRevision: report.settingsRevision }];
 }
 
-/** @returns the replicated settings that the specification names, by the names that members give them */
+/** @returns the replicated settings in the specification, by the members' names for them */
 function settingsOf({ settings: spec }: ClusterSpec): ReadonlyMap<string, string> {
   const named: [string, number | undefined][] = [
     ["queue.duplicate_window_secs", spec.duplicateWindowSeconds],

@@ -1,4 +1,4 @@
-/** Versions as far as the operator compares them. The definition lets only such text pass that this understands. */
+/** Versions, as far as the operator compares them. The definition only admits versions that this can parse. */
 
 interface Version {
   readonly major: number;
@@ -7,7 +7,7 @@ interface Version {
   readonly preview: string;
 }
 
-/** @returns undefined for text that is no version, as of a member that was built from somewhere */
+/** @returns undefined for text that is not a version, such as that of a development build */
 function parseVersion(text: string): Version | undefined {
   const match = /^(\d+)\.(\d+)\.(\d+)(?:-(.+))?$/.exec(text);
   return match === null
@@ -15,13 +15,13 @@ function parseVersion(text: string): Version | undefined {
     : { major: Number(match[1]), minor: Number(match[2]), patch: Number(match[3]), preview: match[4] ?? "" };
 }
 
-/** @returns whether the two are more than a minor version apart, and must not run in one cluster */
+/** @returns whether the two versions are more than one minor version apart, and must not run in one cluster */
 export function isSkewed(first: string, second: string): boolean {
   const [a, b] = [parseVersion(first), parseVersion(second)];
   return a !== undefined && b !== undefined && (a.major !== b.major || Math.abs(a.minor - b.minor) > 1);
 }
 
-/** Less than 0 if the first is older; previews of a version are older than it. 0 where one of them is no version. */
+/** Less than 0 if the first is older; a pre-release is older than its release. 0 if one of them is not a version. */
 export function compareVersions(first: string, second: string): number {
   const [a, b] = [parseVersion(first), parseVersion(second)];
   if (a === undefined || b === undefined) {
@@ -48,7 +48,7 @@ function comparePreviews(a: string, b: string): number {
   return 0;
 }
 
-/** Numbers before words, numbers by value, and what is missing first (Semantic Versioning 2.0, §11). */
+/** Numbers before words, numbers by value, and missing identifiers first (Semantic Versioning 2.0, §11). */
 function compareIdentifiers(a: string | undefined, b: string | undefined): number {
   if (a === undefined || b === undefined) {
     return a === b ? 0 : a === undefined ? -1 : 1;

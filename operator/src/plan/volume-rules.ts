@@ -1,9 +1,9 @@
-/** Volumes of members that are no more. One whose ordinal has a claimed slot is never deleted. */
+/** Volumes of removed members. A volume whose ordinal has a claimed slot is never deleted. */
 import { type Membership, ordinalsBelow } from "./facts.ts";
 import type { ClaimView, PodView } from "./observed.ts";
 import type { Hold, ObjectOfOrdinal, Step } from "./plan.ts";
 
-/** A pod that comes back with the data of a member that was removed gets an empty volume. */
+/** A pod that returns with the data of a removed member gets an empty volume. */
 export function recycleVolume(membership: Membership): Step | Hold | null {
   const { facts } = membership;
   for (const ordinal of ordinalsBelow(facts.wanted)) {
@@ -19,7 +19,7 @@ export function recycleVolume(membership: Membership): Step | Hold | null {
   return null;
 }
 
-/** An id that is not in the configuration, and is not above its index, never comes back. */
+/** An id that is not in the configuration, and not above its index, never returns. */
 function hasRetiredData({ facts, configuration }: Membership, ordinal: number): boolean {
   const report = facts.reportOf(ordinal);
   return (
@@ -51,7 +51,7 @@ function emptyVolume({ facts }: Membership, pod: PodView): Step | Hold | null {
       };
 }
 
-/** What a member that was removed has left behind. */
+/** Deletes the claim of a removed member. */
 export function dropClaim(membership: Membership): Step | null {
   const { facts } = membership;
   const { claims, cluster, set } = facts.observed;

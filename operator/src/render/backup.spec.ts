@@ -69,14 +69,14 @@ describe("backups of a member's pod", () => {
     expect(mounts.map(({ name, readOnly }) => [name, readOnly])).to.deep.equal(volumes.map(({ name }) => [name, true]));
   });
 
-  it("mounts the volume of a directory, and archives only where it is asked for", () => {
+  it("mounts the volume of a directory, and archives only if that is enabled", () => {
     const { args, volumes, mounts } = added({ directory: { claimName: "backups" } }, { ...BACKUP, archive: false });
     expect(args).to.deep.equal(["--backup-store=/var/lib/quoin-backup"]);
     expect(volumes).to.deep.equal([{ name: "quoin-backup", persistentVolumeClaim: { claimName: "backups" } }]);
     expect(mounts).to.deep.equal([{ name: "quoin-backup", mountPath: "/var/lib/quoin-backup" }]);
   });
 
-  it("gives a member flags and files of what its cluster is founded from, beside those of its backups", () => {
+  it("gives a member flags and files of the backup that its cluster is founded from, in addition to those of its backups", () => {
     const plan = { backup: BACKUP, store: { directory: { claimName: "backups" } } };
     const [without, pod] = [null, true].map((isRestored) => {
       const restoreFrom = { storeName: "past", backupName: "b", clusterId: "c", toTime: "2026-01-31T12:00:00Z" };

@@ -1,21 +1,22 @@
 /**
- * What a member needs for its backups, and for the backup that its cluster is founded from: flags, and mounts of what the flags
- * name. It follows from the CoordinationCluster and from the CoordinationBackupStores that it names.
+ * Flags and mounts of a member for its backups, and for the backup that its cluster is founded from. They follow from
+ * the CoordinationCluster and the CoordinationBackupStores that it names.
  *
- * Secrets are optional for a pod: a member whose Secret was deleted must start, and says itself that it cannot write backups.
+ * Secrets are optional in the pod: a member whose Secret was deleted must start, and reports itself that it cannot
+ * write backups.
  */
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
 import type { StoreSpec } from "../generated/coordination-backup-store.ts";
 import type { BackupSpec, RestoreFromSpec } from "../generated/coordination-cluster.ts";
 
-/** What the keys of these Secrets are called, which are also the names of the files. */
+/** Keys in these Secrets, and names of the mounted files. */
 export const KEYS_FILE = "keys";
 export const CREDENTIALS_FILE = "credentials";
 export const CA_FILE = "ca.crt";
 
-/** Where the files and the volume of a store are in a pod. */
+/** Paths of a store's files and volume in a pod. */
 interface StorePlaces {
-  /** Of the names of volumes, too. */
+  /** Also prefix of the volume names. */
   readonly name: string;
   readonly volume: string;
   readonly keys: string;
@@ -26,13 +27,13 @@ interface StorePlaces {
 const BACKUP: StorePlaces = placesOf("backup");
 const RESTORE: StorePlaces = placesOf("restore");
 
-/** What a cluster asks for, and the store that it names. */
+/** Backup settings of a cluster, and the store that it names. */
 export interface BackupPlan {
   readonly backup: BackupSpec;
   readonly store: StoreSpec;
 }
 
-/** The backup that a cluster is founded from, and the store that has it. */
+/** The backup that a cluster is founded from, and its store. */
 export interface RestorePlan {
   readonly restoreFrom: RestoreFromSpec;
   readonly store: StoreSpec;
@@ -43,7 +44,7 @@ export interface RestorePlan {
 export const LOCATION_FLAG = "--backup-store=";
 export const RESTORE_FLAG = "--restore-from=";
 
-/** @returns where backups go, as a member names it; without secrets */
+/** @returns the store's location as members name it; without secrets */
 export function locationOf({ directory, s3 }: StoreSpec, { volume, authorities }: StorePlaces = BACKUP): string {
   if (s3 === undefined) {
     return directory?.path === undefined ? volume : `${volume}/${directory.path}`;
@@ -72,7 +73,7 @@ export function backupArguments({ backup, store }: BackupPlan): string[] {
   ];
 }
 
-/** @returns the flags that name a store and what it needs */
+/** @returns the flags for a store and its files */
 export function storeArguments(store: StoreSpec): string[] {
   return [
     `${LOCATION_FLAG}${locationOf(store)}`,
@@ -97,7 +98,7 @@ export function restoreArguments({ restoreFrom, store, snapshotId }: RestorePlan
   return [restoreLocationArgument(store), ...given];
 }
 
-/** @returns the flag that names where a restore reads from */
+/** @returns the flag that names the source of a restore */
 export function restoreLocationArgument(store: StoreSpec): string {
   return `${RESTORE_FLAG}${locationOf(store, RESTORE)}`;
 }
@@ -107,7 +108,7 @@ export function backupMounts(store: StoreSpec, isWritten: boolean): V1VolumeMoun
   return mountsOf(sourcesOf(store, BACKUP, isWritten));
 }
 
-/** Files, not variables: keys and credentials that change reach a member that runs. */
+/** Files rather than variables, so that changed keys and credentials reach a running member. */
 export function backupVolumes(store: StoreSpec): V1Volume[] {
   return volumesOf(sourcesOf(store, BACKUP, true));
 }
@@ -167,7 +168,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ["d", 86_400_000],
 ]);
 
-/** As the definition writes it: a number, and m, h or d. */
+/** The format of the definition: a number, followed by m, h or d. */
 export function durationMsOf(text: string): number {
   return Number(text.slice(0, -1)) * (UNIT_MS.get(text.slice(-1)) ?? 0);
 }

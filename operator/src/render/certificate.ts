@@ -1,9 +1,9 @@
-/** By which names a member's certificate is known, and what cert-manager is asked for. */
+/** DNS names of the members' certificate, and the Certificate object for cert-manager. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import { metadataOf, namesOf, namespaceOf } from "./names.ts";
 
-/** A Certificate of cert-manager, as far as it is asked for. */
+/** The fields of cert-manager's Certificate that the operator sets. */
 export interface Certificate {
   readonly apiVersion: "cert-manager.io/v1";
   readonly kind: "Certificate";
@@ -11,7 +11,7 @@ export interface Certificate {
   readonly spec: object;
 }
 
-/** One certificate for all members: their names are covered by a wildcard, so growing needs no new one. */
+/** One certificate for all members: a wildcard covers their names, so growth needs no new one. */
 export function dnsNamesOf(cluster: CoordinationCluster, clusterDomain: string): string[] {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);

@@ -1,4 +1,4 @@
-/** From a CoordinationCluster to the objects that make it. */
+/** Renders a CoordinationCluster into its objects. */
 export {
   type BackupPlan,
   CA_FILE,

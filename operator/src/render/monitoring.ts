@@ -11,7 +11,7 @@ export interface MonitoringObject {
   readonly spec: object;
 }
 
-/** Null where nobody wants it. */
+/** Null if it is disabled. */
 export function renderPodMonitor(cluster: CoordinationCluster): MonitoringObject | null {
   const { enabled, interval, labels } = cluster.spec.monitoring.podMonitor;
   if (!enabled) {
@@ -31,7 +31,7 @@ export function renderPodMonitor(cluster: CoordinationCluster): MonitoringObject
 
 interface Alert {
   readonly name: string;
-  /** Of the members' series; `SERIES` stands for what selects those of this cluster. */
+  /** PromQL over the members' series; `SERIES` stands for the selector of this cluster. */
   readonly when: string;
   readonly for: string;
   readonly severity: "critical" | "warning";
@@ -94,7 +94,7 @@ const ALERTS: readonly Alert[] = [
 const BACKUP_ALERTS: readonly Alert[] = [
   {
     name: "QuoinBackupVerificationFailed",
-    // A member that starts says 0, and another one may archive by now: what was said before counts, too.
+    // A member that starts reports 0, and another one may archive by now. So earlier values count, too.
     when:
       'max(max_over_time(quoin_backup_verified_timestamp_seconds{SERIES,result="failed"}[14d])) > ' +
       'max(max_over_time(quoin_backup_verified_timestamp_seconds{SERIES,result="succeeded"}[14d]))',
@@ -108,7 +108,7 @@ const BACKUP_ALERTS: readonly Alert[] = [
 const ARCHIVE_ALERTS: readonly Alert[] = [
   {
     name: "QuoinBackupOverdue",
-    // A member that starts says 0: what it said before counts, too.
+    // A member that starts reports 0, so its earlier value counts, too.
     when: "time() - max(max_over_time(quoin_backup_last_success_timestamp_seconds{SERIES}[SECONDSs])) > SECONDS",
     for: "15m",
     severity: "critical",
@@ -149,7 +149,7 @@ function alertsOf({ spec: { backup } }: CoordinationCluster): readonly Alert[] {
   return [...ALERTS, ...BACKUP_ALERTS, ...ofArchive];
 }
 
-/** Null where nobody wants it. */
+/** Null if it is disabled. */
 export function renderRules(cluster: CoordinationCluster): MonitoringObject | null {
   const { enabled, labels } = cluster.spec.monitoring.rules;
   if (!enabled) {

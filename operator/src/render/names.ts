@@ -3,9 +3,12 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 
 export const PORTS = { grpc: 7400, http: 7401, peer: 7402, admin: 7403, health: 7404 } as const;
-/** The definition allows no more. Seeds and rights name all of them, so that they do not depend on how many are wanted. */
+/**
+ * Limit of the definition. Seeds and rights name all possible members, so that they do not depend on the number of
+ * members.
+ */
 const MEMBERS_MAX = 7;
-/** The only label that selectors use: it never changes. */
+/** The only label in selectors; it never changes. */
 export const CLUSTER_LABEL = "quoin.dev/cluster";
 export const ROLE_LABEL = "quoin.dev/role";
 
@@ -39,7 +42,7 @@ export function namespaceOf({ metadata }: CoordinationCluster): string {
   return metadata.namespace ?? "default";
 }
 
-/** The domain of a member's own name; complete in every cluster, whatever its domain. */
+/** The domain of the members' own names; it works in every Kubernetes cluster, whatever the cluster's domain. */
 export function peerDomainOf(cluster: CoordinationCluster): string {
   return `${namesOf(cluster).peers}.${namespaceOf(cluster)}.svc`;
 }
@@ -61,7 +64,7 @@ export function labelsOf(cluster: CoordinationCluster): Record<string, string> {
   };
 }
 
-/** Of an object that goes with its cluster. */
+/** Metadata of an object that is deleted with its cluster. */
 export function metadataOf(cluster: CoordinationCluster, name: string, extra: V1ObjectMeta = {}): V1ObjectMeta {
   const owner = {
     apiVersion: cluster.apiVersion,

@@ -1,11 +1,11 @@
 /**
- * Lays what a user wants of the pods over what a member needs. Maps merge; containers, volumes and environment merge by
- * name, mounts by path; other lists replace. What a member cannot do without must not be changed.
+ * Merges the user's PodSpec into that of a member. Maps merge by key; containers, volumes and environment variables by
+ * name; mounts by path. Other lists replace. Parts that a member depends on cannot be changed.
  */
 
 type Tree = { readonly [key: string]: unknown };
 
-/** Lists whose items are known by a field. */
+/** Lists whose items are identified by a field. */
 const KEYS: ReadonlyMap<string, string> = new Map([
   ["containers", "name"],
   ["initContainers", "name"],
@@ -25,15 +25,17 @@ const PROTECTED_OF_MEMBER = [
   "image",
   "lifecycle",
 ];
-/** A leader hands over within 5 s, lingers for 2.5 s, ends calls of gRPC and of HTTP within 10 s each, and closes its stores. */
+/**
+ * A leader hands over within 5 s, lingers for 2.5 s, ends gRPC and HTTP calls within 10 s each, and closes its stores.
+ */
 export const GRACE_SECONDS = 40;
 
-/** An overlay that would take from a member what it needs. */
+/** An overlay changes a part that a member depends on. */
 export class OverlayError extends Error {
   override readonly name = "OverlayError";
 }
 
-/** Raises OverlayError. */
+/** @throws OverlayError */
 export function overlay<Base extends object>(base: Base, over: Tree): Base {
   refuse(base as Tree, over);
   return merge(base as Tree, over) as Base;
@@ -47,7 +49,7 @@ function refuse(base: Tree, over: Tree): void {
   if (grace !== undefined && !(typeof grace === "number" && grace >= GRACE_SECONDS)) {
     throw new OverlayError(`spec.podTemplate.spec.terminationGracePeriodSeconds must be at least ${GRACE_SECONDS}`);
   }
-  // The volume of the data comes from the claim, and stands in no list.
+  // The data volume comes from the claim, so no list contains it.
   const volumes = { volumes: [...itemsOf(base, "volumes"), { name: "data" }] };
   refuseSame(volumes, over, "volumes", "name", "spec.podTemplate.spec.volumes");
   const member = itemsOf(over, "containers").find((container) => container.name === MEMBER);
@@ -65,7 +67,7 @@ function refuse(base: Tree, over: Tree): void {
   );
 }
 
-/** Items that both have. */
+/** Refuses items that are in both lists. */
 function refuseSame(base: Tree, over: Tree, list: string, key: string, at: string): void {
   const taken = new Set(itemsOf(base, list).map((item) => item[key]));
   const same = itemsOf(over, list).find((item) => taken.has(item[key]));

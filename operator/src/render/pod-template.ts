@@ -1,6 +1,6 @@
 /**
- * The pod of a member. It follows from the CoordinationCluster alone, and not from how many members it has: a new operator
- * must not restart anybody. What a newer member needs is chosen by the version that the specification names.
+ * The pod template of a member. It follows from the CoordinationCluster alone, not from the number of members: a new
+ * operator must not restart any member. `spec.version` selects what newer members need.
  */
 import { createHash } from "node:crypto";
 import type {
@@ -31,14 +31,14 @@ const IDENTITY = "/etc/quoin/identity";
 const AUTHORITIES = "/etc/quoin/ca";
 const SERVER_TLS = "/etc/quoin/tls";
 const TOKENS = "/etc/quoin/tokens";
-/** Members start within two seconds or so, and each step of a roll waits for the next probe. */
+/** Members start within about two seconds, and each step of a roll waits for the next probe. */
 const STARTUP_PERIOD_SECONDS = 1;
-/** Services lead to a pod for up to a second after it has turned unready, on nodes that look once a second for longer. */
+/** Services route to a pod for up to a second after it has become unready; longer on nodes that update less often. */
 const LINGER_MS = 2_500;
 const MEBIBYTE = 1024 ** 2;
 const RESTART = "quoin.dev/restart";
 
-/** What a member is given of stores for backups. */
+/** Backup stores for a member. */
 export interface MemberStores {
   readonly backup: BackupPlan | null;
   readonly restore: RestorePlan | null;
@@ -47,9 +47,8 @@ export interface MemberStores {
 export const NO_STORES: MemberStores = { backup: null, restore: null };
 
 /**
- * Raises OverlayError when the specification's overlay takes from a member what it needs.
- *
- * @param stores null for members that write no backups, and for those of a cluster that is not founded from one
+ * @param stores null for members that write no backups, and for those of a cluster that is not founded from a backup
+ * @throws OverlayError if the overlay in the specification changes a part that a member depends on
  */
 export function renderPodTemplate(cluster: CoordinationCluster, stores: MemberStores): V1PodTemplateSpec {
   const { podTemplate } = cluster.spec;
@@ -67,7 +66,7 @@ export function renderPodTemplate(cluster: CoordinationCluster, stores: MemberSt
   };
 }
 
-/** The same text for the same template, in whatever order its fields were written. */
+/** The same text for the same template, whatever the order of its fields. */
 export function templateHashOf(template: V1PodTemplateSpec): string {
   const sorted = JSON.stringify(template, (_, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
@@ -80,7 +79,7 @@ export function templateHashOf(template: V1PodTemplateSpec): string {
 export function versionOf({ metadata, spec }: CoordinationCluster): string {
   if (spec.version === undefined) {
     throw new Error(
-      `${metadata.name} names no version: it is written into the specification before anything is rendered`,
+      `${metadata.name} names no version: the operator must write it into the specification before it renders`,
     );
   }
   return spec.version;
@@ -90,7 +89,7 @@ function imageOf(cluster: CoordinationCluster): string {
   const { repository, tag, digest } = cluster.spec.image;
   if (repository === undefined) {
     throw new Error(
-      `${cluster.metadata.name} names no image: it is written into the specification before anything is rendered`,
+      `${cluster.metadata.name} names no image: the operator must write it into the specification before it renders`,
     );
   }
   return digest === undefined ? `${repository}:${tag ?? versionOf(cluster)}` : `${repository}@${digest}`;
@@ -101,7 +100,7 @@ function renderPod(cluster: CoordinationCluster, stores: MemberStores): V1PodSpe
   const ids = { runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID, fsGroupChangePolicy: "OnRootMismatch" };
   return {
     serviceAccountName: cluster.metadata.name,
-    // Only a member that tells which pod leads talks to the API server.
+    // Members talk to the API server only to label the leader's pod.
     automountServiceAccountToken: services.leader.enabled,
     enableServiceLinks: false,
     restartPolicy: "Always",
@@ -122,9 +121,9 @@ function renderPod(cluster: CoordinationCluster, stores: MemberStores): V1PodSpe
   };
 }
 
-/** By node as well as possible, or always; by zone as well as possible. */
+/** By node if possible, or always; by zone if possible. */
 function renderSpread(cluster: CoordinationCluster, spread: "Preferred" | "Required" | "None"): Partial<V1PodSpec> {
-  // An overlay that names its own replaces both.
+  // The user's own affinity or spread constraints replace both.
   const own = cluster.spec.podTemplate?.spec ?? {};
   if (spread === "None" || "affinity" in own || "topologySpreadConstraints" in own) {
     return {};
@@ -159,7 +158,7 @@ function renderMember(cluster: CoordinationCluster, { backup, restore }: MemberS
     ],
     env: renderEnvironment(cluster),
     ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
-    // Quantities may be numbers in the specification; they are text here, as the API server returns them.
+    // Quantities may be numbers in the specification. Here they are text, as the API server returns them.
     resources: Object.fromEntries(
       Object.entries(resources).map(([kind, amounts]) => [
         kind,
@@ -201,7 +200,7 @@ function renderArguments(cluster: CoordinationCluster): string[] {
     "--name=$(QUOIN_MEMBER_NAME)",
     `--cluster-name=${cluster.metadata.name}`,
     `--data-dir=${DATA}`,
-    // The pod has the families of its Kubernetes cluster: IPv4, IPv6, or both.
+    // The pod has the address families of its Kubernetes cluster: IPv4, IPv6, or both.
     ...Object.entries(PORTS).map(([name, port]) => `--${name}=*:${port}`),
     `--advertise-grpc=${self}:${PORTS.grpc}`,
     `--advertise-http=${self}:${PORTS.http}`,
@@ -224,7 +223,7 @@ function renderEnvironment(cluster: CoordinationCluster): V1EnvVar[] {
     from("QUOIN_MEMBER_NAME", "metadata.name"),
     from("QUOIN_NAMESPACE", "metadata.namespace"),
     { name: "QUOIN_PEER_DOMAIN", value: peerDomainOf(cluster) },
-    // Names of pods that are new are not known yet: DNS servers remember what was not there.
+    // DNS does not know new pods yet: servers cache that a name does not exist.
     from("QUOIN_POD_IP", "status.podIP"),
     // The stores read and write in libuv's threads.
     { name: "UV_THREADPOOL_SIZE", value: "16" },
@@ -232,7 +231,7 @@ function renderEnvironment(cluster: CoordinationCluster): V1EnvVar[] {
   ];
 }
 
-/** Half of the memory limit: the other half is for the stores' caches and for buffers. Undefined without a limit. */
+/** Half of the memory limit; the other half is for the stores' caches and for buffers. Undefined without a limit. */
 function heapMebibytesOf({ spec }: CoordinationCluster): number | undefined {
   const bytes = bytesOf(String(spec.resources.limits?.memory ?? ""));
   return bytes === undefined ? undefined : Math.floor(bytes / 2 / MEBIBYTE);
@@ -259,7 +258,7 @@ function renderMounts({ spec }: CoordinationCluster): V1VolumeMount[] {
   ];
 }
 
-/** Files, not variables: what changes in them reaches a member that runs. */
+/** Files rather than variables, so that changes reach a running member. */
 function renderVolumes(cluster: CoordinationCluster): V1Volume[] {
   const names = namesOf(cluster);
   const { tls } = cluster.spec;
@@ -268,7 +267,7 @@ function renderVolumes(cluster: CoordinationCluster): V1Volume[] {
     { name: "server-tls", secret: { secretName: tls.secretName ?? names.serverTls } },
   ];
   return [
-    // It comes later than the first pod.
+    // The identity is created after the first pod.
     { name: "identity", configMap: { name: names.identity, optional: true } },
     ...(tls.mode === "Off" ? [] : certificates),
     { name: "tokens", secret: { secretName: names.tokens } },

@@ -54,7 +54,7 @@ describe("pod on the volume of a stopped member", () => {
     expect(ofClaim.container?.volumeMounts?.at(-1)).to.deep.equal({ name: "quoin-backup", mountPath, readOnly: true });
   });
 
-  it("is what nodes and registries ask of a member's pod, without secrets, ports and probes", () => {
+  it("meets the same requirements of nodes and registries as a member's pod, without secrets, ports and probes", () => {
     const tolerations = [{ key: "coordination", operator: "Exists" }];
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } };
     const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [] };

@@ -1,6 +1,7 @@
 /**
- * The pod that reads the volume of a stopped member, or makes its data that of a new cluster. It is the pod of the member
- * with another program: what a cluster's nodes and registries ask of pods, it has too. No Service and no StatefulSet selects it.
+ * The pod that reads the volume of a stopped member, or converts its data to that of a new cluster. It is the member's
+ * pod with another program, so it meets the same requirements of nodes and registries. No Service and no StatefulSet
+ * selects it.
  */
 import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
 import type { StoreSpec } from "../generated/coordination-backup-store.ts";
@@ -9,22 +10,22 @@ import { backupMounts, backupVolumes, storeArguments } from "./backup.ts";
 import { metadataOf, namesOf } from "./names.ts";
 import { NO_STORES, renderPodTemplate } from "./pod-template.ts";
 
-/** With the name of the cluster as its value. */
+/** Its value is the name of the cluster. */
 export const RECOVERY_LABEL = "quoin.dev/recovery";
 const SUFFIX = "-recovery";
 const DATA = "/data";
-/** The kubelet takes what is written here into the status of the pod. */
+/** The kubelet copies this file's content into the status of the pod. */
 const REPORT = "/dev/termination-log";
-/** The program needs no time to end: it may be cut short anywhere. */
+/** The program needs no time to end: it may be killed at any point. */
 const GRACE_SECONDS = 5;
 const OWN_MOUNTS: ReadonlySet<string> = new Set(["data", "tmp"]);
 
-/** The pod reads the volume, and how far the archive reaches; null for a cluster without a store for backups. */
+/** The pod reads the volume, and how far the archive reaches; null for a cluster without a backup store. */
 export interface SurveyWork {
   readonly archive: StoreSpec | null;
 }
 
-/** The data up to this index becomes that of a new cluster. */
+/** The pod converts the data up to this index to that of a new cluster. */
 export interface SuccessionWork {
   readonly clusterId: string;
   readonly lastIndex: number;
@@ -40,14 +41,14 @@ export function recoveryPodName(cluster: CoordinationCluster, ordinal: number): 
   return `${namesOf(cluster).set}-${ordinal}${SUFFIX}`;
 }
 
-/** @returns null for a name that no such pod has */
+/** @returns null for a name that such a pod cannot have */
 export function ordinalOfRecoveryPod(cluster: CoordinationCluster, name: string): number | null {
   const prefix = `${namesOf(cluster).set}-`;
   const rest = name.slice(prefix.length, -SUFFIX.length);
   return name.startsWith(prefix) && name.endsWith(SUFFIX) && /^[0-9]$/.test(rest) ? Number(rest) : null;
 }
 
-/** Raises OverlayError. */
+/** @throws OverlayError */
 export function renderRecoveryPod(cluster: CoordinationCluster, { ordinal, work, annotations }: RecoveryWork): V1Pod {
   const { spec } = renderPodTemplate(cluster, NO_STORES);
   const metadata = metadataOf(cluster, recoveryPodName(cluster, ordinal), { annotations: { ...annotations } });
@@ -82,7 +83,7 @@ function specOf(
   const { image, imagePullPolicy, resources, securityContext, env = [], volumeMounts = [] } = container;
   return {
     ...rest,
-    // The volume says where it is; other pods of the cluster do not matter.
+    // The volume determines the node; other pods of the cluster do not matter.
     ...(affinity?.nodeAffinity === undefined ? {} : { affinity: { nodeAffinity: affinity.nodeAffinity } }),
     automountServiceAccountToken: false,
     restartPolicy: "Never",

@@ -1,8 +1,9 @@
 /**
- * All objects of a cluster but those that hold what is made once or at random: identity, authorities, tokens, the owner.
+ * Renders all objects of a cluster except those that are generated once or at random: identity, authorities, tokens,
+ * the owner's Secret.
  *
- * A pure function: no clock, no certificate, no secret. The pod template follows from the CoordinationCluster alone; how
- * many pods there are, and how many may go at once, is the planner's.
+ * A pure function: no clock, no certificate, no secret. The pod template follows from the CoordinationCluster alone.
+ * The planner chooses the number of pods, and how many may be down at once.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
@@ -18,7 +19,7 @@ import {
   renderRights,
 } from "./support-objects.ts";
 
-/** Anything that is applied. */
+/** Any object for an apply. */
 export interface Manifest {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -26,18 +27,21 @@ export interface Manifest {
 }
 
 export interface Settings {
-  /** Where the operator runs: it must reach the members' port for administration. */
+  /** The operator's own namespace: it must reach the members' admin port. */
   readonly operatorNamespace: string;
-  /** As in `cluster.local`. */
+  /** Such as `cluster.local`. */
   readonly clusterDomain: string;
 }
 
 export interface Placement extends LiveSet {
-  /** What a drain must leave ready; null for no budget. */
+  /** Number of pods that a drain must leave ready; null for no budget. */
   readonly minAvailable: number | null;
 }
 
-/** @returns the objects in the order in which they are made. Raises OverlayError. */
+/**
+ * @returns the objects in the order of their creation
+ * @throws OverlayError
+ */
 export function render(cluster: CoordinationCluster, placement: Placement, settings: Settings): Manifest[] {
   const { minAvailable, ...live } = placement;
   const objects = [

@@ -1,41 +1,47 @@
-/** The StatefulSet: OnDelete, so that a new template restarts nobody, and Parallel, so that nobody waits for a lower ordinal. */
+/**
+ * The StatefulSet: OnDelete, so that a new template restarts no member, and Parallel, so that no pod waits for a lower
+ * ordinal.
+ */
 import type { V1PersistentVolumeClaim, V1PodTemplateSpec, V1StatefulSet } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import type { BackupPlan, RestorePlan } from "./backup.ts";
 import { labelsOf, metadataOf, namesOf, selectorOf } from "./names.ts";
 import { renderPodTemplate, templateHashOf, versionOf } from "./pod-template.ts";
 
-/** What is not the specification's: how many pods there are to be, and what cannot be changed of a set that exists. */
+/** The part that does not come from the specification: the number of pods, and immutable fields of an existing set. */
 export interface LiveSet {
   readonly replicas: number;
-  /** Of the set that exists: they are immutable. Volumes grow one by one. */
+  /** Those of the existing set, because they are immutable. Volumes grow one by one. */
   readonly volumeClaimTemplates?: V1PersistentVolumeClaim[];
-  /** What `kubectl rollout restart` has noted on the set that exists. */
+  /** The annotation that `kubectl rollout restart` has written on the existing set. */
   readonly restartedAt?: string;
-  /** What the cluster asks for, and the store that it names; absent while it asks for nothing, or the store is not there. */
+  /** Backup settings and the store; absent if the cluster has none, or the store does not exist. */
   readonly backup?: BackupPlan;
-  /** What the cluster is founded from; absent for an empty cluster, or while that is not there. */
+  /** Source of the founding; absent for an empty cluster, or if the source does not exist. */
   readonly restore?: RestorePlan;
 }
 
-/** The one thing in the pod template that others may write: it asks for what the operator does anyway, one by one. */
+/**
+ * The only part of the pod template that others may write: it requests what the operator does anyway, one member at a
+ * time.
+ */
 export const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
 
-/** On a set: the store that its members have, for when that object is gone or cannot be used. */
+/** On a set: the store that its members have, in case the store object is gone or unusable. */
 const BACKUP_STORE = "quoin.dev/backup-store";
 
 /** On a set: the store and the snapshot that the cluster was founded from. */
 const RESTORE_SOURCE = "quoin.dev/restore-source";
 
-/** What the members of a set can be founded from. */
+/** The source from which the members of a set can found the cluster. */
 export type RestoreSource = Pick<RestorePlan, "store" | "snapshotId">;
 
-/** @returns the store that a set of these annotations has; null if it has none */
+/** @returns the store in the annotations of a set; null if there is none */
 export function notedStoreOf(annotations: Readonly<Record<string, string>>): BackupPlan["store"] | null {
   return notedIn(annotations, BACKUP_STORE);
 }
 
-/** @returns what the cluster of a set with these annotations is founded from; null if nothing is noted */
+/** @returns the source of the founding in the annotations of a set; null if there is none */
 export function notedSourceOf(annotations: Readonly<Record<string, string>>): RestoreSource | null {
   return notedIn(annotations, RESTORE_SOURCE);
 }
@@ -44,12 +50,12 @@ function notedIn<Note>(annotations: Readonly<Record<string, string>>, name: stri
   try {
     return JSON.parse(annotations[name] ?? "null");
   } catch {
-    // Somebody has changed it by hand: then the store's own object must be there.
+    // Someone has changed it by hand: then the store object itself must exist.
     return null;
   }
 }
 
-/** Raises OverlayError. */
+/** @throws OverlayError */
 export function renderStatefulSet(cluster: CoordinationCluster, live: LiveSet): V1StatefulSet {
   const { backup = null, restore = null } = live;
   const template = restarted(renderPodTemplate(cluster, { backup, restore }), live.restartedAt);
@@ -70,7 +76,7 @@ export function renderStatefulSet(cluster: CoordinationCluster, live: LiveSet): 
       serviceName: names.peers,
       podManagementPolicy: "Parallel",
       updateStrategy: { type: "OnDelete" },
-      // The operator deletes claims, when no member needs them.
+      // The operator itself deletes claims that no member needs.
       persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
       selector: { matchLabels: selectorOf(cluster) },
       template,

@@ -1,4 +1,4 @@
-/** What stands around the pods: Services, the disruption budget, rights, the network policy, and what is scraped. */
+/** The owned objects other than pods: Services, disruption budget, rights, network policy, and monitoring. */
 import type {
   V1ObjectMeta,
   V1PodDisruptionBudget,
@@ -10,7 +10,7 @@ import type {
 import type { ClientServiceSpec, CoordinationCluster, LeaderServiceSpec } from "../generated/coordination-cluster.ts";
 import { memberNames, metadataOf, namesOf, PORTS, ROLE_LABEL, selectorOf } from "./names.ts";
 
-/** As it is sent: the client's own type names `from` otherwise. */
+/** The wire format; the client's own type renames `from`. */
 export interface NetworkPolicy {
   readonly apiVersion: "networking.k8s.io/v1";
   readonly kind: "NetworkPolicy";
@@ -24,7 +24,7 @@ function servicePorts(...names: PortName[]) {
   return names.map((name) => ({ name, port: PORTS[name], targetPort: name, protocol: "TCP" }));
 }
 
-/** Names for single members, also for those that are not ready: they must find each other to become so. */
+/** Names for single members, also for unready ones: they must find each other to become ready. */
 export function renderPeerService(cluster: CoordinationCluster): V1Service {
   return {
     apiVersion: "v1",
@@ -43,7 +43,7 @@ export function renderClientService(cluster: CoordinationCluster): V1Service {
   return renderService(cluster, namesOf(cluster).client, cluster.spec.services.client, {});
 }
 
-/** Null where nobody wants it. */
+/** Null if it is disabled. */
 export function renderLeaderService(cluster: CoordinationCluster): V1Service | null {
   const { leader } = cluster.spec.services;
   return leader.enabled ? renderService(cluster, namesOf(cluster).leader, leader, { [ROLE_LABEL]: "leader" }) : null;
@@ -70,7 +70,7 @@ function renderService(
   };
 }
 
-/** A pod that is not ready may always go: it helps no quorum. */
+/** A pod that is not ready may always be evicted: it does not count for the quorum. */
 export function renderBudget(cluster: CoordinationCluster, minAvailable: number): V1PodDisruptionBudget {
   return {
     apiVersion: "policy/v1",
@@ -79,13 +79,13 @@ export function renderBudget(cluster: CoordinationCluster, minAvailable: number)
     spec: {
       minAvailable,
       selector: { matchLabels: selectorOf(cluster) },
-      // Of pods that run and are not ready, too, as long as enough others are.
+      // Also allows the eviction of running but unready pods, as long as enough others are ready.
       unhealthyPodEvictionPolicy: "IfHealthyBudget",
     },
   };
 }
 
-/** A member may change its own kind of pods, and no other. */
+/** Members may read and label the pods of their own cluster, and no others. */
 export function renderRights(cluster: CoordinationCluster): [V1ServiceAccount, V1Role, V1RoleBinding] {
   const { name } = cluster.metadata;
   const metadata = metadataOf(cluster, name);
@@ -107,7 +107,7 @@ export function renderRights(cluster: CoordinationCluster): [V1ServiceAccount, V
   ];
 }
 
-/** Null where nobody wants it. */
+/** Null if it is disabled. */
 export function renderNetworkPolicy(cluster: CoordinationCluster, operatorNamespace: string): NetworkPolicy | null {
   const { enabled, clients } = cluster.spec.networkPolicy;
   if (!enabled) {

@@ -1,4 +1,4 @@
-/** How a cluster stands: what its conditions and its status are made of. */
+/** Assessment of a cluster, from which its conditions and status follow. */
 import {
   type ClusterStatus,
   Facts,
@@ -18,29 +18,29 @@ import {
 } from "../plan/index.ts";
 import type { BackupView } from "./backup.ts";
 
-/** The definition allows no more. */
+/** Limit of the definition, in characters. */
 const MESSAGE_LENGTH_MAX = 1_024;
 
-/** As Kubernetes names it. */
+/** Kubernetes' name of the reason. */
 const OUT_OF_MEMORY = "OOMKilled";
-/** A process that failed is a problem for this long, although it runs again. */
+/** A failed process counts as a problem for this long, even if it runs again. */
 const FAILED_EXIT_MS = 600_000;
 
-/** What is wrong, in a word and for people. */
+/** A problem, as a reason and as a sentence for people. */
 export interface Problem {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What others than the planner found out in this pass. */
+/** Findings of this pass from outside the planner. */
 export interface Surroundings {
   readonly tlsProblem: Problem | null;
   readonly monitoringProblem: Problem | null;
-  /** Why the owner of a cluster that is founded cannot be known from its Secret. */
+  /** Why the Secret of a founded cluster does not show its owner. */
   readonly ownerProblem: Problem | null;
-  /** When certificate and authority end, RFC 3339; null without certificates. */
+  /** When certificate and authority expire, RFC 3339; null without certificates. */
   readonly tls: { readonly notAfter: string; readonly caNotAfter: string } | null;
-  /** Actions that do not succeed, and are not expected to. */
+  /** Actions that fail, and are not expected to succeed soon. */
   readonly failures: readonly Failure[];
   /** Null for a cluster without backups. */
   readonly backup: BackupView | null;
@@ -55,11 +55,11 @@ export interface Assessment {
   /** Voters. */
   readonly healthy: readonly Slot[];
   readonly unhealthy: readonly { readonly name: string; readonly forMs: number }[];
-  /** What does not mend itself, or is not expected to. */
+  /** A problem that does not go away by itself. */
   readonly broken: Problem | undefined;
-  /** Whether pods that are made now are as they are asked for, and those with an older template are known. */
+  /** Whether new pods get the wanted template, and pods with an older template are known. */
   readonly isTemplateInForce: boolean;
-  /** Names of the pods with the template before. */
+  /** Names of the pods with an older template. */
   readonly outdated: readonly string[];
   readonly volumeProblem: Problem | null;
   readonly quorumLoss: QuorumLoss | null;
@@ -67,7 +67,7 @@ export interface Assessment {
   readonly quorumReadyPods: boolean;
   readonly heldForMs: number;
   readonly isPaused: boolean;
-  /** Why the cluster is not as it is asked for; null if it is. */
+  /** Why the cluster does not match its specification; null if it does. */
   readonly unreadiness: Problem | null;
 }
 
@@ -111,7 +111,7 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
   };
 }
 
-/** A loss that was told lasts until a leader confirms its quorum: that a member does not answer once proves nothing. */
+/** A reported loss lasts until a leader confirms its quorum: one missing answer proves nothing. */
 function lossToldBefore({ cluster, configuration }: Observed): QuorumLoss | null {
   const told = cluster.status?.conditions?.find(({ type }) => type === "QuorumLost");
   return configuration === null && told?.status === "True"
@@ -119,22 +119,22 @@ function lossToldBefore({ cluster, configuration }: Observed): QuorumLoss | null
     : null;
 }
 
-/** As Kubernetes writes times: to the second. */
+/** Time in Kubernetes' format, in whole seconds. */
 export function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** The API server may say more than the definition allows in a message. */
+/** Cuts a message to the length that the definition allows. */
 export function clipped(message: string): string {
   return message.length <= MESSAGE_LENGTH_MAX ? message : `${message.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
 }
 
 function isWell(facts: Facts, membership: Membership | null, slot: Slot): boolean {
-  // Without a leader nobody knows who is behind; who is ready hears one.
+  // Without a leader, lag is unknown. A ready pod hears a leader.
   return membership === null ? facts.readyForMs(slot) >= 0 : membership.isHealthy(slot);
 }
 
-/** Since its pod is not ready; without such a pod, since not all were. */
+/** Since when its pod has been not ready; without such a pod, since when not all pods were ready. */
 function unwell(facts: Facts, slot: Slot, past: ClusterStatus | undefined): { name: string; forMs: number } {
   const { now } = facts.observed;
   const allReady = past?.conditions?.find(({ type }) => type === "AllMembersReady");
@@ -154,7 +154,7 @@ function brokenOf(facts: Facts): Problem | undefined {
       case "MEMBER_DAMAGED":
         return {
           reason: "MemberDamaged",
-          message: `${name} has lost the end of its log, and mends itself without a vote`,
+          message: `${name} has lost the end of its log, and recovers without a vote`,
         };
       case "MEMBER_REFUSED":
         return { reason: "MemberRefused", message: `${name} cannot use its data: see kubectl logs ${name}` };
@@ -172,7 +172,7 @@ function brokenOf(facts: Facts): Problem | undefined {
   return undefined;
 }
 
-/** A process that the kernel ends for its memory, or that the kubelet cannot keep up. */
+/** A process that the kernel kills for its memory, or that fails again and again. */
 function failingProcessOf(facts: Facts, { ordinal, stuck, restarts, failedExit }: PodView): Problem | null {
   const name = facts.nameOf(ordinal);
   const times = `${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
@@ -182,7 +182,7 @@ function failingProcessOf(facts: Facts, { ordinal, stuck, restarts, failedExit }
     facts.observed.now - failedExit.at < FAILED_EXIT_MS
   ) {
     const limit = facts.observed.cluster.spec.resources.limits?.memory ?? "the node's memory";
-    const message = `the kernel has ended ${name} at its memory limit (${times}): raise spec.resources.limits.memory above ${limit}`;
+    const message = `the kernel has killed ${name} at its memory limit (${times}): raise spec.resources.limits.memory above ${limit}`;
     return { reason: "OutOfMemory", message };
   }
   if (stuck && failedExit !== null) {
@@ -199,12 +199,12 @@ function volumeProblemOf(facts: Facts): Problem | null {
   const small = claims.filter((claim) => claim.ours && claim.ordinal < facts.wanted && (claim.capacity ?? size) < size);
   const names = small.map((claim) => facts.claimNameOf(claim.ordinal)).join(", ");
   if (small.some((claim) => claim.expandable === false)) {
-    return { reason: "StorageClassForbidsExpansion", message: `${names}: the storage class lets no volume grow` };
+    return { reason: "StorageClassForbidsExpansion", message: `${names}: the storage class does not let volumes grow` };
   }
   return small.length === 0 ? null : { reason: "Growing", message: `${names}: not yet ${cluster.spec.storage.size}` };
 }
 
-/** A hold is the same while its rule and what it waits for are. */
+/** A hold counts as the same while its rule and what it waits for stay the same. */
 function heldForMs({ now }: Observed, { hold }: Plan, past: ClusterStatus | undefined): number {
   const before = past?.blocked;
   const isSame = hold !== null && before?.gate === hold.gate && before.target === hold.target;
@@ -240,13 +240,13 @@ function unreadinessOf(
     [surplus.length > 0, "MembersSurplus", `${surplus.map(({ name }) => name).join(", ")} must leave`],
     [unhealthy.length > 0, "MembersUnhealthy", `${unhealthy.join(", ")} must become healthy`],
     [!isTemplateInForce, "TemplateNotObserved", "the pod template is not in force yet"],
-    // Services lead to ready pods alone: who waits for this condition wants to connect.
+    // Services route to ready pods only, and users wait for this condition before they connect.
     [unready.length > 0, "MembersNotReady", `${unready.join(", ")} must become ready`],
     [outdated.length > 0, "MembersOutdated", `${outdated.join(", ")} must be restarted`],
     [
       set?.replicas !== facts.wanted,
       "PodsSurplus",
-      `there are ${set?.replicas ?? 0} pods, and ${facts.wanted} are wanted`,
+      `there are ${set?.replicas ?? 0} pods, but the specification asks for ${facts.wanted}`,
     ],
   ];
   const first = problems.find(([holds]) => holds);

@@ -60,7 +60,7 @@ describe("conditions of backups", () => {
     });
   }
 
-  it("summarise what members tell, and nothing that is not known", () => {
+  it("summarise what members report, and nothing unknown", () => {
     expect(backupSummaryOf(WELL, undefined)).to.deep.equal({
       ...{ store: "s3://backups/", encrypted: true, archiver: "11", lastSuccessTime: "2025-12-31T23:00:00Z" },
       ...{ archivedRevision: 70, archivedTime: "2025-12-31T23:59:56Z" },

@@ -1,20 +1,20 @@
-/** What the status says of backups. Backups that fail are shown and alerted; they change nothing of what the cluster does. */
+/** The status of backups. Failing backups are shown and raise alerts, but do not affect the cluster. */
 import type { BackupSummary, ConditionStatus } from "../generated/coordination-cluster.ts";
 import { type Problem, timeOf } from "./assessment.ts";
 
-/** An archive that is further behind than this is not healthy. */
+/** An archive with a longer lag is not healthy. */
 const LAG_MS_MAX = 60_000;
 
-/** How the backups of a cluster stand, as its members tell. Times are milliseconds since 1970, 0 = never. */
+/** State of a cluster's backups, as its members report it. Times are milliseconds since 1970, 0 = never. */
 export interface BackupView {
-  /** Why the store that the specification names cannot be used; null if it can. */
+  /** Why the store in the specification cannot be used; null if it can. */
   readonly storeProblem: Problem | null;
-  /** Whether the specification asks for the archive. */
+  /** Whether the specification enables the archive. */
   readonly archives: boolean;
   readonly intervalMs: number;
-  /** How many members have answered. */
+  /** Number of members that answered. */
   readonly answered: number;
-  /** How many of them have no store yet. */
+  /** Number of those that have no store yet. */
   readonly withoutStore: number;
   readonly store: string | null;
   readonly encrypted: boolean | null;
@@ -99,7 +99,11 @@ function archiveHealth(view: BackupView): Health {
 
 function unknownHealth({ answered, withoutStore }: BackupView): Health | null {
   if (answered === 0) {
-    return { status: "Unknown", reason: "MembersUnreachable", message: "no member has told how its backups are" };
+    return {
+      status: "Unknown",
+      reason: "MembersUnreachable",
+      message: "no member has reported the state of its backups",
+    };
   }
   return withoutStore === 0
     ? null
@@ -117,9 +121,9 @@ function failingHealth({ archive }: BackupView): Health | null {
 }
 
 /**
- * While no member answers, the status keeps the last answer: it says what a restore would bring back.
+ * While no member answers, the status keeps the last answer: it shows what a restore would bring back.
  *
- * @returns undefined if no member ever answered. The API server takes an empty object for none, and refuses that.
+ * @returns undefined if no member has ever answered; the API server drops an empty object, and then refuses it
  */
 export function backupSummaryOf(
   { store, encrypted, archive, lastSuccessMs }: BackupView,

@@ -1,6 +1,6 @@
 /**
- * The conditions of a cluster: what holds now, each with a reason and a sentence. When it began to hold is kept from the
- * status before, and moves only with the condition's own status.
+ * The conditions of a cluster, each with a status, a reason and a sentence. The transition time of a condition moves
+ * only when its own status changes.
  */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import type { Failure, HoldReason } from "../plan/index.ts";
@@ -9,11 +9,11 @@ import { backupVerdicts } from "./backup.ts";
 import { recoveryVerdict } from "./recovery.ts";
 import { restoreVerdict } from "./restore.ts";
 
-/** Members that are away for less than this are expected back. */
+/** A member that is away for less than this is expected back. */
 const UNHEALTHY_MS = 60_000;
-/** What is held for longer needs a human. */
+/** A hold that lasts longer needs a person. */
 const HELD_MS = 600_000;
-/** An action that fails for longer needs a human, and so does a pod that cannot be created. */
+/** An action that fails for longer needs a person, and so does a pod that cannot be created. */
 const FAILING_MS = 60_000;
 const OBSTACLES: ReadonlySet<HoldReason> = new Set(["PodNotCreated", "PodNotScheduled", "VolumeNotCreated"] as const);
 
@@ -54,7 +54,10 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
   );
 }
 
-/** Those of a pass that could not look at the cluster: what the pass before found, but for what this one knows better. */
+/**
+ * Conditions after a pass that could not observe the cluster: those of the previous pass, updated with what this pass
+ * knows.
+ */
 export function conditionsOfFailedPass(
   failure: Failure,
   past: readonly ConditionStatus[],
@@ -87,7 +90,7 @@ function answer(type: string, isTrue: boolean, reason: string, message = ""): Ve
   return { type, status: isTrue ? "True" : "False", reason, message };
 }
 
-/** True unless something is wrong. */
+/** True unless there is a problem. */
 function verdict(type: string, problem: { reason: string; message: string } | null, reason: string): Verdict {
   return problem === null ? answer(type, true, reason) : answer(type, false, problem.reason, problem.message);
 }
@@ -99,7 +102,7 @@ function ready(assessment: Assessment): Verdict {
     return { ...availability, type: "Ready" };
   }
   return problem === null
-    ? answer("Ready", true, "AsAsked", `${assessment.healthy.length} members are healthy and as they are asked for`)
+    ? answer("Ready", true, "AsAsked", `${assessment.healthy.length} members are healthy and match the specification`)
     : answer("Ready", false, problem.reason, problem.message);
 }
 
@@ -107,13 +110,13 @@ function available({ observed, quorumReadyPods, leaderName }: Assessment): Verdi
   if (observed.configuration !== null) {
     return answer("Available", true, "QuorumConfirmed", `${leaderName ?? "the leader"} has confirmed its quorum`);
   }
-  // Pods are only ready in contact with a leader: it is the operator that reaches nobody.
+  // Only a pod in contact with a leader is ready. So it is the operator that reaches no member.
   return quorumReadyPods && observed.reports.size === 0
     ? {
         type: "Available",
         status: "Unknown",
         reason: "MembersUnreachable",
-        message: "a quorum of pods is ready, and the operator reaches none",
+        message: "a quorum of pods is ready, but the operator reaches none of them",
       }
     : answer("Available", false, "NoLeader", "no leader has confirmed its quorum");
 }
@@ -126,14 +129,14 @@ function progressing({ observed, plan, isPaused }: Assessment): Verdict {
     return answer("Progressing", true, plan.hold.gate, plan.hold.message);
   }
   if (observed.cluster.metadata.deletionTimestamp !== undefined) {
-    return answer("Progressing", false, "Deleting", "Kubernetes removes what belongs to the cluster");
+    return answer("Progressing", false, "Deleting", "Kubernetes deletes the objects of the cluster");
   }
   if (isPaused) {
     return answer("Progressing", false, "Paused", PAUSED);
   }
   const { refusal } = observed;
   return refusal === null
-    ? answer("Progressing", false, "Settled", "nothing is to be done")
+    ? answer("Progressing", false, "Settled", "there is nothing to do")
     : answer("Progressing", false, refusal.reason, refusal.message);
 }
 

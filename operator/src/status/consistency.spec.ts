@@ -1,4 +1,4 @@
-/** Phase and conditions are two words for one verdict: whatever is observed, they never contradict each other. */
+/** Phase and conditions express one verdict: for every observation, they never contradict each other. */
 import { expect } from "chai";
 import fc from "fast-check";
 import { NOW, Scene } from "../../test/index.ts";
@@ -16,13 +16,16 @@ const FAILED_PASS = {
   target: "demo",
   message: "no",
 } as const;
-/** Rules about what a pass has seen, which one that could not look at the cluster repeats from the one before. */
+/**
+ * Rules about the present observation. A pass that could not observe the cluster repeats the conditions of the previous
+ * one.
+ */
 const OF_FACTS: ReadonlySet<string> = new Set([
   "a lost quorum is neither available nor ready, and degraded",
   "without a leader the phase says so, or that one is on its way",
   "what has not been looked at is neither ready nor unready",
 ]);
-/** Phases in which the operator brings something about. */
+/** Phases in which the operator makes progress. */
 const ACTIVE = ["Starting", "Scaling", "Updating", "Repairing"];
 
 /** What a spec does to one member. */
@@ -53,7 +56,7 @@ const SPOILS: Record<string, (scene: Scene, ordinal: number, forMs: number) => u
   notCreated: (scene, at) => scene.gone(at).obstacle(at, "PodNotCreated", "no"),
 };
 
-/** Mostly as it is in a healthy cluster, so that many situations have one thing wrong, and some have several. */
+/** Mostly the facts of a healthy cluster, so that many situations have one problem, and some have several. */
 function mostly<Value>(usual: Value, unusual: fc.Arbitrary<Value>): fc.Arbitrary<Value> {
   return fc.oneof({ weight: 7, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: unusual });
 }
@@ -128,7 +131,7 @@ function sceneOf(given: Situation): Scene {
   return scene;
 }
 
-/** The second of two passes that see the same: the first gives the times. */
+/** The second of two passes with the same observation: the first gives the times. */
 function show(given: Situation): Shown {
   const scene = sceneOf(given);
   const failures: Failure[] =
@@ -168,7 +171,7 @@ function conditionOf({ conditions = [] }: ClusterStatus, type: string): string {
   return conditions.find((each) => each.type === type)?.status ?? "absent";
 }
 
-/** What must hold, by its name; each is asked about a status. */
+/** Invariants of a status, by name. */
 const RULES: Record<string, (status: ClusterStatus, is: (type: string) => string) => boolean> = {
   "the phase Ready means that nothing is wrong": ({ phase }, is) =>
     phase !== "Ready" ||
@@ -205,7 +208,7 @@ const RULES: Record<string, (status: ClusterStatus, is: (type: string) => string
     !ACTIVE.includes(phase) || (is("Progressing") === "True" && is("Ready") === "False"),
   "what is blocked is progressing, and waits": ({ blocked }, is) =>
     blocked === undefined || is("Progressing") === "True",
-  "nothing is called settled that somebody must still see to": ({ conditions = [] }, is) =>
+  "nothing is called settled that a person must still solve": ({ conditions = [] }, is) =>
     !conditions.some(({ reason }) => reason === "Settled") ||
     (["ReconcileSucceeded", "SpecAccepted"].every((type) => is(type) === "True") && is("ReconcilePaused") === "False"),
   "a leader is named only where one has confirmed its quorum": ({ leader }, is) =>

@@ -1,4 +1,4 @@
-/** What users are told of a cluster. */
+/** The status of a cluster, for its users. */
 export type { Problem, Surroundings } from "./assessment.ts";
 export type { BackupView } from "./backup.ts";
 export { isWorthWriting, statusOf, statusOfFailedPass } from "./status.ts";

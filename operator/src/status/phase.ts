@@ -1,5 +1,5 @@
 /**
- * The phase: the conditions in a word, and while the cluster is not ready, what is done about it. It follows from the
+ * The phase: the conditions in one word and, while the cluster is not ready, the work in progress. It follows from the
  * conditions, so it cannot contradict them.
  */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
@@ -26,10 +26,10 @@ const WORK: ReadonlyMap<Rule, string> = new Map([
   ["Template", "Updating"],
   ["ResizeRestart", "Updating"],
 ]);
-/** Work that is done without a leader, or that brings one. */
+/** Work that needs no leader, or that leads to one. */
 const LEADERLESS: ReadonlySet<string> = new Set(["Starting", "Repairing"]);
 
-/** @param plan what is done or waited for; null after a pass that could not look at the cluster */
+/** @param plan of this pass; null after a pass that could not observe the cluster */
 export function phaseOf(conditions: readonly ConditionStatus[], plan: Plan | null, isDeleted: boolean): string {
   const is = (type: string): string | undefined => conditions.find((each) => each.type === type)?.status;
   if (isDeleted) {
@@ -55,7 +55,7 @@ export function phaseOf(conditions: readonly ConditionStatus[], plan: Plan | nul
     return isDegraded ? "Degraded" : "Ready";
   }
   const isAvailable = is("Available") === "True";
-  // What a degraded cluster waits for does not come by itself.
+  // The hold of a degraded cluster does not end by itself.
   const rule = plan?.step?.rule ?? (isDegraded ? undefined : plan?.hold?.gate);
   const work = rule === undefined ? undefined : WORK.get(rule);
   if (work !== undefined && (isAvailable || LEADERLESS.has(work))) {

@@ -1,4 +1,4 @@
-/** What the status says of the recovery of a lost quorum: that of now, or the last one. */
+/** The status of the present recovery of a lost quorum, or of the last one. */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import { isRecovering, type Observed, type Plan, RECOVER_QUORUM } from "../plan/index.ts";
 
@@ -9,7 +9,7 @@ export interface RecoveryVerdict {
   readonly message: string;
 }
 
-/** @returns null for a cluster without a recovery, now or before */
+/** @returns null for a cluster that was never recovered */
 export function recoveryVerdict({ cluster, recovery }: Observed, { step, hold }: Plan): RecoveryVerdict | null {
   const { note } = recovery;
   const type = "QuorumRecovery";
@@ -18,8 +18,7 @@ export function recoveryVerdict({ cluster, recovery }: Observed, { step, hold }:
     return { type, status: "True", reason: note.phase, message: doing.message };
   }
   if (cluster.metadata.annotations?.[RECOVER_QUORUM] !== undefined) {
-    const message =
-      "the recovery begins once it is certain that the quorum is lost: when no leader was there for a minute";
+    const message = "the recovery begins once the loss of the quorum is certain: after a minute without a leader";
     return { type, status: "False", reason: "QuorumLossUncertain", message };
   }
   return note === null ? null : { type, status: "False", reason: note.reason ?? note.phase, message: note.message };

@@ -1,4 +1,4 @@
-/** What the status says of the backup that a cluster is founded from. */
+/** The status of the backup that a cluster is founded from. */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import type { Observed, Plan } from "../plan/index.ts";
 
@@ -28,7 +28,7 @@ export function restoreVerdict(
     return { type, status: "True", reason: before.reason, message: before.message };
   }
   if (known !== null || claims.some(({ memberId }) => typeof memberId === "number")) {
-    const message = "the cluster has its data already: spec.restoreFrom is only read when it is founded";
+    const message = "the cluster already has its data: spec.restoreFrom is read only when the cluster is founded";
     return { type, status: "Unknown", reason: "AlreadyFounded", message };
   }
   if (restore.problem !== null && !restore.isInForce) {
@@ -38,6 +38,6 @@ export function restoreVerdict(
   if (failure !== null) {
     return { type, status: "False", reason: "RestoreFails", message: failure };
   }
-  const message = hold?.message ?? "the first member has not begun yet";
+  const message = hold?.message ?? "the first member has not begun to restore yet";
   return { type, status: "False", reason: "Restoring", message };
 }

@@ -118,11 +118,11 @@ describe("status", () => {
     ["a template is not written", drifting, "Ready", "False TemplateNotObserved"],
     ["a pod is too many", () => new Scene(3).scale(4), "Ready", "False PodsSurplus"],
     ["a volume is too small", () => volumes(true), "Ready", "False Growing"],
-    ["nobody leads", () => new Scene(3).leaderless(0), "Ready", "False NotAvailable"],
+    ["no member leads", () => new Scene(3).leaderless(0), "Ready", "False NotAvailable"],
     ["the specification is refused", refused, "Ready", "False OverlayRejected"],
-    ["nobody leads", () => new Scene(3).leaderless(0), "Available", "False NoLeader"],
+    ["no member leads", () => new Scene(3).leaderless(0), "Available", "False NoLeader"],
     [
-      "the operator reaches nobody, and pods are ready",
+      "the operator reaches no member, and pods are ready",
       () => {
         const scene = new Scene(3).leaderless(0);
         scene.reports.clear();
@@ -159,7 +159,7 @@ describe("status", () => {
     ["the class lets no volume grow", () => volumes(false), "VolumesReady", "False StorageClassForbidsExpansion"],
     ["the specification is refused", refused, "SpecAccepted", "False OverlayRejected"],
     [
-      "somebody paused it",
+      "it is paused",
       () => {
         const scene = new Scene(3);
         scene.cluster = {
@@ -178,7 +178,7 @@ describe("status", () => {
     });
   }
 
-  it("tells what others found out", () => {
+  it("shows the findings from outside the planner", () => {
     expect(condition(new Scene(3), "TLSReady", { tlsProblem: problem })).to.equal("False Soon");
     expect(condition(new Scene(3), "Ready", { tlsProblem: problem })).to.equal("False Soon");
     expect(condition(new Scene(3), "MonitoringReady", { monitoringProblem: problem })).to.equal("False Soon");
@@ -292,7 +292,7 @@ describe("status", () => {
     expect([voters, learners]).to.deep.equal([3, 0]);
   });
 
-  it("shows the lowest version that runs, and who is behind", () => {
+  it("shows the lowest running version, and the members that lag", () => {
     const scene = new Scene(3)
       .report(1, { version: "1.10.0" })
       .report(2, { version: "1.9.0" })

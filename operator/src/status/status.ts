@@ -1,4 +1,4 @@
-/** The status of a cluster, as users see it, and whether a change of it is worth a write. */
+/** The status of a cluster, and whether a change of it is worth a write. */
 import {
   type BlockedStatus,
   type ClusterStatus,
@@ -17,14 +17,16 @@ import { backupSummaryOf } from "./backup.ts";
 import { conditionsOf, conditionsOfFailedPass } from "./conditions.ts";
 import { phaseOf } from "./phase.ts";
 
-/** A member that is less behind than this is not worth a write. */
+/** A smaller lag is not worth a write. */
 const LAG_MS_SHOWN = 1_000;
-/** The definition allows no more. */
+/** Limit of the definition. */
 const MEMBERS_MAX = 16;
-/** Of what changes all the time: elections that change nothing but the term, and how far the archive is. */
+/**
+ * Pause between writes for values that change all the time: the term after elections, and the progress of the archive.
+ */
 const DRIFT_PAUSE_MS = 30_000;
 
-/** A pure function of the pass and of the status before, which only dates what still holds. */
+/** A pure function of the pass and of the previous status, from which it only takes times. */
 export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundings): ClusterStatus {
   const assessment = assess(observed, plan, surroundings);
   const { cluster, configuration, identity, known, pods } = observed;
@@ -62,7 +64,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
   };
 }
 
-/** Of a pass that could not look at the cluster: all that the pass before saw, and why nothing newer is known. */
+/** Status after a pass that could not observe the cluster: the previous status, and why it is not newer. */
 export function statusOfFailedPass(cluster: CoordinationCluster, failure: Failure, now: number): ClusterStatus {
   const past = cluster.status ?? {};
   const conditions = conditionsOfFailedPass(failure, past.conditions ?? [], cluster.metadata.generation ?? 0, now);
@@ -70,7 +72,7 @@ export function statusOfFailedPass(cluster: CoordinationCluster, failure: Failur
   return { ...past, phase, blocked: blockedBy(failure, failure.since), conditions };
 }
 
-/** @returns whether the new status should be written; what changes all the time waits until the last write is old */
+/** @returns whether to write the new status; values that change all the time wait until the last write is old */
 export function isWorthWriting(before: ClusterStatus | undefined, after: ClusterStatus, sinceWriteMs: number): boolean {
   if (textOf(before ?? {}) === textOf(after)) {
     return false;
@@ -83,7 +85,7 @@ function withoutDrift({ term: _term, backup, ...rest }: ClusterStatus): object {
   return { ...rest, backup: summary };
 }
 
-/** The same for the same status, in whatever order the API server returns its fields. */
+/** The same text for the same status, whatever the order of the fields that the API server returns. */
 function textOf(value: object): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
@@ -105,7 +107,9 @@ function blockedBy({ gate, reason, target, message }: Hold, since: number): Bloc
   return { gate, reason, target, message: clipped(message), since: timeOf(since) };
 }
 
-/** What the definition decides by, whether size and class of the volumes may change. The size is in bytes. */
+/**
+ * The fields by which the definition decides whether size and class of the volumes may change. The size is in bytes.
+ */
 function volumesOf({
   claims,
   pods,
@@ -128,7 +132,7 @@ function lowestVersion({ pods, reports }: Observed): string | undefined {
   return versions.toSorted(compareVersions)[0];
 }
 
-/** While no member answers, those of the status before: their pods still have something to show. */
+/** While no member answers, the members of the previous status: their pods still have facts to show. */
 function slotsShown({ configuration, known, cluster }: Observed): readonly Slot[] {
   const shown = configuration ?? known;
   const past = cluster.status?.members ?? [];

@@ -3,13 +3,13 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { OperatorMetrics } from "./metrics.ts";
 
-/** The host that stands for every address, of IPv6 and of IPv4; where the kernel has no IPv6, for those of IPv4. */
+/** Stands for all IPv6 and IPv4 addresses; for IPv4 only, if the kernel has no IPv6. */
 export const EVERY_ADDRESS = "*";
 
 export interface Checks {
-  /** What is not ready, in words; empty if all is. */
+  /** Reasons why the operator is not ready; empty if it is. */
   readonly unready: () => readonly string[];
-  /** What a restart would mend; empty if nothing. */
+  /** Problems that a restart would solve; empty if there are none. */
   readonly dead: () => readonly string[];
 }
 
@@ -45,13 +45,14 @@ export class HealthServer {
 
   /**
    * @param host an address, a name, or EVERY_ADDRESS
-   * @returns the port. Rejects if the port is not available.
+   * @returns the port
+   * @throws Error if the port is not available
    */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
       this.#server.once("listening", () => resolve((this.#server.address() as AddressInfo).port));
-      // Without a host Node tries `::`, which takes connections of both families, and then `0.0.0.0`.
+      // Without a host, Node tries `::`, which takes connections of both families, and then `0.0.0.0`.
       this.#server.listen({ port, ...(host === EVERY_ADDRESS ? {} : { host }) });
     });
   }

@@ -1,4 +1,4 @@
-/** Structured logs: one JSON object a line on standard output. Never a secret: what could carry one is censored by name. */
+/** Structured logs: one JSON object a line on standard output. Fields that may carry a secret are censored by name. */
 import { type Logger, pino } from "pino";
 
 export type { Logger } from "pino";
@@ -8,7 +8,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const CENSORED = ["authorization", "Authorization", "password", "apiKey", "token", "data"];
 
-/** Writes synchronously, so that the last line before an exit is there. */
+/** Writes synchronously, so that the last line before an exit is not lost. */
 export function createLogger(level: LogLevel, instance: string): Logger {
   return pino({
     level,

@@ -1,15 +1,15 @@
-/** What the operator tells Prometheus. Gauges are read when somebody asks. */
+/** The operator's Prometheus metrics. Gauges are read at each scrape. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 const PREFIX = "quoin_operator_";
-/** A pass asks the API server a dozen times, and members once or twice, for up to two seconds each. */
+/** A pass sends a dozen requests to the API server and one or two to members, for up to two seconds each. */
 const PASS_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
 
-/** Read when somebody asks. */
+/** Read at each scrape. */
 export interface OperatorState {
   readonly queueDepth: () => number;
   readonly isLeader: () => boolean;
-  /** Seconds since the API server said anything about a kind. */
+  /** By kind: seconds since the API server last sent anything. */
   readonly watchAges: () => ReadonlyMap<string, number>;
 }
 
@@ -17,14 +17,17 @@ export interface OperatorState {
 export interface ClusterState {
   /** As namespace/name. */
   readonly cluster: string;
-  /** What the next step waits for, and for how long already; null if nothing does. */
+  /** The gate at which the next step waits, and for how long; null if it does not wait. */
   readonly blocked: { readonly gate: string; readonly seconds: number } | null;
   readonly quorumLost: boolean;
-  /** Whether its specification is not the one that is followed. */
+  /** Whether its present specification is refused. */
   readonly refused: boolean;
 }
 
-/** The series of a cluster for which every action succeeds: it has no action, so that rules and dashboards find one. */
+/**
+ * The series of a cluster without a failing action. Its action is empty, so that rules and dashboards always find a
+ * series.
+ */
 const NONE_FAILS: ReadonlyMap<string, number> = new Map([["", 0]]);
 
 export class OperatorMetrics {
@@ -37,7 +40,7 @@ export class OperatorMetrics {
   readonly #quorumLost: Gauge<"cluster">;
   readonly #refused: Gauge<"cluster">;
   readonly #failing: Gauge<"cluster" | "action">;
-  /** What each cluster waits for, as far as it is shown. */
+  /** The gate shown for each waiting cluster. */
   readonly #gates = new Map<string, string>();
   /** Kinds of actions that are shown as failing, by cluster. */
   readonly #failingActions = new Map<string, readonly string[]>();
@@ -46,23 +49,27 @@ export class OperatorMetrics {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#passes = new Counter({
-      ...{ name: `${PREFIX}reconcile_total`, help: "Passes over clusters, by how they ended", registers },
+      ...{ name: `${PREFIX}reconcile_total`, help: "Reconcile passes, by result", registers },
       labelNames: ["result"],
     });
     this.#passSeconds = new Histogram({
-      ...{ name: `${PREFIX}reconcile_seconds`, help: "How long passes take", registers },
+      ...{ name: `${PREFIX}reconcile_seconds`, help: "Duration of reconcile passes", registers },
       buckets: PASS_SECONDS,
     });
     this.#actions = new Counter({
-      ...{ name: `${PREFIX}action_total`, help: "What was done to clusters", registers },
+      ...{ name: `${PREFIX}action_total`, help: "Actions on clusters", registers },
       labelNames: ["action"],
     });
     this.#requests = new Counter({
-      ...{ name: `${PREFIX}api_requests_total`, help: "Requests to the API server; code 0 = no answer", registers },
+      ...{ name: `${PREFIX}api_requests_total`, help: "Requests to the API server; code 0 means no answer", registers },
       labelNames: ["method", "code"],
     });
     this.#blocked = new Gauge({
-      ...{ name: `${PREFIX}cluster_blocked_seconds`, help: "For how long a cluster's next step has waited", registers },
+      ...{
+        name: `${PREFIX}cluster_blocked_seconds`,
+        help: "How long the next step of a cluster has waited",
+        registers,
+      },
       labelNames: ["cluster", "gate"],
     });
     this.#quorumLost = new Gauge({
@@ -76,7 +83,7 @@ export class OperatorMetrics {
     this.#failing = new Gauge({
       ...{
         name: `${PREFIX}cluster_failing_seconds`,
-        help: "For how long an action on a cluster has failed",
+        help: "How long an action on a cluster has failed",
         registers,
       },
       labelNames: ["cluster", "action"],
@@ -88,7 +95,7 @@ export class OperatorMetrics {
     return this.#registry.contentType;
   }
 
-  /** As text. */
+  /** In the text format of Prometheus. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }
@@ -116,7 +123,7 @@ export class OperatorMetrics {
     this.#refused.set({ cluster }, refused ? 1 : 0);
   }
 
-  /** @param secondsByAction for how long each kind of action has failed; empty if none fails */
+  /** @param secondsByAction how long each kind of action has failed; empty if none fails */
   setFailing(cluster: string, secondsByAction: ReadonlyMap<string, number>): void {
     this.#clearFailing(cluster);
     const shown = secondsByAction.size === 0 ? NONE_FAILS : secondsByAction;
@@ -150,19 +157,23 @@ export class OperatorMetrics {
 
   #addState(state: OperatorState, registers: Registry[]): void {
     new Gauge({
-      ...{ name: `${PREFIX}queue_depth`, help: "Clusters that wait for a pass", registers },
+      ...{ name: `${PREFIX}queue_depth`, help: "Clusters in the queue for a reconcile pass", registers },
       collect() {
         this.set(state.queueDepth());
       },
     });
     new Gauge({
-      ...{ name: `${PREFIX}is_leader`, help: "Whether this operator is the one that works", registers },
+      ...{ name: `${PREFIX}is_leader`, help: "Whether this operator holds the Lease", registers },
       collect() {
         this.set(state.isLeader() ? 1 : 0);
       },
     });
     new Gauge({
-      ...{ name: `${PREFIX}watch_age_seconds`, help: "How long nothing was heard of a kind", registers },
+      ...{
+        name: `${PREFIX}watch_age_seconds`,
+        help: "Time since the API server last sent anything about a kind",
+        registers,
+      },
       labelNames: ["kind"],
       collect() {
         for (const [kind, seconds] of state.watchAges()) {

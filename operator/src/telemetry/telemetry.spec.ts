@@ -28,7 +28,7 @@ describe("port for probes and metrics", () => {
     return [answer.status, await answer.text()];
   }
 
-  it("answers probes, and says what is wrong", async () => {
+  it("answers probes, and names the problems", async () => {
     expect(await get("/readyz")).to.deep.equal([200, "ok\n"]);
     expect(await get("/livez")).to.deep.equal([200, "ok\n"]);
     unready = ["Pod has not been listed yet", "no definition"];
@@ -55,7 +55,7 @@ describe("port for probes and metrics", () => {
     }
   });
 
-  it("tells Prometheus what is done, and how clusters stand", async () => {
+  it("exposes actions and the state of clusters to Prometheus", async () => {
     metrics.countPass("done", 0.3);
     metrics.countPass("failed", 30);
     metrics.countAction("promote");

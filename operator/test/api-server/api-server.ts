@@ -1,6 +1,6 @@
 /**
- * An API server on a port of its own on loopback: the paths, verbs and refusals that the operator meets, on objects in
- * memory. A spec decides what goes wrong.
+ * An API server in memory on its own loopback port, with the paths, verbs and refusals that the operator meets. A spec
+ * decides what goes wrong.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -28,10 +28,10 @@ const ALWAYS_SERVED = [
   "coordinationbackupschedules",
 ];
 
-/** Of one request. */
+/** One request. */
 export interface Call {
   readonly method: string;
-  /** Empty for the oldest kinds, which have none. */
+  /** Empty for the core group. */
   readonly group: string;
   readonly plural: string;
   readonly namespace: string;
@@ -41,13 +41,13 @@ export interface Call {
   readonly body: Any;
 }
 
-/** What a spec does to a request: an answer of its own, or none at all. */
+/** What a spec does to a request: its own answer, or none at all. */
 export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
   | "cut"
   | "silence";
 
-/** For so long a pod counts as gone that a budget has let go. */
+/** An evicted pod counts as gone for this long. */
 const ADMITTED_MS = 120_000;
 
 interface Watcher {
@@ -59,9 +59,9 @@ export class ApiServer {
   readonly store: Store;
   readonly served = new Set(ALWAYS_SERVED);
   readonly calls: Call[] = [];
-  /** Asked before a request is done. */
+  /** Called before a request takes effect. */
   before: (call: Call) => Fault | null = () => null;
-  /** Asked when a write is done and not yet answered. */
+  /** Called after a write has taken effect and before its answer. */
   after: (call: Call) => Fault | null = () => null;
   /** Called when a request has changed something. */
   settle: () => void = () => {};
@@ -70,7 +70,7 @@ export class ApiServer {
   readonly #server: Server;
   readonly #watchers = new Set<Watcher>();
   readonly #now: () => number;
-  /** Pods that a budget has let go, by uid, and when. */
+  /** Pods that a budget has let go: time by uid. */
   readonly #admitted = new Map<string, number>();
   url = "";
 
@@ -103,7 +103,7 @@ export class ApiServer {
     return this.#watchers.size;
   }
 
-  /** Ends all watches as a network does. */
+  /** Ends all watches as a network failure does. */
   cutWatches(): void {
     for (const { response } of this.#watchers) {
       response.destroy();
@@ -111,14 +111,14 @@ export class ApiServer {
     this.#watchers.clear();
   }
 
-  /** Ends all watches as the API server does when their time is over. */
+  /** Ends all watches as the API server does at the end of their duration. */
   endWatches(): void {
     for (const { response } of this.#watchers) {
       response.end();
     }
   }
 
-  /** Tells all watches something that is no change of an object. */
+  /** Sends a line that is not a change to all watches. */
   tell(type: "BOOKMARK" | "ERROR", object: Any): void {
     for (const { response } of this.#watchers) {
       response.write(`${JSON.stringify({ type, object })}\n`);
@@ -202,7 +202,7 @@ export class ApiServer {
     return this.store.merge(plural, this.store.get(plural, namespace, name), body);
   }
 
-  /** As the disruption controller counts: ready pods, and for pods that are not ready whether enough others are. */
+  /** Counts as the disruption controller does: ready pods, and for unready pods whether enough others are ready. */
   #evict(pod: Stored, preconditions: Any): Any {
     for (const budget of this.store.list("poddisruptionbudgets", pod.metadata.namespace)) {
       if (matches(pod, budget.spec.selector.matchLabels)) {
@@ -217,7 +217,7 @@ export class ApiServer {
         }
       }
     }
-    // The budget is used before the pod is looked at: what then fails is counted all the same, for a while.
+    // The budget is charged before the pod is checked: an eviction that then fails still counts for a while.
     this.#admitted.set(pod.metadata.uid, this.#now());
     this.store.remove("pods", pod, preconditions);
     return { kind: "Status", status: "Success" };
@@ -261,7 +261,7 @@ export function isReady(pod: Stored): boolean {
   return (pod.status?.conditions ?? []).some((each: Any) => each.type === "Ready" && each.status === "True");
 }
 
-/** Equality, and a label's mere existence. */
+/** Only equality and existence of labels. */
 function labelsOf(query: URLSearchParams): Record<string, string | undefined> {
   return Object.fromEntries(termsOf(query.get("labelSelector")));
 }

@@ -1,4 +1,6 @@
-/** What an API server adds to objects that do not say it: enough of it that an operator must not take it for a change. */
+/**
+ * Defaults that an API server adds to objects: enough of them to show that an operator does not count them as changes.
+ */
 import type { Any } from "./store.ts";
 
 export function withDefaults(plural: string, object: Any): void {

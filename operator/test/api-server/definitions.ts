@@ -1,4 +1,4 @@
-/** The definitions of the operator's kinds, as they are in this repository. */
+/** The definitions of the operator's kinds, from this repository. */
 import { readdirSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Store } from "./store.ts";

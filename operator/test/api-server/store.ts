@@ -1,11 +1,11 @@
 /**
- * The objects of an API server in memory: versions, preconditions, patches and server-side apply in the simple form that
- * the operator needs (lists are replaced whole), deletion with its two stages, and the history that watches read.
+ * The objects of an API server in memory: versions, preconditions, patches, and server-side apply in the simple form
+ * that the operator needs (lists are replaced whole). Also deletion in two stages, and the history for watches.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { withDefaults } from "./defaults.ts";
 
-/** What an object is here: whatever was written. */
+/** An object as it was written. */
 // biome-ignore lint/suspicious/noExplicitAny: objects of all kinds, read and changed by path
 export type Any = any;
 
@@ -34,16 +34,16 @@ export class Refused extends Error {
   }
 }
 
-/** Kinds whose deletion somebody has to finish: pods by the kubelet, claims when no pod uses them. */
+/** Kinds whose deletion needs a second stage: the kubelet removes pods, and claims go once no pod uses them. */
 const LINGERING: ReadonlySet<string> = new Set(["pods", "persistentvolumeclaims"]);
 
 export class Store {
   readonly #now: () => number;
   readonly #objects = new Map<string, Stored>();
-  /** What each manager applied last, by object and manager. */
+  /** The last apply of each manager, by object and manager. */
   readonly #applied = new Map<string, Any>();
   readonly history: Change[] = [];
-  /** Watches cannot start before this. */
+  /** Watches cannot start before this version. */
   oldest = 0;
   version = 100;
   onChange: (change: Change) => void = () => {};
@@ -99,7 +99,7 @@ export class Store {
     return this.#write(plural, object, "ADDED");
   }
 
-  /** @param change what becomes of a copy of the object */
+  /** @param change changes a copy of the object */
   update(plural: string, object: Stored, change: (copy: Any) => void): Stored {
     const copy = structuredClone(object);
     change(copy);
@@ -164,7 +164,7 @@ export class Store {
     });
   }
 
-  /** The first stage of deletion; the second, too, for objects that nobody holds. */
+  /** The first stage of deletion; also the second, for objects that have none of their own. */
   remove(plural: string, object: Stored, preconditions: Any = {}): void {
     requireSame(object, preconditions);
     if (LINGERING.has(plural)) {
@@ -222,7 +222,7 @@ interface ApplyOptions {
   readonly dryRun: boolean;
 }
 
-/** The same for the same template, in whatever order its fields were written. */
+/** The same text for the same template, whatever the order of its fields. */
 export function revisionOf(template: Any): string {
   const sorted = JSON.stringify(template, (_, value: unknown) =>
     isTree(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value,
@@ -230,7 +230,7 @@ export function revisionOf(template: Any): string {
   return createHash("sha256").update(sorted).digest("hex").slice(0, 10);
 }
 
-/** @param labels with undefined for those that may have any value */
+/** @param labels undefined stands for any value */
 export function matches({ metadata }: Stored, labels: Record<string, string | undefined>): boolean {
   return Object.entries(labels).every(
     ([name, value]) => name in (metadata.labels ?? {}) && (value === undefined || metadata.labels[name] === value),
@@ -241,7 +241,7 @@ function keyOf(plural: string, namespace: string, name: string): string {
   return `${plural}/${namespace}/${name}`;
 }
 
-/** As the API server does: what a write names must be what is there. */
+/** As the API server does: fields that a write names must match the existing object. */
 function requireSame({ metadata }: Stored, named: Any): void {
   for (const field of ["uid", "resourceVersion"]) {
     if (named?.[field] !== undefined && named[field] !== metadata[field]) {
@@ -280,7 +280,7 @@ function mergeApplied(target: Any, wanted: Any): void {
   }
 }
 
-/** What the manager applied before and does not any more goes. */
+/** Removes fields that the manager applied before and applies no longer. */
 function removeGone(target: Any, before: Any, wanted: Any): void {
   for (const [name, value] of Object.entries<Any>(before)) {
     if (wanted[name] === undefined) {

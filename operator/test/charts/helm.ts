@@ -1,6 +1,6 @@
 /**
- * The charts as helm renders them, for specs. Helm is looked for in the PATH, and where the tests of whole clusters build
- * it. It reads the charts alone: no cluster, no configuration of its user, no network.
+ * Renders the charts with helm, for specs. Finds helm in the PATH, or where the end-to-end tests build it. It reads
+ * only the charts: no cluster, no user configuration, no network.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -8,7 +8,7 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
 
-/** A Kubernetes object, as far as all of them are alike. Specs know what they look for in the rest. */
+/** The fields that all Kubernetes objects share. Specs know the other fields that they read. */
 export interface RenderedObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -25,12 +25,12 @@ export interface RenderedObject {
 type ChartName = "quoin-operator" | "quoin-cluster";
 
 interface Rendering {
-  /** Names of files in the chart's `ci` folder, without their ending. */
+  /** Names of files in the chart's `ci` folder, without extension. */
   readonly files?: readonly string[];
   /** As JSON, by the path of the value. */
   readonly set?: Readonly<Record<string, unknown>>;
   readonly release?: string;
-  /** Of Kubernetes; the oldest that the charts are for if absent. */
+  /** Version of Kubernetes; by default the oldest that the charts support. */
   readonly version?: string;
 }
 
@@ -45,7 +45,7 @@ const LIMIT_MS = 30_000;
 const RELEASE = "prod";
 export const NAMESPACE = "quoin-system";
 
-/** For `before`: the helm of this machine. Skips the specs, and says so, where there is none. */
+/** For `before`: the helm of this machine. Without helm it skips the specs, and says so. */
 export function helmOrSkip(context: Mocha.Context): Helm {
   const program = findHelm();
   if (program === null) {
@@ -65,7 +65,7 @@ export function chartFolder(chart: ChartName): string {
   return path.join(ROOT, "charts", chart);
 }
 
-/** Names of the value files that a chart brings for its tests. */
+/** Names of the value files in a chart's `ci` folder. */
 export function valueFilesOf(chart: ChartName): string[] {
   return globSync("ci/*.yaml", { cwd: chartFolder(chart) })
     .map((file) => path.basename(file, ".yaml"))
@@ -74,7 +74,7 @@ export function valueFilesOf(chart: ChartName): string[] {
 
 export class Helm {
   readonly #program: string;
-  /** By what was asked for: many specs look at the same. */
+  /** By request: many specs read the same rendering. */
   readonly #rendered = new Map<string, RenderedObject[]>();
 
   constructor(program: string) {
@@ -85,7 +85,10 @@ export class Helm {
     return this.#run(["lint", "--strict", chartFolder(chart), ...optionsOf(chart, rendering)]);
   }
 
-  /** With all objects, tests too. Raises with what helm says when it refuses. */
+  /**
+   * Renders all objects, including tests.
+   * @throws Error with helm's message if it refuses
+   */
   render(chart: ChartName, rendering: Rendering = {}): RenderedObject[] {
     const key = JSON.stringify([chart, rendering]);
     const objects = this.#rendered.get(key) ?? this.#render(chart, rendering);
@@ -117,13 +120,16 @@ export class Helm {
     return output;
   }
 
-  /** What helm says when it is not to render this; empty if it does. */
+  /** Helm's message if it refuses to render this; empty if it renders. */
   refusal(chart: ChartName, set: Rendering["set"] = {}): string {
     const { failed, output } = this.#template(chart, { set }, []);
     return failed ? output : "";
   }
 
-  /** What is told after an installation. Helm tells it to clusters only; so a further object asks for it. */
+  /**
+   * The notes after an installation. Helm renders notes only in a real installation, so an extra object contains them
+   * here.
+   */
   notes(chart: ChartName, rendering: Rendering = {}): string {
     const name = "what-is-told";
     const notes = `{{ include "${chart}.notes" . | quote }}`;
@@ -159,7 +165,10 @@ function optionsOf(chart: ChartName, { files = [], set = {} }: Rendering): strin
   ];
 }
 
-/** The only object of a kind, or the one of a name. Raises if there is none, or another one. */
+/**
+ * The only object of a kind, or the one with a name.
+ * @throws Error if there is not exactly one
+ */
 export function objectOf(objects: readonly RenderedObject[], kind: string, name?: string): RenderedObject {
   const found = objects.filter((each) => each.kind === kind && (name === undefined || each.metadata.name === name));
   const [first] = found;

@@ -1,4 +1,4 @@
-/** The charts as helm renders them, and what Kubernetes knows of what it renders. */
+/** Rendered charts, and the fields that Kubernetes knows. */
 export {
   chartFolder,
   Helm,

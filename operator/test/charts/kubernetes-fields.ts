@@ -1,4 +1,7 @@
-/** Which fields Kubernetes knows: by the models of its client, which are generated from the API server's own description. */
+/**
+ * The fields that Kubernetes knows, from the models of its client, which are generated from the API server's own
+ * description.
+ */
 import * as models from "@kubernetes/client-node";
 
 interface Model {
@@ -6,7 +9,7 @@ interface Model {
 }
 
 const CLASSES: ReadonlyMap<string, unknown> = new Map(Object.entries(models));
-/** Of Kubernetes' own groups, by version. */
+/** Kubernetes' own groups, by version. */
 const BUILT_IN =
   /^(v1|(apps|policy|batch)\/v1|(rbac\.authorization|networking|storage|events|coordination|apiextensions)\.k8s\.io\/v1)$/;
 
@@ -15,7 +18,7 @@ function modelOf(name: string): Model | null {
   return typeof found === "function" && "getAttributeTypeMap" in found ? (found as unknown as Model) : null;
 }
 
-/** @returns where fields stand that Kubernetes does not know; null if it is no kind of Kubernetes' own */
+/** @returns paths of fields that Kubernetes does not know; null if it is not one of Kubernetes' own kinds */
 export function unknownFields(object: { readonly apiVersion: string; readonly kind: string }): string[] | null {
   if (!BUILT_IN.test(object.apiVersion)) {
     return null;

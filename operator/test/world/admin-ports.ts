@@ -1,10 +1,10 @@
-/** Ports on loopback that speak the members' service for administration; behind each is whatever process has it now. */
+/** Loopback ports that serve the members' admin service; each forwards to the process that has it at the moment. */
 import { type handleUnaryCall, Metadata, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { serviceDefinitions } from "@quoin/proto";
 import type { Any } from "../api-server/index.ts";
 import { MemberRefusal } from "./quorum.ts";
 
-/** Methods of ClusterAdminService on one process. The answers are messages; refusals are thrown. */
+/** Methods of ClusterAdminService on one process. They return messages, and throw refusals. */
 export type AdminMethods = Record<string, (request: Any, requestId: string) => object>;
 
 export class AdminPorts {

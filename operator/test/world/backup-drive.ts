@@ -1,4 +1,4 @@
-/** Drives the controllers of backups through a world: it makes a pass over every object of these kinds, again and again. */
+/** Drives the backup controllers through a world: makes passes over all objects of these kinds. */
 import { BACKUP_KINDS, BackupControllers, backupKey } from "../../src/backups/index.ts";
 import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
 import { MemberClient } from "../../src/members/index.ts";
@@ -14,7 +14,7 @@ export class BackupDrive {
   #members = new MemberClient();
   #controllers: BackupControllers | null = null;
   readonly events: EventContent[] = [];
-  /** Schedules that were told of the end of a backup. */
+  /** Schedules that were notified of the end of a backup. */
   readonly told: string[] = [];
   mayWrite = true;
   crashes = 0;
@@ -63,7 +63,7 @@ export class BackupDrive {
     return this.#controllers?.pass(backupKey(kind, "default", name)) ?? Promise.reject(new Error("not begun"));
   }
 
-  /** Until the condition holds. An operator that crashes is followed by another one. */
+  /** Makes passes until the condition holds. After a crash, another operator continues. */
   async until(what: string, condition: () => boolean): Promise<void> {
     const { world } = this.#drive;
     for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {

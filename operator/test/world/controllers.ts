@@ -1,31 +1,31 @@
-/** What Kubernetes does by itself to the objects of a cluster: sets make pods and claims, pods run, what nobody owns goes. */
+/** Kubernetes' own controllers: sets create pods and claims, pods run, and objects without an owner are deleted. */
 import { type Any, type ApiServer, revisionOf, type Stored } from "../api-server/index.ts";
 import type { PodEnd } from "./stopped-members.ts";
 
 /** The part of a world that runs pods. */
 export interface Kubelet {
-  /** Begins the process of a pod on its volume. */
+  /** Starts the process of a pod on its volume. */
   start(pod: Stored, claim: Stored): string;
-  /** Runs a pod that does something to the volume of a stopped member, and ends. Null while it goes on. */
+  /** Runs a pod that works on the volume of a stopped member until it ends. Null while it works. */
   work(pod: Stored, claim: Stored): PodEnd | null;
-  /** The process is gone when this returns. */
+  /** The process has ended when this returns. */
   stop(pod: Stored): void;
   isRunning(pod: Stored): boolean;
   isReady(pod: Stored): boolean;
-  /** The volume is gone. */
+  /** Deletes the data of the volume. */
   wipe(claim: Stored): void;
-  /** Whether the image is to be had. */
+  /** Whether the image exists. */
   canStart(pod: Stored): boolean;
-  /** Whether there is a volume for it. */
+  /** Whether there is a volume for the claim. */
   canBind(claim: Stored): boolean;
   /**
-   * Why an object is not made, in the words of an API server or a provisioner: a pod or a claim before it is there, and a
-   * volume or a node, given its claim or its pod. Null where nothing is in the way.
+   * Why an object is not created, in the words of an API server or a provisioner. The object is the missing pod or
+   * claim itself, the claim of a missing volume, or the pod of a missing node. Null if there is no obstacle.
    */
   refusalOf(kind: "pod" | "claim" | "volume" | "node", object: Any): string | null;
 }
 
-/** As the API server names it in claims that name no class. */
+/** The API server adds this class to claims without a class. */
 const DEFAULT_CLASS = "standard";
 
 export class Controllers {
@@ -37,7 +37,7 @@ export class Controllers {
     this.#kubelet = kubelet;
   }
 
-  /** Until nothing is left to do. */
+  /** Runs until nothing is left to do. */
   settle(): void {
     const { store } = this.#api;
     for (let before = -1; before !== store.version; ) {
@@ -105,7 +105,7 @@ export class Controllers {
     }
   }
 
-  /** @returns the claim of a pod that has a node; null for one that waits */
+  /** @returns the claim of a pod that has a node; null for a pod that waits */
   #placed(pod: Stored): Stored | null {
     const { store } = this.#api;
     const claimName = pod.spec.volumes.find(({ persistentVolumeClaim }: Any) => persistentVolumeClaim !== undefined)
@@ -150,7 +150,7 @@ export class Controllers {
     });
   }
 
-  /** A claim that is deleted goes when no pod uses it, and its volume with it. */
+  /** A deleted claim goes with its volume once no pod uses it. */
   #bind(claim: Stored): void {
     const { store } = this.#api;
     const { name, namespace, deletionTimestamp } = claim.metadata;
@@ -233,7 +233,7 @@ export class Controllers {
     this.#tell("StatefulSet", set, "SuccessfulCreate", `${attempt} successful`);
   }
 
-  /** An event as the older API writes it and the newer one shows it: the same again only moves its time. */
+  /** An event as the older API writes it and the newer API shows it: a repetition only moves its time. */
   #tell(kind: string, { metadata }: Stored, reason: string, note: string): void {
     const { store } = this.#api;
     const { namespace, name, uid } = metadata;

@@ -1,16 +1,16 @@
-/** Drives a world with one cluster through what a user asks, with an operator that may crash on the way. */
+/** Drives a world with one cluster through a user's requests, with an operator that may crash on the way. */
 import type { ClusterSpec, ClusterStatus, CoordinationCluster } from "../../src/plan/index.ts";
 import { clusterOf } from "../index.ts";
 import { WorldOperator } from "./operator.ts";
 import { World } from "./world.ts";
 
 const PLURAL = "coordinationclusters";
-/** Passes in which anything ends: of ten seconds at most each. */
+/** Every scenario ends within this many passes of at most ten seconds each. */
 const PASSES_MAX = 150;
-/** How long a pass that could not be made is waited for. */
+/** Pause after a pass that failed. */
 const REPEAT_MS = 200;
 
-/** Members in memory speak plain text. */
+/** Members in memory use no encryption. */
 const PLAIN_TEXT = { tls: { mode: "Off", certificateDays: 90, renewBeforeDays: 30 } } as const;
 
 export class Drive {
@@ -19,7 +19,7 @@ export class Drive {
   readonly world = new World();
   #operator: WorldOperator | null = null;
 
-  /** @param ports for as many members as run at once */
+  /** @param ports number of members that run at once */
   async begin(ports?: number): Promise<void> {
     await this.world.open(ports);
     this.#operator = await WorldOperator.start(this.world);
@@ -37,7 +37,7 @@ export class Drive {
     return this.#operator;
   }
 
-  /** A second operator, that nobody has told of the first. Whoever asks for it stops it. */
+  /** A second operator that does not know of the first. The caller must stop it. */
   another(): Promise<WorldOperator> {
     return WorldOperator.start(this.world);
   }
@@ -67,7 +67,7 @@ export class Drive {
     this.world.settle();
   }
 
-  /** As `kubectl delete --cascade=orphan` does: first it is marked, then nothing has it as its owner any more. */
+  /** As `kubectl delete --cascade=orphan` does: marks the object first, then removes it from all owner references. */
   orphan(): void {
     const { store } = this.world.api;
     const cluster = store.get(PLURAL, this.namespace, this.name);
@@ -91,7 +91,7 @@ export class Drive {
     return `${found?.status} ${found?.reason}`;
   }
 
-  /** Whether all is as it is asked for, and nothing is left over. */
+  /** Whether everything matches the specification, and nothing is left over. */
   get isAsAsked(): boolean {
     const { metadata, spec } = this.cluster;
     const claims = this.world.api.store.list("persistentvolumeclaims").length;

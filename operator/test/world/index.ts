@@ -1,4 +1,4 @@
-/** Kubernetes and members in memory, for what the operator does from beginning to end. */
+/** Kubernetes and members in memory, for tests of the whole operator. */
 export { BackupDrive } from "./backup-drive.ts";
 export { Drive } from "./drive.ts";
 export { MemberRefusal } from "./quorum.ts";

@@ -1,6 +1,6 @@
 /**
- * The backups of the members of a world: each process knows its own since it started, and all have one store. A backup ends when
- * a spec says so; with its process it ends, too, and leaves nothing.
+ * Backups of the members of a world: each process knows its own backups since it started, and all share one store. A
+ * backup ends when a spec says so, or with its process, and then leaves nothing.
  */
 import { BackupPhase } from "@quoin/proto";
 import type { Any } from "../api-server/index.ts";
@@ -19,11 +19,11 @@ export class MemberBackups {
   readonly runs: WorldRun[] = [];
   /** Ids of the backups in the store. */
   readonly stored = new Set<string>();
-  /** What StartBackup is refused with; null = it is done. */
+  /** The refusal of StartBackup; null = StartBackup succeeds. */
   refusal: MemberRefusal | null = null;
-  /** What every member says of the archive. */
+  /** Every member's report about the archive. */
   archive: Any = { enabled: false };
-  /** What every member says of its store; undefined = what its flag says. */
+  /** Every member's report about its store; undefined = the value of its flag. */
   location: string | undefined;
   /** Whether the store answers. */
   isStoreUp = true;
@@ -84,7 +84,7 @@ export class MemberBackups {
     }
   }
 
-  /** A process begins again: it remembers nothing. */
+  /** A process restarts, and forgets its backups. */
   restart(podUid: string): void {
     const others = this.runs.filter((run) => run.podUid !== podUid);
     this.runs.splice(0, this.runs.length, ...others);

@@ -1,4 +1,4 @@
-/** An operator of a world: it runs when it is told to, one pass at a time, and forgets everything when it crashes. */
+/** An operator of a world: it makes one pass at a time on request, and forgets everything when it crashes. */
 import type { CertificateOutcome } from "../../src/certificates/index.ts";
 import { Reconciler } from "../../src/controller/index.ts";
 import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
@@ -19,13 +19,13 @@ export class WorldOperator {
   readonly failures: string[] = [];
   /** Whether it holds the Lease. */
   mayWrite = true;
-  /** How long its writes come after its look. */
+  /** Time between its observation and its writes. */
   passMs = 0;
-  /** Of the last pass. */
+  /** Plan of the last pass. */
   plan: Plan | null = null;
-  /** How many passes have set what alerts are made of. */
+  /** Number of passes that reported the state for alerts. */
   passesTold = 0;
-  /** What it shows as failing. */
+  /** Actions that it shows as failing. */
   failing: readonly Failure[] = [];
 
   private constructor(world: World, connection: Connection) {
@@ -66,7 +66,7 @@ export class WorldOperator {
     });
   }
 
-  /** The later, the more often it is asked. */
+  /** Each call returns a later time. */
   #monotonicMs(nowMs: number): number {
     this.#lateMs += this.passMs;
     return nowMs + this.#lateMs;
@@ -80,7 +80,7 @@ export class WorldOperator {
     return this.#reconciler.pass(namespace, name);
   }
 
-  /** As when a watch shows a change around the pods. */
+  /** As when a watch reports a change of an owned object. */
   forget(namespace: string, name: string): void {
     this.#reconciler.forgetLook(namespace, name);
   }

@@ -1,9 +1,9 @@
 /**
- * What the members of one cluster have agreed on, as one record: who they are, who leads, and the guards by which a leader
- * refuses changes. Time and failures come from outside.
+ * The state on which the members of one cluster agree, as one record: the members, the leader, and the checks by which
+ * a leader refuses changes. Time and failures come from outside.
  */
 
-/** A refusal as it goes over the wire. */
+/** A refusal as it is sent over the wire. */
 export class MemberRefusal extends Error {
   readonly code:
     | "FAILED_PRECONDITION"
@@ -21,7 +21,7 @@ export class MemberRefusal extends Error {
   }
 }
 
-/** A directory: it is on a volume, and outlives processes. */
+/** A data directory: it is on a volume, and outlives processes. */
 export interface Directory {
   incarnation: string;
   clusterId: string | null;
@@ -36,7 +36,7 @@ export interface QuorumSlot {
   claimedAt: number;
 }
 
-/** A learner needs so long to catch up. */
+/** A learner needs this long to catch up. */
 const CATCH_UP_MS = 1_500;
 
 export class Quorum {
@@ -47,12 +47,12 @@ export class Quorum {
   settings = new Map<string, string>();
   settingsRevision = 0;
   slots: QuorumSlot[] = [];
-  /** Every number of voters that there ever was, in order. */
+  /** All past numbers of voters, in order. */
   readonly voterCounts: number[] = [];
   readonly #directoryOf: (name: string) => Directory | null;
   readonly #now: () => number;
 
-  /** @param directoryOf that of the process that runs under this name */
+  /** @param directoryOf data directory of the process with this name */
   constructor(directoryOf: (name: string) => Directory | null, now: () => number) {
     this.#directoryOf = directoryOf;
     this.#now = now;
@@ -76,7 +76,7 @@ export class Quorum {
     return !slot.voter && this.isAlive(slot) && this.#now() - slot.claimedAt >= CATCH_UP_MS;
   }
 
-  /** Elections, and claims of processes that have nothing yet. */
+  /** Elections, and claims of slots by empty processes. */
   tick(names: Iterable<string>): void {
     const leader = this.slots.find(({ id }) => id === this.leaderId);
     if (this.clusterId !== null && this.hasQuorum && (leader === undefined || !this.isAlive(leader))) {
@@ -112,7 +112,7 @@ export class Quorum {
     this.#note();
   }
 
-  /** The data of a stopped member becomes that of a new cluster with this member alone. */
+  /** The data of a stopped member becomes that of a new cluster with this member as its only voter. */
   succeed(name: string, directory: Directory, clusterId: string, lastIndex: number): void {
     this.clusterId = clusterId;
     this.index = lastIndex + 1;

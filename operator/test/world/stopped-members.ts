@@ -1,11 +1,11 @@
-/** The volumes of stopped members, and what `quoin-node recover` makes of them in a pod. */
+/** The volumes of stopped members, and the effect of `quoin-node recover` on them in a pod. */
 import type { Stored } from "../api-server/index.ts";
 import type { Directory, Quorum } from "./quorum.ts";
 
 /** How a pod has ended. */
 export interface PodEnd {
   readonly exitCode: number;
-  /** What it has reported. */
+  /** Its report. */
   readonly message: string;
 }
 
@@ -16,16 +16,16 @@ export interface LogEnd {
 }
 
 export class StoppedMembers {
-  /** By incarnation of the directory; a log that is not named ends where its cluster's ends. */
+  /** By incarnation of the directory; other logs end where the log of their cluster ends. */
   readonly logEnds = new Map<string, LogEnd>();
-  /** What a pod ends with instead of doing its work; null where nothing is in the way. */
+  /** Ends a pod that does not do its work; null if there is no failure. */
   failureOf: (pod: Stored) => PodEnd | null = () => null;
-  /** What a pod that is given a store reports of the archive there; null for no backup of the cluster. */
+  /** What a pod with a store reports about the archive; a null end if there is no backup of the cluster. */
   archive: { readonly end: object | null } | { readonly problem: string } = { end: null };
-  /** Clusters that came into being, each with the incarnation of the directory that they took over. */
+  /** New clusters, each with the incarnation of the directory that it continues. */
   readonly recovered: { readonly clusterId: string; readonly from: string }[] = [];
 
-  /** @param directory of the volume of this member */
+  /** @param directory on the volume of this member */
   run(pod: Stored, member: string, directory: Directory, quorum: Quorum): PodEnd {
     const failure = this.failureOf(pod);
     if (failure !== null) {

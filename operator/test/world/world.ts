@@ -1,7 +1,7 @@
 /**
- * A small world for the operator: an API server with the controllers that matter here, members in memory behind real gRPC,
- * and time that only moves when it is told to. After each write from outside the operator may be made to crash: nothing is
- * answered any more until the next one starts.
+ * A small world for the operator: an API server with the necessary controllers, members in memory behind real gRPC, and
+ * a clock that moves only by hand. The operator can crash after each external write: then it gets no answers until the
+ * next one starts.
  */
 import { MemberRole, MemberState } from "@quoin/proto";
 import { type Any, ApiServer, type Call, type Stored } from "../api-server/index.ts";
@@ -11,9 +11,9 @@ import { MemberBackups } from "./member-backups.ts";
 import { type Directory, MemberRefusal, Quorum, type QuorumSlot } from "./quorum.ts";
 import { type PodEnd, StoppedMembers } from "./stopped-members.ts";
 
-/** Of one cluster, with some to spare. */
+/** For one cluster, with some to spare. */
 const PORTS = 6;
-/** How long a member that is away has not been heard of, as far as anybody asks. */
+/** A member that is away reports a last contact this long ago. */
 const AWAY_MS = 60_000;
 
 interface Process {
@@ -23,7 +23,7 @@ interface Process {
   readonly startedAt: number;
   readonly port: number;
   readonly alarms: string[];
-  /** The flags of the backup that it has founded the cluster from. */
+  /** The backup flags with which it has founded the cluster. */
   foundedFrom: string;
 }
 
@@ -32,31 +32,31 @@ export class World implements Kubelet {
   readonly api = new ApiServer(() => this.now);
   readonly backups = new MemberBackups(() => this.now);
   readonly stoppedMembers = new StoppedMembers();
-  /** By name of the cluster: no two have the same, in whatever namespace. */
+  /** By name of the cluster: names are unique across namespaces. */
   readonly #quorums = new Map<string, Quorum>();
-  /** Whom the members of the one cluster know as the owner since a reset. */
+  /** The owner that the members of the one cluster know since a reset. */
   owner: Any = null;
-  /** All writes from outside, in order. */
+  /** All external writes, in order. */
   readonly writes: string[] = [];
-  /** What Kubernetes does not make or place, and why. */
+  /** Objects that Kubernetes does not create or place, and why. */
   refusalOf: Kubelet["refusalOf"] = () => null;
-  /** Called after each settled change, to look at what must always hold. */
+  /** Called after each settled change, to check invariants. */
   check: () => void = () => {};
-  /** What becomes of a member that founds its cluster from a backup: its flags, or why it does not. */
+  /** Result of a restore, by the flags of the member that founds its cluster from a backup. */
   restoreOf: (args: readonly string[]) => { readonly error: MemberRefusal; readonly alarm: string } | null = () => null;
-  /** Storage classes that there are not. */
+  /** Storage classes that do not exist. */
   readonly missingClasses = new Set<string>();
   #crashAfter = Number.POSITIVE_INFINITY;
   #isDown = false;
   #incarnations = 0;
   readonly #ports = new AdminPorts();
   readonly #controllers = new Controllers(this.api, this);
-  /** By uid of the pod. */
+  /** By UID of the pod. */
   readonly #processes = new Map<string, Process>();
-  /** By uid of the claim. */
+  /** By UID of the claim. */
   readonly #directories = new Map<string, Directory>();
 
-  /** Of the cluster that most specs have alone. */
+  /** Of the only cluster of most specs. */
   get quorum(): Quorum {
     return this.quorumOf("demo-0");
   }
@@ -74,7 +74,7 @@ export class World implements Kubelet {
     return quorum;
   }
 
-  /** @param ports for as many members as run at once */
+  /** @param ports number of members that run at once */
   async open(ports = PORTS): Promise<void> {
     this.api.before = () => (this.#isDown ? "cut" : null);
     this.api.after = (call) => (this.#noteWrite(nameOf(call)) ? "cut" : null);
@@ -91,7 +91,7 @@ export class World implements Kubelet {
     return this.#isDown;
   }
 
-  /** Lets the operator crash right after it has written so often from now on. */
+  /** The operator crashes right after this many more writes. */
   crashAfter(writes: number): void {
     this.#crashAfter = this.writes.length + writes;
   }
@@ -121,12 +121,12 @@ export class World implements Kubelet {
     return this.#processes.get(uid)?.port ?? null;
   }
 
-  /** Of the process of a pod's volume. */
+  /** Data directory of the process in this pod. */
   directoryOf(name: string): Directory | null {
     return this.#processOf(name)?.directory ?? null;
   }
 
-  /** A disk is gone for good, and the pod on it has to begin with another one. */
+  /** A disk is lost for good, and its pod must begin with another one. */
   loseDisk(name: string): void {
     const { store } = this.api;
     store.remove("persistentvolumeclaims", store.get("persistentvolumeclaims", "default", `data-${name}`));
@@ -142,7 +142,7 @@ export class World implements Kubelet {
     return this.stoppedMembers.run(pod, member, this.#directoryOn(claim), this.quorumOf(member));
   }
 
-  /** Of a volume, whether a process runs on it or not. */
+  /** Data directory on a volume, with or without a running process. */
   directoryOn(claimName: string): Directory | undefined {
     const claim = this.api.store.find("persistentvolumeclaims", "default", claimName);
     return this.#directories.get(claim?.metadata.uid);
@@ -214,7 +214,7 @@ export class World implements Kubelet {
     return this.#isDown;
   }
 
-  /** What a process answers on its port for administration. */
+  /** Answers of a process on its admin port. */
   #methodsOf(podUid: string, quorum: Quorum): AdminMethods {
     const self = (): Process => {
       const process = this.#processes.get(podUid);
@@ -372,7 +372,7 @@ function nameOf({ method, plural, name, subresource, body }: Call): string {
   return `${method} ${plural}/${name || body?.metadata?.name}${subresource === "" ? "" : `/${subresource}`}`;
 }
 
-/** What the flag of a member says of its store; empty without one. */
+/** The location in the member's flag; empty without the flag. */
 function locationOf({ spec }: Stored): string {
   const flag = "--backup-store=";
   const found = spec.containers[0].args.find((argument: string) => argument.startsWith(flag));

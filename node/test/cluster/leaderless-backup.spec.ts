@@ -1,6 +1,6 @@
 /**
- * Backups of the one member that is left of three, and so has no leader: its state can still be had, and everything that holds
- * it says that acknowledged writes may be missing.
+ * Backups of the only member left of three, which has no leader. It still exports its state, and each export says that
+ * acknowledged writes may be missing.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";

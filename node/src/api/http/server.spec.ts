@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { RequestListener, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { expect } from "chai";
-import { pause } from "../../../test/harness/index.ts";
+import { pause, until } from "../../../test/harness/index.ts";
 import { RawConnection } from "../../../test/index.ts";
 import { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 
@@ -18,6 +18,8 @@ const PATIENT: HttpTimeouts = {
 describe("HTTP server", () => {
   let server: Server;
   let connection: RawConnection;
+  /** The server's end of the connection. */
+  let accepted: Socket;
 
   afterEach(async () => {
     connection.destroy();
@@ -27,13 +29,23 @@ describe("HTTP server", () => {
   async function serve(application: RequestListener, timeouts: HttpTimeouts = PATIENT): Promise<void> {
     server = createHttpServer(application, { timeouts }).listen(0, "127.0.0.1");
     await once(server, "listening");
+    const connected = once(server, "connection");
     connection = await RawConnection.open((server.address() as AddressInfo).port);
+    [accepted] = await connected;
   }
 
   const hello: RequestListener = (request, response) => {
     request.resume();
     response.end("hello");
   };
+
+  /** Sends the beginning of a request, and makes the timeouts short once the server has it. */
+  async function sendUnfinished(beginning: string): Promise<void> {
+    connection.send(beginning);
+    await until("the server to have it", () => accepted.bytesRead >= beginning.length);
+    server.headersTimeout = SHORT_MS;
+    server.requestTimeout = SHORT_MS;
+  }
 
   function expectRefusal(received: string, problem: string): void {
     const [head = "", body = ""] = received.split("\r\n\r\n");
@@ -62,14 +74,14 @@ describe("HTTP server", () => {
     });
 
     it("to headers that do not end", async () => {
-      await serve(hello, { ...PATIENT, headersMs: SHORT_MS });
-      connection.send("GET / HTTP/1.1\r\nHost: x\r\n");
+      await serve(hello);
+      await sendUnfinished("GET / HTTP/1.1\r\nHost: x\r\n");
       expectRefusal(await connection.untilClosed(), "the request did not arrive in time");
     });
 
     it("to a body that does not end", async () => {
-      await serve(() => {}, { ...PATIENT, headersMs: SHORT_MS, requestMs: SHORT_MS });
-      connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
+      await serve(() => {});
+      await sendUnfinished("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
       expectRefusal(await connection.untilClosed(), "the request did not arrive in time");
     });
 
@@ -90,26 +102,21 @@ describe("HTTP server", () => {
   describe("adds nothing at a timeout", () => {
     const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhell";
 
-    /** Sends a request whose body does not end, and triggers its timeout once the application has it. */
-    async function sendUnfinished(): Promise<void> {
-      const accepted = once(server, "request");
-      connection.send(unfinished);
-      await accepted;
-      server.headersTimeout = SHORT_MS;
-      server.requestTimeout = SHORT_MS;
-    }
-
     it("to an answer that has begun", async () => {
       await serve((_request, response) => {
         response.write("half of it");
       });
-      await sendUnfinished();
+      const requested = once(server, "request");
+      await sendUnfinished(unfinished);
+      await requested;
       expect(await connection.untilClosed()).to.match(/^HTTP\/1\.1 200 OK\r\n[\s\S]*half of it\r\n$/);
     });
 
     it("to an answer that was given before the body ended", async () => {
       await serve(hello);
-      await sendUnfinished();
+      const requested = once(server, "request");
+      await sendUnfinished(unfinished);
+      await requested;
       expect(await connection.untilClosed()).to.match(/^HTTP\/1\.1 200 OK\r\n[\s\S]*hello$/);
     });
   });

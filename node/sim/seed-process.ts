@@ -1,11 +1,18 @@
 /**
  * A process that makes runs for another one: it receives seeds and sends reports. It ends when the other process ends
- * it, or is gone.
+ * it, or is gone. In the second case it removes their folder of temporary files.
  */
 
+import { rmSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { runSeed } from "./seed-run.ts";
 
-const isShrunk = process.argv.includes("--shrink");
+const { values } = parseArgs({ options: { shrink: { type: "boolean" }, temporary: { type: "string" } } });
+const { shrink: isShrunk = false, temporary } = values;
+if (temporary === undefined) {
+  throw new Error("the option --temporary is missing");
+}
+process.env.TMPDIR = temporary;
 
 process.on("message", async (seed: number) => {
   const report = await runSeed(seed, { isShrunk, listener: null });
@@ -14,6 +21,12 @@ process.on("message", async (seed: number) => {
       process.exit(1);
     }
   });
+});
+process.on("disconnect", () => process.exit());
+process.on("exit", () => {
+  if (!process.connected) {
+    rmSync(temporary, { recursive: true, force: true });
+  }
 });
 // The terminal sends this signal to all processes; the other process decides.
 process.on("SIGINT", () => undefined);

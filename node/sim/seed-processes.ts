@@ -116,10 +116,8 @@ class SeedProcesses {
   }
 
   #start(): ChildProcess {
-    const child = fork(PROGRAM, this.#args, {
-      serialization: "advanced",
-      env: { ...process.env, TMPDIR: this.#temporary },
-    });
+    const args = [...this.#args, "--temporary", this.#temporary];
+    const child = fork(PROGRAM, args, { serialization: "advanced" });
     this.#all.add(child);
     living.add(child);
     child.on("message", (report) => {

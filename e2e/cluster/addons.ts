@@ -15,7 +15,7 @@ const DNS_REPLICAS = 2;
 const DNS_PORT = 1053;
 /** How long servers and clients cache answers. In these clusters pods come and go within seconds. */
 const DNS_SECONDS = 2;
-const NOBODY = 65532;
+const NOBODY_USER_ID = 65532;
 
 /** Only names of the cluster have an answer. */
 const COREFILE = `.:${DNS_PORT} {
@@ -122,7 +122,7 @@ function dnsDeployment(image: string): object {
           serviceAccountName: DNS,
           priorityClassName: "system-cluster-critical",
           dnsPolicy: "Default",
-          securityContext: { runAsNonRoot: true, runAsUser: NOBODY, seccompProfile: { type: "RuntimeDefault" } },
+          securityContext: { runAsNonRoot: true, runAsUser: NOBODY_USER_ID, seccompProfile: { type: "RuntimeDefault" } },
           topologySpreadConstraints: [spread],
           containers: [container],
           volumes: [{ name: "config", configMap: { name: DNS } }],

@@ -10,7 +10,7 @@ import { isPodReady, LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 
 const NAME = "prometheus";
 const PORT = 9090;
-const NOBODY = 65_534;
+const NOBODY_USER_ID = 65_534;
 /** Prometheus' own interval is minutes; rules must work within a test. */
 const EVALUATION_INTERVAL = "2s";
 const CONFIGURED_AT = "/etc/prometheus";
@@ -153,7 +153,7 @@ function pod(image: string): object {
   return {
     ...{ apiVersion: "v1", kind: "Pod", metadata: { name: NAME } },
     spec: {
-      securityContext: { runAsUser: NOBODY, runAsNonRoot: true, fsGroup: NOBODY },
+      securityContext: { runAsUser: NOBODY_USER_ID, runAsNonRoot: true, fsGroup: NOBODY_USER_ID },
       containers: [container],
       volumes: [
         { name: "configuration", configMap: { name: NAME } },

@@ -31,7 +31,7 @@ const HASH_BYTES = 32;
 const ENCODED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 /** Verified against if there is no hash, so that an unknown user takes the same time as a known one. */
-const NOBODY = { parameters: PARAMETERS, salt: new Uint8Array(SALT_BYTES), hash: new Uint8Array(HASH_BYTES) };
+const DUMMY_HASH = { parameters: PARAMETERS, salt: new Uint8Array(SALT_BYTES), hash: new Uint8Array(HASH_BYTES) };
 
 /** Throws BAD_FIELD, naming the field, unless the password has 8 to 1,024 bytes of UTF-8. */
 export function requirePassword(password: string, field: string): void {
@@ -70,7 +70,7 @@ export async function verifyPassword(
     return false;
   }
   const known = stored !== undefined && stored !== "";
-  const { parameters, salt, hash } = known ? decode(stored) : NOBODY;
+  const { parameters, salt, hash } = known ? decode(stored) : DUMMY_HASH;
   const same = timingSafeEqual(await derive(password, salt, HASH_BYTES, parameters), hash);
   return known && same;
 }

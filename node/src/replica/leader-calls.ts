@@ -89,8 +89,8 @@ export class LeaderCalls {
 
   add(ask: Ask, deadlineMs: number): void {
     const holdUntilMs = holdUntil(this.#options.clock.monotonicMs(), deadlineMs);
-    const nobody = { leader: 0, term: 0, seq: 0, askedMs: 0, lastLeader: 0, lastTerm: 0 };
-    this.#calls.push({ ask, deadlineMs, holdUntilMs, ...nobody, untilMs: null });
+    const noLeader = { leader: 0, term: 0, seq: 0, askedMs: 0, lastLeader: 0, lastTerm: 0 };
+    this.#calls.push({ ask, deadlineMs, holdUntilMs, ...noLeader, untilMs: null });
     this.#isDue = true;
     this.#options.arm();
   }

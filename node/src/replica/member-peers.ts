@@ -82,13 +82,13 @@ interface Serving {
   readonly user: MemberPeersUser;
 }
 
-const NOBODY: SelfDescription = { memberId: 0, incarnation: "", boot: 0, damaged: false, versions: CLUSTER_VERSIONS };
+const NO_IDENTITY: SelfDescription = { memberId: 0, incarnation: "", boot: 0, damaged: false, versions: CLUSTER_VERSIONS };
 
 export class MemberPeers implements PeerHandler {
   readonly #clock: Clock;
   readonly #log: PeerLog;
   #transport: PeerTransport | null = null;
-  #self: SelfDescription = NOBODY;
+  #self: SelfDescription = NO_IDENTITY;
   #serving: Serving | null = null;
   /** Whether this member may dial others: its own address is known. */
   #dialing = false;

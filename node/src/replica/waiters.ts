@@ -204,7 +204,7 @@ export class Waiters {
     const atIndex = this.#byIndex.get(index);
     const isNewTerm = term > this.#appliedTerm;
     if (atIndex === undefined && !isNewTerm) {
-      return NOBODY;
+      return NO_WAITERS;
     }
     this.#appliedTerm = term;
     const refuted: Waiter[] = [];
@@ -317,7 +317,7 @@ export class Waiters {
   }
 }
 
-const NOBODY: readonly Waiter[] = [];
+const NO_WAITERS: readonly Waiter[] = [];
 
 /**
  * The deadline ended while the outcome was open (S12). A request without an id cannot be deduplicated when it is

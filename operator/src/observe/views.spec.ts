@@ -7,7 +7,7 @@ import { type StatefulSet, settingsNote, setViewOf } from "./set-view.ts";
 
 const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 const ms = (second: number): number => Date.parse(at(second));
-const NOBODY: ReadonlySet<string> = new Set();
+const NONE_STARTED: ReadonlySet<string> = new Set();
 
 function pod(status: NonNullable<Pod["status"]>, metadata: Pod["metadata"] = {}): Pod {
   return {
@@ -32,7 +32,7 @@ describe("views of objects", () => {
     const view = podViewOf(
       { ...pod(status, { labels, annotations }), spec: { containers: [], nodeName: "n" } },
       2,
-      NOBODY,
+      NONE_STARTED,
     );
     expect(view).to.deep.equal({
       ...{ ordinal: 2, uid: "u", resourceVersion: "7", revision: "r", version: "1.4.0", terminating: false },
@@ -43,7 +43,7 @@ describe("views of objects", () => {
   });
 
   it("sees a pod that waits for a node, since it was made", () => {
-    const view = podViewOf(pod({ conditions: [condition("PodScheduled", "False", 1)] }), 0, NOBODY);
+    const view = podViewOf(pod({ conditions: [condition("PodScheduled", "False", 1)] }), 0, NONE_STARTED);
     expect(view).to.include({
       scheduled: false,
       node: null,
@@ -69,11 +69,11 @@ describe("views of objects", () => {
       lastState,
     };
     const conditions = (ready: number) => [condition("Initialized", "True", 2), condition("Ready", "False", ready)];
-    const view = podViewOf(pod({ conditions: conditions(29), containerStatuses: [container] }), 0, NOBODY);
+    const view = podViewOf(pod({ conditions: conditions(29), containerStatuses: [container] }), 0, NONE_STARTED);
     expect(view).to.include({ notRunningSince: ms(30), started: false, everStarted: true, stuck: true, restarts: 3 });
     expect(view.failedExit).to.deep.equal({ reason: "Error", exitCode: 1, at: ms(30) });
     const never = pod({ conditions: conditions(2), containerStatuses: [container] });
-    expect(podViewOf(never, 0, NOBODY).everStarted).to.equal(false);
+    expect(podViewOf(never, 0, NONE_STARTED).everStarted).to.equal(false);
     expect(podViewOf(never, 0, new Set(["u"])).everStarted, "as was seen before").to.equal(true);
   });
 
@@ -82,7 +82,7 @@ describe("views of objects", () => {
       const lastState = { terminated: { exitCode, reason, finishedAt: at(30) } };
       const container = { name: "quoin", image: "", imageID: "", ready: true, restartCount: 1, lastState };
       const state = { running: { startedAt: at(31) } };
-      return podViewOf(pod({ containerStatuses: [{ ...container, state }] }), 0, NOBODY);
+      return podViewOf(pod({ containerStatuses: [{ ...container, state }] }), 0, NONE_STARTED);
     };
     const failedExit = { reason: "OOMKilled", exitCode: 137, at: ms(30) };
     expect(exitOf(137, "OOMKilled")).to.deep.include({ stuck: false, restarts: 1, failedExit });

@@ -5,7 +5,7 @@ import type { Hold, Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
 /** Founder of an identity that was written again for an existing cluster: no member may found a cluster with it. */
-const NOBODY = "-";
+const NO_FOUNDER = "-";
 
 /** Pause between restore requests to a member. */
 const RESTORE_PAUSE_MS = 10_000;
@@ -64,7 +64,7 @@ function restoreIdentity(facts: Facts): Step | Hold | null {
   }
   if (clusterId !== undefined) {
     const message = `volumes or members belong to cluster ${clusterId}`;
-    const action = { kind: "create-identity", clusterId, founder: NOBODY, founderIncarnation: NOBODY } as const;
+    const action = { kind: "create-identity", clusterId, founder: NO_FOUNDER, founderIncarnation: NO_FOUNDER } as const;
     return { rule: "Adopt", target, message, action };
   }
   const past = cluster.status?.clusterId;

@@ -122,7 +122,11 @@ function dnsDeployment(image: string): object {
           serviceAccountName: DNS,
           priorityClassName: "system-cluster-critical",
           dnsPolicy: "Default",
-          securityContext: { runAsNonRoot: true, runAsUser: NOBODY_USER_ID, seccompProfile: { type: "RuntimeDefault" } },
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: NOBODY_USER_ID,
+            seccompProfile: { type: "RuntimeDefault" },
+          },
           topologySpreadConstraints: [spread],
           containers: [container],
           volumes: [{ name: "config", configMap: { name: DNS } }],

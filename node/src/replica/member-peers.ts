@@ -82,7 +82,13 @@ interface Serving {
   readonly user: MemberPeersUser;
 }
 
-const NO_IDENTITY: SelfDescription = { memberId: 0, incarnation: "", boot: 0, damaged: false, versions: CLUSTER_VERSIONS };
+const NO_IDENTITY: SelfDescription = {
+  memberId: 0,
+  incarnation: "",
+  boot: 0,
+  damaged: false,
+  versions: CLUSTER_VERSIONS,
+};
 
 export class MemberPeers implements PeerHandler {
   readonly #clock: Clock;

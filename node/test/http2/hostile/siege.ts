@@ -175,7 +175,8 @@ function complaintsOf(attack: Attack, scale: AttackScale, evidence: Evidence): s
         ({ reason, address }) => closeReasons.includes(reason as never) && address.startsWith("127.0.0.2:"),
       )
     ) {
-      complaints.push(`the log has no line of ${closeReasons.join(" or ")} with the address`);
+      const found = closures.map(({ reason, address }) => `${reason} of ${address}`).join(", ");
+      complaints.push(`the log has no line of ${closeReasons.join(" or ")} with the address, only: ${found}`);
     }
   }
   if (refusal !== null && !counted.has(refusal)) {

@@ -264,7 +264,9 @@ describe("npm start", function () {
     const log = (name: string) => readFileSync(join(directory, ".quoin", `${name}.log`), "utf8");
     await until("q-1 to claim its slot", () => {
       expect(killed.hasEnded, killed.stderr).to.equal(false);
-      return readdirSync(join(directory, ".quoin")).includes("q-1.log") && log("q-1").includes("this member got a slot");
+      return (
+        readdirSync(join(directory, ".quoin")).includes("q-1.log") && log("q-1").includes("this member got a slot")
+      );
     });
     killed.signal("SIGKILL");
     await killed.ended;

@@ -1,11 +1,12 @@
 /**
  * `npm run check`: all checks that do not run the product: types, lint and format, current generated code and
  * documents, tidiness, and plain English; two at a time. Prints each step with its time, the output of failed steps, and
- * at last the line `N passed, N failed`.
+ * at last the line `N passed, N failed`, with `, N skipped` if this machine lacks a tool for a step.
  */
 import { type Command, repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
+import { GoMissing } from "./go/index.ts";
 import { mapWithLimit } from "./parallel.ts";
-import { findDialect, ValeMissing } from "./prose/index.ts";
+import { findDialect } from "./prose/index.ts";
 import { findUntidiness } from "./tidy/index.ts";
 
 const STEPS_AT_A_TIME = 2;
@@ -14,7 +15,7 @@ const STEP_LIMIT_MS = 5 * 60_000; // Each takes seconds; only a tool that hangs 
 /** One line for each place, without colors. `npm run format` fixes what it can. */
 const READABLE = ["--reporter=concise", "--colors=off", "--max-diagnostics=200"];
 
-/** A step returns its complaints: none if it passed. It raises ValeMissing if this machine cannot run it. */
+/** A step returns its complaints: none if it passed. It raises GoMissing if this machine cannot run it. */
 interface Step {
   readonly name: string;
   readonly run: () => Promise<string[]>;
@@ -46,18 +47,19 @@ async function runTool(program: string, args: Command["args"]): Promise<string[]
   return problem === undefined ? [] : [...output, `${program}: ${problem}`];
 }
 
-/** @returns whether the step passed or was skipped */
-async function report({ name, run }: Step): Promise<boolean> {
+type Outcome = "passed" | "failed" | "skipped";
+
+async function report({ name, run }: Step): Promise<Outcome> {
   const startedMs = performance.now();
   let complaints: string[];
   try {
     complaints = await run();
   } catch (error) {
-    if (!(error instanceof ValeMissing)) {
+    if (!(error instanceof GoMissing)) {
       throw error;
     }
     process.stdout.write(`skipped ${name}: ${error.message}\n`);
-    return true;
+    return "skipped";
   }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   const passed = complaints.length === 0;
@@ -65,11 +67,14 @@ async function report({ name, run }: Step): Promise<boolean> {
   for (const line of complaints) {
     process.stdout.write(`    ${line}\n`);
   }
-  return passed;
+  return passed ? "passed" : "failed";
 }
 
 stopOnSignals(() => undefined);
-const results = await mapWithLimit(steps, STEPS_AT_A_TIME, report);
-const failed = results.filter((passed) => !passed).length;
-process.stdout.write(`${results.length - failed} passed, ${failed} failed\n`);
-process.exitCode = failed > 0 ? 1 : 0;
+const outcomes = await mapWithLimit(steps, STEPS_AT_A_TIME, report);
+const countOf = (outcome: Outcome): number => outcomes.filter((one) => one === outcome).length;
+const skipped = countOf("skipped");
+process.stdout.write(
+  `${countOf("passed")} passed, ${countOf("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`,
+);
+process.exitCode = countOf("failed") > 0 ? 1 : 0;

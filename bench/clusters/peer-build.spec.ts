@@ -1,9 +1,10 @@
 import { expect } from "chai";
+import { GoMissing } from "../../scripts/go/index.ts";
 import { reasonOf } from "./peer-build.ts";
 
 describe("a failed build of another system", () => {
   it("is explained in one line", () => {
-    expect(reasonOf(Object.assign(new Error("spawn go ENOENT"), { code: "ENOENT" }))).to.contain("no Go");
+    expect(reasonOf(new GoMissing("this machine has no Go"))).to.contain("no Go");
     const stderr = [
       "go: downloading example.org/a v1.0.0",
       "# quoin/bench/etcd",

@@ -9,5 +9,5 @@ const MODULE = fileURLToPath(new URL("go", import.meta.url));
  * @throws GoMissing, or an error with the compiler's message
  */
 export function goClient(): Promise<string> {
-  return buildGoTool("interop", MODULE, ".");
+  return buildGoTool({ name: "interop", module: MODULE });
 }

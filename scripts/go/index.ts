@@ -1,7 +1,7 @@
 /**
- * Programs in Go for checks and tests. The Go of this machine builds each of them from a module in this repository,
- * into a cache below node_modules: once for each content of the module. Its go.sum pins the sources of every
- * dependency.
+ * Programs in Go that checks, tests and benchmarks need. The Go of this machine builds each one from a module in this
+ * repository, whose go.sum fixes the sources of every dependency, into a cache below node_modules. It builds each content
+ * of the module only once.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
@@ -14,31 +14,45 @@ const HASH_LENGTH = 16;
 
 const execute = promisify(execFile);
 
-/** This machine has no Go. */
+/** This machine has no Go, or no C compiler for a program with parts in C. The message says how to install it. */
 export class GoMissing extends Error {}
 
-/**
- * @param name the file name of the program, for readers of the cache
- * @param module the folder with go.mod, go.sum and, for our own programs, the sources
- * @param program the package to build: "." or one that go.mod names
- * @returns the path of the program. Raises GoMissing, or the error of the compiler with its output.
- */
-export async function buildGoTool(name: string, module: string, program: string): Promise<string> {
+/** A program in Go. */
+export interface GoProgram {
+  /** The file name of the program in the cache. */
+  readonly name: string;
+  /** The folder with go.mod, go.sum and, for a program of ours, its sources. */
+  readonly module: string;
+  /** A package that go.mod names; absent = the module itself. */
+  readonly package?: string;
+  /** Whether it has parts in C. */
+  readonly needsC?: boolean;
+  /** Ends the build. */
+  readonly signal?: AbortSignal;
+  /** Called before a build, which takes a minute or two. */
+  readonly onBuild?: () => void;
+}
+
+/** @returns the path of the program. Raises GoMissing, the error of the compiler with its output, or an AbortError. */
+export async function buildGoTool(program: GoProgram): Promise<string> {
+  const { name, module, package: source = ".", needsC = false, signal, onBuild } = program;
   const hash = createHash("sha256");
-  for (const source of readdirSync(module).sort()) {
-    hash.update(source).update(readFileSync(path.join(module, source)));
+  for (const file of readdirSync(module).sort()) {
+    hash.update(file).update(readFileSync(path.join(module, file)));
   }
   const built = path.join(CACHE, `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
   if (!existsSync(built)) {
+    onBuild?.();
     mkdirSync(CACHE, { recursive: true });
-    // Go writes to another name, and a rename completes it: a file with the final name is always complete.
+    // Go writes to another name, and the rename completes it: a file with the final name is always whole.
     const draft = `${built}.${randomUUID()}`;
     try {
+      if (needsC && (await go(module, ["env", "CGO_ENABLED"], signal)).trim() !== "1") {
+        throw new GoMissing("this machine has no C compiler; on Debian and Ubuntu: apt-get install gcc libc6-dev");
+      }
       const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w", "-o", draft];
-      await execute("go", ["build", ...flags, program], { cwd: module });
+      await go(module, ["build", ...flags, source], signal);
       renameSync(draft, built);
-    } catch (error) {
-      throw isMissing(error) ? new GoMissing(GO_ADVICE, { cause: error }) : error;
     } finally {
       rmSync(draft, { force: true });
     }
@@ -46,8 +60,14 @@ export async function buildGoTool(name: string, module: string, program: string)
   return built;
 }
 
-const GO_ADVICE = "this machine has no Go; on Debian and Ubuntu: apt-get install golang";
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+async function go(module: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
+  try {
+    const { stdout } = await execute("go", args, { cwd: module, ...(signal === undefined ? {} : { signal }) });
+    return stdout;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      throw new GoMissing("this machine has no Go; on Debian and Ubuntu: apt-get install golang", { cause: error });
+    }
+    throw error;
+  }
 }

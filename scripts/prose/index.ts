@@ -1,11 +1,8 @@
-/**
- * Our English, checked by Vale with the rules beside this file. Vale reads the documents, and the comments of code; the tidiness
- * rules look for the same words in strings and names.
- */
+/** Plain English, checked by Vale with the rules beside this file. Vale reads documents, and the comments of code. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
-import { buildGoTool, GoMissing } from "../go/index.ts";
+import { buildGoTool } from "../go/index.ts";
 import { isGenerated, readSourceTree } from "../tidy/index.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -19,26 +16,12 @@ const OUTPUT_BYTES_MAX = 32 * 1_024 * 1_024;
 
 const execute = promisify(execFile);
 
-/** Vale cannot be built here: it needs Go and a C compiler. */
-export class ValeMissing extends Error {}
-
-/** @returns the path of Vale, which the first call builds in one to two minutes. Raises ValeMissing. */
-export async function buildVale(): Promise<string> {
-  try {
-    const { stdout } = await execute("go", ["env", "CGO_ENABLED"]);
-    if (stdout.trim() !== "1") {
-      throw new ValeMissing("there is no C compiler; on Debian and Ubuntu: apt-get install gcc libc6-dev");
-    }
-    return await buildGoTool("vale", MODULE, PROGRAM);
-  } catch (error) {
-    if (error instanceof GoMissing || (error instanceof Error && "code" in error && error.code === "ENOENT")) {
-      throw new ValeMissing("there is no Go; on Debian and Ubuntu: apt-get install golang", { cause: error });
-    }
-    throw error;
-  }
+/** @returns the path of Vale, which the first call builds in one to two minutes. Raises GoMissing. */
+export function buildVale(): Promise<string> {
+  return buildGoTool({ name: "vale", module: MODULE, package: PROGRAM, needsC: true });
 }
 
-/** @returns each place where the prose of the repository breaks a rule, as `path:line: message`. Raises ValeMissing. */
+/** @returns each place where the prose of the repository breaks a rule, as `path:line: message`. Raises GoMissing. */
 export async function findDialect(): Promise<string[]> {
   const vale = await buildVale();
   const files = readSourceTree(ROOT).filter(

@@ -1,9 +1,10 @@
-/** Each rule of our English refuses its bad example and accepts the good one beside it. Skipped where Vale cannot be built. */
+/** Each rule refuses its bad example and accepts the good one beside it. Skipped on a machine that cannot build Vale. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { buildVale, runVale, ValeMissing } from "./index.ts";
+import { GoMissing } from "../go/index.ts";
+import { buildVale, runVale } from "./index.ts";
 
 /** The first run downloads modules and builds Vale. */
 const BUILD_LIMIT_MS = 600_000;
@@ -17,7 +18,7 @@ describe("plain English", function () {
     try {
       vale = await buildVale();
     } catch (error) {
-      if (!(error instanceof ValeMissing)) {
+      if (!(error instanceof GoMissing)) {
         throw error;
       }
       console.log(`      skipped: ${error.message}`);
@@ -62,7 +63,7 @@ describe("plain English", function () {
     expect(await broken("c.md", `# Title\n\n    ${words(31)} nobody\n`)).to.deep.equal([]);
   });
 
-  it("does not look at code: names and strings belong to the tidiness rules", async () => {
+  it("does not look at code: names and strings are no prose", async () => {
     expect(await broken("a.ts", 'export const nobody = "nobody";\n')).to.deep.equal([]);
   });
 });

@@ -7,5 +7,6 @@ const MODULE = fileURLToPath(new URL("versitygw", import.meta.url));
 
 /** The path of the program. Raises GoMissing; any other error comes from Go, with its output. */
 export function buildVersitygw(): Promise<string> {
-  return buildGoTool("versitygw", MODULE, "github.com/versity/versitygw/cmd/versitygw");
+  const source = "github.com/versity/versitygw/cmd/versitygw";
+  return buildGoTool({ name: "versitygw", module: MODULE, package: source });
 }

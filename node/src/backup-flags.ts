@@ -81,9 +81,7 @@ export function backupConfigurationOf(flags: BackupFlags): BackupConfiguration |
     }
     return null;
   }
-  if (backupCredentialsFile !== undefined && location.kind !== "s3") {
-    throw new UsageError("--backup-credentials-file needs a --backup-store that begins with s3://");
-  }
+  requireBucketFor(backupCredentialsFile, location);
   return {
     location: withCredentials(location, backupCredentialsFile),
     keyFile: backupKeyFile ?? null,
@@ -91,6 +89,13 @@ export function backupConfigurationOf(flags: BackupFlags): BackupConfiguration |
     intervalMs: flags.backupInterval,
     retention: backupRetention ?? null,
   };
+}
+
+/** Raises UsageError if credentials are given for a store that is not a bucket. */
+export function requireBucketFor(credentialsFile: string | undefined, store: StoreLocation | undefined): void {
+  if (credentialsFile !== undefined && store?.kind !== "s3") {
+    throw new UsageError("--backup-credentials-file needs a --backup-store that begins with s3://");
+  }
 }
 
 /** Adds the credentials file to the location if the location is a bucket and the file is given. */

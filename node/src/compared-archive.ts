@@ -7,6 +7,7 @@
 import {
   BackupError,
   type BackupStore,
+  furthestChain,
   type KeyRing,
   openSegment,
   openSnapshot,
@@ -16,7 +17,7 @@ import {
   StoreFailure,
 } from "@quoin/backup";
 import type { Command } from "commander";
-import { type BackupFlags, parseStore, withCredentials } from "./backup-flags.ts";
+import { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "./backup-flags.ts";
 import { UsageError } from "./command-line/index.ts";
 import { wordsOf } from "./offline-end.ts";
 
@@ -57,9 +58,7 @@ export function requireArchiveFlags({ backupStore, backupKeyFile, backupCredenti
   if (backupStore === undefined && (backupKeyFile ?? backupCredentialsFile) !== undefined) {
     throw new UsageError("--backup-key-file and --backup-credentials-file need --backup-store");
   }
-  if (backupCredentialsFile !== undefined && backupStore?.kind !== "s3") {
-    throw new UsageError("--backup-credentials-file needs a --backup-store that begins with s3://");
-  }
+  requireBucketFor(backupCredentialsFile, backupStore);
 }
 
 /**
@@ -93,7 +92,7 @@ export async function compareArchive(flags: ArchiveFlags, clusterId: string): Pr
  */
 async function readEnd(store: BackupStore, clusterId: string, keyRing?: KeyRing): Promise<ArchiveEnd | null> {
   const { chains } = await readCatalog(store, clusterId);
-  const [furthest] = chains.toSorted((one, other) => other.end.index - one.end.index);
+  const furthest = furthestChain(chains);
   if (furthest === undefined) {
     return null;
   }

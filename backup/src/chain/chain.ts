@@ -45,6 +45,14 @@ export function chainsOf(snapshots: readonly StoredSnapshot[], segments: readonl
   });
 }
 
+/** The chain that reaches furthest, the first one if several do; undefined if there is none. */
+export function furthestChain(chains: readonly Chain[]): Chain | undefined {
+  return chains.reduce<Chain | undefined>(
+    (best, chain) => (best === undefined || chain.end.index > best.end.index ? chain : best),
+    undefined,
+  );
+}
+
 /** The end of a snapshot with these segments. */
 export function endOf(snapshot: StoredSnapshot, segments: readonly StoredSegment[]): ChainEnd {
   const last = segments.at(-1);

@@ -12,7 +12,7 @@ export {
   type StoredSegment,
   type StoredSnapshot,
 } from "./catalog.ts";
-export type { Chain, ChainEnd } from "./chain.ts";
+export { type Chain, type ChainEnd, furthestChain } from "./chain.ts";
 export { type ChainObjects, type ChainPart, readChain } from "./chain-reader.ts";
 export {
   type ChainVerification,

@@ -2,7 +2,7 @@
 
 import { BackupError } from "../format/index.ts";
 import type { Catalog, StoredSegment, StoredSnapshot } from "./catalog.ts";
-import { type Chain, type ChainEnd, endOf } from "./chain.ts";
+import { type Chain, type ChainEnd, endOf, furthestChain } from "./chain.ts";
 
 /** To the end of the archive, to a revision, or to a time. */
 export type RestorePoint =
@@ -33,7 +33,7 @@ export interface RestorePlan {
  */
 export function planRestore(catalog: Catalog, point: RestorePoint, snapshotId?: string): RestorePlan {
   const { clusterId } = catalog;
-  const archiveEnd = furthestEnd(catalog.chains);
+  const archiveEnd = furthestChain(catalog.chains)?.end;
   if (archiveEnd === undefined) {
     throw new BackupError(
       "no-backup",
@@ -79,13 +79,6 @@ function requireReachable(catalog: Catalog, archiveEnd: ChainEnd): void {
       { object: first.name },
     );
   }
-}
-
-function furthestEnd(chains: readonly Chain[]): ChainEnd | undefined {
-  return chains.reduce<ChainEnd | undefined>(
-    (best, { end }) => (best === undefined || end.index > best.index ? end : best),
-    undefined,
-  );
 }
 
 function reaches({ snapshot, end }: Chain, point: RestorePoint, archiveEnd: ChainEnd): boolean {

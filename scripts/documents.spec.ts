@@ -271,7 +271,9 @@ describe("the documents", () => {
         .toLowerCase()
         .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
         .replaceAll(" ", "-");
-    for (const path of [...DOCUMENTS, "docs/reference.md", "docs/metrics.md", "README.md"]) {
+    const design = globSync("docs/design/*.md", { cwd: repositoryRoot });
+    expect(design).to.have.lengthOf.at.least(10);
+    for (const path of [...DOCUMENTS, ...design, "docs/reference.md", "docs/metrics.md", "README.md"]) {
       for (const link of allOf(partsOf(path).prose, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
         const [file = "", anchor] = link.split("#");
         const target = file === "" ? path : join(dirname(path), file);

@@ -154,7 +154,7 @@ function expectShown(what: string, causes: readonly string[]): void {
   const cells = causes.map((cause) => `\`${cause.replaceAll("|", "\\|")}\``).join("<br>");
   // Columns are as wide as their widest cell.
   const table = DOCUMENT.replaceAll(/ +\|/g, " |").replaceAll(/\| +/g, "| ");
-  expectInDocument(table, `| ${what.replace(/^[A-Z][0-9]: /, "")} | ${cells} |`);
+  expectInDocument(table, `| ${what} | ${cells} |`);
 }
 
 function expectInDocument(document: string, text: string): void {

@@ -26,7 +26,7 @@ export interface MemberReport {
   readonly isSynced: boolean;
   /** The number of members of its cluster, including itself. */
   readonly clusterSize: number;
-  /** The streams of which it has a replica. */
+  /** The streams with a replica on this member. */
   readonly streams: readonly StreamReport[];
 }
 

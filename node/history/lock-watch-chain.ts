@@ -1,6 +1,6 @@
 /**
- * Checks that the changes that one watcher got without a gap follow from each other: for each lock, who has it at which
- * revision. It compares them with what clients were shown of the lock.
+ * Checks the changes that one watcher got without a gap: each must follow from the change before. For each lock they give
+ * the holder at each revision, which must agree with the answers to clients.
  */
 
 import { describeLockRecord, type LockMode, type LockRecord, type LockView, viewOf } from "./lock-history.ts";

@@ -1,7 +1,7 @@
 /**
- * Draws the pictures of the documents: docs/diagrams/*.dot, graphs for Graphviz, and docs/diagrams/*.sequence, sequence
- * diagrams of our own, each as the SVG file beside it. With --check it says which pictures are not current. Exits with 1
- * if one is not, 2 on wrong use.
+ * Draws the diagrams of the documents: docs/diagrams/*.dot are graphs for Graphviz, and docs/diagrams/*.sequence are
+ * sequence diagrams of our own. Each becomes the SVG file beside it. With --check it names the outdated files, and exits
+ * with 1 if there is one. Exits with 2 on wrong use.
  */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -30,8 +30,8 @@ async function drawAll(): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
- * The picture with the first comment of its source as its title, and without what comes before it: a reference to a document
- * type on another host, and a comment that names a version of Graphviz.
+ * Uses the first comment of the source as the title, and drops everything before the SVG element: a document type on
+ * another host, and a comment with a version of Graphviz.
  */
 function titled(svg: string, source: string): string {
   const [, title = ""] = /^\/\/ (.+)$/m.exec(source) ?? [];

@@ -1,7 +1,7 @@
 /**
  * Sequence diagrams: a text that lists the messages between columns, in order, drawn as SVG.
  *
- * One statement a line. Empty lines and lines that begin with `#` say nothing. `|` breaks a label into lines.
+ * One statement per line. Empty lines and lines that begin with `#` have no effect. `|` breaks a label into lines.
  *
  *     title A lock with fencing
  *     column a Client A             a column, from left to right
@@ -14,7 +14,7 @@
  * Columns are as far apart as their labels need, so no text overlaps another one.
  */
 
-/** A text that is no sequence diagram. The message names the line. */
+/** The text is not a sequence diagram. The message names the line. */
 export class DiagramError extends Error {}
 
 interface Column {
@@ -223,7 +223,7 @@ text.time { fill: #57606a; }
 .label { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; }
 </style>`;
 
-/** `y` is where the first line begins. */
+/** @param y top of the first line */
 function drawText(x: number, y: number, lines: readonly string[], anchor: "start" | "middle", kind: string): string {
   return lines
     .map((line, index) => {

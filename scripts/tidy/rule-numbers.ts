@@ -1,8 +1,8 @@
 /**
- * Rules of the interface (S…), pitfalls (P…) and guarantees (G…) have numbers that code and tests cite. Each number is
- * defined once, as a row of a table in docs/design, with what it says, the code that implements it, and the tests that
- * show it. What is cited must be defined there, and what is defined there must be cited by a test: a spec, a scenario of
- * the consensus core, a mutant, or a table of the conformance suite.
+ * Rules of the interface (S…), pitfalls (P…) and guarantees (G…) have numbers that code and tests cite. A row of a table in
+ * docs/design defines each number once, with its text, the code that implements it, and its tests. Every cited number must
+ * have a definition, and a test must cite every defined number: a spec, a scenario of the consensus core, a mutant, or a
+ * table of the conformance suite.
  *
  * S3 is the object store, and never a rule: the rule is S03. Percentiles are written in lower case, as p99.
  */
@@ -16,9 +16,9 @@ const DEFINITIONS: ReadonlyMap<string, string> = new Map([
 ]);
 const OBJECT_STORE = "S3";
 const NUMBER = /\b[SPG][0-9]{1,3}\b/g;
-/** `| S1 | what it says | code | tests |` */
+/** `| S1 | text | code | tests |` */
 const ROW = /^\| ([SPG][0-9]+) +\|.*\|([^|]*)\|$/gm;
-/** Checksums and recorded data hold letters with digits that mean nothing. */
+/** Other files contain checksums and data with letters and digits that are no citations. */
 const TEXT = /\.(?:ts|js|mjs|proto|md|txt|sh|py|c|yaml)$/;
 
 /** @returns numbers that are cited and not defined, defined and not cited by a test, or defined wrongly */

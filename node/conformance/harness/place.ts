@@ -89,7 +89,7 @@ export class Place {
     return users;
   }
 
-  /** Creates a user for this entry, who has logged in. */
+  /** Creates a user for this entry, and logs the user in. */
   newUser(role: Role, namespaces: readonly string[] = ["*"]): Promise<TestUser> {
     return this.visit.accounts.logInNew(this.http(), role, namespaces);
   }

@@ -170,7 +170,7 @@ const others: Table = {
       }
       await refusesBadBodies(place.http(), "PATCH", target);
     },
-    "activates no user who has not verified the address": async (place) => {
+    "does not activate a user before the address is verified": async (place) => {
       const { user_id: id } = await place.visit.accounts.make(place.http(), { password: null });
       for (const status of ["active", "disabled"]) {
         const answer = await place.http().call("PATCH", `/users/${id}`, { json: { status } });

@@ -34,7 +34,7 @@ export const BACKUP_METRICS: readonly Metric<MemberBackups>[] = [
   }),
   gauge({
     name: "quoin_backup_verified_timestamp_seconds",
-    help: "When this member has last read backups back, in seconds since 1970; succeeded: all as written, failed: damage; 0 = never.",
+    help: "Time when this member last read backups back, in seconds since 1970, by result: succeeded, failed (damage); 0 = never.",
     labels: ["result"],
     read: ({ verification }) => {
       return verification === null

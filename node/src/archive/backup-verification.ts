@@ -1,9 +1,9 @@
 /**
- * Reads back what this member has put into its store: the newest snapshot, and the snapshot before it with the segments behind
- * that. So each object is read once between two snapshots, before the backups are deleted that could take its place.
+ * Reads backups back from the store after each snapshot: the newest snapshot, and the one before with its segments. So a
+ * member reads each object once between two snapshots, before retention deletes the backups that could replace it.
  *
- * It reads every byte, in turns of their own, and does not rebuild the state. A store that cannot be reached proves nothing,
- * so it is no failed verification: what cannot be read now is read after the next snapshot.
+ * It reads every byte, each piece in its own turn, and does not rebuild the state. An unreachable store is not a failed
+ * verification: the member tries again after the next snapshot.
  */
 
 import {
@@ -41,27 +41,27 @@ export class BackupVerification {
     this.#options = options;
   }
 
-  /** When the last one ended that found all as it was written, in milliseconds since 1970; 0 = none has. */
+  /** End of the last verification without damage, in milliseconds since 1970; 0 = none. */
   get succeededMs(): number {
     return this.#succeededMs;
   }
 
-  /** When the last one ended that found an object which cannot be used, in milliseconds since 1970; 0 = none has. */
+  /** End of the last verification that found damage, in milliseconds since 1970; 0 = none. */
   get failedMs(): number {
     return this.#failedMs;
   }
 
-  /** Names of the objects that the last one found damaged. */
+  /** Names of the objects that the last verification found damaged. */
   get damaged(): ReadonlySet<string> {
     return this.#damaged;
   }
 
-  /** Resolves when nothing is being verified. */
+  /** Resolves when no verification runs. */
   get ended(): Promise<void> {
     return this.#running ?? Promise.resolve();
   }
 
-  /** Verifies what is in the store, once more if that is under way. Resolves when it has ended, whatever it has found. */
+  /** Verifies the backups; if a verification runs already, once more after it. Resolves at the end, with any result. */
   run(): Promise<void> {
     this.#isWanted = true;
     this.#running ??= this.#runWanted().finally(() => {
@@ -110,7 +110,7 @@ export class BackupVerification {
     }
   }
 
-  /** Reads in turns of their own, so that nothing else waits for long, and ends when the member stops. */
+  /** A store that reads each piece in its own turn, so that nothing else waits for long, and ends when the member stops. */
   #paced(store: BackupStore): Pick<BackupStore, "get"> {
     const { nextTurn } = this.#options;
     const isStopped = (): boolean => this.#isStopped;
@@ -134,14 +134,14 @@ export class BackupVerification {
 /** The member stops. */
 class Stopped extends Error {}
 
-/** Without what was deleted as old meanwhile, by another member or a person: that says nothing. */
+/** Returns the names of objects that still exist. Retention or a person may have deleted the others meanwhile. */
 async function stillThere(store: BackupStore, clusterId: string, names: Iterable<string>): Promise<string[]> {
   const { snapshots, segments } = await readCatalog(store, clusterId);
   const present = new Set([...snapshots, ...segments].map(({ name }) => name));
   return [...names].filter((name) => present.has(name));
 }
 
-/** Segments behind a lost one. What was deleted as old is not lost: a snapshot is there from which the next segment goes on. */
+/** Segments after a lost one. Objects that retention deleted are not lost: a snapshot exists that the next segment continues. */
 function lostBehind({ problems, segments, snapshots, chains }: Catalog): readonly CatalogProblem[] {
   const fromIndex = (chains.at(-2) ?? chains.at(-1))?.snapshot.index ?? 0;
   const cut = new Set(
@@ -154,7 +154,7 @@ function lostBehind({ problems, segments, snapshots, chains }: Catalog): readonl
   return problems.filter(({ kind, name }) => (kind === "missing-previous" || kind === "gap") && cut.has(name));
 }
 
-/** What was put there since the snapshot before the newest one, and that one. */
+/** The newest snapshot, and the chain of the snapshot before it. */
 function partsOf(chains: readonly ChainObjects[]): readonly ChainObjects[] {
   const newest = chains.at(-1);
   const before = chains.at(-2);

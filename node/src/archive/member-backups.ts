@@ -130,7 +130,7 @@ export class MemberBackups {
       return;
     }
     try {
-      // A damaged snapshot takes the place of none that is older.
+      // A damaged snapshot must not replace an older one.
       await this.verification?.ended;
       const { damaged } = this.verification ?? {};
       const { store } = await this.place.open();

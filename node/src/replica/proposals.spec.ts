@@ -458,7 +458,7 @@ describe("Proposals", () => {
       { name: "has lost the namespace since", changes: { namespaces: [] }, becomes: "LEADER_CHANGED unknown" },
       { name: "may only read since", changes: { role: "viewer" }, becomes: "LEADER_CHANGED unknown" },
     ] as const) {
-      it(`S13: the stored answer for somebody who ${name}: ${becomes}`, () => {
+      it(`S13: the stored answer for a user who ${name}: ${becomes}`, () => {
         const proposals = over(followingCore());
         const operation = putOf("k", "v");
         const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
@@ -472,7 +472,7 @@ describe("Proposals", () => {
       });
     }
 
-    it("S13: the stored refusal of a lock is nothing to somebody who was disabled since", () => {
+    it("S13: the stored refusal of a lock is nothing to a user who was disabled since", () => {
       const proposals = over(followingCore());
       const lock = { namespace: "default", name: "none", mode: "exclusive" } as const;
       const operation = {

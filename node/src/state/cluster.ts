@@ -47,8 +47,8 @@ export const CLUSTER_VERSION = 4;
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 
 /**
- * Data, or an entry of the log, is of a cluster version that this release does not know. Another release can use it: nothing is
- * wrong with the data, and nothing in it was changed.
+ * Data, or an entry of the log, has a cluster version that this release does not know. The data is not damaged, and nothing
+ * in it was changed: another release can use it.
  */
 export class UnknownVersion extends Error {}
 

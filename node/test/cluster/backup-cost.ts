@@ -1,7 +1,7 @@
 /**
- * `node node/test/cluster/backup-cost.ts --mebibytes 1024 --keys 0`: fills a cluster of three with values of one MiB, and with so
- * many keys of 100 bytes, and takes a backup of it into a directory while clients write. Prints how long the backup takes, how
- * long it takes to verify and to restore it, and what the backup does to the latency of writes.
+ * `node node/test/cluster/backup-cost.ts --mebibytes 1024 --keys 0`: fills a cluster of three with values of one MiB, and with
+ * `--keys` values of 100 bytes. Then it takes a backup into a directory while clients write. It prints the durations of the
+ * backup, its verification and its restore, and the latency of writes before, during and after the backup.
  */
 
 import { spawnSync } from "node:child_process";
@@ -12,7 +12,7 @@ import type { Client } from "@quoin/client";
 import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TemporaryDirectories, until } from "../harness/index.ts";
 import { writeMebibytes } from "./bulk.ts";
 
-/** Enough for a p99 that means something. */
+/** Enough for a meaningful p99. */
 const PUTS_MEASURED = 5_000;
 const PUTS_WARM = 500;
 const PUTTERS = 4;
@@ -40,7 +40,7 @@ async function writeKeys(client: Client): Promise<void> {
   await Promise.all(Array.from({ length: KEYS_IN_FLIGHT }, work));
 }
 
-/** Puts small values, a few at a time, for as long as it is measured. Fails if one of them does. */
+/** Puts small values, a few at a time, until `stop`. Fails if one of the puts fails. */
 class Puts {
   readonly #finished: { readonly endMs: number; readonly durationMs: number }[] = [];
   readonly #ended: Promise<unknown>;
@@ -62,7 +62,7 @@ class Puts {
     await this.#ended;
   }
 
-  /** Milliseconds that the puts took which ended between two times of `performance.now()`. */
+  /** Durations in milliseconds of the puts that ended between two times of `performance.now()`. */
   between(fromMs: number, toMs: number): { readonly p50: number; readonly p99: number; readonly count: number } {
     const times = this.#finished.filter(({ endMs }) => endMs >= fromMs && endMs < toMs).map((put) => put.durationMs);
     times.sort((one, other) => one - other);
@@ -92,7 +92,7 @@ async function backUp({ admin }: ClusterMember) {
   );
 }
 
-/** The member reads back what it has put into the store. */
+/** Waits until the member has read the backup back. */
 async function readBack({ host, ports }: ClusterMember): Promise<void> {
   const isDone = async () => {
     const metrics = await (await fetch(`http://${host}:${ports.health}/metrics`)).text();

@@ -45,7 +45,7 @@ describe("a member that has no leader", function () {
     directories.removeAll();
   });
 
-  /** What the proof of a backup says, which rebuilds its state and compares the digest. */
+  /** Verifies a backup: rebuilds its state and compares the digest. @returns the output */
   async function prove(location: string): Promise<string> {
     const child = new TestProcess(MEMBER_PROGRAM, ["backup", "verify", location]);
     running.push(child);

@@ -1,6 +1,6 @@
 /**
- * A member whose store is a bucket behind TLS: each kind of request fails, and the member is killed in the middle of an upload
- * and of a deletion. What it has reported as archived can always be restored, the chain has no gap, and the member goes on.
+ * A member with a bucket behind TLS as its store. Each kind of request fails once, and `kill -9` ends the member within uploads
+ * and deletions. Everything that it reported as archived can be restored, the chain has no gap, and the member continues.
  */
 
 import { randomBytes } from "node:crypto";
@@ -38,14 +38,14 @@ import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 /** The first time, the server is built. */
 const START_LIMIT_MS = 10 * 60_000;
 const VALUE_BYTES = 1024 * 1024;
-/** So many values fill a segment, which is written at once then, and in more than one part. */
+/** This many values fill a segment. The member then writes it at once, in more than one part. */
 const FULL_SEGMENT = 9;
 const PUT_LIMIT_MS = 20_000;
 /** Longer than the interval between two snapshots. */
 const AGE_MS = 25 * 3_600_000;
 const LATEST = { kind: "latest" } as const;
 
-/** What a store sends to its server, in the words of S3. */
+/** Kinds of requests of a store to its server. */
 type Kind = "list" | "get" | "head" | "put" | "create" | "part" | "complete" | "abort" | "delete" | "uploads";
 
 function kindOf({ method, url }: AskedRequest): Kind {
@@ -181,11 +181,11 @@ describe("the store of a member, a bucket behind TLS", function () {
     return (await (admin as AdminClient).getBackupStatus()).archive ?? expect.fail("the member does not archive");
   }
 
-  /** Every chain is whole, without a gap, and the furthest one has what was reported as archived. */
+  /** Checks that every chain is complete, and that the furthest one has the reported revision. */
   async function prove(revision: number): Promise<Catalog> {
     proxy.begin();
     const catalog = await readCatalog(store);
-    // What a segment follows may be deleted as old, where it goes on from a snapshot.
+    // Retention may have deleted the previous object of a segment that continues a snapshot.
     const joined = catalog.segments.filter(({ firstIndex, lastIndex }) => {
       return catalog.snapshots.some(({ index }) => index >= firstIndex - 1 && index <= lastIndex);
     });
@@ -195,13 +195,13 @@ describe("the store of a member, a bucket behind TLS", function () {
     for (const chain of catalog.chains) {
       expect((await verifyChain(store, chain, await unseal())).problem).to.equal(undefined);
     }
-    // A segment that ends within what the member applied at once does not say its revision.
+    // A segment does not state its revision if it ends within entries that the member applied at once.
     const { end } = planRestore(catalog, LATEST);
     expect(end.revision ?? (await rebuiltRevision(catalog))).to.be.at.least(revision);
     return catalog;
   }
 
-  /** The same, and the state at its end is the one that the cluster had. */
+  /** Also rebuilds the state at the end, whose digest must be that of the cluster. */
   async function proveByRebuild(revision: number): Promise<Catalog> {
     const catalog = await prove(revision);
     expect(await rebuiltRevision(catalog)).to.be.at.least(revision);
@@ -221,7 +221,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     return { keyRing, isSealRequired: true };
   }
 
-  /** Lets the snapshots in the bucket be older, so that a member that starts takes the next one at once. */
+  /** Makes the snapshots in the bucket older, so that a member takes the next one at its start. */
   function age(): void {
     const root = join((server as S3Server).objects ?? expect.fail("the server keeps no files"), bucket);
     for (const name of readdirSync(root, { recursive: true, encoding: "utf8" })) {
@@ -232,7 +232,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     }
   }
 
-  /** Does to the requests of each kind, one after the other, what is given. */
+  /** Lets the next requests of each kind fail in the given ways, one after the other. */
   function failing(faults: Partial<Record<Kind, readonly Fault[]>>): { readonly untilMet: () => Promise<unknown> } {
     const left = new Map(Object.entries(faults).map(([kind, each]) => [kind, [...each]]));
     proxy.begin((_number, request) => left.get(kindOf(request))?.shift());
@@ -245,7 +245,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     return { untilMet };
   }
 
-  /** Kills the member at the request, which is carried out, or cut off. */
+  /** Kills the member at the first request that is meant; the fault decides whether the server executes it. */
   function killAt(isMeant: (request: AskedRequest) => boolean, fault: Fault): Promise<void> {
     return new Promise((resolve, reject) => {
       let isDone = false;
@@ -263,7 +263,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     });
   }
 
-  it("is not used, and the member says why, while the authority of its certificate is not known", async () => {
+  it("is refused, with the reason, while the authority of its certificate is unknown", async () => {
     flags = flags.map((flag) => flag.replace(/&ca-file=.*/, ""));
     await start();
     const reason = await until("a failure", async () => (await archived()).lastError || null);
@@ -273,7 +273,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     expect(proxy.count).to.equal(0);
   });
 
-  /** Takes a backup, on request. @returns "" if it is in the store, or else why not */
+  /** Takes a backup on request. @returns "" if it succeeded, else the reason */
   async function backUp(): Promise<string> {
     const id = await (admin as AdminClient).startBackup();
     const run = await until("the backup to end", async () => {
@@ -284,7 +284,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     return run?.error ?? "";
   }
 
-  it("has all that was archived when each kind of request is denied once, and fails once more in another way", async () => {
+  it("has everything that was archived after each kind of request was denied, and failed in another way", async () => {
     let phase = failing({ list: ["denied", "lose-answer"], put: ["denied", "lose-answer"] });
     const started = await start("--backup-retention", "1");
     await archive("a");
@@ -293,7 +293,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     let revision = await archive("b");
     await phase.untilMet();
 
-    // A backup of that size goes in parts. One that fails leaves nothing behind, and the next one can be taken.
+    // A backup of this size has several parts. A failed backup leaves nothing behind, and the next one succeeds.
     for (const faults of [
       { create: ["denied"] },
       { part: ["denied"], abort: ["denied"] },
@@ -313,7 +313,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     expect(await archived()).to.include({ chainBreaks: 0, chainBroken: false });
     await prove(revision);
 
-    // What reads and deletes: the end of the archive when the member starts, and what is old when it has taken a snapshot.
+    // Reads: the end of the archive when the member starts. Deletions: old backups after a snapshot.
     await started.kill();
     age();
     phase = failing({ get: ["denied", "cut-answer"], delete: ["denied"] });
@@ -331,7 +331,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     expect(await archived()).to.include({ chainBreaks: 0, chainBroken: false });
   });
 
-  it("has all that was archived when the member is killed within uploads and deletions", async () => {
+  it("has everything that was archived after the member was killed within uploads and deletions", async () => {
     await start("--backup-retention", "1");
     let revision = await archive("a");
     const isOfSegment = (request: AskedRequest) => {

@@ -1,6 +1,6 @@
 /**
- * A history of a cluster with its state at each index, and its archive: snapshots, and segments of random lengths, some
- * of which do not state where they end.
+ * A history of a cluster with its state at each index, and its archive: snapshots, and segments of random lengths. Some
+ * segments do not state where they end.
  */
 
 import { type BackupStore, type KeyRing, newObjectId, putSegment, putSnapshot, type Row } from "@quoin/backup";

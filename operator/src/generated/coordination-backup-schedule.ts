@@ -29,7 +29,7 @@ export interface CoordinationBackupSchedule {
   status?: ScheduleStatus;
 }
 /**
- * When to take backups, and of which cluster.
+ * The times of the backups, and the cluster to back up.
  */
 export interface ScheduleSpec {
   /**

@@ -40,7 +40,7 @@ describe("the rules of the archive", () => {
 
   function put(...objects: readonly StoredObject[]): void {
     for (const object of objects) {
-      rules.onPut(object);
+      rules.onPut(object, 0);
     }
   }
 
@@ -126,6 +126,19 @@ describe("the rules of the archive", () => {
     remove(segment(11, 14, "a"));
     put(segment(17, 20, "a"));
     expect(rules.isWholeTo(20)).to.equal(false);
+  });
+
+  it("let a member be late only while the store takes one object after another", () => {
+    const segmentMs = 1_000;
+    const restored = { index: 14, revision: 14, wallMs: 14, chainIndex: 10, isBroken: false, breaks: 0 };
+    const report = { ...restored, isArchiving: true, lastSuccessMs: 14, failures: 0 };
+    const look = (lagMs: number, nowMs: number) => {
+      return () => rules.onLag(1, { isArchiving: true, lagMs, report }, segmentMs, nowMs);
+    };
+    rules.onPut(snapshot(10), 20_000);
+    expect(look(6_000, 30_000), "in time").not.to.throw();
+    expect(look(6_001, 22_000), "the store has just taken an object").not.to.throw();
+    expect(look(6_001, 22_001)).to.throw("late by no more");
   });
 
   it("require that retention keeps its snapshots, and the segments after them", () => {

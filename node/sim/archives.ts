@@ -57,7 +57,7 @@ export class Archives {
     this.rules = new ArchiveRules({ clusterId, replay: rules.replay, retention: plan.retention });
     this.bucket = new Bucket(() => Math.floor(WALL_START_MS + heap.nowMs), {
       onPut: (object) => {
-        trace.say(0, "is stored", [...this.rules.onPut(object), crc32(object.name)], () => object.name);
+        trace.say(0, "is stored", [...this.rules.onPut(object, heap.nowMs), crc32(object.name)], () => object.name);
       },
       onDeleted: (object) => {
         trace.say(0, "is deleted", [...this.rules.onDeleted(object), crc32(object.name)], () => object.name);
@@ -122,12 +122,13 @@ export class Archives {
 
   /** Checks what members report about the archive now. */
   look(processes: readonly Archiving[]): void {
+    const { heap, plan, isSteady } = this.#options;
     for (const { memberId, backups } of processes) {
       const archiver = backups?.archiver;
       if (archiver) {
         this.rules.onReport(memberId, archiver.report);
-        if (this.#options.isSteady) {
-          this.rules.onLag(memberId, archiver, this.#options.plan.limits.segmentMs);
+        if (isSteady) {
+          this.rules.onLag(memberId, archiver, plan.limits.segmentMs, heap.nowMs);
         }
       }
     }

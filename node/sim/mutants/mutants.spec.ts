@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import path from "node:path";
 import { expect } from "chai";
 import { commitText } from "../index.ts";
 import { MUTANTS } from "./catalogue.ts";
@@ -35,6 +37,40 @@ function unparsable(sources: readonly (readonly [name: string, source: string])[
   return child.stdout.split("\n").filter((line) => line !== "");
 }
 
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+/** String literals and templates on one line of a source, without their quotes. */
+const LITERAL = /(["`])((?:\\.|(?!\1)[^\\\n])+)\1/g;
+const RELATIVE_IMPORT = / from "(\.[^"]+)";/g;
+/** A literal with less fixed text than this could be the end of any title. */
+const FIXED_LENGTH_MIN = 8;
+
+/** The sources that a source imports, and what they export again. */
+function importsOf(file: string): string[] {
+  const imports = [...readFileSync(file, "utf8").matchAll(RELATIVE_IMPORT)].map(([, name = ""]) => {
+    return path.join(path.dirname(file), name);
+  });
+  return imports.flatMap((name) => (path.basename(name) === "index.ts" ? importsOf(name) : [name]));
+}
+
+/** Whether a test of a spec has this full title, as far as its source, and the sources that it imports, show it. */
+function hasTitle(spec: string, fullTitle: string): boolean {
+  const file = path.join(ROOT, spec);
+  return (
+    existsSync(file) &&
+    [file, ...importsOf(file)].some((name) =>
+      [...readFileSync(name, "utf8").matchAll(LITERAL)].some(([, , text = ""]) => endsWithTitle(fullTitle, text)),
+    )
+  );
+}
+
+function endsWithTitle(fullTitle: string, literal: string): boolean {
+  const parts = literal.split(/\$\{[^}]*\}/);
+  if (parts.join("").length < FIXED_LENGTH_MIN) {
+    return false;
+  }
+  return new RegExp(`(?:^| )${parts.map((part) => RegExp.escape(part)).join(".*")}$`).test(fullTitle);
+}
+
 describe("mutants", () => {
   it("have names of their own", () => {
     expect(mutants.size).to.equal(MUTANTS.length);
@@ -65,6 +101,17 @@ describe("mutants", () => {
   it("have a killer in the record, which knows of no others", () => {
     expect([...record.keys()]).to.have.members([...mutants.keys()]);
     expect([...record].filter(([, { killer }]) => killer === null).map(([name]) => name)).to.deep.equal([]);
+  });
+
+  it("have killers that exist: a test whose title is changed has to be renamed in the record, too", () => {
+    const missing = [...record].flatMap(([name, { killer }]) =>
+      killer !== null && "spec" in killer && killer.grep !== undefined && !hasTitle(killer.spec, killer.grep)
+        ? [`${name}: ${killer.spec}: ${killer.grep}`]
+        : [],
+    );
+    expect(missing).to.deep.equal([]);
+    expect(hasTitle("node/sim/commit.spec.ts", "mutants have names of their own")).to.equal(false);
+    expect(hasTitle("node/sim/mutants/missing.spec.ts", "mutants have names of their own")).to.equal(false);
   });
 
   it("are chosen by the commit, another dozen with each", () => {

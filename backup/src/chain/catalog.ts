@@ -15,7 +15,8 @@ export type StoredSegment = Stored<SegmentName>;
 
 export type CatalogProblemKind =
   /**
-   * A segment names a previous object that is missing. The segments after it are usable only from a later snapshot on.
+   * A segment names a previous object that is missing, and no snapshot joins the segment. The segments after it are
+   * usable only from a later snapshot on. Where a snapshot joins the segment, retention has deleted what was before it.
    */
   | "missing-previous"
   /** A segment does not begin where its previous object ends. */
@@ -117,14 +118,13 @@ function linkProblems(snapshots: readonly StoredSnapshot[], segments: readonly S
     ends.set(id, lastIndex);
   }
   const problems: CatalogProblem[] = [];
-  for (const [position, { name, previousId, firstIndex }] of segments.entries()) {
+  for (const [position, { name, previousId, firstIndex, lastIndex }] of segments.entries()) {
     const end = ends.get(previousId);
     if (end === undefined) {
-      problems.push({
-        kind: "missing-previous",
-        name,
-        message: `${name} follows object ${previousId}, which is missing`,
-      });
+      if (!snapshots.some(({ index }) => index >= firstIndex - 1 && index <= lastIndex)) {
+        const message = `${name} follows object ${previousId}, which is missing`;
+        problems.push({ kind: "missing-previous", name, message });
+      }
     } else if (end !== firstIndex - 1) {
       problems.push({
         kind: "gap",

@@ -255,6 +255,22 @@ describe("chain of backups", () => {
     expect(objects).to.have.length(4);
   });
 
+  it("misses no object that retention deleted before the snapshot that joins it", async () => {
+    const objects = await chainTo(40);
+    await snapshotAt(25);
+    // Retention deletes the old snapshot, and the segment that only it needs.
+    rmSync(pathOf(objects[0]));
+    rmSync(pathOf(objects[1]));
+    const kept = await readCatalog(store);
+    expect([kept.problems, kept.chains.map(({ end }) => end.index)]).to.deep.equal([[], [40]]);
+    // The ranges before and after a lost segment are shown, although a snapshot joins the one after it.
+    await snapshotAt(10);
+    const refused = await backupErrorOf(
+      readCatalog(store).then((catalog) => planRestore(catalog, { kind: "revision", revision: 15 })),
+    );
+    expect(refused.message).to.contain("The objects between these ranges are missing");
+  });
+
   it("is planned from the newest snapshot that reaches the point", async () => {
     await chainTo(40);
     const second = await snapshotAt(40);

@@ -150,9 +150,12 @@ function describeEnd({ index, revision, wallMs }: ChainEnd): string {
   return `revision ${revision ?? "unknown"} (index ${index})${time}`;
 }
 
-function missingOf({ problems }: Catalog): string {
+function missingOf({ problems, chains }: Catalog): string {
   const missing = problems.filter(({ kind }) => kind === "missing-previous" || kind === "gap").slice(0, CHAINS_SHOWN);
-  return missing.length === 0
-    ? "No object is missing in between"
-    : `Missing: ${missing.map(({ message }) => message).join("; ")}`;
+  if (missing.length > 0) {
+    return `Missing: ${missing.map(({ message }) => message).join("; ")}`;
+  }
+  return mergeRanges(chains).length > 1
+    ? "The objects between these ranges are missing"
+    : "No object is missing in between";
 }

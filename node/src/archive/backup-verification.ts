@@ -141,17 +141,11 @@ async function stillThere(store: BackupStore, clusterId: string, names: Iterable
   return [...names].filter((name) => present.has(name));
 }
 
-/** Segments after a lost one. Objects that retention deleted are not lost: a snapshot exists that the next segment continues. */
-function lostBehind({ problems, segments, snapshots, chains }: Catalog): readonly CatalogProblem[] {
+/** Segments of the two newest chains after a lost one. */
+function lostBehind({ problems, segments, chains }: Catalog): readonly CatalogProblem[] {
   const fromIndex = (chains.at(-2) ?? chains.at(-1))?.snapshot.index ?? 0;
-  const cut = new Set(
-    segments
-      .filter(({ firstIndex, lastIndex }) => {
-        return firstIndex > fromIndex && !snapshots.some(({ index }) => index >= firstIndex - 1 && index <= lastIndex);
-      })
-      .map(({ name }) => name),
-  );
-  return problems.filter(({ kind, name }) => (kind === "missing-previous" || kind === "gap") && cut.has(name));
+  const recent = new Set(segments.filter(({ firstIndex }) => firstIndex > fromIndex).map(({ name }) => name));
+  return problems.filter(({ kind, name }) => (kind === "missing-previous" || kind === "gap") && recent.has(name));
 }
 
 /** The newest snapshot, and the chain of the snapshot before it. */

@@ -23,7 +23,8 @@ import { findLayers, type Surroundings, surroundings, type TestLayer } from "./t
 import { chooseQuick } from "./test-quick.ts";
 
 const BATCHES_AT_A_TIME = 2; // The suite is measured on two cores.
-const BATCH_LIMIT_MS = 15 * 60_000; // Far above any layer: only a test that blocks its process reaches it.
+const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
+const SLOW_FILES_PER_BATCH = 3; // Files that start members take up to minutes each.
 const BUDGET_MS = 10 * 60_000; // More than this is only reported, because it depends on the machine.
 
 /** Hundreds of processes run the same files; the code that one of them compiles is in this folder for the next ones. */
@@ -160,30 +161,61 @@ function killLeftProcesses(layer: string, run: string): Failure[] {
   }));
 }
 
-/** Runs all files, several batches at a time; prints the result of each layer when its last batch is over. */
-async function runLayers(layers: readonly TestLayer[], folder: string, allowsEmpty: boolean): Promise<Outcome> {
-  const runs = layers.map((layer) => ({ layer, outcomes: [] as Outcome[], left: 0, durationMs: 0 }));
+/** Files that share time zone and locale, and run in one process. */
+interface Batch {
+  readonly layer: TestLayer;
+  readonly files: readonly string[];
+  readonly place: Surroundings;
+  /** Also identifies the processes of the batch. */
+  readonly folder: string;
+}
+
+/** All files of the layers, in the order in which they start. */
+function batchesOf(layers: readonly TestLayer[], folder: string): Batch[] {
   const inOrder = surroundings.flatMap((place, index) =>
-    runs.flatMap((run) => {
-      const files = run.layer.files.filter((_, position) => position % surroundings.length === index);
+    layers.flatMap((layer) => {
+      const files = layer.files.filter((_, position) => position % surroundings.length === index);
+      const groups = chunk(files, layer.startsMembers ? SLOW_FILES_PER_BATCH : files.length);
       // A layer without files is reported as well.
-      if (files.length === 0 && (run.layer.files.length > 0 || index > 0)) {
-        return [];
-      }
-      run.left += 1;
-      return [{ run, files, place, folder: path.join(folder, `${run.layer.name}-${index}`) }];
+      return (layer.files.length === 0 && index === 0 ? [[]] : groups).map((group, number) => {
+        return { layer, files: group, place, folder: path.join(folder, `${layer.name}-${index}-${number}`) };
+      });
     }),
   );
-  const isShort = ({ run }: { readonly run: { readonly layer: TestLayer } }): boolean => run.layer.isShort === true;
-  const batches = [...inOrder.filter((batch) => !isShort(batch)), ...inOrder.filter(isShort)];
-  const outcomes = await mapWithLimit(batches, BATCHES_AT_A_TIME, async ({ run, files, place, folder: own }) => {
+  const isShort = ({ layer }: Batch): boolean => layer.isShort === true;
+  return [...inOrder.filter((batch) => !isShort(batch)), ...inOrder.filter(isShort)];
+}
+
+function chunk(files: readonly string[], size: number): string[][] {
+  return Array.from({ length: Math.ceil(files.length / size) || 0 }, (_, at) =>
+    files.slice(at * size, (at + 1) * size),
+  );
+}
+
+/** Runs several batches at a time; prints the result of each layer when its last batch is over. */
+async function runLayers(
+  layers: readonly TestLayer[],
+  batches: readonly Batch[],
+  allowsEmpty: boolean,
+): Promise<Outcome> {
+  const runs = new Map(
+    layers.map((layer) => {
+      const left = batches.filter((batch) => batch.layer === layer).length;
+      return [layer, { outcomes: [] as Outcome[], left, durationMs: 0 }];
+    }),
+  );
+  const outcomes = await mapWithLimit(batches, BATCHES_AT_A_TIME, async ({ layer, files, place, folder }) => {
+    const run = runs.get(layer);
+    if (run === undefined) {
+      return [];
+    }
     const startedMs = performance.now();
     if (files.length > 0) {
-      run.outcomes.push(await runBatch(run.layer, files, place, own));
+      run.outcomes.push(await runBatch(layer, files, place, folder));
     }
     run.durationMs += performance.now() - startedMs;
     run.left -= 1;
-    return run.left === 0 ? [finishLayer(run.layer, sum(run.outcomes), run.durationMs, allowsEmpty)] : [];
+    return run.left === 0 ? [finishLayer(layer, sum(run.outcomes), run.durationMs, allowsEmpty)] : [];
   });
   return sum(outcomes.flat());
 }
@@ -241,16 +273,15 @@ async function main(): Promise<void> {
   const { layers, allowsEmpty, leftOut } = selection;
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-run-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  const batches = batchesOf(layers, folder);
   stopOnSignals(() => {
-    for (const layer of layers) {
-      for (const index of surroundings.keys()) {
-        killLeftProcesses(layer.name, path.join(folder, `${layer.name}-${index}`));
-      }
+    for (const batch of batches) {
+      killLeftProcesses(batch.layer.name, batch.folder);
     }
     removeFolder();
   });
   await compileMember(layers, folder);
-  const outcome = sum([await runLayers(layers, folder, allowsEmpty)]);
+  const outcome = sum([await runLayers(layers, batches, allowsEmpty)]);
   removeFolder();
   if (outcome.passed + outcome.skipped + outcome.failures.length === 0) {
     outcome.failures.push({ file: "all layers", title: "nothing ran", message: "No test matches." });

@@ -9,7 +9,7 @@
  *                Next: queued, provisional.
  *   queued       Its entry is applied, and it waits in the state for a lock.
  *   provisional  Its entry has changed the membership, and the change is not final yet.
- *   ended        It is answered, refused or dropped. Every state may be followed by this one, and none follows it.
+ *   ended        It is answered, refused or dropped. Every other state may lead here, and nothing follows.
  *
  * A snapshot may show the outcome of an attempt that is handed out. Then the call skips `applied`.
  *

@@ -469,8 +469,8 @@ export class EventLogMethods {
   }
 
   /**
-   * Continues with the log if the caller has the access that is needed, at least to write, and the log is visible to the
-   * caller. This member's applied state may lag, so it answers that the log does not exist only after a read barrier.
+   * Continues with the log if the caller has the needed access, at least to write, and the log is visible to the caller.
+   * This member's applied state may lag, so it answers that the log does not exist only after a read barrier.
    */
   #withLog<Response>(call: Call, need: Need, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
     const { replica } = this.#member;

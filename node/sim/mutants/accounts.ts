@@ -7,8 +7,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "live-streams-are-never-looked-at-again",
     pitfall: "S39",
     file: "watch/watch-hub.ts",
-    find: "        watcher.subscriber.recheck();",
-    replace: "",
+    find: "recheck: (_source, { subscriber }) => subscriber.recheck(),",
+    replace: "recheck: () => undefined,",
   },
   {
     name: "namespace-matches-by-a-part-of-its-name",

@@ -91,7 +91,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     find: `      // The caller does not know the outcome, so it must be undone.
       this.#cancel(waiter);`,
     replace: `      // The caller does not know the outcome, so it must be undone.
-      this.#waiters.take(waiter.seq);`,
+      this.#waiters.drop(waiter);`,
   },
   {
     name: "retry-gets-a-second-hold",
@@ -123,7 +123,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     pitfall: "S24",
     file: "replica/proposals.ts",
     find: "    if (proposal.acquisition !== undefined) {\n      return this",
-    replace: '    if (proposal.acquisition !== undefined) {\n      return waiter.isQueued ? "wait" : this',
+    replace: '    if (proposal.acquisition !== undefined) {\n      return waiter.state === "queued" ? "wait" : this',
   },
   {
     name: "changed-hold-lost-by-a-snapshot",

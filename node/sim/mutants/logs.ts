@@ -226,14 +226,14 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "follower-of-a-log-not-checked-again",
     pitfall: "S39",
     file: "watch/event-hub.ts",
-    find: "      following.follower.recheck(log);\n",
+    find: "  follower.recheck(log);\n",
     replace: "",
   },
   {
     name: "slow-follower-of-a-log-sent-more",
     pitfall: "S38",
-    file: "watch/event-hub.ts",
-    find: "    if (this.#all.has(following) && !following.isSending) {",
-    replace: "    if (this.#all.has(following)) {",
+    file: "watch/stream-scheduler.ts",
+    find: "if (this.#streams.has(stream) && !stream.isSending && !this.#leaving.has(stream)) {",
+    replace: "if (this.#streams.has(stream) && !this.#leaving.has(stream)) {",
   },
 ];

@@ -14,7 +14,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "shutdown-says-not-executed",
     pitfall: "P52",
     file: "replica/waiters.ts",
-    find: 'const outcome = waiter.handedOutMs !== null ? "unknown" : "not-executed";',
+    find: 'const outcome = waiter.state === "held" ? "not-executed" : "unknown";',
     replace: 'const outcome = "not-executed";',
   },
   {
@@ -71,8 +71,8 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "term-barrier-one-too-early",
     pitfall: "P56",
     file: "replica/waiters.ts",
-    find: "waiter.handedOutMs !== null && waiter.term < term && !waiter.isApplied",
-    replace: "waiter.handedOutMs !== null && waiter.term <= term && !waiter.isApplied",
+    find: 'waiter.state === "handed-out" && waiter.term < term',
+    replace: 'waiter.state === "handed-out" && waiter.term <= term',
   },
   {
     name: "waiters-ignore-snapshots",
@@ -99,8 +99,8 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "forwarded-index-answers",
     pitfall: "P56",
     file: "replica/waiters.ts",
-    find: "if (atIndex !== undefined && !atIndex.isApplied) {",
-    replace: "if (atIndex !== undefined && !atIndex.isApplied && term > atIndex.term) {",
+    find: 'if (atIndex?.state === "handed-out") {',
+    replace: 'if (atIndex?.state === "handed-out" && term > atIndex.term) {',
   },
   {
     name: "ticks-before-frames",

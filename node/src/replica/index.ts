@@ -8,6 +8,7 @@ export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } f
 export { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
 export { claimedMembers, PeerDirectory, type Told } from "./peer-directory.ts";
 export type { ReadDone } from "./pending-reads.ts";
+export type { ProposalDone } from "./proposal.ts";
 export { RAFT_METRICS } from "./raft-metrics.ts";
 export { seededRandom } from "./random.ts";
 export { Replica } from "./replica.ts";
@@ -18,4 +19,3 @@ export { STATE_METRICS } from "./state-metrics.ts";
 export { STORAGE_METRICS } from "./storage-metrics.ts";
 export { systemClock, systemScheduler } from "./system-clock.ts";
 export type { IncomingSnapshot, OutgoingSnapshot, Transport } from "./transport.ts";
-export type { ProposalDone } from "./waiters.ts";

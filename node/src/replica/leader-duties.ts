@@ -12,11 +12,11 @@ import type { Checkpoints, Progress, StateReader } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import { Maintenance, type MaintenanceLimits } from "./maintenance.ts";
+import { clusterProposalOf } from "./proposal.ts";
 import type { Proposals } from "./proposals.ts";
 import { StateComparison } from "./state-comparison.ts";
 import type { Transport } from "./transport.ts";
 import { VersionRaise } from "./version-raise.ts";
-import { clusterProposalOf } from "./waiters.ts";
 
 export interface LeaderDutiesOptions {
   readonly memberId: number;

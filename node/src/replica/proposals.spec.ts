@@ -19,9 +19,9 @@ import {
   type RequestIdentity,
 } from "../state/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
+import { type Proposal, proposalOf } from "./proposal.ts";
 import { Proposals } from "./proposals.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
-import { type Proposal, proposalOf } from "./waiters.ts";
 
 const WINDOW_MS = 60_000;
 const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");

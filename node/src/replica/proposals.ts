@@ -24,6 +24,7 @@ import {
   encodeEntry,
   entryIndex,
   entryTerm,
+  invariant,
   isJoint,
   mark,
   type Origin,
@@ -51,15 +52,16 @@ import {
 import type { AppliedEntry } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
+import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
 import type { ReplicaStatistics } from "./replica-statistics.ts";
 import { ToldRefusals } from "./told-refusals.ts";
 import type { Transport } from "./transport.ts";
 import {
-  clusterProposalOf,
+  type AttemptedWaiter,
   deadlineError,
-  type Proposal,
-  type ProposalDone,
-  type SnapshotVerdict,
+  type HandedOut,
+  type Held,
+  type Provisional,
   type Waiter,
   Waiters,
 } from "./waiters.ts";
@@ -91,19 +93,16 @@ export interface ProposalsOptions {
 /** Why a leader did not append an attempt. */
 type AppendRefusal = Refusal | ChangeProposalRefusal | "storage-full";
 
-/** An applied change of the membership that is not final yet: it is joint, or a majority may still forget it. */
-interface Settling {
-  readonly done: ProposalDone;
-  readonly outcome: Outcome;
-  readonly deadlineMs: number;
-}
+/** What a snapshot shows about a waiting attempt whose entry may be in it. */
+type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unknown";
 
 export class Proposals {
   readonly #options: ProposalsOptions;
   readonly #waiters = new Waiters();
-  /** Calls whose current attempt is not handed out, in the order of their arrival. */
-  #waiting: Waiter[] = [];
-  #settling: Settling[] = [];
+  /** All held calls, in the order of their arrival; others may be among them until the next turn. */
+  #held: Waiter[] = [];
+  /** Applied changes of the membership that are joint, or that a majority may still forget. */
+  #provisional: Provisional[] = [];
   /** Recent refusals that this member has sent to others. */
   readonly #told = new ToldRefusals();
 
@@ -113,7 +112,7 @@ export class Proposals {
 
   /** Waiting calls, without those that may wait for a lock. */
   get size(): number {
-    return this.#waiters.size + this.#settling.length;
+    return this.#waiters.size + this.#provisional.length;
   }
 
   /** Calls that may wait for a lock. They last as long as others hold it. */
@@ -125,7 +124,7 @@ export class Proposals {
   add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
     const { clock, statistics } = this.#options;
     const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
-    this.#waiting.push(waiter);
+    this.#held.push(waiter);
     stamp("proposal.queued", waiter.seq);
     this.#options.arm();
     return () => this.#abandon(waiter);
@@ -148,27 +147,27 @@ export class Proposals {
 
   /** An attempt of this process is applied: answers its caller, unless the outcome is that it waits for a lock. */
   answer(seq: number, outcome: Outcome | null): void {
-    const isQueued = outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "queued-lock";
-    const waiter = isQueued ? this.#waiters.get(seq) : this.#waiters.take(seq);
+    const waiter = this.#waiters.get(seq);
     if (waiter === undefined) {
       return;
     }
-    if (waiter.isAbandoned) {
+    invariant(waiter.state !== "held", "an attempt with an outcome was handed out");
+    if (waiter.done === null) {
       // The caller does not know the outcome, so it must be undone.
       this.#cancel(waiter);
       return;
     }
-    waiter.isQueued = isQueued;
-    if (isQueued) {
+    if (outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "queued-lock") {
+      this.#waiters.queue(waiter);
       mark("replica.acquisition.queued");
       return;
     }
     const isRefused = outcome === null || outcome.answer instanceof CoordinationError;
     stamp("proposal.answered", seq);
     if (waiter.proposal.type === EntryType.Command || isRefused) {
-      waiter.done(null, outcome);
+      this.#waiters.answer(waiter, outcome);
     } else {
-      this.#settling.push({ done: waiter.done, outcome, deadlineMs: waiter.deadlineMs });
+      this.#provisional.push(this.#waiters.makeProvisional(waiter, outcome));
     }
   }
 
@@ -177,19 +176,19 @@ export class Proposals {
    * members may be destroyed (P18). Also answers those whose deadline has passed.
    */
   settle(nowMs: number): void {
-    if (this.#settling.length === 0) {
+    if (this.#provisional.length === 0) {
       return;
     }
     const { core, lastingConfigIndex } = this.#options;
     const isSettled = !isJoint(core.configuration) && core.configuration.index <= lastingConfigIndex();
-    for (const one of this.#settling.splice(0)) {
+    for (const waiter of this.#provisional.splice(0)) {
       if (isSettled) {
-        one.done(null, one.outcome);
-      } else if (one.deadlineMs > nowMs) {
-        this.#settling.push(one);
+        this.#waiters.answer(waiter, waiter.outcome);
+      } else if (waiter.deadlineMs > nowMs) {
+        this.#provisional.push(waiter);
       } else {
         // The change is in progress, and the members that it removes may still be needed, so it is not a success.
-        one.done(deadlineError(), null);
+        this.#waiters.refuse(waiter, deadlineError());
       }
     }
   }
@@ -197,8 +196,8 @@ export class Proposals {
   /** This member was removed, and others say so only when that lasts: answers the changes that it has applied. */
   settleRemoved(): void {
     if (!isJoint(this.#options.core.configuration)) {
-      for (const { done, outcome } of this.#settling.splice(0)) {
-        done(null, outcome);
+      for (const waiter of this.#provisional.splice(0)) {
+        this.#waiters.answer(waiter, waiter.outcome);
       }
     }
   }
@@ -220,28 +219,26 @@ export class Proposals {
       if (verdict === "refuted") {
         mark("replica.attempt.refuted-by-snapshot");
         this.#retry(waiter.seq);
-      } else if (verdict === "unknown" && waiter.isAbandoned) {
+      } else if (verdict === "unknown" && waiter.done === null) {
         this.#cancel(waiter);
       } else if (verdict === "unknown") {
         const message = "this member caught up by a snapshot, which does not show the result of the call";
         this.#waiters.refuse(waiter, new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" }));
       } else if (verdict !== "wait") {
         mark("replica.attempt.answered-by-snapshot");
-        // Also for a call that waits for a lock: nothing refutes it any more.
-        waiter.isApplied = true;
         this.answer(waiter.seq, verdict.outcome);
       }
     }
   }
 
   /** What the new state shows about an attempt that may be in it. */
-  #judge(waiter: Waiter, isCertain: boolean): SnapshotVerdict {
+  #judge(waiter: AttemptedWaiter, isCertain: boolean): SnapshotVerdict {
     const { proposal, handedOutMs } = waiter;
     const { state, clock, replayWindowMs } = this.#options;
     if (proposal.acquisition !== undefined) {
       return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
     }
-    const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
+    const ageMs = clock.monotonicMs() - handedOutMs;
     // The answer may have expired already, so its absence proves nothing.
     if (proposal.stored === null || ageMs > replayWindowMs / 2) {
       return "unknown";
@@ -265,7 +262,7 @@ export class Proposals {
 
   /** The same for a request for a lock. Its stored answer lives as long as the request waits or holds the lock. */
   #judgeAcquisition(
-    { seq, handedOutMs, isApplied, proposal }: Waiter,
+    { state: waiterState, seq, handedOutMs, proposal }: AttemptedWaiter,
     { principal, request }: NonNullable<Proposal["acquisition"]>,
     isCertain: boolean,
   ): SnapshotVerdict {
@@ -278,8 +275,8 @@ export class Proposals {
       const isOwn = !(outcome.answer instanceof CoordinationError);
       return isOwn || this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
-    const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
-    if (isApplied || ageMs > replayWindowMs / 2) {
+    const ageMs = clock.monotonicMs() - handedOutMs;
+    if (waiterState !== "handed-out" || ageMs > replayWindowMs / 2) {
       return "unknown";
     }
     return isCertain ? "refuted" : "wait";
@@ -292,21 +289,20 @@ export class Proposals {
 
   /** Refuses calls that have waited too long; `nextMs` is when this is called again. */
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
-    for (const waiter of this.#waiters.expire(nowMs, nextMs, heldReason)) {
-      const { done } = waiter;
+    for (const { waiter, done } of this.#waiters.expire(nowMs, nextMs, heldReason)) {
       this.#abandon(waiter);
       done(deadlineError(), null);
     }
-    this.#waiting = this.#waiting.filter((waiter) => this.#waiters.has(waiter));
+    this.#held = this.#held.filter(isHeld);
   }
 
   /** Ends all waiting: this process stops. */
   refuseAll(): void {
-    this.#waiting = [];
+    this.#held = [];
     this.#waiters.refuseAll();
-    for (const { done } of this.#settling.splice(0)) {
+    for (const waiter of this.#provisional.splice(0)) {
       const message = "this member is shutting down while the change is in progress";
-      done(new CoordinationError("SHUTTING_DOWN", message, { outcome: "unknown" }), null);
+      this.#waiters.refuse(waiter, new CoordinationError("SHUTTING_DOWN", message, { outcome: "unknown" }));
     }
   }
 
@@ -314,21 +310,19 @@ export class Proposals {
 
   /** The caller is gone: drops an attempt that is in no log yet, and undoes a request for a lock (S25). */
   #abandon(waiter: Waiter): void {
-    if (!this.#waiters.has(waiter) || waiter.isAbandoned) {
-      return;
-    }
-    this.#waiters.abandon(waiter);
-    if (waiter.handedOutMs === null) {
-      this.#waiters.take(waiter.seq);
-    } else if (waiter.isQueued) {
+    if (waiter.state === "held") {
+      this.#waiters.drop(waiter);
+    } else if (waiter.state === "queued") {
       this.#cancel(waiter);
+    } else if (waiter.state === "handed-out" || waiter.state === "applied") {
+      // The attempt may still be applied, or its answer is on its way. Its entry decides, or what refutes it.
+      this.#waiters.abandon(waiter);
     }
-    // Otherwise the attempt may still be applied. Its entry decides, or what refutes it.
   }
 
   /** The attempt was applied and its caller is gone: proposes to undo it, and retries until that is in the log. */
-  #cancel(waiter: Waiter): void {
-    this.#waiters.take(waiter.seq);
+  #cancel(waiter: AttemptedWaiter): void {
+    this.#waiters.drop(waiter);
     const { memberId, boot } = this.#options;
     const { acquisition } = waiter.proposal;
     if (acquisition === undefined) {
@@ -357,11 +351,12 @@ export class Proposals {
   /** Hands out waiting calls, within the limits of one turn. */
   handOut(): void {
     const { leader, role, term } = this.#options.core;
-    if (this.#waiting.length === 0 || (role !== "leader" && (role !== "follower" || leader === 0))) {
+    if (this.#held.length === 0 || (role !== "leader" && (role !== "follower" || leader === 0))) {
       return;
     }
     const nowMs = this.#options.clock.monotonicMs();
-    const isReady = ({ resting }: Waiter) => resting === null || resting.untilMs <= nowMs;
+    const isReady = (waiter: Waiter): waiter is Held =>
+      isHeld(waiter) && (waiter.notBeforeMs === null || waiter.notBeforeMs <= nowMs);
     const batch = this.#nextBatch(isReady);
     if (batch.length === 0) {
       return;
@@ -371,23 +366,23 @@ export class Proposals {
     } else {
       this.#forward(batch, leader, term);
     }
-    this.#waiting = this.#waiting.filter((waiter) => this.#waiters.has(waiter) && waiter.handedOutMs === null);
-    if (this.#waiting.some(isReady)) {
+    this.#held = this.#held.filter(isHeld);
+    if (this.#held.some(isReady)) {
       this.#options.arm();
     }
   }
 
   /** The oldest ready calls that fit into one turn. */
-  #nextBatch(isReady: (waiter: Waiter) => boolean): Waiter[] {
+  #nextBatch(isReady: (waiter: Waiter) => waiter is Held): Held[] {
     const { perTurn, bytesPerTurn } = this.#options;
-    const batch: Waiter[] = [];
+    const batch: Held[] = [];
     let bytes = 0;
-    for (const waiter of this.#waiting) {
+    for (const waiter of this.#held) {
       const { payload } = waiter.proposal;
       if (batch.length === perTurn || (batch.length > 0 && bytes + payload.length > bytesPerTurn)) {
         break;
       }
-      if (this.#waiters.has(waiter) && isReady(waiter)) {
+      if (isReady(waiter)) {
         batch.push(waiter);
         bytes += payload.length;
       }
@@ -395,9 +390,9 @@ export class Proposals {
     return batch;
   }
 
-  #proposeHere(batch: readonly Waiter[]): void {
+  #proposeHere(batch: readonly Held[]): void {
     const { memberId, boot } = this.#options;
-    const originOf = ({ seq }: Waiter): Origin => ({ memberId, boot, seq });
+    const originOf = ({ seq }: Held): Origin => ({ memberId, boot, seq });
     const commands = batch.filter((waiter) => waiter.proposal.type === EntryType.Command && this.#admits(waiter));
     if (commands.length > 0) {
       const accepted = this.#proposeCommands(
@@ -426,7 +421,7 @@ export class Proposals {
   }
 
   /** Whether there is disk space for the command; refuses it if not. */
-  #admits(waiter: Waiter): boolean {
+  #admits(waiter: Held): boolean {
     if (this.#options.hasRoom() || !isGrowing(decodeCommand(waiter.proposal.payload))) {
       return true;
     }
@@ -434,9 +429,9 @@ export class Proposals {
     return false;
   }
 
-  #onAppended(waiter: Waiter, term: number, index: number): void {
+  #onAppended(waiter: Held, term: number, index: number): void {
     this.#waiters.handOut(waiter, term, this.#options.clock.monotonicMs());
-    this.#waiters.appended(waiter.seq, index);
+    this.#waiters.appended(waiter.seq, term, index);
     stamp("proposal.appended", index, waiter.seq, this.#options.memberId);
   }
 
@@ -459,7 +454,7 @@ export class Proposals {
   }
 
   /** Forwards the calls to the leader of this term. Each attempt can only become an entry of that term. */
-  #forward(batch: readonly Waiter[], leader: number, term: number): void {
+  #forward(batch: readonly Held[], leader: number, term: number): void {
     const { transport, clock } = this.#options;
     const attempts = batch.map(({ seq, proposal }) => ({ seq, kind: proposal.type, row: proposal.payload }));
     if (!transport.send(leader, "log", FrameType.Forward, encodeForward({ term, attempts }))) {
@@ -492,9 +487,7 @@ export class Proposals {
   /** The leader has appended these attempts. */
   onForwarded({ term, appended }: Forwarded): void {
     for (const { seq, index } of appended) {
-      if (this.#waiters.get(seq)?.term === term) {
-        this.#waiters.appended(seq, index);
-      }
+      this.#waiters.appended(seq, term, index);
     }
   }
 
@@ -502,7 +495,7 @@ export class Proposals {
   onForwardRefused({ seqs, reason }: ForwardRefused): void {
     for (const seq of seqs) {
       const waiter = this.#waiters.get(seq);
-      if (waiter !== undefined) {
+      if (waiter?.state === "handed-out") {
         this.#onRefused(waiter, reason);
       }
     }
@@ -587,7 +580,7 @@ export class Proposals {
   // ---- Refusals ----
 
   /** The attempt was certainly not appended: its call continues with a new attempt, or is refused with the reason. */
-  #onRefused(waiter: Waiter, reason: string): void {
+  #onRefused(waiter: Held | HandedOut, reason: string): void {
     if (reason === "storage-full") {
       const message = "the disks of the cluster have too little space for more data; deleting still works";
       this.#waiters.refuse(waiter, new CoordinationError("STORAGE_FULL", message));
@@ -605,32 +598,40 @@ export class Proposals {
         return;
       }
       // Most changes in progress end within milliseconds: the begin of a term, or the end of the last change.
-      if (waiter.handedOutMs !== null) {
-        this.#retry(waiter.seq);
+      const held = waiter.state === "held" ? waiter : this.#retry(waiter.seq);
+      if (held !== null) {
+        this.#waiters.rest(held, this.#options.clock.monotonicMs() + REST_MS, refusal);
       }
-      waiter.resting = { untilMs: this.#options.clock.monotonicMs() + REST_MS, refusal };
       return;
     }
-    if (waiter.handedOutMs !== null) {
+    if (waiter.state === "handed-out") {
       this.#retry(waiter.seq);
     }
     this.#options.hold();
   }
 
-  /** The attempt can never be executed: its call continues with a new attempt, while it may still wait. */
-  #retry(seq: number): void {
+  /**
+   * The attempt can never be executed: its call continues with a new attempt, while it may still wait. Returns the call
+   * if it does.
+   */
+  #retry(seq: number): Held | null {
     const waiter = this.#waiters.get(seq);
-    if (waiter === undefined) {
-      return;
+    if (waiter?.state !== "handed-out") {
+      return null;
     }
-    if (waiter.isAbandoned) {
-      this.#waiters.take(seq);
-      return;
+    if (waiter.done === null) {
+      this.#waiters.drop(waiter);
+      return null;
     }
-    this.#waiters.renew(waiter);
-    this.#waiting.push(waiter);
+    const held = this.#waiters.renew(waiter);
+    this.#held.push(held);
     this.#options.arm();
+    return held;
   }
+}
+
+function isHeld(waiter: Waiter): waiter is Held {
+  return waiter.state === "held";
 }
 
 /** Deadline of one proposal to undo an acquisition, in milliseconds; another one follows. */

@@ -13,7 +13,7 @@ import {
   type WatchedChange,
 } from "../state/index.ts";
 import { Durations, LONG_BOUNDS, SHORT_BOUNDS } from "../telemetry/index.ts";
-import type { ProposalDone } from "./waiters.ts";
+import type { ProposalDone } from "./proposal.ts";
 
 /** Counts snapshots that were sent to, or received from, other members. */
 export class CopyStatistics {

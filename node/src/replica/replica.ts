@@ -51,6 +51,7 @@ import type { ArchiveReport, MembershipViewDone, TransferDone } from "./membersh
 import { stampSent } from "./message-stamps.ts";
 import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
+import { clusterProposalOf, membershipProposalOf, type Proposal, type ProposalDone, proposalOf } from "./proposal.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
 import { overloadOfCalls, overloadOfWaits, reasonToHold, shuttingDown } from "./refusals.ts";
@@ -60,8 +61,7 @@ import { ReplicaReport } from "./replica-report.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
-import type { Proposal, ProposalDone } from "./waiters.ts";
-import { clusterProposalOf, deadlineError, membershipProposalOf, proposalOf } from "./waiters.ts";
+import { deadlineError } from "./waiters.ts";
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { EntryType } from "../raft/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
-import { deadlineError, holdUntil, type Proposal, proposalOf, type Waiter, Waiters } from "./waiters.ts";
+import type { Proposal } from "./proposal.ts";
+import { deadlineError, type HandedOut, holdUntil, type Waiter, Waiters } from "./waiters.ts";
 
 const OUTCOME: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
 const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), stored: null };
@@ -24,18 +25,34 @@ describe("waiters", () => {
   }
 
   /** A call whose attempt was handed to the leader of the term; with the index if the leader has returned it. */
-  function handedOut(name: string, term: number, index = 0): Waiter {
-    const waiter = add(name, 0, 1_000);
-    waiters.handOut(waiter, term, 0);
+  function handedOut(name: string, term: number, index = 0): HandedOut {
+    const { seq } = add(name, 0, 1_000);
+    handOut(seq, term, index);
+    return inState(seq, "handed-out");
+  }
+
+  function handOut(seq: number, term: number, index = 0): void {
+    waiters.handOut(inState(seq, "held"), term, 0);
     if (index > 0) {
-      waiters.appended(waiter.seq, index);
+      waiters.appended(seq, term, index);
     }
-    return waiter;
+  }
+
+  /** The open waiter of the attempt, which is in this state. */
+  function inState<State extends Waiter["state"]>(seq: number, state: State): Extract<Waiter, { state: State }> {
+    const waiter = waiters.get(seq);
+    expect(waiter?.state).to.equal(state);
+    return waiter as Extract<Waiter, { state: State }>;
   }
 
   function answer(seq: number, outcome: Outcome): void {
-    waiters.take(seq)?.done(null, outcome);
+    const waiter = waiters.get(seq);
+    if (waiter !== undefined) {
+      waiters.answer(waiter, outcome);
+    }
   }
+
+  const stateOf = (waiter: Waiter): string => waiter.state;
 
   const names = (found: readonly Waiter[], all: ReadonlyMap<string, Waiter>): string[] => {
     return [...all].filter(([, waiter]) => found.includes(waiter)).map(([name]) => name);
@@ -72,7 +89,7 @@ describe("waiters", () => {
     answer(second.seq, OUTCOME);
     answer(second.seq, OUTCOME);
     expect(answers).to.deep.equal(["second: revision 7"]);
-    expect([waiters.has(first), waiters.has(second), waiters.size]).to.deep.equal([true, false, 1]);
+    expect([stateOf(first), stateOf(second), waiters.size]).to.deep.equal(["held", "ended", 1]);
   });
 
   it("S12: says unknown once the entry was handed out, but only at the deadline", () => {
@@ -111,7 +128,7 @@ describe("waiters", () => {
   });
 
   it("P56: is refuted by another entry at its index, never by the index alone, and by any entry of a later term", () => {
-    const all = new Map([
+    const all = new Map<string, Waiter>([
       ["at 10", handedOut("at 10", 3, 10)],
       ["at 11", handedOut("at 11", 3, 11)],
       ["somewhere", handedOut("somewhere", 3)],
@@ -128,7 +145,7 @@ describe("waiters", () => {
   });
 
   it("P56: is not refuted any more once its entry was applied, though its answer is still to come", () => {
-    const all = new Map([
+    const all = new Map<string, Waiter>([
       ["known", handedOut("known", 3, 10)],
       ["not known", handedOut("not known", 3)],
       ["lost", handedOut("lost", 3)],
@@ -143,20 +160,59 @@ describe("waiters", () => {
   });
 
   it("P56: goes on with a new attempt under another number, which old words do not concern", () => {
-    const waiter = handedOut("a", 3, 10);
-    const old = waiter.seq;
-    waiters.renew(waiter);
-    expect([waiter.seq > old, waiter.handedOutMs, waiter.term, waiter.index]).to.deep.equal([true, null, 0, 0]);
+    const former = handedOut("a", 3, 10);
+    const old = former.seq;
+    const waiter = waiters.renew(former);
+    expect([waiter.seq > old, waiter.state]).to.deep.equal([true, "held"]);
     expect(waiters.get(old)).to.equal(undefined);
     expect(waiters.refutedBy(10, 3, 0)).to.deep.equal([]);
     answer(old, OUTCOME);
     expect(answers).to.deep.equal([]);
+    handOut(waiter.seq, 3);
+    expect(waiters.coveredBy(9, 3), "the former index is forgotten").to.have.length(1);
     answer(waiter.seq, OUTCOME);
     expect(answers).to.deep.equal(["a: revision 7"]);
   });
 
+  it("P56: what the leader of another term says of an index does not count", () => {
+    const { seq } = handedOut("a", 3);
+    waiters.appended(seq, 4, 10);
+    expect(inState(seq, "handed-out").index).to.equal(0);
+    waiters.appended(seq, 3, 11);
+    waiters.appended(seq, 3, 12);
+    expect(inState(seq, "handed-out").index, "the first one counts").to.equal(11);
+  });
+
+  it("lets a call that waits for a lock, or for a change to be final, be refuted by nothing", () => {
+    const queued = handedOut("queued", 3, 10);
+    waiters.queue(queued);
+    const changed = handedOut("changed", 3, 11);
+    expect(waiters.refutedBy(11, 3, changed.seq)).to.deep.equal([]);
+    const provisional = waiters.makeProvisional(inState(changed.seq, "applied"), OUTCOME);
+    expect(waiters.refutedBy(11, 3, 0).concat(waiters.refutedBy(12, 9, 0))).to.deep.equal([]);
+    expect([stateOf(queued), stateOf(provisional), provisional.outcome]).to.deep.equal([
+      "queued",
+      "provisional",
+      OUTCOME,
+    ]);
+    expect([waiters.size, waiters.get(provisional.seq)], "not open any more").to.deep.equal([1, undefined]);
+    waiters.answer(provisional, provisional.outcome);
+    waiters.answer(provisional, provisional.outcome);
+    expect(answers).to.deep.equal(["changed: revision 7"]);
+    expect(waiters.size).to.equal(1);
+  });
+
+  it("S25: lives on without its caller, which gets no answer any more", () => {
+    const waiter = handedOut("a", 3, 10);
+    waiters.abandon(waiter);
+    expect(waiters.refutedBy(10, 3, waiter.seq)).to.deep.equal([]);
+    expect(inState(waiter.seq, "applied").done).to.equal(null);
+    answer(waiter.seq, OUTCOME);
+    expect([answers, waiters.size]).to.deep.equal([[], 0]);
+  });
+
   it("P56: finds what a snapshot may hold, and what is certain about it", () => {
-    const all = new Map([
+    const all = new Map<string, Waiter>([
       ["term to come", handedOut("term to come", 8)],
       ["behind it", handedOut("behind it", 5, 101)],
       ["at its end", handedOut("at its end", 5, 100)],
@@ -172,7 +228,7 @@ describe("waiters", () => {
   });
 
   it("P56: is refuted by the first entry behind a snapshot if its term was over with the snapshot", () => {
-    const all = new Map([
+    const all = new Map<string, Waiter>([
       ["term over, behind it", handedOut("term over, behind it", 4, 105)],
       ["same term", handedOut("same term", 5)],
     ]);
@@ -221,11 +277,5 @@ describe("waiters", () => {
     expect([error.reason, error.outcome]).to.deep.equal(["DEADLINE", "unknown"]);
     expect(error.message).to.include("request-id");
     expect(deadlineError(false).message).not.to.include("request-id");
-  });
-
-  it("stores no answer for what comes by HTTP, which has no request id to find it by", () => {
-    const operation = { kind: "delete-log", logId: new Uint8Array(16) } as const;
-    const proposal = proposalOf({ principal: { subject: "u", apiKeyId: "" }, request: null, operation });
-    expect([proposal.stored, proposal.acquisition]).to.deep.equal([null, undefined]);
   });
 });

@@ -1,5 +1,17 @@
 /**
- * Callers that wait for the result of an attempt to log a command, and what is certain about each attempt.
+ * The life of a call that waits for the outcome of a command, and what is certain about each of its attempts.
+ *
+ *   held         It waits for a leader, for capacity, or for the end of another change.
+ *                Next: handed-out.
+ *   handed-out   The leader of one term has the attempt, and the outcome is unknown.
+ *                Next: applied; held again with a new attempt, once this one is refuted.
+ *   applied      Its entry is applied, and the answer follows in the same turn.
+ *                Next: queued, provisional.
+ *   queued       Its entry is applied, and it waits in the state for a lock.
+ *   provisional  Its entry has changed the membership, and the change is not final yet.
+ *   ended        It is answered, refused or dropped. Every other state may lead here, and nothing follows.
+ *
+ * A snapshot may show the outcome of an attempt that is handed out. Then the call skips `applied`.
  *
  * Every attempt has a sequence number that this process never reuses. The entry carries it, and applying the entry
  * answers the waiter of that attempt and no other (P56). An attempt is handed to the leader of one term, and can only
@@ -7,112 +19,89 @@
  * refusal, another entry at its index, an applied entry of a later term, or a snapshot that must contain it and has no
  * stored answer for it. Only then does the call get a new attempt. A lost connection, a new leader or stepping down
  * prove nothing (P52).
+ *
+ * A caller may leave before the outcome is known. The call lives on without it while its attempt may have an effect
+ * that must be undone.
  */
 
-import { hash } from "node:crypto";
 import { RecentTable } from "../collections/index.ts";
-import { EntryType } from "../raft/index.ts";
-import {
-  type ClientRequest,
-  type ClusterOperation,
-  CoordinationError,
-  encodeCommand,
-  encodeMembershipEntry,
-  encodeRequest,
-  type HttpCommand,
-  type MembershipEntry,
-  type Need,
-  needOf,
-  type Outcome,
-  type Principal,
-  type RequestIdentity,
-} from "../state/index.ts";
+import { CoordinationError, type Outcome } from "../state/index.ts";
+import type { Proposal, ProposalDone } from "./proposal.ts";
 
-export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
-
-/** A command that is to be logged. */
-export interface Proposal {
-  readonly type: EntryType;
-  readonly payload: Uint8Array;
-  /** The key under which its answer is stored when it is executed; null if no answer is stored. */
-  readonly stored: StoredUnder | null;
-  /** The client and the rights that its request needs; only for requests of clients. */
-  readonly asking?: { readonly principal: Principal; readonly need: Need };
-  /** Only for requests for a lock: the client and the request. The request is undone when its caller is gone. */
-  readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
-  /** Whether it may wait for as long as others hold the lock. */
-  readonly mayQueue?: boolean;
-}
-
-/** The proposal for a client's request. */
-export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
-  if (asked.request === null) {
-    return { type: EntryType.Command, payload: encodeCommand(asked), stored: null };
-  }
-  const { principal, operation } = asked;
-  const { payload, request } = encodeRequest(asked, sha256);
-  const stored = { subject: principal.subject, request };
-  const asking = { principal, need: needOf(operation) };
-  const proposal = { type: EntryType.Command, payload, stored, asking };
-  // Renewing a hold, or changing its mode, adds no hold that would have to be released.
-  const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
-  return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
-}
-
-function sha256(bytes: Uint8Array): Uint8Array {
-  return hash("sha256", bytes, "buffer");
-}
-
-/** The proposal for an operation of the cluster itself or of an administrator. */
-export function clusterProposalOf(operation: ClusterOperation): Proposal {
-  const payload = encodeCommand({ principal: null, request: null, operation });
-  const isRecognisable = "request" in operation && operation.request !== null;
-  const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
-  return { type: EntryType.Command, payload, stored };
-}
-
-/** The proposal for a change of the membership. */
-export function membershipProposalOf(entry: MembershipEntry): Proposal {
-  const { subject, request, operation } = entry;
-  const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
-  const stored = request === null ? null : { subject, request };
-  return { type, payload: encodeMembershipEntry(entry), stored };
-}
-
-export interface StoredUnder {
-  readonly subject: string;
-  readonly request: RequestIdentity;
-}
-
-export interface Waiter {
+/** What a call has in every state. */
+interface Call {
+  readonly proposal: Proposal;
   readonly deadlineMs: number;
   /** Until when the call may wait before it is handed to a log. */
   readonly holdUntilMs: number;
-  readonly proposal: Proposal;
-  done: ProposalDone;
   /** Sequence number of the current attempt. */
-  seq: number;
-  /**
-   * After a refusal that concerns this call: the earliest time of the next attempt, and the refusal. Null otherwise.
-   */
-  resting: { readonly untilMs: number; readonly refusal: CoordinationError } | null;
-  /**
-   * When the attempt was handed out; null before. From then on its outcome is unknown until it is applied or refuted.
-   */
-  handedOutMs: number | null;
-  /** Term in which it was handed out, and the index of its entry; 0 = not known. */
-  term: number;
-  index: number;
-  /** The entry of the attempt was applied here: nothing can refute it any more, and its answer follows. */
-  isApplied: boolean;
-  /** It was applied and waits for a lock: another entry will answer it. */
-  isQueued: boolean;
-  /** The caller is gone; only the effect of the attempt still has to be undone. */
-  isAbandoned: boolean;
+  readonly seq: number;
 }
 
-/** What a snapshot shows about a waiting attempt whose entry may be in it. */
-export type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unknown";
+export interface Held extends Call {
+  readonly state: "held";
+  readonly done: ProposalDone;
+  /** The earliest time of the next attempt; null = at once. */
+  readonly notBeforeMs: number | null;
+  /** The last refusal that concerned this call alone, which is its answer if it waits too long; null = none. */
+  readonly refusal: CoordinationError | null;
+}
+
+/** A call whose attempt is with a leader or in the log. */
+interface Attempted extends Call {
+  /** When the attempt was handed out. */
+  readonly handedOutMs: number;
+  /** Term of the leader. */
+  readonly term: number;
+  /** Index of the entry; 0 = not known. */
+  readonly index: number;
+}
+
+export interface HandedOut extends Attempted {
+  readonly state: "handed-out";
+  /** Null = the caller is gone. */
+  readonly done: ProposalDone | null;
+}
+
+export interface Applied extends Attempted {
+  readonly state: "applied";
+  /** Null = the caller is gone. */
+  readonly done: ProposalDone | null;
+}
+
+export interface Queued extends Attempted {
+  readonly state: "queued";
+  readonly done: ProposalDone;
+}
+
+export interface Provisional extends Call {
+  readonly state: "provisional";
+  readonly done: ProposalDone;
+  /** The answer once the change is final. */
+  readonly outcome: Outcome;
+}
+
+export interface Ended extends Call {
+  readonly state: "ended";
+}
+
+export type Waiter = Held | HandedOut | Applied | Queued | Provisional | Ended;
+/** A waiter whose attempt was handed out and is not answered. */
+export type AttemptedWaiter = HandedOut | Applied | Queued;
+/** A waiter whose command may still be logged, refuted or answered. */
+export type OpenWaiter = Held | AttemptedWaiter;
+
+/** A waiter whose entry may be in a snapshot; certain = it is there, or will never be in the log. */
+export interface CoveredWaiter {
+  readonly waiter: AttemptedWaiter;
+  readonly isCertain: boolean;
+}
+
+/** A request for a lock whose deadline has passed while its caller waits. */
+export interface LateWaiter {
+  readonly waiter: AttemptedWaiter;
+  readonly done: ProposalDone;
+}
 
 /** Without a usable leader, a call waits at a member for at most this long, in milliseconds (S36). */
 const HOLD_MS_MAX = 3_000;
@@ -126,80 +115,108 @@ export function holdUntil(nowMs: number, deadlineMs: number): number {
   return Math.min(nowMs + HOLD_MS_MAX, deadlineMs - reserveMs);
 }
 
+/**
+ * A waiter as it is stored: one object for its whole life, because every write has one. The state says which fields
+ * mean something. Only the transitions below see it; all others see a `Waiter`.
+ */
+interface StoredWaiter {
+  readonly proposal: Proposal;
+  readonly deadlineMs: number;
+  readonly holdUntilMs: number;
+  state: Waiter["state"];
+  seq: number;
+  done: ProposalDone | null;
+  notBeforeMs: number | null;
+  refusal: CoordinationError | null;
+  handedOutMs: number;
+  term: number;
+  index: number;
+  outcome: Outcome | null;
+}
+
 export class Waiters {
-  readonly #bySeq = new RecentTable<Waiter>();
-  /** Waiters whose index is known. */
-  readonly #byIndex = new RecentTable<Waiter>();
+  /** Open waiters. */
+  readonly #bySeq = new RecentTable<OpenWaiter>();
+  /** Those with a known index. */
+  readonly #byIndex = new RecentTable<OpenWaiter>();
   #seq = 0;
-  /** Number of waiters that may wait for a lock. */
+  /** Number of open waiters that may wait for a lock. */
   #queueing = 0;
   /** Term of the last entry that was applied here. */
   #appliedTerm = 0;
 
-  /** Number of waiters, without those that may wait for a lock. */
+  /** Number of open waiters, without those that may wait for a lock. */
   get size(): number {
     return this.#bySeq.size - this.#queueing;
   }
 
-  /** Number of waiters that may wait for a lock, whether they do so already or not. */
+  /** Number of open waiters that may wait for a lock, whether they do so already or not. */
   get queueing(): number {
     return this.#queueing;
   }
 
-  add(nowMs: number, deadlineMs: number, proposal: Proposal, done: ProposalDone): Waiter {
+  /** The waiter of this attempt, if it is open. */
+  get(seq: number): OpenWaiter | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  // ---- Transitions ----
+
+  add(nowMs: number, deadlineMs: number, proposal: Proposal, done: ProposalDone): Held {
     this.#seq++;
-    const waiter: Waiter = {
+    const stored: StoredWaiter = {
+      proposal,
       deadlineMs,
       holdUntilMs: holdUntil(nowMs, deadlineMs),
-      proposal,
-      done,
+      state: "held",
       seq: this.#seq,
-      resting: null,
-      handedOutMs: null,
+      done,
+      notBeforeMs: null,
+      refusal: null,
+      handedOutMs: 0,
       term: 0,
       index: 0,
-      isApplied: false,
-      isQueued: false,
-      isAbandoned: false,
+      outcome: null,
     };
+    const waiter = stored as Held;
     this.#remember(waiter);
     return waiter;
   }
 
-  /** Whether it still waits. */
-  has(waiter: Waiter): boolean {
-    return this.#bySeq.get(waiter.seq) === waiter;
-  }
-
-  /** The waiter of this attempt, if it still waits. */
-  get(seq: number): Waiter | undefined {
-    return this.#bySeq.get(seq);
+  /** A refusal concerns this call alone: the next attempt has to wait. */
+  rest(waiter: Held, notBeforeMs: number, refusal: CoordinationError): void {
+    const stored = waiter as StoredWaiter;
+    stored.notBeforeMs = notBeforeMs;
+    stored.refusal = refusal;
   }
 
   /** The attempt was handed to the leader of this term. */
-  handOut(waiter: Waiter, term: number, nowMs: number): void {
-    waiter.handedOutMs = nowMs;
-    waiter.term = term;
+  handOut(waiter: Held, term: number, nowMs: number): void {
+    const stored = waiter as StoredWaiter;
+    stored.state = "handed-out";
+    stored.notBeforeMs = null;
+    stored.handedOutMs = nowMs;
+    stored.term = term;
   }
 
-  /** The leader has appended the attempt at this index. */
-  appended(seq: number, index: number): void {
+  /** The leader of this term has appended the attempt at this index. */
+  appended(seq: number, term: number, index: number): void {
     const waiter = this.#bySeq.get(seq);
-    if (waiter !== undefined && waiter.index === 0) {
-      waiter.index = index;
+    if (waiter !== undefined && waiter.state !== "held" && waiter.term === term && waiter.index === 0) {
+      (waiter as StoredWaiter).index = index;
       this.#byIndex.set(index, waiter);
     }
   }
 
   /**
    * An entry was applied here; `seq` is its attempt if it is one of this process, else 0. Returns the waiters that it
-   * refutes: the one whose index it has but whose attempt it is not, and those of an earlier term. Marks the waiter
-   * whose attempt it is as applied, because further entries may be reported before its answer is given.
+   * refutes: the one whose index it has but whose attempt it is not, and those of an earlier term. The waiter whose
+   * attempt it is becomes applied at once, because further entries may be reported before its answer is given.
    */
-  refutedBy(index: number, term: number, seq: number): readonly Waiter[] {
+  refutedBy(index: number, term: number, seq: number): readonly HandedOut[] {
     const own = seq === 0 ? undefined : this.#bySeq.get(seq);
-    if (own !== undefined) {
-      own.isApplied = true;
+    if (own?.state === "handed-out") {
+      (own as StoredWaiter).state = "applied";
     }
     const atIndex = this.#byIndex.get(index);
     const isNewTerm = term > this.#appliedTerm;
@@ -207,14 +224,13 @@ export class Waiters {
       return NO_WAITERS;
     }
     this.#appliedTerm = term;
-    const refuted: Waiter[] = [];
-    if (atIndex !== undefined && !atIndex.isApplied) {
+    const refuted: HandedOut[] = [];
+    if (atIndex?.state === "handed-out") {
       refuted.push(atIndex);
     }
     if (isNewTerm) {
       for (const waiter of this.#bySeq.values()) {
-        const isOver = waiter.handedOutMs !== null && waiter.term < term && !waiter.isApplied;
-        if (isOver && waiter !== atIndex) {
+        if (waiter.state === "handed-out" && waiter.term < term && waiter !== atIndex) {
           refuted.push(waiter);
         }
       }
@@ -222,53 +238,68 @@ export class Waiters {
     return refuted;
   }
 
+  /** The current attempt can never be executed: the call continues with a new one. Returns it in its new state. */
+  renew(waiter: HandedOut): Held {
+    this.#forget(waiter);
+    const stored = waiter as StoredWaiter;
+    this.#seq++;
+    stored.state = "held";
+    stored.seq = this.#seq;
+    stored.handedOutMs = 0;
+    stored.term = 0;
+    stored.index = 0;
+    const held = waiter as Waiter as Held;
+    this.#remember(held);
+    return held;
+  }
+
+  /** The attempt was applied and waits for a lock: another entry will answer it. */
+  queue(waiter: AttemptedWaiter): void {
+    (waiter as StoredWaiter).state = "queued";
+  }
+
+  /** The attempt has changed the membership. The caller of this must end the waiter once that is final. */
+  makeProvisional(waiter: AttemptedWaiter, outcome: Outcome): Provisional {
+    this.#forget(waiter);
+    const stored = waiter as StoredWaiter;
+    stored.state = "provisional";
+    stored.outcome = outcome;
+    return stored as Provisional;
+  }
+
+  /** The caller is gone, or got the answer that the outcome is unknown. The attempt may still be executed. */
+  abandon(waiter: HandedOut | Applied): void {
+    (waiter as StoredWaiter).done = null;
+  }
+
+  answer(waiter: Waiter, outcome: Outcome | null): void {
+    this.#end(waiter)?.(null, outcome);
+  }
+
+  refuse(waiter: Waiter, error: CoordinationError): void {
+    this.#end(waiter)?.(error, null);
+  }
+
+  /** Ends the call without an answer. */
+  drop(waiter: Waiter): void {
+    this.#end(waiter);
+  }
+
+  // ---- Events that concern many waiters ----
+
   /**
    * A snapshot of the entry (index, term) replaced the state, so this member has not seen the entries in between.
    * Returns the waiters whose entry may be in it. `isCertain` is true for those that are in it or never will be in the
    * log.
    */
-  coveredBy(index: number, term: number): { readonly waiter: Waiter; readonly isCertain: boolean }[] {
-    const covered: { readonly waiter: Waiter; readonly isCertain: boolean }[] = [];
+  coveredBy(index: number, term: number): readonly CoveredWaiter[] {
+    const covered: CoveredWaiter[] = [];
     for (const waiter of this.#bySeq.values()) {
-      const isBehind = waiter.index !== 0 && waiter.index > index;
-      if (waiter.handedOutMs !== null && term >= waiter.term && !isBehind) {
+      if (waiter.state !== "held" && term >= waiter.term && waiter.index <= index) {
         covered.push({ waiter, isCertain: waiter.index !== 0 || term > waiter.term });
       }
     }
     return covered;
-  }
-
-  /** The current attempt can never be executed: the waiter continues with a new one. */
-  renew(waiter: Waiter): void {
-    this.#forget(waiter);
-    this.#seq++;
-    waiter.seq = this.#seq;
-    waiter.handedOutMs = null;
-    waiter.term = 0;
-    waiter.index = 0;
-    this.#remember(waiter);
-  }
-
-  /** The caller is gone, or got the answer that the outcome is unknown. */
-  abandon(waiter: Waiter): void {
-    waiter.isAbandoned = true;
-    waiter.done = () => undefined;
-  }
-
-  /** Removes and returns the waiter of an applied attempt, if it still waits. The caller of this must answer it. */
-  take(seq: number): Waiter | undefined {
-    const waiter = this.#bySeq.get(seq);
-    if (waiter !== undefined) {
-      this.#forget(waiter);
-    }
-    return waiter;
-  }
-
-  refuse(waiter: Waiter, error: CoordinationError): void {
-    if (this.has(waiter)) {
-      this.#forget(waiter);
-      waiter.done(error, null);
-    }
   }
 
   /**
@@ -276,48 +307,64 @@ export class Waiters {
    * then is refused now. `heldReason` is the refusal for calls that have none of their own. Returns the late requests
    * for a lock: they stay here, because the effect of their attempts has to be undone.
    */
-  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): readonly Waiter[] {
-    const late: Waiter[] = [];
+  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): readonly LateWaiter[] {
+    const late: LateWaiter[] = [];
     for (const waiter of this.#bySeq.values()) {
-      if (waiter.handedOutMs !== null && waiter.deadlineMs <= nowMs) {
-        if (waiter.proposal.acquisition !== undefined) {
-          late.push(waiter);
-          continue;
+      if (waiter.state === "held") {
+        if (waiter.holdUntilMs < nextMs) {
+          this.refuse(waiter, waiter.refusal ?? heldReason());
         }
-        this.refuse(waiter, deadlineError(waiter.proposal.stored !== null));
-      } else if (waiter.handedOutMs === null && waiter.holdUntilMs < nextMs) {
-        this.refuse(waiter, waiter.resting?.refusal ?? heldReason());
+      } else if (waiter.deadlineMs <= nowMs) {
+        if (waiter.proposal.acquisition === undefined) {
+          this.refuse(waiter, deadlineError(waiter.proposal.stored !== null));
+        } else if (waiter.done !== null) {
+          late.push({ waiter, done: waiter.done });
+        }
       }
     }
     return late;
   }
 
   /**
-   * Refuses all waiters, because this process stops. Attempts that were handed out may have been, or may yet be,
+   * Refuses all open waiters, because this process stops. Attempts that were handed out may have been, or may yet be,
    * executed.
    */
   refuseAll(): void {
     for (const waiter of this.#bySeq.values()) {
-      const outcome = waiter.handedOutMs !== null ? "unknown" : "not-executed";
+      const outcome = waiter.state === "held" ? "not-executed" : "unknown";
       this.refuse(waiter, new CoordinationError("SHUTTING_DOWN", "this member is shutting down", { outcome }));
     }
   }
 
-  #remember(waiter: Waiter): void {
+  // ---- Tables ----
+
+  /** Returns what takes the answer; null if the caller is gone, or the call has ended before. */
+  #end(waiter: Waiter): ProposalDone | null {
+    const stored = waiter as StoredWaiter;
+    const { done } = stored;
+    if (waiter.state !== "ended" && waiter.state !== "provisional") {
+      this.#forget(waiter);
+    }
+    stored.state = "ended";
+    stored.done = null;
+    return done;
+  }
+
+  #remember(waiter: OpenWaiter): void {
     this.#bySeq.set(waiter.seq, waiter);
     this.#queueing += waiter.proposal.mayQueue === true ? 1 : 0;
   }
 
-  #forget(waiter: Waiter): void {
+  #forget(waiter: OpenWaiter): void {
     this.#bySeq.delete(waiter.seq);
     this.#queueing -= waiter.proposal.mayQueue === true ? 1 : 0;
-    if (waiter.index !== 0 && this.#byIndex.get(waiter.index) === waiter) {
+    if (waiter.state !== "held" && waiter.index !== 0 && this.#byIndex.get(waiter.index) === waiter) {
       this.#byIndex.delete(waiter.index);
     }
   }
 }
 
-const NO_WAITERS: readonly Waiter[] = [];
+const NO_WAITERS: readonly HandedOut[] = [];
 
 /**
  * The deadline ended while the outcome was open (S12). A request without an id cannot be deduplicated when it is

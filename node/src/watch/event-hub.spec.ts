@@ -270,9 +270,26 @@ describe("EventHub", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
+    followed.append(events, "a");
     followed.hub.drain();
-    expect(reader.lines).to.deep.equal(["SHUTTING_DOWN"]);
     expect((await refused(() => followed.follow(events))).reason).to.equal("SHUTTING_DOWN");
+    followed.time.settle();
+    expect(reader.lines).to.deep.equal(["SHUTTING_DOWN"]);
+    expect([followed.hub.size, followed.time.timerCount, followed.observers.size]).to.deep.equal([0, 0, 0]);
+  });
+
+  it("S44: ends a bounded number of streams in one turn", () => {
+    const followed = new FollowedLogs({ servedPerTurn: 2 });
+    const events = new AppliedEventLog({}, { log: followed.log });
+    const readers = Array.from({ length: 5 }, () => followed.follow(events));
+    followed.time.settle();
+    followed.hub.drain();
+    const counts: number[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      followed.time.turn();
+      counts.push(readers.filter(({ lines }) => lines.length > 0).length);
+    }
+    expect(counts).to.deep.equal([2, 4, 5]);
   });
 
   it("bounds the number of followers, and forgets those that have left", async () => {

@@ -1,6 +1,8 @@
 /** The limits of a member's watches. */
 
-export interface WatchLimits {
+import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "./stream-scheduler.ts";
+
+export interface WatchLimits extends StreamLimits {
   /** Streams, including those that are about to end. */
   readonly streamsMax: number;
   /** Bytes of the newest changes that stay in memory, by their size in the history. */
@@ -10,26 +12,13 @@ export interface WatchLimits {
   /** How much one read of the history returns at most: revisions, and their bytes (S44). */
   readonly readRevisionsMax: number;
   readonly readBytesMax: number;
-  /** Milliseconds of work in one turn of the event loop, and watchers served in it. */
-  readonly turnMs: number;
-  readonly servedPerTurn: number;
-  /**
-   * The hub checks every watcher this often, in milliseconds: a watch ends within a second after its access is revoked
-   * (S39).
-   */
-  readonly recheckMs: number;
-  /** A member sends nothing after so many milliseconds without a leader, or while it lags so far behind in applying. */
-  readonly staleMs: number;
 }
 
 export const DEFAULT_WATCH_LIMITS: WatchLimits = {
+  ...DEFAULT_STREAM_LIMITS,
   streamsMax: 10_000,
   recentBytesMax: 16 * 1024 * 1024,
   messageBytes: 64 * 1024,
   readRevisionsMax: 512,
   readBytesMax: 1024 * 1024,
-  turnMs: 4,
-  servedPerTurn: 256,
-  recheckMs: 500,
-  staleMs: 1_000,
 };

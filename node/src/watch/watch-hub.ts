@@ -10,21 +10,26 @@
  */
 
 import { invariant, mark } from "../raft/index.ts";
-import { CoordinationError, completeFrom, readHistoryBounds, type StateReader, scanHistory } from "../state/index.ts";
+import { CoordinationError, completeFrom, readHistoryBounds, scanHistory } from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
 import type { NamespaceStreams } from "./namespace-streams.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { RecentChanges } from "./recent-changes.ts";
 import { type SharedChange, type SharedRevision, shared } from "./shared-change.ts";
+import {
+  type StreamedReplica,
+  type StreamHub,
+  StreamScheduler,
+  type StreamSchedulerOptions,
+  type StreamSource,
+} from "./stream-scheduler.ts";
 import type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";
 import { Watcher } from "./watcher.ts";
 
 /** The replica with the watched changes. */
-export interface WatchedReplica {
-  readonly state: StateReader;
+export interface WatchedReplica extends StreamedReplica {
   /** Revision of the readable state. */
   readonly revision: number;
-  status(): { readonly leaderId: number; readonly lagMs: number };
   /** Calls back in the same turn when more is applied, until the caller calls the returned function. */
   observe(listener: () => void): () => void;
 }
@@ -43,57 +48,44 @@ export interface WatchStatistics {
   readonly ended: ReadonlyMap<string, number>;
 }
 
-export interface WatchHubOptions {
-  /** The replica is null while the member serves none. */
-  readonly member: { readonly replica: WatchedReplica | null };
-  readonly clock: { monotonicMs(): number };
-  readonly scheduler: {
-    immediate(callback: () => void): void;
-    every(intervalMs: number, callback: () => void): () => void;
-  };
+export interface WatchHubOptions extends StreamSchedulerOptions<WatchedReplica> {
   readonly limits: WatchLimits;
   /** Counts the streams of each namespace, for all hubs of the member. */
   readonly namespaceStreams: NamespaceStreams;
 }
 
 /** What the hub needs of the replica while there are watchers. */
-interface Source {
-  readonly replica: WatchedReplica;
+interface Source extends StreamSource<WatchedReplica> {
   recent: RecentChanges;
-  /** Stops the callbacks of the replica and of the timer. */
-  readonly release: () => void;
   /** The hub has read the changes up to this revision and queued their watchers. */
   publishedRevision: number;
-  /** When the replica was last seen with a leader, in monotonic milliseconds. */
-  ledMs: number;
 }
-
-/** How often the hub looks for due work, in milliseconds; half of the shortest progress interval. */
-const TIMER_MS = 50;
 
 export class WatchHub {
   readonly #options: WatchHubOptions;
   readonly #limits: WatchLimits;
-  /** In the order of their last checks, the oldest check first. */
-  readonly #watchers = new Set<Watcher>();
+  readonly #scheduler: StreamScheduler<Source, Watcher>;
   /** A key and a lock of the same name are watched separately. */
   readonly #indexes = { key: new PrefixIndex<Watcher>(), lock: new PrefixIndex<Watcher>() };
-  /** Watchers to serve, in this order. */
-  readonly #line = new Set<Watcher>();
-  /** Watchers to end, and why. */
-  readonly #leaving = new Map<Watcher, CoordinationError>();
-  #source: Source | null = null;
   #streams = 0;
   #changesSent = 0;
   #messagesSent = 0;
   /** Watches that this member has ended, by reason. */
   readonly #ended = new Map<string, number>();
-  #isArmed = false;
-  #isDraining = false;
 
   constructor(options: WatchHubOptions) {
     this.#options = options;
     this.#limits = options.limits;
+    const hub: StreamHub<Source, Watcher> = {
+      begin: (replica) => this.#begin(replica),
+      announce: (source) => this.#publish(source),
+      hasMore: ({ publishedRevision, replica }) => publishedRevision < replica.revision,
+      serve: (source, watcher) => this.#serve(source, watcher),
+      onTick: () => this.#enqueueForProgress(),
+      recheck: (_source, { subscriber }) => subscriber.recheck(),
+      dismiss: (watcher, error) => this.#dismiss(watcher, error),
+    };
+    this.#scheduler = new StreamScheduler(options, hub, "this member no longer serves a cluster");
   }
 
   /**
@@ -104,13 +96,7 @@ export class WatchHub {
    * @throws CoordinationError COMPACTED, TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN, NO_LEADER
    */
   open(request: WatchRequest, subscriber: Subscriber): () => void {
-    const { replica } = this.#options.member;
-    if (this.#isDraining) {
-      throw shuttingDown();
-    }
-    if (replica === null) {
-      throw new CoordinationError("NO_LEADER", "this member serves no cluster at the moment");
-    }
+    const replica = this.#scheduler.requireReplica();
     const { startRevision } = request;
     const { compactRevision } = readHistoryBounds(replica.state);
     if (startRevision !== 0 && startRevision < compactRevision) {
@@ -121,13 +107,12 @@ export class WatchHub {
       throw new CoordinationError("TOO_MANY_STREAMS", `this member serves ${streamsMax} streams already`);
     }
     const leave = this.#options.namespaceStreams.enter(replica.state, request.namespace);
-    const { publishedRevision } = this.#attach(replica);
+    const { publishedRevision } = this.#scheduler.attach(replica);
     const next = startRevision === 0 ? replica.revision + 1 : startRevision;
     const watcher = new Watcher(request, subscriber, next, next > publishedRevision, this.#options.clock.monotonicMs());
-    this.#watchers.add(watcher);
     this.#indexes[request.about].add(request.namespace, request.prefix, watcher);
     this.#streams++;
-    this.#enqueue(watcher);
+    this.#scheduler.add(watcher);
     return () => {
       this.#streams--;
       leave();
@@ -138,97 +123,32 @@ export class WatchHub {
   /** Current and total numbers. */
   get statistics(): WatchStatistics {
     let catchingUp = 0;
-    for (const { isLive } of this.#watchers) {
+    for (const { isLive } of this.#scheduler.streams) {
       catchingUp += Number(!isLive);
     }
-    const [streams, queued, changesSent] = [this.#streams, this.#line.size, this.#changesSent];
+    const [streams, queued, changesSent] = [this.#streams, this.#scheduler.queued, this.#changesSent];
     return { streams, catchingUp, queued, changesSent, messagesSent: this.#messagesSent, ended: this.#ended };
   }
 
   /** Sends each watch its progress, ends it, and refuses new watches. */
   drain(): void {
-    this.#isDraining = true;
-    this.#endAll(shuttingDown());
+    this.#scheduler.drain();
   }
 
-  /** Reads from this replica from now on; ends the watches of another one. */
-  #attach(replica: WatchedReplica): Source {
-    if (this.#source?.replica === replica) {
-      return this.#source;
-    }
-    for (const watcher of this.#watchers) {
-      this.#dismiss(watcher, noReplica());
-    }
-    const stopObserving = replica.observe(() => this.#arm());
-    const stopTimer = this.#options.scheduler.every(TIMER_MS, () => this.#onTimer());
+  #begin(replica: WatchedReplica): Source {
     const { revision } = replica;
-    this.#source = {
+    return {
       replica,
       recent: new RecentChanges(revision + 1, this.#limits.recentBytesMax),
-      release: () => {
-        stopObserving();
-        stopTimer();
-      },
+      release: replica.observe(() => this.#scheduler.arm()),
       publishedRevision: revision,
-      ledMs: this.#options.clock.monotonicMs(),
     };
-    return this.#source;
   }
 
   #remove(watcher: Watcher): void {
     const { about, namespace, prefix } = watcher.request;
-    this.#watchers.delete(watcher);
     this.#indexes[about].remove(namespace, prefix, watcher);
-    this.#line.delete(watcher);
-    this.#leaving.delete(watcher);
-    if (this.#watchers.size === 0) {
-      this.#source?.release();
-      this.#source = null;
-    }
-  }
-
-  #enqueue(watcher: Watcher): void {
-    if (this.#watchers.has(watcher) && !watcher.isSending && !this.#leaving.has(watcher)) {
-      this.#line.add(watcher);
-      this.#arm();
-    }
-  }
-
-  #arm(): void {
-    if (!this.#isArmed && this.#source !== null) {
-      this.#isArmed = true;
-      this.#options.scheduler.immediate(() => this.#turn());
-    }
-  }
-
-  #turn(): void {
-    this.#isArmed = false;
-    const { clock } = this.#options;
-    const { turnMs, servedPerTurn } = this.#limits;
-    const endMs = clock.monotonicMs() + turnMs;
-    let left = servedPerTurn;
-    const goesOn = () => left-- > 0 && clock.monotonicMs() < endMs;
-    for (const [watcher, error] of this.#leaving) {
-      if (!goesOn()) {
-        break;
-      }
-      this.#dismiss(watcher, error);
-    }
-    const source = this.#source;
-    if (source === null) {
-      return;
-    }
-    this.#publish(source);
-    for (const watcher of this.#line) {
-      if (!goesOn()) {
-        break;
-      }
-      this.#line.delete(watcher);
-      this.#serve(source, watcher);
-    }
-    if (this.#line.size > 0 || this.#leaving.size > 0 || source.publishedRevision < source.replica.revision) {
-      this.#arm();
-    }
+    this.#scheduler.remove(watcher);
   }
 
   /** Reads new changes, and queues the watchers that they concern. */
@@ -269,7 +189,7 @@ export class WatchHub {
       this.#indexes[change.about].visit(change.namespace, name, (watcher) => {
         if (watcher.isLive) {
           watcher.fallBehind(revision);
-          this.#enqueue(watcher);
+          this.#scheduler.enqueue(watcher);
         }
       });
     }
@@ -280,10 +200,10 @@ export class WatchHub {
     const firstMissed = source.publishedRevision + 1;
     source.publishedRevision = keptFrom - 1;
     source.recent = new RecentChanges(keptFrom, this.#limits.recentBytesMax);
-    for (const watcher of this.#watchers) {
+    for (const watcher of this.#scheduler.streams) {
       if (watcher.isLive && watcher.next < keptFrom) {
         watcher.fallBehind(Math.max(firstMissed, watcher.next));
-        this.#enqueue(watcher);
+        this.#scheduler.enqueue(watcher);
       }
     }
   }
@@ -305,7 +225,7 @@ export class WatchHub {
       this.#send(watcher, { kind: "progress", changes, revision });
     }
     if (!watcher.isLive) {
-      this.#enqueue(watcher);
+      this.#scheduler.enqueue(watcher);
     }
   }
 
@@ -355,7 +275,7 @@ export class WatchHub {
     watcher.subscriber.send(message, () => {
       watcher.isSending = false;
       if (!watcher.isLive) {
-        this.#enqueue(watcher);
+        this.#scheduler.enqueue(watcher);
       }
     });
   }
@@ -364,69 +284,21 @@ export class WatchHub {
     return this.#options.clock.monotonicMs() - toldMs >= request.progressIntervalMs;
   }
 
-  #onTimer(): void {
-    const source = this.#source;
-    if (source === null) {
-      return;
-    }
-    if (this.#options.member.replica !== source.replica) {
-      this.#endAll(noReplica());
-      return;
-    }
-    if (this.#isStale(source)) {
-      mark("watch.stale");
-      this.#endAll(new CoordinationError("NO_LEADER", "this member has no leader, or lags behind it"));
-      return;
-    }
-    for (const watcher of this.#watchers) {
+  #enqueueForProgress(): void {
+    for (const watcher of this.#scheduler.streams) {
       if (this.#isProgressDue(watcher)) {
-        this.#enqueue(watcher);
+        this.#scheduler.enqueue(watcher);
       }
     }
-    this.#recheckSome();
-  }
-
-  #isStale(source: Source): boolean {
-    const nowMs = this.#options.clock.monotonicMs();
-    const { leaderId, lagMs } = source.replica.status();
-    if (leaderId !== 0) {
-      source.ledMs = nowMs;
-    }
-    return nowMs - source.ledMs > this.#limits.staleMs || lagMs > this.#limits.staleMs;
-  }
-
-  /** Checks the watchers with the oldest checks: only a share of them each time, so that the turn stays short. */
-  #recheckSome(): void {
-    const count = Math.ceil((this.#watchers.size * TIMER_MS) / this.#limits.recheckMs);
-    for (const watcher of [...this.#watchers.values().take(count)]) {
-      this.#watchers.delete(watcher);
-      this.#watchers.add(watcher);
-      try {
-        watcher.subscriber.recheck();
-      } catch (error) {
-        if (!(error instanceof CoordinationError)) {
-          throw error;
-        }
-        this.#dismiss(watcher, error);
-      }
-    }
-  }
-
-  /** In later turns, because there may be thousands. */
-  #endAll(error: CoordinationError): void {
-    for (const watcher of this.#watchers) {
-      this.#leaving.set(watcher, error);
-    }
-    this.#line.clear();
-    this.#arm();
   }
 
   /** Ends the watch. Sends its progress first, unless the watch was refused. */
   #dismiss(watcher: Watcher, error: CoordinationError): void {
-    const revision = watcher.toldRevision(this.#source?.publishedRevision ?? 0);
+    const publishedRevision = this.#scheduler.source?.publishedRevision ?? 0;
+    const revision = watcher.toldRevision(publishedRevision);
     this.#ended.set(error.reason, (this.#ended.get(error.reason) ?? 0) + 1);
     const canResume = error.code === "UNAVAILABLE";
-    const isTold = watcher.isCreated && revision <= (this.#source?.publishedRevision ?? 0);
+    const isTold = watcher.isCreated && revision <= publishedRevision;
     this.#remove(watcher);
     if (!canResume) {
       watcher.subscriber.end(error);
@@ -458,12 +330,4 @@ function compacted(revision: number, compactRevision: number): CoordinationError
     `changes from revision ${revision} on are no longer kept; read the current state, and watch from its revision`,
     { details: new Map([["compact_revision", String(compactRevision)]]) },
   );
-}
-
-function shuttingDown(): CoordinationError {
-  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down; continue at another member");
-}
-
-function noReplica(): CoordinationError {
-  return new CoordinationError("NO_LEADER", "this member no longer serves a cluster");
 }

@@ -101,9 +101,9 @@ function updateLogRoute(methods: EventLogMethods): Route {
     body: jsonBody(UpdateLogBody),
     success: { status: 200, description: "The event log after the change", schema: LogSchema },
     errors: ["log_not_found"],
-    find: (call, { path: { log_id } }) => methodAnswer<null>((reply) => methods.requireManageable(call, log_id, reply)),
-    handle: async (call, { path: { log_id }, body }) => {
-      const request = { logId: log_id, settings: new Map(Object.entries(body.settings)) };
+    find: (call, { path }) => methodAnswer<Uint8Array>((reply) => methods.findManageable(call, path.log_id, reply)),
+    handle: async (call, { body }, logId) => {
+      const request = { logId, settings: new Map(Object.entries(body.settings)) };
       return { json: await methodAnswer<LogMessage>((reply) => methods.updateLogSettings(call, request, reply)) };
     },
   });

@@ -62,6 +62,8 @@ describe("event log methods", () => {
   let hub: EventHub;
   let streams: NamespaceStreams;
   let methods: EventLogMethods;
+  /** Checks of the caller's access since the last reset. */
+  let accessChecks: number;
   let replayed: Replayed;
   /** Simulates that the client of the last call has gone. */
   let leave: () => void;
@@ -71,6 +73,7 @@ describe("event log methods", () => {
   });
 
   beforeEach(() => {
+    accessChecks = 0;
     cluster = new FoundedCluster(secrets);
     replica = new SingleReplica(cluster);
     time = new FakeTime();
@@ -84,6 +87,7 @@ describe("event log methods", () => {
   function call(claims: Claims = EVERYTHING): CancellableCall {
     const principal = { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId };
     const check = (need: Need | null): void => {
+      accessChecks++;
       if (need !== null && need.namespace !== null && !includesNamespace(claims.namespaces, need.namespace)) {
         throw new CoordinationError("NAMESPACE_DENIED", "the token does not cover the namespace");
       }
@@ -150,6 +154,18 @@ describe("event log methods", () => {
     answerOf<EventsMessage>((reply) =>
       methods.readEvents(call(claims), { logId, fromSequence: null, limit: null, waitSecs: null, ...fields }, reply),
     );
+  /** Changes settings as HTTP does: it looks for the log before the body arrives. */
+  const update = async (
+    logId: string,
+    settings: ReadonlyMap<string, unknown>,
+    claims = EVERYTHING,
+  ): Promise<LogMessage | Error> => {
+    const found = await answerOf<Uint8Array>((reply) => methods.findManageable(call(claims), logId, reply));
+    return found instanceof Error
+      ? found
+      : answerOf<LogMessage>((reply) => methods.updateLogSettings(call(claims), { logId: found, settings }, reply));
+  };
+  const remove = (logId: string) => answerOf<unknown>((reply) => methods.deleteLog(call(), logId, reply));
   const list = (fields: Partial<Parameters<typeof methods.listLogs>[1]> = {}, claims = EVERYTHING) =>
     answerOf<{ readonly logs: readonly LogMessage[]; readonly next_cursor: string | null }>((reply) =>
       methods.listLogs(call(claims), { limit: null, cursor: null, name: null, namespace: null, ...fields }, reply),
@@ -194,20 +210,12 @@ describe("event log methods", () => {
       ],
       last_sequence: 3,
     });
-    const changed = await answerOf<LogMessage>((reply) =>
-      methods.updateLogSettings(
-        call(),
-        {
-          logId,
-          settings: new Map<string, unknown>([
-            ["queue.duplicate_window_secs", 0],
-            ["retention.max_bytes", null],
-            ["other", "x"],
-          ]),
-        },
-        reply,
-      ),
-    );
+    const changes = new Map<string, unknown>([
+      ["queue.duplicate_window_secs", 0],
+      ["retention.max_bytes", null],
+      ["other", "x"],
+    ]);
+    const changed = await update(logId, changes);
     expect(ok(changed).settings).deep.equal({
       "queue.duplicate_window_secs": 0,
       "retention.max_age_secs": null,
@@ -218,6 +226,52 @@ describe("event log methods", () => {
     expect(verdict(await remove())).deep.equal(["LOG_NOT_FOUND"]);
     for (const answer of [await describeLog(logId), await read(logId), await append(logId, "x")]) {
       expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
+    }
+  });
+
+  describe("finds its log once in a call, and hands it on", () => {
+    let logId: string;
+    beforeEach(async () => {
+      logId = ok(await create()).log_id;
+      ok(await append(logId, "a"));
+    });
+
+    const guard = { namespace: "default", lockName: "none", fencingToken: 1, rw: false };
+    const cases: readonly (readonly [name: string, run: () => Promise<unknown>, checks: string])[] = [
+      ["an append", () => append(logId, "b"), "write, the log's namespace; write again after the event has arrived"],
+      ["a guarded append", () => append(logId, "b", { guard }), "the guard, the log's namespace; the guard"],
+      ["a change of settings", () => update(logId, new Map()), "write, the log's namespace, managing; write"],
+      ["a deletion", () => remove(logId), "write, the log's namespace, managing"],
+      ["a description", () => describeLog(logId), "read; read, the log's namespace after the barrier"],
+      ["a page", () => read(logId), "read; read, the log's namespace after the barrier"],
+      ["the opening of a tail", () => tail(logId, null), "read; read, the log's namespace after the barrier"],
+    ];
+    for (const [name, run, checks] of cases) {
+      it(`${name}: checks ${checks}`, async () => {
+        const { state } = cluster;
+        const id = Buffer.from(logId.replaceAll("-", ""), "hex");
+        const get = state.get.bind(state);
+        let reads = 0;
+        state.get = (key) => {
+          // The row of the log itself: only the name of the table is before the id.
+          reads += Number(Buffer.from(key).indexOf(id) === 1 && key.length === id.length + 1);
+          return get(key);
+        };
+        const { onPropose } = replica;
+        // Apply looks at the log for itself.
+        replica.onPropose = (command, done) => {
+          const before = reads;
+          onPropose(command, done);
+          reads = before;
+        };
+        accessChecks = 0;
+        const answer = await run();
+        expect(answer instanceof Error ? verdict(answer) : []).deep.equal(
+          name === "a guarded append" ? ["FENCED"] : [],
+        );
+        expect(reads, "reads of the log").equal(1);
+        expect(accessChecks, "checks of the caller's access").equal(checks.split(/[,;]/).length);
+      });
     }
   });
 
@@ -323,8 +377,7 @@ describe("event log methods", () => {
         await append(logId, "b", {}, elsewhere),
         await read(logId, {}, elsewhere),
         await answerOf((reply) => methods.deleteLog(call(elsewhere), logId, reply)),
-        await answerOf((reply) => methods.updateLogSettings(call(elsewhere), { logId, settings: new Map() }, reply)),
-        await answerOf((reply) => methods.requireManageable(call(elsewhere), logId, reply)),
+        await update(logId, new Map(), elsewhere),
       ];
       expect(answers.map(verdict)).deep.equal(answers.map(() => ["LOG_NOT_FOUND"]));
       expect(ok(await list({}, elsewhere)).logs).deep.equal([]);
@@ -344,9 +397,7 @@ describe("event log methods", () => {
       for (const claims of [reader, writer]) {
         const answers = [
           await answerOf((reply) => methods.deleteLog(call(claims), ABSENT, reply)),
-          await answerOf((reply) =>
-            methods.updateLogSettings(call(claims), { logId: ABSENT, settings: new Map() }, reply),
-          ),
+          await update(ABSENT, new Map(), claims),
         ];
         const expected = claims === reader ? "ACCESS_DENIED" : "LOG_NOT_FOUND";
         expect(answers.map(verdict)).deep.equal(answers.map(() => [expected]));
@@ -357,9 +408,7 @@ describe("event log methods", () => {
     it("to change and delete one's own log is the access to write", async () => {
       const writer: Claims = { access: ["write"], namespaces: ["*"] };
       const { log_id: logId } = ok(await create());
-      const settings = new Map();
-      ok(await answerOf<null>((reply) => methods.requireManageable(call(writer), logId, reply)));
-      ok(await answerOf<unknown>((reply) => methods.updateLogSettings(call(writer), { logId, settings }, reply)));
+      ok(await update(logId, new Map(), writer));
       ok(await answerOf<unknown>((reply) => methods.deleteLog(call(writer), logId, reply)));
     });
 

@@ -118,6 +118,12 @@ export interface ListLogsRequest {
   readonly namespace: string | null;
 }
 
+export interface UpdateLogRequest {
+  /** The id that `findManageable` returned. */
+  readonly logId: Uint8Array;
+  readonly settings: SettingsFields;
+}
+
 /** The headers of an append that are needed before its events arrive; parsed and checked. */
 export interface AppendTarget {
   readonly logId: string;
@@ -170,7 +176,7 @@ const FOLLOWED_EVENTS_MAX = 1_000;
 const FOLLOWED_BYTES_MAX = 64 * 1024;
 
 /** Continues a call with the log as it is visible at this member now. */
-type Proceed = (replica: HostReplica, log: EventLog) => void;
+type Proceed = (log: EventLog) => void;
 
 export class EventLogMethods {
   readonly #member: { readonly replica: HostReplica | null };
@@ -220,21 +226,22 @@ export class EventLogMethods {
    * may change until the events have arrived.
    */
   findAppendable(call: Call, { logId, guard }: AppendTarget, reply: Reply<Uint8Array>): void {
-    const found: Proceed = (_replica, log) => reply(log.logId, "no");
-    const find = (): void => this.#withLog(call, () => logIdField(logId), found, reply);
-    if (guard === undefined) {
-      find();
-    } else {
-      // A namespace that the caller names is checked first, before the answer reveals anything about the log.
-      authorized(call, { access: "write", namespace: guard.namespace }, find, reply);
-    }
+    // A namespace that the caller names is checked first, before the answer reveals anything about the log.
+    this.#withLog(
+      call,
+      appendNeed(guard),
+      () => logIdField(logId),
+      (log) => reply(log.logId, "no"),
+      reply,
+    );
   }
 
   /**
-   * Replies with the refusal unless the caller may change the log's settings and delete it. Called before other checks.
+   * Replies with the id of the log if the caller may change its settings and delete it, before the body is read. Apply
+   * checks again what may change until the body has arrived.
    */
-  requireManageable(call: Call, logId: string, reply: Reply<null>): void {
-    this.#withManageableLog(call, logId, () => reply(null, "no"), reply);
+  findManageable(call: Call, logId: string, reply: Reply<Uint8Array>): void {
+    this.#withManageableLog(call, logId, (log) => reply(log.logId, "no"), reply);
   }
 
   listLogs(call: Call, request: ListLogsRequest, reply: Reply<LogsMessage>): void {
@@ -265,28 +272,20 @@ export class EventLogMethods {
     );
   }
 
-  updateLogSettings(
-    call: Call,
-    request: { readonly logId: string; readonly settings: SettingsFields },
-    reply: Reply<LogMessage>,
-  ): void {
-    const change = (_replica: HostReplica, { logId }: EventLog): void => {
-      this.#executor.submit<"update-log-settings", LogMessage>(
-        call,
-        WRITE,
-        () => ({ kind: "update-log-settings", logId, changes: settingsField(request.settings) }),
-        ({ log }) => logMessage(log),
-        reply,
-      );
-    };
-    this.#withManageableLog(call, request.logId, change, reply);
+  updateLogSettings(call: Call, { logId, settings }: UpdateLogRequest, reply: Reply<LogMessage>): void {
+    this.#executor.submit<"update-log-settings", LogMessage>(
+      call,
+      WRITE,
+      () => ({ kind: "update-log-settings", logId, changes: settingsField(settings) }),
+      ({ log }) => logMessage(log),
+      reply,
+    );
   }
 
   deleteLog(call: Call, logId: string, reply: Reply<DeletedLogMessage>): void {
-    const remove = (_replica: HostReplica, log: EventLog): void => {
-      this.#executor.submit<"delete-log", DeletedLogMessage>(
+    const remove = (log: EventLog): void => {
+      this.#executor.submitAuthorized<"delete-log", DeletedLogMessage>(
         call,
-        WRITE,
         () => ({ kind: "delete-log", logId: log.logId }),
         () => ({ log_id: derivedIdText(log.logId), deleted: true }),
         reply,
@@ -433,7 +432,7 @@ export class EventLogMethods {
     const { logId, guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
     this.#executor.submit<"append-events", Response>(
       call,
-      guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
+      appendNeed(guard),
       () => ({
         ...{ kind: "append-events", logId, isBatch, idempotencyKey, expectedSequence },
         payloads: payloadsField(payloads, isBatch),
@@ -462,18 +461,18 @@ export class EventLogMethods {
 
   /** Continues with the log if it is visible to the caller, who may also change its settings and delete it. */
   #withManageableLog<Response>(call: Call, logId: string, proceed: Proceed, reply: Reply<Response>): void {
-    const authorize = (replica: HostReplica, log: EventLog): void => {
+    const authorize = (log: EventLog): void => {
       const need: Need = { access: managingAccess(log, call.principal), namespace: null };
-      authorized(call, need, () => proceed(replica, log), reply);
+      authorized(call, need, () => proceed(log), reply);
     };
-    this.#withLog(call, () => logIdField(logId), authorize, reply);
+    this.#withLog(call, WRITE, () => logIdField(logId), authorize, reply);
   }
 
   /**
-   * Continues with the log if the caller may write and the log is visible to the caller. This member's applied state
-   * may lag, so it answers that the log does not exist only after a read barrier.
+   * Continues with the log if the caller has the needed access, at least to write, and the log is visible to the caller.
+   * This member's applied state may lag, so it answers that the log does not exist only after a read barrier.
    */
-  #withLog<Response>(call: Call, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
+  #withLog<Response>(call: Call, need: Need, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
     const { replica } = this.#member;
     const look = (): void => {
       const id = attempt(logId);
@@ -483,7 +482,7 @@ export class EventLogMethods {
       }
       const known = attempt(() => visibleLog(call, replica.state, id));
       if (!(known instanceof Error)) {
-        proceed(replica, known);
+        proceed(known);
         return;
       }
       replica.readBarrier(call.deadlineMs, (error) => {
@@ -496,12 +495,17 @@ export class EventLogMethods {
         if (log instanceof Error) {
           reply(log, "no");
         } else {
-          proceed(replica, log);
+          proceed(log);
         }
       });
     };
-    authorized(call, WRITE, look, reply);
+    authorized(call, need, look, reply);
   }
+}
+
+/** The access that an append needs, before its log is known. */
+function appendNeed(guard: LogGuard | undefined): Need {
+  return guard === undefined ? WRITE : { access: "write", namespace: guard.namespace };
 }
 
 /** Returns the log. Throws LOG_NOT_FOUND if it does not exist, or if the caller may not access its namespace. */

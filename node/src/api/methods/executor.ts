@@ -111,12 +111,23 @@ export class Executor {
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
   ): void {
-    const commandOf = (made: HttpOperationOf<Kind>) => ({ principal: call.principal, operation: made, request: null });
-    const command = () => {
-      const made = operation();
-      return made instanceof Promise ? made.then(commandOf) : commandOf(made);
-    };
-    this.#execute(call, need, command as () => CommandOf<Kind> | Promise<CommandOf<Kind>>, response, reply);
+    const command = httpCommand<Kind>(call, operation);
+    this.#execute(call, need, command, response, reply);
+  }
+
+  /** The same for a caller whose access to what the operation concerns was checked in this turn. */
+  submitAuthorized<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    operation: () => HttpOperationOf<Kind>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+    } else {
+      proposeMade(replica, call, httpCommand<Kind>(call, operation), response, reply);
+    }
   }
 
   #execute<Kind extends Result["kind"], Response>(
@@ -130,28 +141,9 @@ export class Executor {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
-      return;
+    } else {
+      authorized(call, need, () => proposeMade(replica, call, command, response, reply, onProposed), reply);
     }
-    const propose = (made: CommandOf<Kind>): void => {
-      const kind: Kind = made.operation.kind;
-      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
-        const whole = outcome === null ? null : restored(replica.state, made, outcome);
-        const isWhole = whole?.replayed !== "no-values";
-        replyOutcome(error, whole, kind, (result) => response(result, replica.tickMs, isWhole), reply);
-      });
-      onProposed?.(abandon);
-    };
-    const make = (): void => {
-      const made = attempt(command);
-      if (made instanceof Promise) {
-        made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
-      } else if (made instanceof Error) {
-        reply(made, "no");
-      } else {
-        propose(made);
-      }
-    };
-    authorized(call, need, make, reply);
   }
 
   /**
@@ -278,6 +270,47 @@ export class Executor {
       this.#onRead(call.principal, area);
     }
     return response;
+  }
+}
+
+/** Makes the command of an operation that came over HTTP. */
+function httpCommand<Kind>(
+  { principal }: Call,
+  operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
+): () => CommandOf<Kind> | Promise<CommandOf<Kind>> {
+  // The cast is sound: in a command only the operation has a kind.
+  const commandOf = (made: HttpOperationOf<Kind>) => ({ principal, operation: made, request: null }) as CommandOf<Kind>;
+  return () => {
+    const made = operation();
+    return made instanceof Promise ? made.then(commandOf) : commandOf(made);
+  };
+}
+
+/** Makes the command, proposes it, and replies with its outcome. */
+function proposeMade<Kind extends Result["kind"], Response>(
+  replica: HostReplica,
+  call: Call,
+  command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
+  response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
+  reply: Reply<Response>,
+  onProposed?: (abandon: () => void) => void,
+): void {
+  const propose = (made: CommandOf<Kind>): void => {
+    const kind: Kind = made.operation.kind;
+    const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
+      const whole = outcome === null ? null : restored(replica.state, made, outcome);
+      const isWhole = whole?.replayed !== "no-values";
+      replyOutcome(error, whole, kind, (result) => response(result, replica.tickMs, isWhole), reply);
+    });
+    onProposed?.(abandon);
+  };
+  const made = attempt(command);
+  if (made instanceof Promise) {
+    made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
+  } else if (made instanceof Error) {
+    reply(made, "no");
+  } else {
+    propose(made);
   }
 }
 

@@ -1,0 +1,78 @@
+/**
+ * A command that is to be logged, with what this member must know about it until its outcome is known. Its payload is
+ * encoded once, here.
+ */
+
+import { hash } from "node:crypto";
+import { EntryType } from "../raft/index.ts";
+import {
+  type ClientRequest,
+  type ClusterOperation,
+  type CoordinationError,
+  encodeCommand,
+  encodeMembershipEntry,
+  encodeRequest,
+  type HttpCommand,
+  type MembershipEntry,
+  type Need,
+  needOf,
+  type Outcome,
+  type Principal,
+  type RequestIdentity,
+} from "../state/index.ts";
+
+export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
+
+/** A command that is to be logged. */
+export interface Proposal {
+  readonly type: EntryType;
+  readonly payload: Uint8Array;
+  /** The key under which its answer is stored when it is executed; null if no answer is stored. */
+  readonly stored: StoredUnder | null;
+  /** The client and the rights that its request needs; only for requests of clients. */
+  readonly asking?: { readonly principal: Principal; readonly need: Need };
+  /** Only for requests for a lock: the client and the request. The request is undone when its caller is gone. */
+  readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
+  /** Whether it may wait for as long as others hold the lock. */
+  readonly mayQueue?: boolean;
+}
+
+/** The proposal for a client's request. */
+export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
+  if (asked.request === null) {
+    return { type: EntryType.Command, payload: encodeCommand(asked), stored: null };
+  }
+  const { principal, operation } = asked;
+  const { payload, request } = encodeRequest(asked, sha256);
+  const stored = { subject: principal.subject, request };
+  const asking = { principal, need: needOf(operation) };
+  const proposal = { type: EntryType.Command, payload, stored, asking };
+  // Renewing a hold, or changing its mode, adds no hold that would have to be released.
+  const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
+  return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return hash("sha256", bytes, "buffer");
+}
+
+/** The proposal for an operation of the cluster itself or of an administrator. */
+export function clusterProposalOf(operation: ClusterOperation): Proposal {
+  const payload = encodeCommand({ principal: null, request: null, operation });
+  const isRecognisable = "request" in operation && operation.request !== null;
+  const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
+  return { type: EntryType.Command, payload, stored };
+}
+
+/** The proposal for a change of the membership. */
+export function membershipProposalOf(entry: MembershipEntry): Proposal {
+  const { subject, request, operation } = entry;
+  const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
+  const stored = request === null ? null : { subject, request };
+  return { type, payload: encodeMembershipEntry(entry), stored };
+}
+
+export interface StoredUnder {
+  readonly subject: string;
+  readonly request: RequestIdentity;
+}

@@ -273,8 +273,11 @@ describe("the documents", () => {
         .replaceAll(" ", "-");
     const design = globSync("docs/design/*.md", { cwd: repositoryRoot });
     expect(design).to.have.lengthOf.at.least(10);
-    for (const path of [...DOCUMENTS, ...design, "docs/reference.md", "docs/metrics.md", "README.md"]) {
-      for (const link of allOf(partsOf(path).prose, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
+    const api = globSync("docs/api/*.md", { cwd: repositoryRoot });
+    expect(api).to.have.lengthOf.at.least(10);
+    for (const path of [...DOCUMENTS, ...design, ...api, "docs/reference.md", "docs/metrics.md", "README.md"]) {
+      const text = partsOf(path).prose.replaceAll(/`[^`]*`/g, "");
+      for (const link of allOf(text, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
         const [file = "", anchor] = link.split("#");
         const target = file === "" ? path : join(dirname(path), file);
         expect(existsSync(join(repositoryRoot, target)), `${path}: ${link}`).to.equal(true);

@@ -3,3 +3,4 @@
 export { ExampleValues } from "./example-values.ts";
 export type { Example, GrpcExample, GrpcRefusal, HttpExample, Json, JsonObject } from "./examples/index.ts";
 export { EXAMPLES } from "./examples/index.ts";
+export { anchorOf } from "./markdown.ts";

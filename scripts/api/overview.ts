@@ -17,17 +17,15 @@ comments of the contract in [\`proto/\`](../../proto/). The descriptions of HTTP
 ## How to run the examples
 
 A test runs every example, in one order, at a new member, and compares the answers. Ids, revisions, times and sizes
-differ from run to run. The commands need [grpcurl](https://github.com/fullstorydev/grpcurl), curl, jq and uuidgen. With
+differ from run to run. The commands need [grpcurl](https://github.com/fullstorydev/grpcurl), curl and uuidgen. With
 \`npm start\`, these are the settings of the shell:
 
 \`\`\`sh
 GRPC=127.0.0.1:7400 API=http://127.0.0.1:7401 ADMIN=127.0.0.1:7403
-API_KEY=$(jq -r .apiKey .quoin/endpoints.json)
-TOKEN=$(curl -s $API/auth/token -H "Content-Type: application/json" -d "{\\"api_key\\": \\"$API_KEY\\"}" | jq -r .access_token)
+TOKEN=$(npx quoinctl token) ADMIN_TOKEN=$(head -n 1 .quoin/admin-token)
 \`\`\`
 
-\`ADMIN_TOKEN\` is a line of the file in \`--admin-token-file\`, which the administrator of a member has. The admin port has
-no server reflection, so grpcurl reads the contract from a file of this repository.
+The admin port has no server reflection. There, grpcurl reads the contract from a file of this repository.
 
 ## What all calls of gRPC have in common
 

@@ -49,9 +49,10 @@ export class Manual {
     const seen = new Set(FIRST);
     const groups: Group[] = [{ title: "Quoin", entries: FIRST.map((page) => this.#entry(page, [])) }];
     for (const { title, text } of sectionsOf(this.#read(CONTENTS))) {
-      const entries = this.#linksIn(text, CONTENTS)
-        .filter((page) => !seen.has(page) && seen.add(page))
-        .map((page) => this.#withFolder(page, seen));
+      // One after the other: a link to a folder takes the pages of the folder, which may have links of their own here.
+      const entries = this.#linksIn(text, CONTENTS).flatMap((page) =>
+        seen.has(page) ? [] : [this.#withFolder(page, seen.add(page))],
+      );
       if (entries.length > 0) {
         groups.push({ title, entries });
       }

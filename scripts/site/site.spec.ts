@@ -95,7 +95,7 @@ describe("the manual", () => {
     const manual = write({
       "README.md": "# Product\n\n[all](docs/README.md) [code](code/main.ts)",
       "docs/README.md":
-        "# Documents\n\n[begin](begin.md#now)\n\n## Run\n\n| [part](part/README.md) |\n\n## More\n\n[the client](../client) [begin](begin.md)",
+        "# Documents\n\n[begin](begin.md#now)\n\n## Run\n\n| [part](part/README.md): [one](part/one.md) |\n\n## More\n\n[the client](../client) [begin](begin.md)",
       "docs/begin.md": "# The `first` steps\n\n```sh\n[no link](part/other.md)\n```",
       "docs/part/README.md": "# Part\n\n[one](one.md) [up](../begin.md)",
       "docs/part/one.md": "# One",

@@ -18,8 +18,10 @@ import { Manual } from "./site/index.ts";
 
 /** Languages of blocks, each with a check here. Text is output of programs, or a layout of files. */
 const LANGUAGES = ["sh", "ts", "json", "yaml", "text"];
-/** Names that the blocks of a page use, and that its reader has. */
+/** Names that blocks use without a definition: the client of the first example, and what a reader has. */
 const GIVEN = `
+declare const client: import("@quoin/client").Client;
+declare const QuoinError: typeof import("@quoin/client").QuoinError;
 declare const payload: Uint8Array;
 declare const order: { readonly id: string };
 declare function remember(position: bigint | number): Promise<void>;
@@ -37,13 +39,11 @@ interface Block {
 }
 
 const read = (page: string): string => readFileSync(join(repositoryRoot, page), "utf8");
-const blocks: readonly Block[] = new Manual(repositoryRoot)
-  .pages()
-  .flatMap((page) =>
-    [...read(page).matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""]) => ({
-      ...{ page, language, code },
-    })),
-  );
+const blocks: readonly Block[] = new Manual(repositoryRoot).pages().flatMap((page) =>
+  [...read(page).matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""]) => ({
+    ...{ page, language, code },
+  })),
+);
 const blocksOf = (language: string): readonly Block[] => {
   const found = blocks.filter((block) => block.language === language);
   expect(found, language).to.have.lengthOf.at.least(5);
@@ -87,9 +87,15 @@ describe("blocks of code in the manual", () => {
         writeFileSync(join(directory, file), nested(ofPage));
         return file;
       });
+      writeFileSync(join(directory, "given.d.ts"), GIVEN);
       writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
       const base = join(repositoryRoot, "tsconfig.json");
-      const configuration = { extends: base, compilerOptions: COMPILER_OPTIONS, files, include: [] };
+      const configuration = {
+        extends: base,
+        compilerOptions: COMPILER_OPTIONS,
+        files: [...files, "given.d.ts"],
+        include: [],
+      };
       writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(configuration));
       const tsc = join(repositoryRoot, "node_modules/.bin/tsc");
       const { status, stdout, error } = spawnSync(tsc, ["-p", directory], { encoding: "utf8" });
@@ -203,9 +209,7 @@ function quoinctl(...parameters: readonly string[]): string {
 function nested(ofPage: readonly Block[]): string {
   const imports = ofPage.flatMap(({ code }) => code.match(/^import .*$/gm) ?? []);
   const bodies = ofPage.map(({ code }) => code.replaceAll(/^import .*$/gm, ""));
-  return [...imports, GIVEN, ...bodies.map((body) => `{\n${body}`), "}\n".repeat(bodies.length), "export {};"].join(
-    "\n",
-  );
+  return [...imports, ...bodies.map((body) => `{\n${body}`), "}\n".repeat(bodies.length)].join("\n");
 }
 
 /** The method of a request by curl, from its options. */

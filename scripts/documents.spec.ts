@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
+import { Manual } from "./site/index.ts";
 
 /** Hand-written documents; `npm run check` compares generated ones with their source. */
 const DOCUMENTS = [
@@ -207,18 +208,21 @@ describe("the documents", () => {
         ([, words = "", offered = ""]) => [words.trim(), offered.split(" ")],
       ),
     );
-    const used = parts.flatMap(({ path, blocks, spans: found }) =>
-      [...blocks.flatMap((block) => block.split("\n")), ...found].flatMap((line) =>
-        allOf(line, /(?:^ *|-- |&& |[('])(?:qctl|quoinctl) ([^|;&#)']+)/g).map((command) => ({
-          path,
-          command: command.trim(),
-        })),
-      ),
-    );
-    expect(used).to.have.lengthOf.at.least(10);
+    const used = new Manual(repositoryRoot)
+      .pages()
+      .map((path) => ({ path, ...partsOf(path) }))
+      .flatMap(({ path, blocks, spans: found }) =>
+        [...blocks.flatMap((block) => block.split("\n")), ...found].flatMap((line) =>
+          allOf(line, /(?:^ *|-- |&& |\$\(|[('])(?:qctl|(?:npx )?quoinctl) ([^|;&#)']+)/g).map((command) => ({
+            path,
+            command: command.trim(),
+          })),
+        ),
+      );
+    expect(used).to.have.lengthOf.at.least(80);
     for (const { path, command } of used) {
       const [own = ""] = command.split(/ -- | "\$@"/);
-      const words = own.split(/\s+/).filter((word) => word !== "");
+      const words = own.split(/\s+/).filter((word) => word !== "" && word !== "…");
       if (words[0]?.startsWith("--") === true || words[0] === '"$@"') {
         continue; // The shell function itself.
       }
@@ -228,10 +232,9 @@ describe("the documents", () => {
       }
       const offered = offers.get(place) ?? [];
       expect(place, `${path}: ${command}`).not.to.equal("");
-      expect(
-        offered.some((word) => !word.startsWith("-") && offers.has(`${place} ${word}`)),
-        `${path}: ${command}`,
-      ).to.equal(false);
+      // An ellipsis stands for any of the subcommands.
+      const isGroup = offered.some((word) => !word.startsWith("-") && offers.has(`${place} ${word}`));
+      expect(isGroup && !own.endsWith("…"), `${path}: ${command}`).to.equal(false);
       for (const option of words.filter((word) => word.startsWith("--"))) {
         expect(offered, `${path}: ${command}`).to.include(option);
       }
@@ -273,8 +276,11 @@ describe("the documents", () => {
         .replaceAll(" ", "-");
     const design = globSync("docs/design/*.md", { cwd: repositoryRoot });
     expect(design).to.have.lengthOf.at.least(10);
-    for (const path of [...DOCUMENTS, ...design, "docs/reference.md", "docs/metrics.md", "README.md"]) {
-      for (const link of allOf(partsOf(path).prose, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
+    const api = globSync("docs/api/*.md", { cwd: repositoryRoot });
+    expect(api).to.have.lengthOf.at.least(10);
+    for (const path of [...DOCUMENTS, ...design, ...api, "docs/reference.md", "docs/metrics.md", "README.md"]) {
+      const text = partsOf(path).prose.replaceAll(/`[^`]*`/g, "");
+      for (const link of allOf(text, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
         const [file = "", anchor] = link.split("#");
         const target = file === "" ? path : join(dirname(path), file);
         expect(existsSync(join(repositoryRoot, target)), `${path}: ${link}`).to.equal(true);

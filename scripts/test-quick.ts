@@ -53,7 +53,9 @@ const SLOW_SPECS: readonly string[] = [
   "operator/src/status/consistency.spec.ts",
   "proto/scripts/contract.spec.ts",
   "scripts/ci.spec.ts",
+  "scripts/code-blocks.spec.ts",
   "scripts/setup.spec.ts",
+  "scripts/site/build.spec.ts",
   "scripts/test.spec.ts",
 ];
 

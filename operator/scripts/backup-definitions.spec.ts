@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { expect } from "chai";
-import { parse } from "yaml";
 import { ACCEPTED_BACKUPS, type BackupRequest, REFUSED_BACKUPS } from "../../crds/requests/index.ts";
 import { type DefinitionSchema, PLURALS, type Plural, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
+import { findDocumentExamples } from "./document-examples.ts";
 import { refusalsOf } from "./rules.ts";
 import { describeTypes, typesFile } from "./types.ts";
 
@@ -94,17 +94,17 @@ describe("definitions of the kinds for backups", () => {
   }
 
   it("admit the examples in the documents", () => {
-    const text = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
     const plurals = new Map<string, BackupRequest["plural"]>(
       KINDS.map((plural) => [readDefinition(plural).spec.names.kind, plural]),
     );
-    const shown = [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => {
-      const { kind = "", metadata, spec }: { kind?: string; metadata?: { name: string }; spec: object } = parse(block);
+    const shown = findDocumentExamples().flatMap(({ document, kind, name, spec }) => {
       const plural = plurals.get(kind);
-      return plural === undefined ? [] : [{ what: kind, plural, spec, name: metadata?.name ?? "" }];
+      return plural === undefined ? [] : [{ what: `${kind} in ${document}`, kind, plural, spec, name }];
     });
-    expect(shown.map(({ what }) => what).sort()).to.deep.equal([...plurals.keys()].sort());
-    expect(shown.flatMap(refusals)).to.deep.equal([]);
+    expect(new Set(shown.map(({ kind }) => kind))).to.have.all.keys(...plurals.keys());
+    for (const example of shown) {
+      expect(refusals(example), example.what).to.deep.equal([]);
+    }
   });
 
   for (const request of ACCEPTED_BACKUPS) {

@@ -1,12 +1,12 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { V1StatefulSet } from "@kubernetes/client-node";
 import { Ajv } from "ajv";
 import { expect } from "chai";
-import { parse } from "yaml";
 import { ACCEPTED, NAMES, PRODUCTION, REFUSED } from "../../crds/requests/index.ts";
 import { render } from "../src/render/index.ts";
 import { clusterOf } from "../test/index.ts";
 import { type DefinitionSchema, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
+import { findDocumentExamples } from "./document-examples.ts";
 import { refusalsOf } from "./rules.ts";
 import { describeTypes } from "./types.ts";
 
@@ -74,15 +74,10 @@ describe("definition of CoordinationCluster", () => {
   });
 
   it("admits the examples in the documents, and describes each field", () => {
-    const documents = new URL("../../docs/", import.meta.url);
-    const shown = readdirSync(documents)
-      .filter((name) => name.endsWith(".md"))
-      .flatMap((name) => [...readFileSync(new URL(name, documents), "utf8").matchAll(/^```yaml\n([\s\S]*?)^```/gm)])
-      .map(([, text = ""]) => parse(text) as { kind?: string; metadata: { name: string }; spec: object })
-      .filter(({ kind }) => kind === "CoordinationCluster");
-    expect(shown).to.have.lengthOf.at.least(2);
-    for (const { metadata, spec } of shown) {
-      expect(refusals(spec, undefined, metadata.name), metadata.name).to.deep.equal([]);
+    const shown = findDocumentExamples().filter(({ kind }) => kind === "CoordinationCluster");
+    expect(shown).to.have.lengthOf.at.least(10);
+    for (const { document, name, spec } of shown) {
+      expect(refusals(spec, undefined, name), `${document}: ${JSON.stringify(spec)}`).to.deep.equal([]);
     }
     const parts = [schema.properties?.spec, schema.properties?.status].flatMap((part) => [...nodes(part ?? {}, "")]);
     const silent = parts.filter(([at, { description }]) => /\w$/.test(at) && description === undefined);

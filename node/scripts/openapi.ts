@@ -1,0 +1,73 @@
+/**
+ * Updates docs/api/openapi.json: the OpenAPI document that every member serves at /openapi.json. It starts the HTTP
+ * interface of a member that serves no data, on a free port of this machine, and reads the document there. With --check
+ * it only compares, and exits with 1 if the file is stale. Exits with 2 on wrong use.
+ */
+
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { generate } from "../../scripts/generated/index.ts";
+import { Access, DEFAULT_RATE_LIMITS, QueuedHashing } from "../src/access/index.ts";
+import {
+  accountRoutes,
+  closeHttpServer,
+  createHttpApplication,
+  createHttpServer,
+  httpLimiters,
+  logRoutes,
+} from "../src/api/http/index.ts";
+import { EventLogMethods, Executor } from "../src/api/methods/index.ts";
+import { systemClock, systemScheduler } from "../src/replica/index.ts";
+import { CoordinationError } from "../src/state/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../src/watch/index.ts";
+
+await generate({
+  script: "node/scripts/openapi.ts",
+  files: async () => new Map([["docs/api/openapi.json", `${JSON.stringify(await readDocument(), null, 2)}\n`]]),
+  complaint: "is not the document that a member serves: run npm run docs:api",
+});
+
+async function readDocument(): Promise<unknown> {
+  const server = createHttpServer(application()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const { port } = server.address() as AddressInfo;
+    const response = await fetch(`http://127.0.0.1:${port}/openapi.json`);
+    return await response.json();
+  } finally {
+    await closeHttpServer(server, 0);
+  }
+}
+
+/** The same routes as in the program of a member, around a member without a replica. */
+function application() {
+  const member = { replica: null };
+  const unserved = () => new CoordinationError("NO_LEADER", "this member serves no data");
+  const replicated = {
+    get state(): never {
+      throw unserved();
+    },
+    readBarrier: (_deadlineMs: number, done: (error: CoordinationError) => void) => done(unserved()),
+  };
+  const limits = DEFAULT_RATE_LIMITS;
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const limiters = httpLimiters(limits, systemClock);
+  const eventHub = new EventHub({
+    ...{ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams: new NamespaceStreams() },
+  });
+  return createHttpApplication({
+    ...{ access: new Access(replicated, systemClock), clock: systemClock, limiters },
+    health: { live: () => [], ready: () => [] },
+    metrics: { contentType: "text/plain", metrics: async () => "" },
+    reportBug: (error) => {
+      throw error;
+    },
+    routes: [
+      ...accountRoutes({
+        ...{ member, replicated, clock: systemClock, limits, limiters, mail: { send: () => undefined } },
+        hashing: new QueuedHashing(systemClock, systemScheduler),
+      }),
+      ...logRoutes(new EventLogMethods(member, new Executor(member), eventHub, systemClock), systemScheduler),
+    ],
+  });
+}

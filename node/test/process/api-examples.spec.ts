@@ -1,0 +1,114 @@
+/**
+ * The examples of the API reference, at a real member: each call, in their order, must get the documented answer. Every
+ * method of gRPC and every operation of HTTP must have an example.
+ */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { serviceDefinitions } from "@quoin/proto";
+import { expect } from "chai";
+import {
+  EXAMPLES,
+  ExampleValues,
+  type GrpcExample,
+  type HttpExample,
+  type Json,
+  type JsonObject,
+} from "../../../scripts/api/index.ts";
+import { type Listening, MemberUnderTest, TemporaryDirectories, until } from "../harness/index.ts";
+import { callGrpc, callHttp } from "./example-calls.ts";
+
+/** The line of a mail with the token that verifies its address. */
+const VERIFICATION = / {4}([^\s\\]+)\\r\\n/;
+
+describe("the examples of the API reference", function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  const values = new ExampleValues();
+  let member: MemberUnderTest;
+  let listening: Listening;
+  let access = "";
+
+  before(async () => {
+    const directory = directories.make();
+    const store = join(directory, "backups");
+    mkdirSync(store);
+    member = new MemberUnderTest(directory, { flags: ["--mail-to-log", "--backup-store", store] });
+    member.spawn();
+    listening = await member.untilListening();
+  });
+
+  after(async () => {
+    await member.kill();
+    directories.removeAll();
+  });
+
+  it("have all methods of gRPC and all operations of HTTP", async () => {
+    const methods = Object.values(serviceDefinitions).flatMap((service) =>
+      Object.values(service).map(({ path }) => path.replace(/^\/coordination\.v1\./, "")),
+    );
+    const response = await fetch(`http://${listening.http}/openapi.json`);
+    const document = (await response.json()) as { paths: Record<string, Record<string, { operationId: string }>> };
+    const operations = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    const shown = new Set(EXAMPLES.map((example) => (example.kind === "grpc" ? example.method : example.operation)));
+    expect(methods).to.have.lengthOf.at.least(30);
+    expect([...shown].sort()).to.deep.equal([...methods, ...operations].sort());
+  });
+
+  for (const example of EXAMPLES) {
+    const name = example.kind === "grpc" ? example.method : example.operation;
+    it(`get the documented answer: ${name}${example.about === undefined ? "" : `. ${example.about}`}`, () =>
+      example.kind === "grpc" ? runGrpc(example) : runHttp(example));
+  }
+
+  async function runGrpc(example: GrpcExample): Promise<void> {
+    const request = values.request(example.request);
+    const credentials = { access, admin: member.adminToken };
+    let differences: readonly string[] = [];
+    await until(`the documented answer: ${example.method}`, async () => {
+      const { answers, refusal } = await callGrpc(listening, credentials, { ...example, request });
+      differences = [
+        ...values.differences(example.answers as Json, answers as Json),
+        ...values.differences((example.refusal ?? null) as Json, refusal as Json),
+      ];
+      return differences.length === 0 || example.isRepeated !== true;
+    });
+    expect(differences, example.method).to.deep.equal([]);
+  }
+
+  async function runHttp(example: HttpExample): Promise<void> {
+    if (example.operation === "verifyEmail") {
+      values.learn(String(example.json?.token), await mailedToken());
+    }
+    const { json } = example;
+    const real = await callHttp(
+      listening,
+      { access, admin: "" },
+      {
+        ...example,
+        target: values.text(example.target),
+        ...(json === undefined ? {} : { json: values.request(json) }),
+      },
+    );
+    const { status, isPart = false, json: documented, text } = example.answer;
+    expect(real.status, real.text).to.equal(status);
+    expect(documented === undefined, "an answer is JSON or text").to.equal(text !== undefined);
+    if (documented !== undefined) {
+      expect(values.differences(documented, real.json, { isPart })).to.deep.equal([]);
+    } else if (isPart) {
+      expect(real.text.split("\n")).to.include.members(String(text).split("\n"));
+    } else {
+      expect(real.text).to.equal(text);
+    }
+    if (example.operation === "exchangeApiKey") {
+      access = String((real.json as JsonObject).access_token);
+    }
+  }
+
+  /** The token that the member has mailed, or rather logged. */
+  function mailedToken(): Promise<string> {
+    return until("the mail with the token", () => VERIFICATION.exec(member.process.stdout)?.[1]);
+  }
+});

@@ -1,0 +1,30 @@
+/** All examples, in the order in which they run at one new member: later ones use what earlier ones have created. */
+
+import { ACCOUNTS } from "./accounts.ts";
+import { ADMINISTRATION } from "./administration.ts";
+import { CLUSTER } from "./cluster.ts";
+import { EVENT_LOGS } from "./event-logs.ts";
+import type { Example } from "./example.ts";
+import { FOUNDING } from "./founding.ts";
+import { HEALTH } from "./health.ts";
+import { KEY_VALUE } from "./key-value.ts";
+import { LOCKS } from "./locks.ts";
+import { MEMORY } from "./memory.ts";
+import { OWNER_RESET } from "./owner-reset.ts";
+import { WATCHES } from "./watches.ts";
+
+export type { Example, GrpcExample, GrpcRefusal, HttpExample, Json, JsonObject } from "./example.ts";
+
+export const EXAMPLES: readonly Example[] = [
+  ...FOUNDING,
+  ...KEY_VALUE,
+  ...LOCKS,
+  ...MEMORY,
+  ...WATCHES,
+  ...CLUSTER,
+  ...ADMINISTRATION,
+  ...ACCOUNTS,
+  ...EVENT_LOGS,
+  ...HEALTH,
+  ...OWNER_RESET,
+];

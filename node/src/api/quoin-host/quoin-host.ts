@@ -5,7 +5,7 @@ import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc
 import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../raft/index.ts";
-import type { CallHandler, CallPort, ErrorLog, GrpcHost } from "../calls/index.ts";
+import type { CallPort, ErrorLog, GrpcHost, ServedMethod } from "../calls/index.ts";
 import { SparseLog, type WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
 import { HostConnection } from "./host-connection.ts";
@@ -42,17 +42,14 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
     return this.#server?.counters ?? null;
   }
 
-  addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void {
-    for (const [name, { path, requestStream, responseStream, responseSerialize }] of Object.entries(definition)) {
-      const handler = handlers[name];
-      invariant(handler !== undefined && !requestStream, "every method of the contract has a handler, for one message");
+  addMethods(methods: readonly ServedMethod[]): void {
+    for (const { definition, needsToken, mayWait, handler } of methods) {
+      const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
+      invariant(!requestStream, "every method of the contract has one message in its request");
+      const calls = this.#options.observer.callsOf({ path, responseStream, mayWait });
       this.#methods.set(path, {
-        path,
-        requestStream,
-        responseStream,
-        serialize: responseSerialize,
-        handler,
-        open: null,
+        ...{ path, requestStream, responseStream, needsToken, calls },
+        ...{ serialize, handler, open: null },
       });
     }
   }
@@ -61,7 +58,9 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
     for (const [name, method] of Object.entries(definition)) {
       const handler = handlers[name] ?? handlers[method.originalName ?? name];
       if (handler !== undefined) {
-        this.#methods.set(method.path, libraryMethod(method, handler));
+        const { path, responseStream } = method;
+        const calls = this.#options.observer.callsOf({ path, responseStream, mayWait: responseStream });
+        this.#methods.set(path, libraryMethod(method, handler, calls));
       }
     }
   }

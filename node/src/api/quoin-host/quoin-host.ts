@@ -6,16 +6,14 @@ import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../raft/index.ts";
 import type { CallPort, ErrorLog, GrpcHost, ServedMethod } from "../calls/index.ts";
-import { SparseLog, type WarningLog } from "../connections/index.ts";
+import type { WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
+import { ClosureLog } from "./closure-log.ts";
 import { HostConnection } from "./host-connection.ts";
 import type { Http2Statistics } from "./http2-metrics.ts";
 import { libraryMethod } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
 import type { WireMethod } from "./wire-method.ts";
-
-/** Minimum time between two log lines about closed connections, in milliseconds: clients must not fill the log. */
-const CLOSURE_INTERVAL_MS = 1_000;
 
 export type ConnectionLog = ErrorLog & WarningLog;
 
@@ -30,12 +28,12 @@ export interface QuoinHostOptions extends CallPort {
 export class QuoinHost implements GrpcHost, Http2Statistics {
   readonly #options: QuoinHostOptions;
   readonly #methods = new Map<string, WireMethod>();
-  readonly #closures: SparseLog;
+  readonly #closures: ClosureLog;
   #server: Http2Server | null = null;
 
   constructor(options: QuoinHostOptions) {
     this.#options = options;
-    this.#closures = new SparseLog(options.log, CLOSURE_INTERVAL_MS, options.monotonicMs);
+    this.#closures = new ClosureLog(options);
   }
 
   get counters(): Http2Counters | null {
@@ -73,7 +71,7 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
       onConnection: (connection, socket) =>
         new HostConnection({
           ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closures: this.#closures, portName: this.#options.portName },
+          ...{ log: this.#options.log, closures: this.#closures },
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

@@ -51,6 +51,22 @@ describe("serviceDefinitions", () => {
       expect(method.inputType).to.equal(`.coordination.v1.${method.name}Request`);
       expect(method.outputType).to.equal(`.coordination.v1.${method.name}Response`);
     }
+    const codecs = Object.values(serviceDefinitions).flatMap((methods) =>
+      Object.values(methods).map(({ path, requestCodec, responseCodec }) => [
+        path,
+        `.${requestCodec.$type}`,
+        `.${responseCodec.$type}`,
+      ]),
+    );
+    expect(codecs).to.have.deep.members(
+      services.flatMap(({ package: scope, service }) =>
+        service.method.map(({ name, inputType, outputType }) => [
+          `/${scope}.${service.name}/${name}`,
+          inputType,
+          outputType,
+        ]),
+      ),
+    );
   });
 });
 

@@ -14,5 +14,5 @@ export function connect(): Client {
     return createClient({ endpoints: endpoints.split(","), httpEndpoints: http?.split(","), credentials: { token } });
   }
   const local = JSON.parse(readFileSync(".quoin/endpoints.json", "utf8"));
-  return createClient({ endpoints: local.grpc, credentials: { apiKey: local.apiKey, httpEndpoints: local.http } });
+  return createClient({ endpoints: local.grpc, credentials: { apiKey: local.api_key, httpEndpoints: local.http } });
 }

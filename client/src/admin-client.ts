@@ -8,29 +8,20 @@
  */
 
 import {
-  AddMemberResponse,
   type ArchiveStatus as ArchiveStatusMessage,
   type BackupEntry as BackupEntryMessage,
   BackupPhase,
   type BackupRun as BackupRunMessage,
-  BootstrapResponse,
-  CompactResponse,
+  type BootstrapResponse,
   enumName,
-  GetBackupStatusResponse,
-  GetStatusResponse,
-  ListBackupsResponse,
-  ListMembersResponse,
+  type ListBackupsResponse,
+  type ListMembersResponse,
   MemberRole,
   type MemberSlot as MemberSlotMessage,
   MemberState,
   type MemberStatus as MemberStatusMessage,
-  PromoteMembersResponse,
-  PutSettingsResponse,
-  RemoveMembersResponse,
-  ResetOwnerResponse,
-  StartBackupResponse,
+  type ResetOwnerResponse,
   serviceDefinitions,
-  TransferLeadershipResponse,
 } from "@quoin/proto";
 import { type ChannelOptions, openChannel } from "./channel.ts";
 import { defaultTimeoutMs } from "./client.ts";
@@ -48,19 +39,19 @@ import type { TokenSource } from "./token-source.ts";
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
-const getStatusMethod = unaryMethod(service.getStatus, GetStatusResponse);
-const listMembersMethod = unaryMethod(service.listMembers, ListMembersResponse);
-const bootstrapMethod = unaryMethod(service.bootstrap, BootstrapResponse);
-const addMemberMethod = unaryMethod(service.addMember, AddMemberResponse);
-const promoteMembersMethod = unaryMethod(service.promoteMembers, PromoteMembersResponse);
-const removeMembersMethod = unaryMethod(service.removeMembers, RemoveMembersResponse);
-const putSettingsMethod = unaryMethod(service.putSettings, PutSettingsResponse);
-const resetOwnerMethod = unaryMethod(service.resetOwner, ResetOwnerResponse);
-const compactMethod = unaryMethod(service.compact, CompactResponse);
-const startBackupMethod = unaryMethod(service.startBackup, StartBackupResponse);
-const getBackupStatusMethod = unaryMethod(service.getBackupStatus, GetBackupStatusResponse);
-const listBackupsMethod = unaryMethod(service.listBackups, ListBackupsResponse);
-const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
+const getStatusMethod = unaryMethod(service.getStatus);
+const listMembersMethod = unaryMethod(service.listMembers);
+const bootstrapMethod = unaryMethod(service.bootstrap);
+const addMemberMethod = unaryMethod(service.addMember);
+const promoteMembersMethod = unaryMethod(service.promoteMembers);
+const removeMembersMethod = unaryMethod(service.removeMembers);
+const putSettingsMethod = unaryMethod(service.putSettings);
+const resetOwnerMethod = unaryMethod(service.resetOwner);
+const compactMethod = unaryMethod(service.compact);
+const startBackupMethod = unaryMethod(service.startBackup);
+const getBackupStatusMethod = unaryMethod(service.getBackupStatus);
+const listBackupsMethod = unaryMethod(service.listBackups);
+const transferLeadershipMethod = unaryMethod(service.transferLeadership);
 
 /**
  * One member, by its admin or public gRPC endpoint, as `host:port`. The client stays with it, whichever member leads.

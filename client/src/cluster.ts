@@ -1,11 +1,11 @@
 /** Information about the cluster: the ClusterService of the contract. */
 
-import { GetClusterResponse, serviceDefinitions } from "@quoin/proto";
+import { type GetClusterResponse, serviceDefinitions } from "@quoin/proto";
 import { type CallOptions, execute, type OperationContext, type Persistence } from "./operation.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { unaryMethod } from "./unary-call.ts";
 
-const getClusterMethod = unaryMethod(serviceDefinitions.ClusterService.getCluster, GetClusterResponse);
+const getClusterMethod = unaryMethod(serviceDefinitions.ClusterService.getCluster);
 
 /** The members of the cluster, and its leader. */
 export type Cluster = Plain<GetClusterResponse>;

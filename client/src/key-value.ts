@@ -7,13 +7,13 @@
  */
 
 import {
-  CompareAndSwapResponse,
-  CreateNamespaceResponse,
-  DeleteKeyResponse,
-  GetKeyResponse,
+  type CompareAndSwapResponse,
+  type CreateNamespaceResponse,
+  type DeleteKeyResponse,
+  type GetKeyResponse,
   type KeyValue,
-  ListKeysResponse,
-  PutKeyResponse,
+  type ListKeysResponse,
+  type PutKeyResponse,
   serviceDefinitions,
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions } from "./consistency.ts";
@@ -24,12 +24,12 @@ import { bytesField, int32Field, int64Field, textField } from "./request-field.t
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.KeyValueService;
-const createNamespaceMethod = unaryMethod(service.createNamespace, CreateNamespaceResponse);
-const getKeyMethod = unaryMethod(service.getKey, GetKeyResponse);
-const putKeyMethod = unaryMethod(service.putKey, PutKeyResponse);
-const deleteKeyMethod = unaryMethod(service.deleteKey, DeleteKeyResponse);
-const listKeysMethod = unaryMethod(service.listKeys, ListKeysResponse);
-const compareAndSwapMethod = unaryMethod(service.compareAndSwap, CompareAndSwapResponse);
+const createNamespaceMethod = unaryMethod(service.createNamespace);
+const getKeyMethod = unaryMethod(service.getKey);
+const putKeyMethod = unaryMethod(service.putKey);
+const deleteKeyMethod = unaryMethod(service.deleteKey);
+const listKeysMethod = unaryMethod(service.listKeys);
+const compareAndSwapMethod = unaryMethod(service.compareAndSwap);
 
 /** A key with its value and its history, at one revision. */
 export type KeyEntry = Plain<KeyValue>;

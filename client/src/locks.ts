@@ -7,11 +7,11 @@
  */
 
 import {
-  AcquireLockResponse,
-  CreateLockResponse,
-  DescribeLockResponse,
-  ForceReleaseLockResponse,
-  ReleaseLockResponse,
+  type AcquireLockResponse,
+  type CreateLockResponse,
+  type DescribeLockResponse,
+  type ForceReleaseLockResponse,
+  type ReleaseLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions } from "./consistency.ts";
@@ -39,11 +39,11 @@ import { int64Field, textField } from "./request-field.ts";
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.LockService;
-const createLockMethod = unaryMethod(service.createLock, CreateLockResponse);
-const describeLockMethod = unaryMethod(service.describeLock, DescribeLockResponse);
-const acquireLockMethod = unaryMethod(service.acquireLock, AcquireLockResponse);
-const releaseLockMethod = unaryMethod(service.releaseLock, ReleaseLockResponse);
-const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock, ForceReleaseLockResponse);
+const createLockMethod = unaryMethod(service.createLock);
+const describeLockMethod = unaryMethod(service.describeLock);
+const acquireLockMethod = unaryMethod(service.acquireLock);
+const releaseLockMethod = unaryMethod(service.releaseLock);
+const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock);
 
 /** Answer of create. */
 export type CreateLockResult = Plain<CreateLockResponse>;

@@ -7,15 +7,14 @@
  */
 
 import {
-  AllocateMemoryResponse,
-  DescribeMemoryResponse,
-  FreeMemoryResponse,
-  ListMemoryRegionsResponse,
+  type AllocateMemoryResponse,
+  type FreeMemoryResponse,
+  type ListMemoryRegionsResponse,
   type MemoryRegion as MemoryRegionMessage,
-  ReadMemoryResponse,
-  ResizeMemoryResponse,
+  type ReadMemoryResponse,
+  type ResizeMemoryResponse,
   serviceDefinitions,
-  WriteMemoryResponse,
+  type WriteMemoryResponse,
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions } from "./consistency.ts";
 import { type GuardedOptions, guardField } from "./guard.ts";
@@ -27,13 +26,13 @@ import { bytesField, int32Field, int64Field, textField } from "./request-field.t
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.MemoryService;
-const allocateMethod = unaryMethod(service.allocateMemory, AllocateMemoryResponse);
-const describeMethod = unaryMethod(service.describeMemory, DescribeMemoryResponse);
-const resizeMethod = unaryMethod(service.resizeMemory, ResizeMemoryResponse);
-const freeMethod = unaryMethod(service.freeMemory, FreeMemoryResponse);
-const writeMethod = unaryMethod(service.writeMemory, WriteMemoryResponse);
-const readMethod = unaryMethod(service.readMemory, ReadMemoryResponse);
-const listMethod = unaryMethod(service.listMemoryRegions, ListMemoryRegionsResponse);
+const allocateMethod = unaryMethod(service.allocateMemory);
+const describeMethod = unaryMethod(service.describeMemory);
+const resizeMethod = unaryMethod(service.resizeMemory);
+const freeMethod = unaryMethod(service.freeMemory);
+const writeMethod = unaryMethod(service.writeMemory);
+const readMethod = unaryMethod(service.readMemory);
+const listMethod = unaryMethod(service.listMemoryRegions);
 
 /** A region without its bytes. */
 export type MemoryRegionInfo = Plain<MemoryRegionMessage>;

@@ -4,9 +4,10 @@
  */
 
 import type { ClientReadableStream, Metadata } from "@grpc/grpc-js";
-import { decodeRequest, type MessageCodec } from "@quoin/proto";
+import { decodeRequest } from "@quoin/proto";
 import { QuoinError } from "./quoin-error.ts";
 import type { Target } from "./target.ts";
+import type { MethodDefinition } from "./unary-call.ts";
 
 /** A method of the contract that answers with a stream. */
 export interface StreamMethod<Request, Message> {
@@ -15,16 +16,12 @@ export interface StreamMethod<Request, Message> {
   readonly deserialize: (bytes: Buffer) => Message;
 }
 
-/** Creates a method from its generated definition; it decodes messages as strictly as unaryMethod. */
+/** Creates a method from its definition; it decodes messages as strictly as unaryMethod. */
 export function streamMethod<Request, Message>(
-  definition: { readonly path: string; readonly requestSerialize: (request: Request) => Buffer },
-  message: MessageCodec<Message>,
+  definition: MethodDefinition<Request, Message>,
 ): StreamMethod<Request, Message> {
-  return {
-    path: definition.path,
-    serialize: definition.requestSerialize,
-    deserialize: (bytes) => decodeRequest(message, bytes),
-  };
+  const { path, requestSerialize, responseCodec } = definition;
+  return { path, serialize: requestSerialize, deserialize: (bytes) => decodeRequest(responseCodec, bytes) };
 }
 
 /** Requests a stream from a member. */

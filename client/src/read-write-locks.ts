@@ -7,11 +7,10 @@
  */
 
 import {
-  AcquireRWLockResponse,
-  CreateRWLockResponse,
-  DescribeRWLockResponse,
+  type AcquireRWLockResponse,
+  type DescribeRWLockResponse,
   type LockHold as LockHoldMessage,
-  ReleaseRWLockResponse,
+  type ReleaseRWLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions } from "./consistency.ts";
@@ -43,10 +42,10 @@ import { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
 import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.LockService;
-const createMethod = unaryMethod(service.createRwLock, CreateRWLockResponse);
-const describeMethod = unaryMethod(service.describeRwLock, DescribeRWLockResponse);
-const acquireMethod = unaryMethod(service.acquireRwLock, AcquireRWLockResponse);
-const releaseMethod = unaryMethod(service.releaseRwLock, ReleaseRWLockResponse);
+const createMethod = unaryMethod(service.createRwLock);
+const describeMethod = unaryMethod(service.describeRwLock);
+const acquireMethod = unaryMethod(service.acquireRwLock);
+const releaseMethod = unaryMethod(service.releaseRwLock);
 
 /** Answer of describe. */
 export type DescribeReadWriteLockResult = Omit<Plain<DescribeRWLockResponse>, "state" | "holders"> & {

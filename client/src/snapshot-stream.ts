@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
-import { SnapshotResponse, serviceDefinitions } from "@quoin/proto";
+import { type SnapshotResponse, serviceDefinitions } from "@quoin/proto";
 import { callMetadata } from "./call-metadata.ts";
 import { connect } from "./connect.ts";
 import { type MessageStream, openMessageStream, streamMethod } from "./message-stream.ts";
@@ -43,7 +43,7 @@ export interface SnapshotStream {
   cancel(): void;
 }
 
-const snapshotMethod = streamMethod(serviceDefinitions.ClusterAdminService.snapshot, SnapshotResponse);
+const snapshotMethod = streamMethod(serviceDefinitions.ClusterAdminService.snapshot);
 /** Longer than a member waits for its state to be up to date (10 s), on a busy machine. */
 const defaultTimeoutMs = 20_000;
 /** A member sends at its own pace, and gives priority to all other work. */

@@ -16,6 +16,13 @@ export interface UnaryMethod<Request, Response> {
   readonly deserialize: (bytes: Buffer) => Response;
 }
 
+/** The parts of a definition in serviceDefinitions from which this package creates a method. */
+export interface MethodDefinition<Request, Response> {
+  readonly path: string;
+  readonly requestSerialize: (request: Request) => Buffer;
+  readonly responseCodec: MessageCodec<Response>;
+}
+
 /** The answer to a call. */
 export interface Answer<Response> {
   readonly message: Response;
@@ -32,18 +39,14 @@ export interface Attempt<Request, Response> {
 }
 
 /**
- * Creates a method from its generated definition. Answers are decoded as strictly as requests: text that is not UTF-8
+ * Creates a method from its definition. Answers are decoded as strictly as requests: text that is not UTF-8
  * and counts that a number cannot represent are errors, never approximations.
  */
 export function unaryMethod<Request, Response>(
-  definition: { readonly path: string; readonly requestSerialize: (request: Request) => Buffer },
-  response: MessageCodec<Response>,
+  definition: MethodDefinition<Request, Response>,
 ): UnaryMethod<Request, Response> {
-  return {
-    path: definition.path,
-    serialize: definition.requestSerialize,
-    deserialize: (bytes) => decodeRequest(response, bytes),
-  };
+  const { path, requestSerialize, responseCodec } = definition;
+  return { path, serialize: requestSerialize, deserialize: (bytes) => decodeRequest(responseCodec, bytes) };
 }
 
 /**

@@ -9,8 +9,8 @@ import {
   type LockEvent as LockEventMessage,
   RWMode,
   serviceDefinitions,
-  WatchKeysResponse,
-  WatchLocksResponse,
+  type WatchKeysResponse,
+  type WatchLocksResponse,
 } from "@quoin/proto";
 import type { KeyEntry } from "./key-value.ts";
 import { type LockMode, modeName } from "./lock-messages.ts";
@@ -22,8 +22,8 @@ import { int64Field, textField } from "./request-field.ts";
 import { openWatch, type Watch, type WatchOptions } from "./watch.ts";
 
 const service = serviceDefinitions.WatchService;
-const watchKeysMethod = streamMethod(service.watchKeys, WatchKeysResponse);
-const watchLocksMethod = streamMethod(service.watchLocks, WatchLocksResponse);
+const watchKeysMethod = streamMethod(service.watchKeys);
+const watchLocksMethod = streamMethod(service.watchLocks);
 
 /** One change of a key. */
 export interface KeyEvent {

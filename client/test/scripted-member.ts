@@ -5,90 +5,12 @@
 
 import * as grpc from "@grpc/grpc-js";
 import {
-  AcquireLockRequest,
-  AcquireLockResponse,
-  AcquireRWLockRequest,
-  AcquireRWLockResponse,
-  AddMemberRequest,
-  AddMemberResponse,
-  AllocateMemoryRequest,
-  AllocateMemoryResponse,
-  BootstrapRequest,
-  BootstrapResponse,
-  CompactRequest,
-  CompactResponse,
-  CompareAndSwapRequest,
-  CompareAndSwapResponse,
-  CreateLockRequest,
-  CreateLockResponse,
-  CreateNamespaceRequest,
-  CreateNamespaceResponse,
-  CreateRWLockRequest,
-  CreateRWLockResponse,
-  DeleteKeyRequest,
-  DeleteKeyResponse,
-  DescribeLockRequest,
-  DescribeLockResponse,
-  DescribeMemoryRequest,
-  DescribeMemoryResponse,
-  DescribeRWLockRequest,
-  DescribeRWLockResponse,
   decodeRequest,
   encodeStatusDetails,
-  ForceReleaseLockRequest,
-  ForceReleaseLockResponse,
-  FreeMemoryRequest,
-  FreeMemoryResponse,
-  GetBackupStatusRequest,
-  GetBackupStatusResponse,
-  GetClusterRequest,
-  GetClusterResponse,
-  GetKeyRequest,
-  GetKeyResponse,
-  GetStatusRequest,
-  GetStatusResponse,
-  ListBackupsRequest,
-  ListBackupsResponse,
-  ListKeysRequest,
-  ListKeysResponse,
-  ListMembersRequest,
-  ListMembersResponse,
-  ListMemoryRegionsRequest,
-  ListMemoryRegionsResponse,
   type MessageCodec,
-  PromoteMembersRequest,
-  PromoteMembersResponse,
-  PutKeyRequest,
-  PutKeyResponse,
-  PutSettingsRequest,
-  PutSettingsResponse,
-  ReadMemoryRequest,
-  ReadMemoryResponse,
-  ReleaseLockRequest,
-  ReleaseLockResponse,
-  ReleaseRWLockRequest,
-  ReleaseRWLockResponse,
-  RemoveMembersRequest,
-  RemoveMembersResponse,
-  ResetOwnerRequest,
-  ResetOwnerResponse,
-  ResizeMemoryRequest,
-  ResizeMemoryResponse,
   rawMethods,
-  SnapshotRequest,
-  SnapshotResponse,
-  StartBackupRequest,
-  StartBackupResponse,
   serviceDefinitions,
   statusDetailsTrailer,
-  TransferLeadershipRequest,
-  TransferLeadershipResponse,
-  WatchKeysRequest,
-  WatchKeysResponse,
-  WatchLocksRequest,
-  WatchLocksResponse,
-  WriteMemoryRequest,
-  WriteMemoryResponse,
 } from "@quoin/proto";
 
 /** A refusal from a script, with the trailers of the service. */
@@ -131,83 +53,32 @@ export interface ReceivedCall {
   sendHeader(name: string, value: string): void;
 }
 
-const methods = {
-  KeyValueService: {
-    createNamespace: [CreateNamespaceRequest, CreateNamespaceResponse],
-    getKey: [GetKeyRequest, GetKeyResponse],
-    putKey: [PutKeyRequest, PutKeyResponse],
-    deleteKey: [DeleteKeyRequest, DeleteKeyResponse],
-    listKeys: [ListKeysRequest, ListKeysResponse],
-    compareAndSwap: [CompareAndSwapRequest, CompareAndSwapResponse],
-  },
-  LockService: {
-    createLock: [CreateLockRequest, CreateLockResponse],
-    describeLock: [DescribeLockRequest, DescribeLockResponse],
-    acquireLock: [AcquireLockRequest, AcquireLockResponse],
-    releaseLock: [ReleaseLockRequest, ReleaseLockResponse],
-    forceReleaseLock: [ForceReleaseLockRequest, ForceReleaseLockResponse],
-    createRwLock: [CreateRWLockRequest, CreateRWLockResponse],
-    describeRwLock: [DescribeRWLockRequest, DescribeRWLockResponse],
-    acquireRwLock: [AcquireRWLockRequest, AcquireRWLockResponse],
-    releaseRwLock: [ReleaseRWLockRequest, ReleaseRWLockResponse],
-  },
-  MemoryService: {
-    allocateMemory: [AllocateMemoryRequest, AllocateMemoryResponse],
-    describeMemory: [DescribeMemoryRequest, DescribeMemoryResponse],
-    resizeMemory: [ResizeMemoryRequest, ResizeMemoryResponse],
-    freeMemory: [FreeMemoryRequest, FreeMemoryResponse],
-    writeMemory: [WriteMemoryRequest, WriteMemoryResponse],
-    readMemory: [ReadMemoryRequest, ReadMemoryResponse],
-    listMemoryRegions: [ListMemoryRegionsRequest, ListMemoryRegionsResponse],
-  },
-  ClusterService: { getCluster: [GetClusterRequest, GetClusterResponse] },
-  ClusterAdminService: {
-    getStatus: [GetStatusRequest, GetStatusResponse],
-    listMembers: [ListMembersRequest, ListMembersResponse],
-    bootstrap: [BootstrapRequest, BootstrapResponse],
-    addMember: [AddMemberRequest, AddMemberResponse],
-    promoteMembers: [PromoteMembersRequest, PromoteMembersResponse],
-    removeMembers: [RemoveMembersRequest, RemoveMembersResponse],
-    resetOwner: [ResetOwnerRequest, ResetOwnerResponse],
-    putSettings: [PutSettingsRequest, PutSettingsResponse],
-    compact: [CompactRequest, CompactResponse],
-    transferLeadership: [TransferLeadershipRequest, TransferLeadershipResponse],
-    startBackup: [StartBackupRequest, StartBackupResponse],
-    getBackupStatus: [GetBackupStatusRequest, GetBackupStatusResponse],
-    listBackups: [ListBackupsRequest, ListBackupsResponse],
-  },
-} as const;
-
-const streamMethods = {
-  WatchService: {
-    watchKeys: [WatchKeysRequest, WatchKeysResponse],
-    watchLocks: [WatchLocksRequest, WatchLocksResponse],
-  },
-  ClusterAdminService: { snapshot: [SnapshotRequest, SnapshotResponse] },
-} as const;
-
-type AllStreams = (typeof streamMethods)["WatchService"] & (typeof streamMethods)["ClusterAdminService"];
-type AllMethods = (typeof methods)["KeyValueService"] &
-  (typeof methods)["LockService"] &
-  (typeof methods)["MemoryService"] &
-  (typeof methods)["ClusterService"] &
-  (typeof methods)["ClusterAdminService"];
-type RequestOf<Name extends keyof AllMethods> = ReturnType<AllMethods[Name][0]["decode"]>;
-type PartialResponseOf<Name extends keyof AllMethods> = Parameters<AllMethods[Name][1]["fromPartial"]>[0];
+type Services = typeof serviceDefinitions;
+/** Every method of the contract; no two services have a method of the same name. */
+type Methods = Services["KeyValueService"] &
+  Services["LockService"] &
+  Services["MemoryService"] &
+  Services["WatchService"] &
+  Services["ClusterService"] &
+  Services["ClusterAdminService"];
+type NameOf<IsStream extends boolean> = {
+  [Name in keyof Methods]: Methods[Name]["responseStream"] extends IsStream ? Name : never;
+}[keyof Methods];
+type UnaryName = NameOf<false>;
+type StreamName = NameOf<true>;
+type RequestOf<Name extends keyof Methods> = ReturnType<Methods[Name]["requestCodec"]["decode"]>;
+type PartialResponseOf<Name extends keyof Methods> = Parameters<Methods[Name]["responseCodec"]["fromPartial"]>[0];
 type Answered<Response> = Response | Promise<Response>;
 
 /** The answer of each method: omitted fields have their default. */
 type Scripts = {
-  -readonly [Name in keyof AllMethods]?: (
-    request: RequestOf<Name>,
-    call: ReceivedCall,
-  ) => Answered<PartialResponseOf<Name>>;
+  -readonly [Name in UnaryName]?: (request: RequestOf<Name>, call: ReceivedCall) => Answered<PartialResponseOf<Name>>;
 };
 
 /** A stream of answers that a script controls. */
-export interface ScriptedStream<Name extends keyof AllStreams> {
+export interface ScriptedStream<Name extends StreamName> {
   /** Sends a message; omitted fields have their default. */
-  send(message: Parameters<AllStreams[Name][1]["fromPartial"]>[0]): void;
+  send(message: PartialResponseOf<Name>): void;
   /** How many messages the other side has not taken yet. */
   readonly untaken: number;
   /** Ends the stream with a refusal. */
@@ -218,8 +89,8 @@ export interface ScriptedStream<Name extends keyof AllStreams> {
 
 /** The messages of each stream after its request. An error from a script ends the stream. */
 type StreamScripts = {
-  -readonly [Name in keyof AllStreams]?: (
-    request: ReturnType<AllStreams[Name][0]["decode"]>,
+  -readonly [Name in StreamName]?: (
+    request: RequestOf<Name>,
     stream: ScriptedStream<Name>,
     call: ReceivedCall,
   ) => void | Promise<void>;
@@ -253,21 +124,14 @@ export class ScriptedMember {
   static async start(scripts: Scripts, { tls, port = 0 }: ScriptedMemberOptions = {}): Promise<ScriptedMember> {
     const server = new grpc.Server();
     const box: { member?: ScriptedMember } = {};
-    for (const service of new Set([...Object.keys(methods), ...Object.keys(streamMethods)])) {
-      const definition = serviceDefinitions[service as keyof typeof serviceDefinitions] as grpc.ServiceDefinition;
-      const calls = Object.entries(methods[service as keyof typeof methods] ?? {}).map(
-        ([name, [request, response]]) => [
-          name,
-          handler(box, name as keyof AllMethods, request as MessageCodec<unknown>, response as ResponseCodec),
-        ],
-      );
-      const streams = Object.entries(streamMethods[service as keyof typeof streamMethods] ?? {}).map(
-        ([name, [request, response]]) => [
-          name,
-          streamHandler(box, name as keyof AllStreams, request as MessageCodec<unknown>, response as ResponseCodec),
-        ],
-      );
-      server.addService(rawMethods(definition), Object.fromEntries([...calls, ...streams]));
+    for (const definition of Object.values(serviceDefinitions)) {
+      const handlers = Object.entries(definition).map(([name, { responseStream, requestCodec, responseCodec }]) => [
+        name,
+        responseStream
+          ? streamHandler(box, name as StreamName, requestCodec, responseCodec as ResponseCodec)
+          : handler(box, name as UnaryName, requestCodec, responseCodec as ResponseCodec),
+      ]);
+      server.addService(rawMethods<grpc.ServiceDefinition>(definition), Object.fromEntries(handlers));
     }
     const bound = await new Promise<number>((resolve, reject) => {
       server.bindAsync(`127.0.0.1:${port}`, serverCredentials(tls), (error, value) =>
@@ -279,7 +143,7 @@ export class ScriptedMember {
   }
 
   /** The calls of one method. */
-  callsOf(method: keyof AllMethods | keyof AllStreams): readonly ReceivedCall[] {
+  callsOf(method: keyof Methods): readonly ReceivedCall[] {
     return this.calls.filter((call) => call.method === method);
   }
 
@@ -302,7 +166,7 @@ function serverCredentials(tls: ScriptedMemberOptions["tls"]): grpc.ServerCreden
 
 function handler(
   box: { member?: ScriptedMember },
-  name: keyof AllMethods,
+  name: UnaryName,
   request: MessageCodec<unknown>,
   response: ResponseCodec,
 ): grpc.handleUnaryCall<Buffer, unknown> {
@@ -322,7 +186,7 @@ function handler(
 
 function streamHandler(
   box: { member?: ScriptedMember },
-  name: keyof AllStreams,
+  name: StreamName,
   request: MessageCodec<unknown>,
   response: ResponseCodec,
 ): grpc.handleServerStreamingCall<Buffer, Buffer> {

@@ -25,6 +25,14 @@ export interface Endpoints {
   readonly apiKey: string;
 }
 
+/** The file with the endpoints. The API key has the name that it has over HTTP. */
+interface EndpointsFile extends Omit<Endpoints, "apiKey"> {
+  /** Missing in files of older launchers. */
+  readonly api_key?: string;
+  /** Deprecated, for older programs: the same key. */
+  readonly apiKey?: string;
+}
+
 /** What a restarted member must know about the run that it belongs to. */
 export interface Layout {
   readonly basePort: number;
@@ -67,7 +75,16 @@ export function createRecord(directory: string, founderIncarnation: string): Clu
 
 /** The file of the last run, or null before the first run; without addresses if the run ended too early. */
 export function readEndpoints(directory: string): Endpoints | null {
-  return readJson(join(directory, ENDPOINTS_FILE), ["grpc", "owner", "apiKey"]) as Endpoints | null;
+  const path = join(directory, ENDPOINTS_FILE);
+  const file = readJson(path, ["grpc", "owner"]) as EndpointsFile | null;
+  if (file === null) {
+    return null;
+  }
+  const { apiKey: deprecated, api_key: apiKey = deprecated, ...endpoints } = file;
+  if (apiKey === undefined) {
+    throw new ClusterFileError(`${path} does not contain the field api_key`);
+  }
+  return { ...endpoints, apiKey };
 }
 
 /** Credentials for the owner of a new cluster. */
@@ -80,7 +97,8 @@ export function createCredentials(): OwnerCredentials {
 
 export function writeEndpoints(directory: string, endpoints: Endpoints): string {
   const path = join(directory, ENDPOINTS_FILE);
-  replaceFile(path, toJson(endpoints));
+  const file: EndpointsFile = { ...endpoints, api_key: endpoints.apiKey };
+  replaceFile(path, toJson(file));
   return path;
 }
 

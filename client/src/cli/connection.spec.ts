@@ -11,6 +11,7 @@ const localEndpoints = {
   http: ["http://127.0.0.1:7401"],
   admin: ["127.0.0.1:7403"],
   owner: { email: "owner@example.com", password: "password" },
+  api_key: "qk_local",
   apiKey: "qk_local",
 };
 
@@ -91,6 +92,15 @@ describe("findConnection", () => {
           credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
           tls: undefined,
         });
+      }
+    }));
+
+  it("takes the API key of the local cluster by its name, and by the deprecated one of older launchers", () =>
+    withPlace(async ({ find, write }) => {
+      const { api_key, apiKey, ...addresses } = localEndpoints;
+      for (const key of [{ api_key }, { apiKey }, { api_key, apiKey: "qk_old" }]) {
+        await write(".quoin/endpoints.json", { ...addresses, ...key });
+        expect((await find()).credentials).to.deep.equal({ apiKey: "qk_local", httpEndpoints: localEndpoints.http });
       }
     }));
 
@@ -267,6 +277,7 @@ describe("findConnection", () => {
         "3",
         { grpc: "h:1" },
         { grpc: [7400] },
+        { grpc: ["h:1"], api_key: 1 },
         { grpc: ["h:1"], apiKey: 1 },
       ]) {
         const file = await write(".quoin/endpoints.json", content);

@@ -53,7 +53,8 @@ async function readFileSource(file: string): Promise<ConnectionSource | undefine
 function toSource(file: string, fields: FieldReader): ConnectionSource {
   const endpoints = fields.texts("grpc");
   if (endpoints === undefined) throw new UsageError(`${file} names no gRPC endpoint`);
-  const apiKey = fields.text("apiKey");
+  // `apiKey` is deprecated: older launchers write only this name.
+  const apiKey = fields.text("api_key") ?? fields.text("apiKey");
   return {
     endpoints,
     httpEndpoints: fields.texts("http"),

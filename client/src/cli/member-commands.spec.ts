@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import {
@@ -104,6 +107,39 @@ describe("quoinctl member, leader and settings", () => {
     expect([code, JSON.parse(out)]).to.deep.equal([0, { user_id: "u-1", email: "a@b.example", created: false }]);
     expect(request()).to.deep.equal({ owner: { email: "a@b.example", password: "correct horse", apiKey: "" } });
     expect(out + err).to.not.contain("correct horse");
+  });
+
+  describe("owner reset with a new API key", () => {
+    let directory: string;
+    let file: string;
+
+    beforeEach(async () => {
+      directory = await mkdtemp(path.join(tmpdir(), "quoin-test-owner-"));
+      file = path.join(directory, "api-key");
+      await writeFile(file, "qk_new\n", { mode: 0o600 });
+      member.scripts.resetOwner = () => ({ userId: "u-1", created: false });
+    });
+
+    afterEach(() => rm(directory, { recursive: true }));
+
+    function reset(...options: readonly string[]): Promise<ProgramRun> {
+      const environment = { QUOIN_ADMIN_ENDPOINTS: member.endpoint, QUOIN_ADMIN_TOKEN: "t" };
+      return quoinctl(["owner", "reset", "a@b.example", ...options], { environment, input: "correct horse\n" });
+    }
+
+    for (const option of ["--owner-api-key-file", "--owner-key-file"]) {
+      it(`sends the key in the file of ${option}`, async () => {
+        expect((await reset(option, file)).code).to.equal(0);
+        expect(request()).to.deep.equal({
+          owner: { email: "a@b.example", password: "correct horse", apiKey: "qk_new" },
+        });
+      });
+    }
+
+    it("refuses both names of the option together", async () => {
+      expect((await reset("--owner-api-key-file", file, "--owner-key-file", file)).code).to.equal(2);
+      expect(member.calls).to.deep.equal([]);
+    });
   });
 
   it("adds a member, and prints the next steps", async () => {

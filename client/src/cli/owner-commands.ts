@@ -1,11 +1,13 @@
 /** `quoinctl owner …`, for administrators of the machines: it needs an admin token and the admin port. */
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { askPassword, readPasswordFile } from "./password.ts";
 import type { Session } from "./session.ts";
 
 interface ResetOptions {
   readonly passwordFile?: string;
+  readonly ownerApiKeyFile?: string;
+  /** Deprecated name of the same option. */
   readonly ownerKeyFile?: string;
 }
 
@@ -18,9 +20,12 @@ export function addOwnerCommands(program: Command, session: Session): void {
     .command("reset <EMAIL>")
     .description("make the user an active owner with a new password (prompts for it); API keys stay")
     .option("--password-file <FILE>", "file with the password, of 8 to 1,024 bytes")
-    .option("--owner-key-file <FILE>", "file with a new API key of the owner, qk_<8 characters>_<43 characters>")
-    .action(async (email: string, { passwordFile, ownerKeyFile }: ResetOptions) => {
-      const apiKey = ownerKeyFile === undefined ? undefined : (await readPasswordFile(ownerKeyFile)).trim();
+    .option("--owner-api-key-file <FILE>", "file with a new API key of the owner, qk_<8 characters>_<43 characters>")
+    .addOption(
+      new Option("--owner-key-file <FILE>", "deprecated name of --owner-api-key-file").conflicts("ownerApiKeyFile"),
+    )
+    .action(async (email: string, { passwordFile, ownerKeyFile, ownerApiKeyFile = ownerKeyFile }: ResetOptions) => {
+      const apiKey = ownerApiKeyFile === undefined ? undefined : (await readPasswordFile(ownerApiKeyFile)).trim();
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
       const { userId, created } = await session.withAdminPort((admin) =>

@@ -4,35 +4,7 @@
  */
 
 import type { MethodDefinition } from "@grpc/grpc-js";
-import {
-  AcquireLockRequest,
-  AcquireRWLockRequest,
-  AllocateMemoryRequest,
-  CompactRequest,
-  CompareAndSwapRequest,
-  CreateLockRequest,
-  CreateNamespaceRequest,
-  CreateRWLockRequest,
-  DeleteKeyRequest,
-  DescribeLockRequest,
-  DescribeMemoryRequest,
-  DescribeRWLockRequest,
-  ForceReleaseLockRequest,
-  FreeMemoryRequest,
-  GetClusterRequest,
-  GetKeyRequest,
-  ListKeysRequest,
-  ListMemoryRegionsRequest,
-  PutKeyRequest,
-  ReadMemoryRequest,
-  ReleaseLockRequest,
-  ReleaseRWLockRequest,
-  ResizeMemoryRequest,
-  serviceDefinitions,
-  WatchKeysRequest,
-  WatchLocksRequest,
-  WriteMemoryRequest,
-} from "@quoin/proto";
+import { serviceDefinitions } from "@quoin/proto";
 
 /** The access that a token must have; null = any valid token is sufficient. */
 export type AccessLevel = "read" | "write" | "admin";
@@ -46,8 +18,8 @@ export interface Operation<Request, Response> {
   request(fields: Partial<Request>): Request;
 }
 
-interface RequestCodec<Request> {
-  fromPartial(fields: Partial<Request>): Request;
+interface Method<Request, Response> extends MethodDefinition<Request, Response> {
+  readonly requestCodec: { fromPartial(fields: Partial<Request>): Request };
 }
 
 const {
@@ -61,39 +33,38 @@ const {
 
 function operation<Request, Response>(
   access: AccessLevel | null,
-  method: MethodDefinition<Request, Response>,
-  codec: RequestCodec<Request>,
+  method: Method<Request, Response>,
 ): Operation<Request, Response> {
   const name = method.path.slice(method.path.lastIndexOf("/") + 1);
-  return { name, access, method, request: (fields) => codec.fromPartial(fields) };
+  return { name, access, method, request: (fields) => method.requestCodec.fromPartial(fields) };
 }
 
-export const createNamespace = operation("admin", keys.createNamespace, CreateNamespaceRequest);
-export const getKey = operation("read", keys.getKey, GetKeyRequest);
-export const putKey = operation("write", keys.putKey, PutKeyRequest);
-export const deleteKey = operation("write", keys.deleteKey, DeleteKeyRequest);
-export const listKeys = operation("read", keys.listKeys, ListKeysRequest);
-export const compareAndSwap = operation("write", keys.compareAndSwap, CompareAndSwapRequest);
+export const createNamespace = operation("admin", keys.createNamespace);
+export const getKey = operation("read", keys.getKey);
+export const putKey = operation("write", keys.putKey);
+export const deleteKey = operation("write", keys.deleteKey);
+export const listKeys = operation("read", keys.listKeys);
+export const compareAndSwap = operation("write", keys.compareAndSwap);
 
-export const createLock = operation("write", locks.createLock, CreateLockRequest);
-export const describeLock = operation("read", locks.describeLock, DescribeLockRequest);
-export const acquireLock = operation("write", locks.acquireLock, AcquireLockRequest);
-export const releaseLock = operation("write", locks.releaseLock, ReleaseLockRequest);
-export const forceReleaseLock = operation("admin", locks.forceReleaseLock, ForceReleaseLockRequest);
-export const createRWLock = operation("write", locks.createRwLock, CreateRWLockRequest);
-export const describeRWLock = operation("read", locks.describeRwLock, DescribeRWLockRequest);
-export const acquireRWLock = operation("write", locks.acquireRwLock, AcquireRWLockRequest);
-export const releaseRWLock = operation("write", locks.releaseRwLock, ReleaseRWLockRequest);
+export const createLock = operation("write", locks.createLock);
+export const describeLock = operation("read", locks.describeLock);
+export const acquireLock = operation("write", locks.acquireLock);
+export const releaseLock = operation("write", locks.releaseLock);
+export const forceReleaseLock = operation("admin", locks.forceReleaseLock);
+export const createRWLock = operation("write", locks.createRwLock);
+export const describeRWLock = operation("read", locks.describeRwLock);
+export const acquireRWLock = operation("write", locks.acquireRwLock);
+export const releaseRWLock = operation("write", locks.releaseRwLock);
 
-export const allocateMemory = operation("write", memory.allocateMemory, AllocateMemoryRequest);
-export const describeMemory = operation("read", memory.describeMemory, DescribeMemoryRequest);
-export const resizeMemory = operation("write", memory.resizeMemory, ResizeMemoryRequest);
-export const freeMemory = operation("write", memory.freeMemory, FreeMemoryRequest);
-export const writeMemory = operation("write", memory.writeMemory, WriteMemoryRequest);
-export const readMemory = operation("read", memory.readMemory, ReadMemoryRequest);
-export const listMemoryRegions = operation("read", memory.listMemoryRegions, ListMemoryRegionsRequest);
+export const allocateMemory = operation("write", memory.allocateMemory);
+export const describeMemory = operation("read", memory.describeMemory);
+export const resizeMemory = operation("write", memory.resizeMemory);
+export const freeMemory = operation("write", memory.freeMemory);
+export const writeMemory = operation("write", memory.writeMemory);
+export const readMemory = operation("read", memory.readMemory);
+export const listMemoryRegions = operation("read", memory.listMemoryRegions);
 
-export const watchKeys = operation("read", watches.watchKeys, WatchKeysRequest);
-export const watchLocks = operation("read", watches.watchLocks, WatchLocksRequest);
-export const getCluster = operation(null, cluster.getCluster, GetClusterRequest);
-export const compact = operation("admin", clusterAdmin.compact, CompactRequest);
+export const watchKeys = operation("read", watches.watchKeys);
+export const watchLocks = operation("read", watches.watchLocks);
+export const getCluster = operation(null, cluster.getCluster);
+export const compact = operation("admin", clusterAdmin.compact);

@@ -4,7 +4,7 @@
  * own.
  */
 
-import type { JsonFields } from "./json-fields.ts";
+import { count, flag, object } from "./json-body.ts";
 
 /** The progress of the archive, as a member knows it. */
 export interface ArchiveReport {
@@ -45,22 +45,16 @@ export const NO_ARCHIVE: ArchiveReport = {
   failures: 0,
 };
 
-/** Raises a FrameError unless the fields are a whole report. */
-export function archiveReportOf(fields: JsonFields): ArchiveReport {
-  return {
-    isArchiving: fields.flag("isArchiving"),
-    index: fields.count("index"),
-    revision: fields.count("revision"),
-    wallMs: fields.count("wallMs"),
-    chainIndex: fields.count("chainIndex"),
-    isBroken: fields.flag("isBroken"),
-    breaks: fields.count("breaks"),
-    lastSuccessMs: fields.count("lastSuccessMs"),
-    failures: fields.count("failures"),
-  };
-}
+export const archiveReport = object({
+  isArchiving: flag,
+  index: count,
+  revision: count,
+  wallMs: count,
+  chainIndex: count,
+  isBroken: flag,
+  breaks: count,
+  lastSuccessMs: count,
+  failures: count,
+});
 
-/** Raises a FrameError unless the fields are a whole duty. */
-export function archiveDutyOf(fields: JsonFields): ArchiveDuty {
-  return { archiverId: fields.count("archiverId"), archive: archiveReportOf(fields.part("archive")) };
-}
+export const archiveDuty = object({ archiverId: count, archive: archiveReport });

@@ -8,7 +8,19 @@
 
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import type { ConnectionKind } from "./frame-type.ts";
-import { encodeJson, JsonFields } from "./json-fields.ts";
+import {
+  count,
+  encodeJson,
+  flag,
+  incarnation,
+  ipAddress,
+  jsonReader,
+  memberId,
+  object,
+  oneOf,
+  text,
+  versionRange,
+} from "./json-body.ts";
 
 /** A member as its peers know it. */
 export interface PeerIdentity {
@@ -79,7 +91,20 @@ export const PROTOCOL_VERSIONS: VersionRange = { min: PROTOCOL_VERSION, max: PRO
 export const ANSWER_BYTES = 4 * NUMBER_BYTES;
 
 const MAGIC = "quoin-peer";
-const KINDS: readonly ConnectionKind[] = ["control", "log", "snapshot"];
+const KINDS = ["control", "log", "snapshot"] as const satisfies readonly ConnectionKind[];
+const readHello = jsonReader(
+  "a Hello",
+  object({
+    magic: oneOf(MAGIC),
+    protocol: versionRange,
+    kind: oneOf(...KINDS),
+    clusterId: text,
+    source: object({ memberId, incarnation, boot: count, damaged: flag, versions: versionRange }),
+    target: object({ memberId, incarnation }),
+    joinToken: text,
+    dialHint: ipAddress.nullable(),
+  }),
+);
 /** The positions are on the wire and therefore final. Position 0 means accepted. */
 const ANSWERS = [
   "ok",
@@ -135,30 +160,8 @@ export function encodeHello(hello: Hello): Uint8Array {
 
 /** Raises a FrameError unless the body is a whole Hello. */
 export function decodeHello(body: Uint8Array): Hello {
-  const fields = JsonFields.of(body);
-  fields.oneOf("magic", [MAGIC]);
-  const source = fields.part("source");
-  const target = fields.part("target");
-  return {
-    protocol: readVersions(fields.part("protocol")),
-    kind: fields.oneOf("kind", KINDS),
-    clusterId: fields.text("clusterId"),
-    source: {
-      memberId: source.memberId("memberId"),
-      incarnation: source.incarnation("incarnation"),
-      boot: source.count("boot"),
-      damaged: source.flag("damaged"),
-      versions: readVersions(source.part("versions")),
-    },
-    target: { memberId: target.memberId("memberId"), incarnation: target.incarnation("incarnation") },
-    joinToken: fields.text("joinToken"),
-    dialHint: fields.isNull("dialHint") ? null : fields.ipAddress("dialHint"),
-  };
-}
-
-/** Reads a range of versions in a handshake. Raises a FrameError. */
-export function readVersions(fields: JsonFields): VersionRange {
-  return { min: fields.count("min"), max: fields.count("max") };
+  const { magic: _, ...hello } = readHello(body);
+  return hello;
 }
 
 /** Four numbers: the answer, protocol, boot, damaged; the last three are zero in a refusal. */

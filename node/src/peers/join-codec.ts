@@ -7,9 +7,21 @@
  * looks at the question.
  */
 
-import { FrameError } from "./frame.ts";
-import { type PeerIdentity, PROTOCOL_VERSIONS, readVersions, type VersionRange } from "./hello.ts";
-import { encodeJson, JsonFields } from "./json-fields.ts";
+import { type PeerIdentity, PROTOCOL_VERSIONS, type VersionRange } from "./hello.ts";
+import {
+  count,
+  encodeJson,
+  incarnation,
+  jsonReader,
+  list,
+  memberId,
+  object,
+  objectBy,
+  oneOf,
+  text,
+  uuid,
+  versionRange,
+} from "./json-body.ts";
 
 export interface JoinRequest {
   readonly clusterName: string;
@@ -78,18 +90,38 @@ export interface ReceivedJoin {
 }
 
 const MAGIC = "quoin-join";
-/** In lower case. */
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const RESULTS = [
-  "ACCEPTED",
-  "NO_SLOT",
-  "SLOT_TAKEN",
-  "WRONG_CLUSTER",
-  "VERSION",
-  "REMOVED",
-  "NO_CLUSTER",
-  "TRY_LATER",
-] as const;
+const readJoin = jsonReader(
+  "a join request",
+  object({
+    magic: oneOf(MAGIC),
+    protocol: versionRange,
+    joinToken: text,
+    clusterName: text,
+    clusterId: text.nullable(),
+    memberId: count,
+    name: text,
+    incarnation,
+    endpoints: object({ peerEndpoint: text, grpcEndpoint: text, httpEndpoint: text }),
+    versions: versionRange,
+  }),
+);
+const directory = list(object({ memberId, incarnation, address: text })).refine(
+  (members) => new Set(members.map((member) => member.memberId)).size === members.length,
+  { error: "names a member twice" },
+);
+const readJoinAnswer = jsonReader(
+  "a join answer",
+  objectBy("result", [
+    // The cluster id becomes the id of the data directory, so it is checked as strictly as there.
+    object({ result: oneOf("ACCEPTED"), clusterId: uuid, memberId, directory, index: count }),
+    object({ result: oneOf("SLOT_TAKEN"), memberId }),
+    object({
+      result: oneOf("WRONG_CLUSTER"),
+      successor: object({ clusterId: uuid, sinceMs: count }).exactOptional(),
+    }),
+    object({ result: oneOf("NO_SLOT", "VERSION", "REMOVED", "NO_CLUSTER", "TRY_LATER") }),
+  ]),
+);
 
 export function encodeJoin(request: JoinRequest, joinToken: string): Uint8Array {
   return encodeJson({ magic: MAGIC, protocol: PROTOCOL_VERSIONS, joinToken, ...request });
@@ -97,26 +129,8 @@ export function encodeJoin(request: JoinRequest, joinToken: string): Uint8Array 
 
 /** Raises a FrameError unless the body is a whole question. */
 export function decodeJoin(body: Uint8Array): ReceivedJoin {
-  const fields = JsonFields.of(body);
-  fields.oneOf("magic", [MAGIC]);
-  const endpoints = fields.part("endpoints");
-  return {
-    request: {
-      clusterName: fields.text("clusterName"),
-      clusterId: fields.isNull("clusterId") ? null : fields.text("clusterId"),
-      memberId: fields.count("memberId"),
-      name: fields.text("name"),
-      incarnation: fields.incarnation("incarnation"),
-      endpoints: {
-        peerEndpoint: endpoints.text("peerEndpoint"),
-        grpcEndpoint: endpoints.text("grpcEndpoint"),
-        httpEndpoint: endpoints.text("httpEndpoint"),
-      },
-      versions: readVersions(fields.part("versions")),
-    },
-    protocol: readVersions(fields.part("protocol")),
-    joinToken: fields.text("joinToken"),
-  };
+  const { magic: _, protocol, joinToken, ...request } = readJoin(body);
+  return { request, protocol, joinToken };
 }
 
 export function encodeJoinAnswer(answer: JoinAnswer): Uint8Array {
@@ -125,47 +139,5 @@ export function encodeJoinAnswer(answer: JoinAnswer): Uint8Array {
 
 /** Raises a FrameError unless the body is a whole answer. */
 export function decodeJoinAnswer(body: Uint8Array): JoinAnswer {
-  const fields = JsonFields.of(body);
-  const result = fields.oneOf("result", RESULTS);
-  switch (result) {
-    case "ACCEPTED":
-      return {
-        result,
-        clusterId: readClusterId(fields),
-        memberId: fields.memberId("memberId"),
-        directory: readDirectory(fields),
-        index: fields.count("index"),
-      };
-    case "SLOT_TAKEN":
-      return { result, memberId: fields.memberId("memberId") };
-    case "WRONG_CLUSTER":
-      return fields.has("successor") ? { result, successor: readSuccessor(fields.part("successor")) } : { result };
-    default:
-      return { result };
-  }
-}
-
-function readSuccessor(fields: JsonFields): SuccessorCluster {
-  return { clusterId: readClusterId(fields), sinceMs: fields.count("sinceMs") };
-}
-
-/** It becomes the id of the data directory, so it is checked as strictly as there. */
-function readClusterId(fields: JsonFields): string {
-  const clusterId = fields.text("clusterId");
-  if (!UUID.test(clusterId)) {
-    throw new FrameError("the id of a cluster is not a UUID");
-  }
-  return clusterId;
-}
-
-function readDirectory(fields: JsonFields): PeerMember[] {
-  const directory = fields.list("directory", (member) => ({
-    memberId: member.memberId("memberId"),
-    incarnation: member.incarnation("incarnation"),
-    address: member.text("address"),
-  }));
-  if (new Set(directory.map(({ memberId }) => memberId)).size !== directory.length) {
-    throw new FrameError("a directory names a member twice");
-  }
-  return directory;
+  return readJoinAnswer(body);
 }

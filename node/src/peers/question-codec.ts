@@ -5,9 +5,9 @@
  * This file also encodes the leader's tick, which the leader sends with its heartbeats.
  */
 
-import { type ArchiveDuty, type ArchiveReport, archiveDutyOf, archiveReportOf } from "./archive-codec.ts";
+import { type ArchiveDuty, type ArchiveReport, archiveDuty, archiveReport } from "./archive-codec.ts";
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
-import { encodeJson, JsonFields } from "./json-fields.ts";
+import { count, encodeJson, flag, jsonReader, list, memberId, object, objectBy, oneOf, text } from "./json-body.ts";
 
 /**
  * The cluster tick of the leader of a term, in milliseconds, and the highest index that the leader knows to be
@@ -59,6 +59,30 @@ export type Reply = {
   | { readonly kind: "refused"; readonly reason: string }
 );
 
+const header = { seq: count, term: count };
+const readQuestion = jsonReader(
+  "a question",
+  objectBy("kind", [
+    object({ ...header, kind: oneOf("membership"), archive: archiveReport.optional() }),
+    object({ ...header, kind: oneOf("transfer"), target: count, ifTerm: count }),
+  ]),
+);
+const readReply = jsonReader(
+  "a reply",
+  objectBy("kind", [
+    object({
+      ...header,
+      kind: oneOf("membership"),
+      commitIndex: count,
+      changing: flag,
+      health: list(object({ id: memberId, lagMs: count, contactAgeMs: count, promotable: flag })),
+      archive: archiveDuty.optional(),
+    }),
+    object({ ...header, kind: oneOf("transfer") }),
+    object({ ...header, kind: oneOf("refused"), reason: text }),
+  ]),
+);
+
 export function encodeLeaderTick({ term, tickMs, commitIndex, lastingConfigIndex }: LeaderTick): Uint8Array {
   const writer = new BodyWriter(4 * NUMBER_BYTES).number(term).number(tickMs);
   return writer.number(commitIndex).number(lastingConfigIndex).finish();
@@ -83,15 +107,7 @@ export function encodeQuestion(question: Question): Uint8Array {
 
 /** Raises a FrameError unless the body is a whole question. */
 export function decodeQuestion(body: Uint8Array): Question {
-  const fields = JsonFields.of(body);
-  const header = { seq: fields.count("seq"), term: fields.count("term") };
-  const kind = fields.oneOf("kind", ["membership", "transfer"]);
-  if (kind === "membership") {
-    return fields.has("archive")
-      ? { ...header, kind, archive: archiveReportOf(fields.part("archive")) }
-      : { ...header, kind };
-  }
-  return { ...header, kind, target: fields.count("target"), ifTerm: fields.count("ifTerm") };
+  return readQuestion(body);
 }
 
 export function encodeReply(reply: Reply): Uint8Array {
@@ -100,27 +116,5 @@ export function encodeReply(reply: Reply): Uint8Array {
 
 /** Raises a FrameError unless the body is a whole reply. */
 export function decodeReply(body: Uint8Array): Reply {
-  const fields = JsonFields.of(body);
-  const header = { seq: fields.count("seq"), term: fields.count("term") };
-  const kind = fields.oneOf("kind", ["membership", "transfer", "refused"]);
-  switch (kind) {
-    case "membership":
-      return {
-        ...header,
-        kind,
-        commitIndex: fields.count("commitIndex"),
-        changing: fields.flag("changing"),
-        health: fields.list("health", (member) => ({
-          id: member.memberId("id"),
-          lagMs: member.count("lagMs"),
-          contactAgeMs: member.count("contactAgeMs"),
-          promotable: member.flag("promotable"),
-        })),
-        ...(fields.has("archive") ? { archive: archiveDutyOf(fields.part("archive")) } : {}),
-      };
-    case "transfer":
-      return { ...header, kind };
-    case "refused":
-      return { ...header, kind, reason: fields.text("reason") };
-  }
+  return readReply(body);
 }

@@ -8,7 +8,7 @@
 
 import type { Row } from "../state/index.ts";
 import { BodyReader, BodyWriter, LENGTH_BYTES, NUMBER_BYTES } from "./body-codec.ts";
-import { encodeJson, JsonFields } from "./json-fields.ts";
+import { count, encodeJson, jsonReader, object, positive, text } from "./json-body.ts";
 
 export interface SnapshotManifest {
   readonly format: number;
@@ -30,21 +30,26 @@ export interface SnapshotTrailer {
   readonly sha256: string;
 }
 
+const readManifest = jsonReader(
+  "a manifest",
+  object({
+    format: count,
+    clusterId: text,
+    term: count,
+    index: positive,
+    entryTerm: count,
+    clusterVersion: count,
+  }),
+);
+const readTrailer = jsonReader("a trailer", object({ chunks: count, rows: count, sha256: text }));
+
 export function encodeManifest(manifest: SnapshotManifest): Uint8Array {
   return encodeJson(manifest);
 }
 
 /** Raises a FrameError unless the body is a whole manifest. */
 export function decodeManifest(body: Uint8Array): SnapshotManifest {
-  const fields = JsonFields.of(body);
-  return {
-    format: fields.count("format"),
-    clusterId: fields.text("clusterId"),
-    term: fields.count("term"),
-    index: fields.memberId("index"),
-    entryTerm: fields.count("entryTerm"),
-    clusterVersion: fields.count("clusterVersion"),
-  };
+  return readManifest(body);
 }
 
 export function encodeChunk(number: number, rows: readonly Row[]): Uint8Array {
@@ -73,6 +78,5 @@ export function encodeTrailer(trailer: SnapshotTrailer): Uint8Array {
 
 /** Raises a FrameError unless the body is a whole trailer. */
 export function decodeTrailer(body: Uint8Array): SnapshotTrailer {
-  const fields = JsonFields.of(body);
-  return { chunks: fields.count("chunks"), rows: fields.count("rows"), sha256: fields.text("sha256") };
+  return readTrailer(body);
 }

@@ -4,23 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Metadata, status } from "@grpc/grpc-js";
-import {
-  AddMemberResponse,
-  BootstrapResponse,
-  decodeRequest,
-  GetBackupStatusResponse,
-  GetStatusResponse,
-  ListBackupsResponse,
-  ListMembersResponse,
-  type MessageCodec,
-  PromoteMembersResponse,
-  PutSettingsResponse,
-  RemoveMembersResponse,
-  ResetOwnerResponse,
-  StartBackupResponse,
-  serviceDefinitions,
-  TransferLeadershipResponse,
-} from "@quoin/proto";
+import { decodeRequest, type MessageCodec, serviceDefinitions } from "@quoin/proto";
 import type { Configuration } from "../plan/index.ts";
 import { type BackupReport, backupReportOf, type StoredBackup, storedBackupOf } from "./backup-messages.ts";
 import { type MemberAddress, MemberChannels } from "./member-channels.ts";
@@ -42,9 +26,10 @@ export interface Owner {
   readonly apiKey: string;
 }
 
-interface Method<Request> {
+interface Method<Request, Response> {
   readonly path: string;
   readonly requestSerialize: (request: Request) => Buffer;
+  readonly responseCodec: MessageCodec<Response>;
 }
 
 /** All methods throw MemberError. */
@@ -53,53 +38,51 @@ export class MemberClient {
 
   /** The member's report about itself; answered in every state. */
   async status(member: MemberAddress): Promise<MemberAnswer> {
-    const answer = await this.#call(member, SERVICE.getStatus, {}, GetStatusResponse, STATUS_MS);
+    const answer = await this.#call(member, SERVICE.getStatus, {}, STATUS_MS);
     return memberAnswerOf(answer);
   }
 
   /** The members as the leader knows them, after a round to a majority. */
   async configuration(member: MemberAddress): Promise<Configuration> {
-    return configurationOf(await this.#call(member, SERVICE.listMembers, {}, ListMembersResponse, LIST_MS));
+    return configurationOf(await this.#call(member, SERVICE.listMembers, {}, LIST_MS));
   }
 
   async bootstrap(
     member: MemberAddress,
     founding: { clusterId: string; incarnation: string; owner: Owner },
   ): Promise<void> {
-    await this.#call(member, SERVICE.bootstrap, founding, BootstrapResponse, CHANGE_MS);
+    await this.#call(member, SERVICE.bootstrap, founding, CHANGE_MS);
   }
 
   /** Sets the owner's password and API key. Idempotent. */
   async resetOwner(member: MemberAddress, owner: Owner): Promise<void> {
-    await this.#call(member, SERVICE.resetOwner, { owner }, ResetOwnerResponse, CHANGE_MS);
+    await this.#call(member, SERVICE.resetOwner, { owner }, CHANGE_MS);
   }
 
   async addSlot(member: MemberAddress, name: string, ifConfigIndex: number): Promise<void> {
     const request = { name, ifConfigIndex: BigInt(ifConfigIndex) };
-    await this.#call(member, SERVICE.addMember, request, AddMemberResponse, CHANGE_MS);
+    await this.#call(member, SERVICE.addMember, request, CHANGE_MS);
   }
 
   async promote(member: MemberAddress, ids: readonly number[], ifConfigIndex: number): Promise<void> {
     const request = { ids: ids.map(String), ifConfigIndex: BigInt(ifConfigIndex) };
-    await this.#call(member, SERVICE.promoteMembers, request, PromoteMembersResponse, CHANGE_MS);
+    await this.#call(member, SERVICE.promoteMembers, request, CHANGE_MS);
   }
 
   async remove(member: MemberAddress, ids: readonly number[], ifConfigIndex: number): Promise<void> {
     const request = { ids: ids.map(String), ifConfigIndex: BigInt(ifConfigIndex) };
-    await this.#call(member, SERVICE.removeMembers, request, RemoveMembersResponse, CHANGE_MS);
+    await this.#call(member, SERVICE.removeMembers, request, CHANGE_MS);
   }
 
   async transfer(member: MemberAddress, targetId: number, ifTerm: number): Promise<void> {
     const request = { targetId: String(targetId), ifTerm: BigInt(ifTerm) };
-    await this.#call(member, SERVICE.transferLeadership, request, TransferLeadershipResponse, CHANGE_MS);
+    await this.#call(member, SERVICE.transferLeadership, request, CHANGE_MS);
   }
 
   /** @returns the new revision of the settings */
   async putSettings(member: MemberAddress, values: ReadonlyMap<string, string>, ifRevision: number): Promise<number> {
     const request = { values: new Map(values), ifSettingsRevision: BigInt(ifRevision) };
-    return Number(
-      (await this.#call(member, SERVICE.putSettings, request, PutSettingsResponse, CHANGE_MS)).settingsRevision,
-    );
+    return Number((await this.#call(member, SERVICE.putSettings, request, CHANGE_MS)).settingsRevision);
   }
 
   /**
@@ -112,20 +95,18 @@ export class MemberClient {
     { requestId, ifStore, allowLeaderless }: { requestId: string; ifStore: string; allowLeaderless: boolean },
   ): Promise<string> {
     const request = { ifStore, allowLeaderless };
-    return (await this.#call(member, SERVICE.startBackup, request, StartBackupResponse, CHANGE_MS, requestId)).id;
+    return (await this.#call(member, SERVICE.startBackup, request, CHANGE_MS, requestId)).id;
   }
 
   /** @param id of a backup; empty for the running one, or else the last one */
   async backups(member: MemberAddress, id: string): Promise<BackupReport> {
-    return backupReportOf(
-      await this.#call(member, SERVICE.getBackupStatus, { id }, GetBackupStatusResponse, STATUS_MS),
-    );
+    return backupReportOf(await this.#call(member, SERVICE.getBackupStatus, { id }, STATUS_MS));
   }
 
   /** The backups of its cluster in the store of this member. */
   async storedBackups(member: MemberAddress): Promise<StoredBackup[]> {
     const request = { clusterId: "" };
-    const { backups } = await this.#call(member, SERVICE.listBackups, request, ListBackupsResponse, LIST_BACKUPS_MS);
+    const { backups } = await this.#call(member, SERVICE.listBackups, request, LIST_BACKUPS_MS);
     return backups.map(storedBackupOf);
   }
 
@@ -135,9 +116,8 @@ export class MemberClient {
 
   #call<Request, Response>(
     member: MemberAddress,
-    { path, requestSerialize }: Method<Request>,
+    { path, requestSerialize, responseCodec }: Method<Request, Response>,
     request: Request,
-    codec: MessageCodec<Response>,
     timeoutMs: number,
     requestId: string = randomUUID(),
   ): Promise<Response> {
@@ -147,7 +127,7 @@ export class MemberClient {
     // A change without another condition, such as the first settings, needs a request id.
     metadata.set("request-id", requestId);
     const asked = `${path.slice(path.lastIndexOf("/") + 1)} of ${member.serverName}`;
-    const deserialize = (bytes: Buffer): Response => decodeRequest(codec, bytes);
+    const deserialize = (bytes: Buffer): Response => decodeRequest(responseCodec, bytes);
     return new Promise((resolve, reject) => {
       const deadline = Date.now() + timeoutMs;
       const client = this.#channels.open(member);

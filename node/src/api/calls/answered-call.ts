@@ -5,7 +5,7 @@ import type { CallStatus } from "./status.ts";
 export interface AnsweredCall<Response> {
   /** The client's deadline on the clock of Date.now(); Infinity if it set none. */
   readonly deadline: number;
-  /** The intake's result of checking the headers; only for calls of guarded methods. */
+  /** The intake's result of checking the headers; only for methods that need a token. */
   readonly admission: unknown;
   /** Whether the client has the complete answer, or has gone. */
   readonly isOver: boolean;

@@ -58,8 +58,6 @@ const LOOK_MS = 500;
 export class CallIntake<Caller extends { readonly principal: Principal }> implements CallStatistics, CallChecks {
   readonly #options: CallIntakeOptions<Caller>;
   readonly #open: OpenCalls;
-  /** Full names of the methods that need a token. */
-  readonly #guarded = new Set<string>();
   /** Calls that are not complete yet, or that were refused and are still open, in the order of `dueMs`. */
   readonly #due = new LinkedQueue<IncomingCall>();
   readonly #looking: NodeJS.Timeout;
@@ -78,14 +76,9 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     return this.#open.refusals;
   }
 
-  /** Makes calls of this method need a token. */
-  guard(path: string): void {
-    this.#guarded.add(path);
-  }
-
-  /** Returns the result of checking the headers of a call of a guarded method. */
+  /** Returns the result of checking the headers of a call of a method that needs a token. */
   admission({ admission }: { readonly admission: unknown }): Admission<Caller> {
-    invariant(admission !== null, "a guarded method runs only for admitted calls");
+    invariant(admission !== null, "a method that needs a token runs only for admitted calls");
     return admission as Admission<Caller>;
   }
 
@@ -113,7 +106,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     if (open.isBeyondUnverified(1)) {
       throw open.unverifiedRefusal();
     }
-    if (!this.#guarded.has(method.path)) {
+    if (!method.needsToken) {
       open.admitOpen();
       return undefined;
     }

@@ -16,12 +16,18 @@ import {
   REQUEST_BOUNDS,
   type RequestLog,
 } from "../../telemetry/index.ts";
-import type { CallMethod } from "./call-method.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
-/** Methods whose calls may wait for a lock as long as their clients want. */
-const WAITING = new Set(["AcquireLock", "AcquireRWLock"]);
 const STATUS_CODES = 17;
+
+/** What the observer must know of a method. */
+export interface ObservedMethod {
+  /** Full name, such as /coordination.v1.KeyValueService/PutKey. */
+  readonly path: string;
+  readonly responseStream: boolean;
+  /** Whether a call lasts as long as its client wants. */
+  readonly mayWait: boolean;
+}
 
 /** The calls of one method. */
 export class MethodCalls {
@@ -31,18 +37,20 @@ export class MethodCalls {
   /** Whether a call lasts as long as its client wants. */
   readonly mayWait: boolean;
   readonly isStream: boolean;
+  /** Whether it was called at least once. */
+  isCalled = false;
   inFlight = 0;
   /** Number of calls that ended with each status, by the number of the status. */
   readonly codes = new Array<number>(STATUS_CODES).fill(0);
   readonly durations = new Durations(REQUEST_BOUNDS);
 
-  constructor(path: string, isStream: boolean) {
+  constructor({ path, responseStream, mayWait }: ObservedMethod) {
     const [, service = "", method = ""] = path.split("/");
     this.path = path;
     this.service = service;
     this.method = method;
-    this.isStream = isStream;
-    this.mayWait = isStream || WAITING.has(method);
+    this.isStream = responseStream;
+    this.mayWait = mayWait;
   }
 }
 
@@ -57,7 +65,8 @@ interface CallEnd {
 export class CallObserver {
   readonly #log: RequestLog;
   readonly #monotonicMs: () => number;
-  readonly #methods = new Map<string, MethodCalls>();
+  readonly #byPath = new Map<string, MethodCalls>();
+  readonly #called: MethodCalls[] = [];
 
   /** @param monotonicMs monotonic clock in milliseconds, with fractions. */
   constructor(log: RequestLog, monotonicMs: () => number) {
@@ -65,24 +74,32 @@ export class CallObserver {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** The methods that were called at least once. */
+  /** The methods that were called at least once, in the order of their first calls. */
   get methods(): readonly MethodCalls[] {
-    return [...this.#methods.values()];
+    return this.#called;
   }
 
   get monotonicMs(): () => number {
     return this.#monotonicMs;
   }
 
-  /** A call begins; `end` follows once. */
-  begin({ path, responseStream }: CallMethod): MethodCalls {
-    let calls = this.#methods.get(path);
+  /** Returns the counts of a method, which all ports share. */
+  callsOf(method: ObservedMethod): MethodCalls {
+    let calls = this.#byPath.get(method.path);
     if (calls === undefined) {
-      calls = new MethodCalls(path, responseStream);
-      this.#methods.set(path, calls);
+      calls = new MethodCalls(method);
+      this.#byPath.set(method.path, calls);
+    }
+    return calls;
+  }
+
+  /** A call begins; `end` follows once. */
+  begin(calls: MethodCalls): void {
+    if (!calls.isCalled) {
+      calls.isCalled = true;
+      this.#called.push(calls);
     }
     calls.inFlight++;
-    return calls;
   }
 
   /** A call that began at `startedMs` has ended. */

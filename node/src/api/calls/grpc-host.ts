@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { ServerTls } from "../../peers/index.ts";
-import type { CallHandler } from "./answered-call.ts";
+import type { ServedMethod } from "./served-method.ts";
 
 /** Maximum bytes of a request message, without the prefix of five bytes that gRPC adds. */
 export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
@@ -22,8 +22,8 @@ export type GrpcHostName = (typeof GRPC_HOSTS)[number];
 export const DEFAULT_GRPC_HOST: GrpcHostName = "quoin";
 
 export interface GrpcHost {
-  /** Serves the methods of a definition; requests, and the messages of streams, are bytes (see rawMethods). */
-  addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void;
+  /** Serves methods of the contract. */
+  addMethods(methods: readonly ServedMethod[]): void;
   /** Serves methods that a library implements for grpc-js: the methods of health and reflection. */
   addLibraryService(definition: ServiceDefinition, handlers: UntypedServiceImplementation): void;
   /** Begins to serve; without `tls`, unencrypted. Call it once, after all services were added. */

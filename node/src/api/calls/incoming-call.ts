@@ -13,7 +13,7 @@ import { CoordinationError, type Replayed } from "../../state/index.ts";
 import { toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { CallMethod } from "./call-method.ts";
-import type { CallObserver, MethodCalls } from "./call-observer.ts";
+import type { CallObserver } from "./call-observer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { deadlineExceeded } from "./deadline.ts";
 import type { OpenCall } from "./open-calls.ts";
@@ -53,7 +53,6 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   admission: unknown = null;
   onOver: (() => void) | null = null;
   readonly #port: CallPort;
-  readonly #calls: MethodCalls;
   readonly #startedMs: number;
   #hasMessage = false;
   #isComplete = false;
@@ -69,7 +68,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     this.connection = connection;
     this.streamId = streamId;
     this.#startedMs = port.observer.monotonicMs();
-    this.#calls = port.observer.begin(method);
+    port.observer.begin(method.calls);
     this.open = port.intake.arrive(this);
   }
 
@@ -168,7 +167,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   protected countEnd(code: status, reason: string): void {
     if (!this.#isCounted) {
       this.#isCounted = true;
-      this.#port.observer.end(this.#calls, this.#startedMs, { code, reason, call: this });
+      this.#port.observer.end(this.method.calls, this.#startedMs, { code, reason, call: this });
     }
   }
 

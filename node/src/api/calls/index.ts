@@ -6,7 +6,7 @@
 export type { AnsweredCall, CallHandler } from "./answered-call.ts";
 export { CallIntake, type CallStatistics, INTAKE_METRICS } from "./call-intake.ts";
 export type { CallMethod } from "./call-method.ts";
-export { CALL_METRICS, CallObserver } from "./call-observer.ts";
+export { CALL_METRICS, CallObserver, type MethodCalls } from "./call-observer.ts";
 export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";
@@ -22,6 +22,6 @@ export {
   KEEPALIVE_TIMEOUT_MS,
   REQUEST_BYTES_MAX,
 } from "./grpc-host.ts";
-export { type Implementation, notServed, serverStream, unary } from "./implementation.ts";
 export { type CallPort, IncomingCall } from "./incoming-call.ts";
+export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
 export { type CallStatus, plainStatus, replayedField } from "./status.ts";

@@ -27,6 +27,7 @@ import type { ServerTls } from "../../peers/index.ts";
 import { invariant } from "../../raft/index.ts";
 import {
   type CallHandler,
+  type CallMethod,
   type CallPort,
   ClientConnection,
   CONCURRENT_STREAMS_MAX,
@@ -34,17 +35,22 @@ import {
   KEEPALIVE_TIME_MS,
   KEEPALIVE_TIMEOUT_MS,
   REQUEST_BYTES_MAX,
+  type ServedMethod,
 } from "../calls/index.ts";
 import { LibraryCall, streamOf } from "./library-call.ts";
 import { tlsCredentials } from "./tls-credentials.ts";
 
 export class GrpcJsHost implements GrpcHost {
+  readonly #port: CallPort;
   readonly #server: Server;
+  /** The library makes a new object for the method of each call, so each call finds its method here. */
+  readonly #methods = new Map<string, CallMethod>();
   readonly #connections = new WeakMap<ServerHttp2Session, ClientConnection>();
   readonly #calls = new WeakMap<Metadata, LibraryCall>();
   #injector: ConnectionInjector | null = null;
 
   constructor(port: CallPort) {
+    this.#port = port;
     // The library prints metadata that it cannot parse to the console, including whole tokens.
     setLogVerbosity(logVerbosity.NONE);
     this.#server = new Server({
@@ -58,16 +64,22 @@ export class GrpcJsHost implements GrpcHost {
     });
   }
 
-  addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void {
-    const adapted = Object.entries(definition).map(([name, { responseStream }]) => {
-      const handler = handlers[name];
-      invariant(handler !== undefined, "every method of the contract has a handler");
-      return [name, responseStream ? this.#streamHandler(handler) : this.#unaryHandler(handler)];
-    });
-    this.#server.addService(definition, Object.fromEntries(adapted) as UntypedServiceImplementation);
+  addMethods(methods: readonly ServedMethod[]): void {
+    const definitions: Record<string, ServedMethod["definition"]> = {};
+    const handlers: UntypedServiceImplementation = {};
+    for (const { definition, needsToken, mayWait, handler } of methods) {
+      const { path, responseStream } = definition;
+      definitions[path] = definition;
+      handlers[path] = responseStream ? this.#streamHandler(handler) : this.#unaryHandler(handler);
+      this.#addMethod(definition, needsToken, mayWait);
+    }
+    this.#server.addService(definitions as ServiceDefinition, handlers);
   }
 
   addLibraryService(definition: ServiceDefinition, handlers: UntypedServiceImplementation): void {
+    for (const method of Object.values(definition)) {
+      this.#addMethod(method, false, method.responseStream);
+    }
     this.#server.addService(definition, handlers);
   }
 
@@ -90,11 +102,22 @@ export class GrpcJsHost implements GrpcHost {
     });
   }
 
+  #addMethod(
+    { path, requestStream, responseStream }: Omit<CallMethod, "needsToken" | "calls">,
+    needsToken: boolean,
+    mayWait: boolean,
+  ): void {
+    const calls = this.#port.observer.callsOf({ path, responseStream, mayWait });
+    this.#methods.set(path, { path, requestStream, responseStream, needsToken, calls });
+  }
+
   #interceptor(port: CallPort): ServerInterceptor {
     const onHeaders = (metadata: Metadata, call: LibraryCall): void => {
       this.#calls.set(metadata, call);
     };
-    return (method, call) => {
+    return ({ path }, call) => {
+      const method = this.#methods.get(path);
+      invariant(method !== undefined, "the gRPC library passes on only calls of methods that were added");
       const intercepted = call as ServerInterceptingCall;
       const connection = this.#connectionOf(streamOf(intercepted).session as ServerHttp2Session);
       new LibraryCall(port, method, connection, intercepted, onHeaders);

@@ -3,7 +3,6 @@
  * of the member, and is the only port on which a cluster can be founded.
  */
 
-import { serviceDefinitions } from "@quoin/proto";
 import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
@@ -69,7 +68,7 @@ export class AdminServer {
       ...{ bootstrap, ownerReset },
       backups: new BackupMethods(backups),
     });
-    this.#server.addService(serviceDefinitions.ClusterAdminService, service);
+    host.addMethods(service);
   }
 
   /** Statistics of refused calls. */

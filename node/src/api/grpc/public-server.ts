@@ -3,20 +3,7 @@
  * ClusterAdminService for callers with a token; health and reflection for all clients.
  */
 
-import {
-  CompareAndSwapRequest,
-  CreateNamespaceRequest,
-  DeleteKeyRequest,
-  GetClusterRequest,
-  GetKeyRequest,
-  ListKeysRequest,
-  PutKeyRequest,
-  qualifiedServiceName,
-  type ServiceName,
-  serviceDefinitions,
-  WatchKeysRequest,
-  WatchLocksRequest,
-} from "@quoin/proto";
+import { qualifiedServiceName, serviceDefinitions, serviceNames } from "@quoin/proto";
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
@@ -28,10 +15,9 @@ import {
   type CallStatistics,
   type GrpcHost,
   type GrpcHostName,
-  type Implementation,
   type PortContext,
-  serverStream,
-  unary,
+  type ServedMethod,
+  serve,
 } from "../calls/index.ts";
 import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
@@ -75,15 +61,6 @@ export interface PublicServerOptions {
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
 
-const SERVICES: readonly ServiceName[] = [
-  "KeyValueService",
-  "LockService",
-  "MemoryService",
-  "WatchService",
-  "ClusterService",
-  "ClusterAdminService",
-];
-
 export class PublicServer {
   /** Statistics of its HTTP/2, if Quoin's own implementation serves the port. */
   readonly http2: Http2Statistics;
@@ -121,16 +98,14 @@ export class PublicServer {
     const host: GrpcHost = quoinHost ?? new GrpcJsHost(callPort);
     this.#server = new GrpcServer({ host, intake: this.#intake, gate });
     const executor = new Executor(member, onRead, clock);
-    this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
-    this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
-    this.#server.addService(serviceDefinitions.MemoryService, memoryService(port, new MemoryMethods(executor)));
-    this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
-    const watch = new WatchMethods(executor, this.#watches);
-    this.#server.addService(serviceDefinitions.WatchService, watchService(port, watch));
-    const clusterAdmin = new ClusterAdminMethods(executor, member);
-    this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, clusterAdmin, null));
-    const services = SERVICES.map(qualifiedServiceName);
+    host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
+    host.addMethods(lockService(port, new LockMethods(executor)));
+    host.addMethods(memoryService(port, new MemoryMethods(executor)));
+    host.addMethods(clusterService(port, new ClusterMethods(executor)));
+    host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));
+    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), null));
+    const services = serviceNames.map(qualifiedServiceName);
     this.#health = new HealthService(services);
     this.#health.addTo(host);
     addReflection(host, services);
@@ -168,72 +143,26 @@ export class PublicServer {
   }
 }
 
-function keyValueService(
-  port: PortContext<Caller>,
-  methods: KeyValueMethods,
-): Implementation<typeof serviceDefinitions.KeyValueService> {
-  const definition = serviceDefinitions.KeyValueService;
-  return {
-    createNamespace: unary(port, {
-      path: definition.createNamespace.path,
-      codec: CreateNamespaceRequest,
-      handle: (call, request, reply) => methods.createNamespace(call, request, reply),
-    }),
-    getKey: unary(port, {
-      path: definition.getKey.path,
-      codec: GetKeyRequest,
-      handle: (call, request, reply) => methods.getKey(call, request, reply),
-    }),
-    putKey: unary(port, {
-      path: definition.putKey.path,
-      codec: PutKeyRequest,
-      handle: (call, request, reply) => methods.putKey(call, request, reply),
-    }),
-    deleteKey: unary(port, {
-      path: definition.deleteKey.path,
-      codec: DeleteKeyRequest,
-      handle: (call, request, reply) => methods.deleteKey(call, request, reply),
-    }),
-    listKeys: unary(port, {
-      path: definition.listKeys.path,
-      codec: ListKeysRequest,
-      handle: (call, request, reply) => methods.listKeys(call, request, reply),
-    }),
-    compareAndSwap: unary(port, {
-      path: definition.compareAndSwap.path,
-      codec: CompareAndSwapRequest,
-      handle: (call, request, reply) => methods.compareAndSwap(call, request, reply),
-    }),
-  };
+function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): readonly ServedMethod[] {
+  return serve(port, serviceDefinitions.KeyValueService, {
+    createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
+    getKey: (call, request, reply) => methods.getKey(call, request, reply),
+    putKey: (call, request, reply) => methods.putKey(call, request, reply),
+    deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
+    listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
+    compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+  });
 }
 
-function watchService(
-  port: PortContext<Caller>,
-  methods: WatchMethods,
-): Implementation<typeof serviceDefinitions.WatchService> {
-  return {
-    watchKeys: serverStream(port, {
-      path: serviceDefinitions.WatchService.watchKeys.path,
-      codec: WatchKeysRequest,
-      handle: (call, request, stream) => methods.watchKeys(call, request, stream),
-    }),
-    watchLocks: serverStream(port, {
-      path: serviceDefinitions.WatchService.watchLocks.path,
-      codec: WatchLocksRequest,
-      handle: (call, request, stream) => methods.watchLocks(call, request, stream),
-    }),
-  };
+function watchService(port: PortContext<Caller>, methods: WatchMethods): readonly ServedMethod[] {
+  return serve(port, serviceDefinitions.WatchService, {
+    watchKeys: (call, request, stream) => methods.watchKeys(call, request, stream),
+    watchLocks: (call, request, stream) => methods.watchLocks(call, request, stream),
+  });
 }
 
-function clusterService(
-  port: PortContext<Caller>,
-  methods: ClusterMethods,
-): Implementation<typeof serviceDefinitions.ClusterService> {
-  return {
-    getCluster: unary(port, {
-      path: serviceDefinitions.ClusterService.getCluster.path,
-      codec: GetClusterRequest,
-      handle: (call, request, reply) => methods.getCluster(call, request, reply),
-    }),
-  };
+function clusterService(port: PortContext<Caller>, methods: ClusterMethods): readonly ServedMethod[] {
+  return serve(port, serviceDefinitions.ClusterService, {
+    getCluster: (call, request, reply) => methods.getCluster(call, request, reply),
+  });
 }

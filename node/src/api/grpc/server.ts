@@ -6,10 +6,8 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from "node:net";
-import type { ServiceDefinition } from "@grpc/grpc-js";
-import { rawMethods } from "@quoin/proto";
 import { EVERY_ADDRESS, listenAt, type ServerTls } from "../../peers/index.ts";
-import type { CallHandler, GrpcHost, Implementation } from "../calls/index.ts";
+import type { GrpcHost } from "../calls/index.ts";
 import type { ConnectionGate } from "../connections/index.ts";
 
 /**
@@ -30,12 +28,6 @@ export class GrpcServer {
 
   constructor(options: GrpcServerOptions) {
     this.#options = options;
-  }
-
-  /** Registers a service of the contract; its handlers get the bytes of requests. */
-  addService<Definition extends ServiceDefinition>(definition: Definition, handlers: Implementation<Definition>): void {
-    const methods: ServiceDefinition = rawMethods<ServiceDefinition>(definition);
-    this.#options.host.addService(methods, { ...(handlers as Readonly<Record<string, CallHandler<never>>>) });
   }
 
   /**

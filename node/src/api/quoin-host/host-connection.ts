@@ -10,8 +10,8 @@ import {
   type StreamHandler,
 } from "../../http2/index.ts";
 import { type CallPort, ClientConnection, type ErrorLog, plainStatus } from "../calls/index.ts";
-import type { SparseLog } from "../connections/index.ts";
 import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
+import { type ClosureLog, CUT } from "./closure-log.ts";
 import { type CallSurroundings, WireCall } from "./wire-call.ts";
 import type { WireMethod } from "./wire-method.ts";
 
@@ -22,16 +22,11 @@ export interface HostConnectionOptions {
   /** Methods by their full names. */
   readonly methods: ReadonlyMap<string, WireMethod>;
   readonly log: ErrorLog;
-  /** The log for connections that were closed because their clients misbehaved. */
-  readonly closures: SparseLog;
-  /** Name of the port, for the log. */
-  readonly portName: string;
+  readonly closures: ClosureLog;
 }
 
 /** The content type of gRPC, also with a suffix. */
 const CONTENT_TYPE = /^application\/grpc(?:[+;]|$)/i;
-/** The reason in the log for a connection with too many refused calls. */
-const CUT = "too-many-refused-calls";
 
 const ignore = (): void => undefined;
 /** The handler of a stream that is answered already. */
@@ -39,16 +34,14 @@ const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore
 
 export class HostConnection implements ConnectionHandler {
   readonly #methods: ReadonlyMap<string, WireMethod>;
-  readonly #closures: SparseLog;
-  readonly #portName: string;
+  readonly #closures: ClosureLog;
   readonly #peer: string;
   readonly #surroundings: CallSurroundings;
   #isCut = false;
 
-  constructor({ connection, socket, port, methods, log, closures, portName }: HostConnectionOptions) {
+  constructor({ connection, socket, port, methods, log, closures }: HostConnectionOptions) {
     this.#methods = methods;
     this.#closures = closures;
-    this.#portName = portName;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const client = new ClientConnection(socket.remoteAddress ?? "", () => {
       this.#isCut = true;
@@ -106,8 +99,7 @@ export class HostConnection implements ConnectionHandler {
 
   onClosed({ reason, code }: Closure): void {
     if (code !== ErrorCode.NoError) {
-      const fields = { port: this.#portName, reason: this.#isCut ? CUT : reason, address: this.#peer };
-      this.#closures.warn(fields, "a connection was closed because of what its client did");
+      this.#closures.closed(this.#isCut ? CUT : reason, this.#peer);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from "node:events";
 import { type MethodDefinition, type sendUnaryData, status, type UntypedHandleCall } from "@grpc/grpc-js";
-import { type AnsweredCall, plainStatus } from "../calls/index.ts";
+import { type AnsweredCall, type MethodCalls, plainStatus } from "../calls/index.ts";
 import type { RequestSink, WireMethod } from "./wire-method.ts";
 
 type Definition = MethodDefinition<unknown, unknown>;
@@ -19,9 +19,9 @@ interface LibraryError {
 
 const ignore = (): void => undefined;
 
-export function libraryMethod(definition: Definition, handler: UntypedHandleCall): WireMethod {
+export function libraryMethod(definition: Definition, handler: UntypedHandleCall, calls: MethodCalls): WireMethod {
   const { path, requestStream, responseStream, responseSerialize } = definition;
-  const method = { path, requestStream, responseStream, serialize: responseSerialize };
+  const method = { path, requestStream, responseStream, needsToken: false, calls, serialize: responseSerialize };
   if (requestStream) {
     const open = (call: AnsweredCall<unknown>) => openStream(definition, handler as unknown as StreamHandler, call);
     return { ...method, handler: null, open };

@@ -5,17 +5,15 @@ import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc
 import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../raft/index.ts";
-import type { CallHandler, CallPort, ErrorLog, GrpcHost } from "../calls/index.ts";
-import { SparseLog, type WarningLog } from "../connections/index.ts";
+import type { CallPort, ErrorLog, GrpcHost, ServedMethod } from "../calls/index.ts";
+import type { WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
+import { ClosureLog } from "./closure-log.ts";
 import { HostConnection } from "./host-connection.ts";
 import type { Http2Statistics } from "./http2-metrics.ts";
 import { libraryMethod } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
 import type { WireMethod } from "./wire-method.ts";
-
-/** Minimum time between two log lines about closed connections, in milliseconds: clients must not fill the log. */
-const CLOSURE_INTERVAL_MS = 1_000;
 
 export type ConnectionLog = ErrorLog & WarningLog;
 
@@ -30,29 +28,26 @@ export interface QuoinHostOptions extends CallPort {
 export class QuoinHost implements GrpcHost, Http2Statistics {
   readonly #options: QuoinHostOptions;
   readonly #methods = new Map<string, WireMethod>();
-  readonly #closures: SparseLog;
+  readonly #closures: ClosureLog;
   #server: Http2Server | null = null;
 
   constructor(options: QuoinHostOptions) {
     this.#options = options;
-    this.#closures = new SparseLog(options.log, CLOSURE_INTERVAL_MS, options.monotonicMs);
+    this.#closures = new ClosureLog(options);
   }
 
   get counters(): Http2Counters | null {
     return this.#server?.counters ?? null;
   }
 
-  addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void {
-    for (const [name, { path, requestStream, responseStream, responseSerialize }] of Object.entries(definition)) {
-      const handler = handlers[name];
-      invariant(handler !== undefined && !requestStream, "every method of the contract has a handler, for one message");
+  addMethods(methods: readonly ServedMethod[]): void {
+    for (const { definition, needsToken, mayWait, handler } of methods) {
+      const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
+      invariant(!requestStream, "every method of the contract has one message in its request");
+      const calls = this.#options.observer.callsOf({ path, responseStream, mayWait });
       this.#methods.set(path, {
-        path,
-        requestStream,
-        responseStream,
-        serialize: responseSerialize,
-        handler,
-        open: null,
+        ...{ path, requestStream, responseStream, needsToken, calls },
+        ...{ serialize, handler, open: null },
       });
     }
   }
@@ -61,7 +56,9 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
     for (const [name, method] of Object.entries(definition)) {
       const handler = handlers[name] ?? handlers[method.originalName ?? name];
       if (handler !== undefined) {
-        this.#methods.set(method.path, libraryMethod(method, handler));
+        const { path, responseStream } = method;
+        const calls = this.#options.observer.callsOf({ path, responseStream, mayWait: responseStream });
+        this.#methods.set(path, libraryMethod(method, handler, calls));
       }
     }
   }
@@ -74,7 +71,7 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
       onConnection: (connection, socket) =>
         new HostConnection({
           ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closures: this.#closures, portName: this.#options.portName },
+          ...{ log: this.#options.log, closures: this.#closures },
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

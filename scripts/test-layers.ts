@@ -10,6 +10,8 @@ export interface TestLayer {
   readonly timeoutMs: number;
   /** Whether it starts members as separate processes. */
   readonly startsMembers: boolean;
+  /** Whether a file may take minutes although it starts no member. */
+  readonly hasSlowFiles?: boolean;
   /** Whether it takes only a minute or two: it comes last, so that no core waits long for another one. */
   readonly isShort?: boolean;
   /** The layer runs only tests whose title matches this regular expression; undefined = all. */
@@ -70,7 +72,7 @@ export function findLayers(): TestLayer[] {
       startsMembers: false,
     },
     // Whole clusters in simulated time: hundreds of runs, one after the other.
-    { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false },
+    { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false, hasSlowFiles: true },
     // The contract at real clusters, tested by code that knows only the contract.
     { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true, isShort: true },
     // The interfaces of real clusters, with random requests that follow from their descriptions.

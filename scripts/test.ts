@@ -24,7 +24,8 @@ import { chooseQuick } from "./test-quick.ts";
 
 const BATCHES_AT_A_TIME = 2; // The suite is measured on two cores.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any batch: only a test that blocks its process reaches it.
-const SLOW_FILES_PER_BATCH = 3; // Files that start members take up to minutes each.
+const FILES_PER_BATCH = 50;
+const SLOW_FILES_PER_BATCH = 2; // Of files that take up to minutes each.
 const BUDGET_MS = 10 * 60_000; // More than this is only reported, because it depends on the machine.
 
 /** Hundreds of processes run the same files; the code that one of them compiles is in this folder for the next ones. */
@@ -175,7 +176,10 @@ function batchesOf(layers: readonly TestLayer[], folder: string): Batch[] {
   const inOrder = surroundings.flatMap((place, index) =>
     layers.flatMap((layer) => {
       const files = layer.files.filter((_, position) => position % surroundings.length === index);
-      const groups = chunk(files, layer.startsMembers ? SLOW_FILES_PER_BATCH : files.length);
+      const groups = chunk(
+        files,
+        layer.startsMembers || layer.hasSlowFiles === true ? SLOW_FILES_PER_BATCH : FILES_PER_BATCH,
+      );
       // A layer without files is reported as well.
       return (layer.files.length === 0 && index === 0 ? [[]] : groups).map((group, number) => {
         return { layer, files: group, place, folder: path.join(folder, `${layer.name}-${index}-${number}`) };

@@ -28,7 +28,6 @@ import {
   mark,
   type Origin,
   type Proposed,
-  type RaftCore,
   type Refusal,
 } from "../raft/index.ts";
 import { hasStampReader, stamp } from "../stamps/index.ts";
@@ -45,15 +44,14 @@ import {
   readProgress,
   refusalOf,
   refusalOfChange,
+  type StateLimits,
   type StateReader,
   storedOutcome,
 } from "../state/index.ts";
 import type { AppliedEntry } from "./apply-loop.ts";
-import type { Clock } from "./clock.ts";
-import type { ClusterTick } from "./cluster-tick.ts";
-import type { ReplicaStatistics } from "./replica-statistics.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
 import { ToldRefusals } from "./told-refusals.ts";
-import type { Transport } from "./transport.ts";
 import {
   clusterProposalOf,
   deadlineError,
@@ -64,26 +62,22 @@ import {
   Waiters,
 } from "./waiters.ts";
 
-export interface ProposalsOptions {
-  readonly memberId: number;
-  readonly boot: number;
-  readonly core: RaftCore;
+/** What this part shares with others; it only reads the state. */
+export type ProposalsContext = Pick<
+  ReplicaContext,
+  "memberId" | "boot" | "core" | "transport" | "clock" | "tick" | "statistics" | "arm"
+> & {
   readonly state: StateReader;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly tick: ClusterTick;
-  readonly statistics: ReplicaStatistics;
+  readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalBytesPerTurn"> & {
+    readonly state: Pick<StateLimits, "replayWindowMs">;
+  };
+};
+
+export interface ProposalsOptions {
   /** Index of the newest configuration that a majority durably knows as committed. */
   readonly lastingConfigIndex: () => number;
-  /** Commands, and their bytes, that one turn hands out. */
-  readonly perTurn: number;
-  readonly bytesPerTurn: number;
-  /** How long answers are stored, in cluster milliseconds. */
-  readonly replayWindowMs: number;
   /** Whether the disks have space for commands that make the state larger. */
   readonly hasRoom: () => boolean;
-  /** Schedules another turn, because there is more to hand out. */
-  readonly arm: () => void;
   /** Pauses proposals until the next tick, because a retry would be refused again at once. */
   readonly hold: () => void;
 }
@@ -99,6 +93,7 @@ interface Settling {
 }
 
 export class Proposals {
+  readonly #context: ProposalsContext;
   readonly #options: ProposalsOptions;
   readonly #waiters = new Waiters();
   /** Calls whose current attempt is not handed out, in the order of their arrival. */
@@ -107,7 +102,8 @@ export class Proposals {
   /** Recent refusals that this member has sent to others. */
   readonly #told = new ToldRefusals();
 
-  constructor(options: ProposalsOptions) {
+  constructor(context: ProposalsContext, options: ProposalsOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -123,11 +119,11 @@ export class Proposals {
 
   /** Returns a function to call when the caller is gone. */
   add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    const { clock, statistics } = this.#options;
+    const { clock, statistics } = this.#context;
     const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
     this.#waiting.push(waiter);
     stamp("proposal.queued", waiter.seq);
-    this.#options.arm();
+    this.#context.arm();
     return () => this.#abandon(waiter);
   }
 
@@ -180,7 +176,8 @@ export class Proposals {
     if (this.#settling.length === 0) {
       return;
     }
-    const { core, lastingConfigIndex } = this.#options;
+    const { core } = this.#context;
+    const { lastingConfigIndex } = this.#options;
     const isSettled = !isJoint(core.configuration) && core.configuration.index <= lastingConfigIndex();
     for (const one of this.#settling.splice(0)) {
       if (isSettled) {
@@ -196,7 +193,7 @@ export class Proposals {
 
   /** This member was removed, and others say so only when that lasts: answers the changes that it has applied. */
   settleRemoved(): void {
-    if (!isJoint(this.#options.core.configuration)) {
+    if (!isJoint(this.#context.core.configuration)) {
       for (const { done, outcome } of this.#settling.splice(0)) {
         done(null, outcome);
       }
@@ -237,13 +234,13 @@ export class Proposals {
   /** What the new state shows about an attempt that may be in it. */
   #judge(waiter: Waiter, isCertain: boolean): SnapshotVerdict {
     const { proposal, handedOutMs } = waiter;
-    const { state, clock, replayWindowMs } = this.#options;
+    const { state, clock, limits } = this.#context;
     if (proposal.acquisition !== undefined) {
       return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
     }
     const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
     // The answer may have expired already, so its absence proves nothing.
-    if (proposal.stored === null || ageMs > replayWindowMs / 2) {
+    if (proposal.stored === null || ageMs > limits.state.replayWindowMs / 2) {
       return "unknown";
     }
     const { subject, request } = proposal.stored;
@@ -259,7 +256,7 @@ export class Proposals {
    * see again, and this attempt may have been refused. The state does not show which (S13).
    */
   #mayKnow({ asking }: Proposal): boolean {
-    const { state, clock } = this.#options;
+    const { state, clock } = this.#context;
     return asking === undefined || refusalOf(state, asking.principal, asking.need, clock.wallMs()) === null;
   }
 
@@ -269,7 +266,7 @@ export class Proposals {
     { principal, request }: NonNullable<Proposal["acquisition"]>,
     isCertain: boolean,
   ): SnapshotVerdict {
-    const { memberId, boot, state, clock, replayWindowMs } = this.#options;
+    const { memberId, boot, state, clock, limits } = this.#context;
     const attempt = { memberId, boot, seq };
     const outcome = acquisitionOutcome(state, { principal, request, attempt }, this.#lookedAt());
     if (outcome !== null) {
@@ -279,15 +276,16 @@ export class Proposals {
       return isOwn || this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
     const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
-    if (isApplied || ageMs > replayWindowMs / 2) {
+    if (isApplied || ageMs > limits.state.replayWindowMs / 2) {
       return "unknown";
     }
     return isCertain ? "refuted" : "wait";
   }
 
   #lookedAt(): LookedAt {
-    const { state, tick, replayWindowMs } = this.#options;
-    return { tickMs: tick.nowMs, sinceMs: tick.nowMs - replayWindowMs, revision: readProgress(state).revision };
+    const { state, tick, limits } = this.#context;
+    const sinceMs = tick.nowMs - limits.state.replayWindowMs;
+    return { tickMs: tick.nowMs, sinceMs, revision: readProgress(state).revision };
   }
 
   /** Refuses calls that have waited too long; `nextMs` is when this is called again. */
@@ -329,7 +327,7 @@ export class Proposals {
   /** The attempt was applied and its caller is gone: proposes to undo it, and retries until that is in the log. */
   #cancel(waiter: Waiter): void {
     this.#waiters.take(waiter.seq);
-    const { memberId, boot } = this.#options;
+    const { memberId, boot } = this.#context;
     const { acquisition } = waiter.proposal;
     if (acquisition === undefined) {
       return;
@@ -341,7 +339,7 @@ export class Proposals {
     const operation = { kind: "cancel-acquisition", subject, requestId: request.requestId, attempt } as const;
     const proposal = clusterProposalOf(operation);
     const propose = (): void => {
-      const deadlineMs = this.#options.clock.monotonicMs() + CANCEL_DEADLINE_MS;
+      const deadlineMs = this.#context.clock.monotonicMs() + CANCEL_DEADLINE_MS;
       this.add(proposal, deadlineMs, (error) => {
         // Undoing is idempotent, so an unknown outcome is retried too.
         if (error !== null && error.reason !== "SHUTTING_DOWN") {
@@ -356,11 +354,11 @@ export class Proposals {
 
   /** Hands out waiting calls, within the limits of one turn. */
   handOut(): void {
-    const { leader, role, term } = this.#options.core;
+    const { leader, role, term } = this.#context.core;
     if (this.#waiting.length === 0 || (role !== "leader" && (role !== "follower" || leader === 0))) {
       return;
     }
-    const nowMs = this.#options.clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     const isReady = ({ resting }: Waiter) => resting === null || resting.untilMs <= nowMs;
     const batch = this.#nextBatch(isReady);
     if (batch.length === 0) {
@@ -373,18 +371,19 @@ export class Proposals {
     }
     this.#waiting = this.#waiting.filter((waiter) => this.#waiters.has(waiter) && waiter.handedOutMs === null);
     if (this.#waiting.some(isReady)) {
-      this.#options.arm();
+      this.#context.arm();
     }
   }
 
   /** The oldest ready calls that fit into one turn. */
   #nextBatch(isReady: (waiter: Waiter) => boolean): Waiter[] {
-    const { perTurn, bytesPerTurn } = this.#options;
+    const { proposalsPerTurn, proposalBytesPerTurn } = this.#context.limits;
     const batch: Waiter[] = [];
     let bytes = 0;
     for (const waiter of this.#waiting) {
       const { payload } = waiter.proposal;
-      if (batch.length === perTurn || (batch.length > 0 && bytes + payload.length > bytesPerTurn)) {
+      const isFull = batch.length > 0 && bytes + payload.length > proposalBytesPerTurn;
+      if (batch.length === proposalsPerTurn || isFull) {
         break;
       }
       if (this.#waiters.has(waiter) && isReady(waiter)) {
@@ -396,7 +395,7 @@ export class Proposals {
   }
 
   #proposeHere(batch: readonly Waiter[]): void {
-    const { memberId, boot } = this.#options;
+    const { memberId, boot } = this.#context;
     const originOf = ({ seq }: Waiter): Origin => ({ memberId, boot, seq });
     const commands = batch.filter((waiter) => waiter.proposal.type === EntryType.Command && this.#admits(waiter));
     if (commands.length > 0) {
@@ -435,13 +434,13 @@ export class Proposals {
   }
 
   #onAppended(waiter: Waiter, term: number, index: number): void {
-    this.#waiters.handOut(waiter, term, this.#options.clock.monotonicMs());
+    this.#waiters.handOut(waiter, term, this.#context.clock.monotonicMs());
     this.#waiters.appended(waiter.seq, index);
-    stamp("proposal.appended", index, waiter.seq, this.#options.memberId);
+    stamp("proposal.appended", index, waiter.seq, this.#context.memberId);
   }
 
   #proposeCommands(commands: readonly { readonly payload: Uint8Array; readonly origin: Origin }[]) {
-    const { core, tick, clock } = this.#options;
+    const { core, tick, clock } = this.#context;
     const tickMs = tick.nowMs;
     const wallMs = clock.wallMs();
     return core.propose(
@@ -450,7 +449,7 @@ export class Proposals {
   }
 
   #proposeChange(type: EntryType, payload: Uint8Array, origin: Origin): Proposed | ChangeProposalRefusal {
-    const { core, state, tick, clock } = this.#options;
+    const { core, state, tick, clock } = this.#context;
     const { operation, expectIndex } = decodeMembershipEntry(payload);
     const members = readCluster(state)?.members ?? [];
     const isClaimed = (id: number): boolean => members.some((one) => one.id === id && one.incarnation.length > 0);
@@ -460,14 +459,14 @@ export class Proposals {
 
   /** Forwards the calls to the leader of this term. Each attempt can only become an entry of that term. */
   #forward(batch: readonly Waiter[], leader: number, term: number): void {
-    const { transport, clock } = this.#options;
+    const { transport, clock } = this.#context;
     const attempts = batch.map(({ seq, proposal }) => ({ seq, kind: proposal.type, row: proposal.payload }));
     if (!transport.send(leader, "log", FrameType.Forward, encodeForward({ term, attempts }))) {
       mark("replica.forward.held");
       this.#options.hold();
       return;
     }
-    this.#options.statistics.forwarded += batch.length;
+    this.#context.statistics.forwarded += batch.length;
     const nowMs = clock.monotonicMs();
     for (const waiter of batch) {
       this.#waiters.handOut(waiter, term, nowMs);
@@ -510,7 +509,7 @@ export class Proposals {
 
   /** Appends forwarded attempts if this member leads exactly the term that they name. */
   onForward(peer: number, boot: number, { term, attempts }: Forward): void {
-    const { core, transport } = this.#options;
+    const { core, transport } = this.#context;
     const appended: { readonly seq: number; readonly index: number }[] = [];
     const refused = new Map<AppendRefusal, number[]>();
     const refuse = (reason: AppendRefusal, seqs: readonly number[]): void => {
@@ -534,14 +533,14 @@ export class Proposals {
     }
     for (const [reason, seqs] of refused) {
       const answer = { seqs, reason, leader: core.leader, term: core.term };
-      this.#told.add(peer, boot, answer, this.#options.clock.monotonicMs());
+      this.#told.add(peer, boot, answer, this.#context.clock.monotonicMs());
       transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
     }
   }
 
   /** This process of the peer has connected again: repeats recent refusals, which the last connection may have lost. */
   onConnected(peer: number, boot: number): void {
-    const { clock, transport } = this.#options;
+    const { clock, transport } = this.#context;
     if (transport.isConnected(peer, "log")) {
       for (const answer of this.#told.of(peer, boot, clock.monotonicMs())) {
         transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
@@ -594,7 +593,7 @@ export class Proposals {
       return;
     }
     if (isDefinite(reason) && waiter.proposal.type !== EntryType.Command) {
-      const cluster = readCluster(this.#options.state);
+      const cluster = readCluster(this.#context.state);
       // A member that has not caught up yet knows no cluster, unlike the leader that refused.
       const refusal =
         cluster === undefined
@@ -608,7 +607,7 @@ export class Proposals {
       if (waiter.handedOutMs !== null) {
         this.#retry(waiter.seq);
       }
-      waiter.resting = { untilMs: this.#options.clock.monotonicMs() + REST_MS, refusal };
+      waiter.resting = { untilMs: this.#context.clock.monotonicMs() + REST_MS, refusal };
       return;
     }
     if (waiter.handedOutMs !== null) {
@@ -629,7 +628,7 @@ export class Proposals {
     }
     this.#waiters.renew(waiter);
     this.#waiting.push(waiter);
-    this.#options.arm();
+    this.#context.arm();
   }
 }
 

@@ -132,7 +132,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
   {
     name: "one-seed-for-all-members",
     pitfall: "P36",
-    file: "replica/replica.ts",
+    file: "replica/replica-context.ts",
     find: "seededRandom(memberId * 0x10001 + boot)",
     replace: "seededRandom(1)",
   },

@@ -223,7 +223,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "state-made-durable-while-it-is-held-back",
     pitfall: "P27",
     file: "replica/apply-loop.ts",
-    find: "if (!isDue || isHeld || !this.#options.state.flush()) {",
+    find: "if (!isDue || isHeld || !this.#context.state.flush()) {",
     replace: "if (!isDue || isHeld) {",
   },
 ];

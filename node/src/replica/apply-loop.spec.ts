@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { FakeTime, leadingCore, MemoryDriverState, MemoryLogStore, settleCore } from "../../test/harness/index.ts";
 import { EntryType, encodeEntry, listenToMarks, type RaftCore } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, Payloads } from "../state/index.ts";
-import { type AppliedEntry, type ApplyLimits, ApplyLoop } from "./apply-loop.ts";
+import { type AppliedEntry, type ApplyLimits, ApplyLoop, type ApplyLoopContext } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
@@ -68,26 +68,27 @@ describe("ApplyLoop", () => {
     clock: Clock = time,
   ): ApplyLoop {
     const compaction = { ...DEFAULT_COMPACTION_LIMITS, keptEntries: 0, dueEntries: 1 };
-    return new ApplyLoop({
+    const context: ApplyLoopContext = {
       statistics: new ReplicaStatistics(),
       memberId: 1,
       boot: 3,
       core,
       log,
       state,
-      stateLimits,
-      limits: { ...LIMITS, ...limits },
+      limits: { ...LIMITS, ...limits, state: stateLimits },
       tick,
-      compaction: new Compaction(compaction, 1, 0, 0.5),
       clock,
       scheduler: time,
-      durableApplied: 0,
-      neededFrom: () => Number.POSITIVE_INFINITY,
-      onApplied: (entries) => slices.push(entries),
       onDiverged: (reason) => {
         diverged.push(reason);
         onDiverged();
       },
+    };
+    return new ApplyLoop(context, {
+      compaction: new Compaction(compaction, 1, 0, 0.5),
+      durableApplied: 0,
+      neededFrom: () => Number.POSITIVE_INFINITY,
+      onApplied: (entries) => slices.push(entries),
       onDurable: () => durables++,
       onRest: () => rests++,
       isWaiting: () => isWaiting,

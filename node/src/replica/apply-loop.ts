@@ -11,7 +11,7 @@
 
 import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { entryIndex, entryOrigin, entryTickMs, invariant, mark, type RaftCore } from "../raft/index.ts";
+import { entryIndex, entryOrigin, entryTickMs, invariant, mark } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
 import {
   type Checkpoints,
@@ -20,15 +20,12 @@ import {
   type Outcome,
   type Progress,
   type Reconfigure,
-  type StateLimits,
   StateMachine,
   type Steps,
 } from "../state/index.ts";
-import type { LogStore, MemberStateStore } from "../storage/index.ts";
-import type { Clock, Scheduler } from "./clock.ts";
-import type { ClusterTick } from "./cluster-tick.ts";
 import type { Compaction } from "./compaction.ts";
-import type { ReplicaStatistics } from "./replica-statistics.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
 import { describeDivergence } from "./state-comparison.ts";
 
 export interface ApplyLimits {
@@ -63,29 +60,20 @@ export interface SettledAttempt {
 /** Receives the entries of each slice, or null if the whole state was replaced. */
 export type ApplyObserver = (entries: readonly AppliedEntry[] | null) => void;
 
+/** What this part shares with others. */
+export type ApplyLoopContext = Pick<
+  ReplicaContext,
+  "memberId" | "boot" | "core" | "log" | "state" | "tick" | "statistics" | "clock" | "scheduler" | "onDiverged"
+> & { readonly limits: ApplyLimits & Pick<ReplicaLimits, "state"> };
+
 export interface ApplyLoopOptions {
-  readonly memberId: number;
-  readonly boot: number;
-  readonly core: RaftCore;
-  readonly log: LogStore;
-  readonly state: MemberStateStore;
-  readonly stateLimits: StateLimits;
-  readonly limits: ApplyLimits;
-  readonly tick: ClusterTick;
   readonly compaction: Compaction;
-  readonly statistics: ReplicaStatistics;
-  readonly clock: Clock;
-  readonly scheduler: Scheduler;
   /** Everything up to this index is in the state already. */
   readonly durableApplied: number;
   /** The first entry that other members still need; infinity if none does. */
   readonly neededFrom: () => number;
   /** Called when a slice is applied and readable; not called when there was nothing to apply. */
   readonly onApplied: (entries: readonly AppliedEntry[]) => void;
-  /**
-   * Called when this state differs from the cluster's. The caller must call `stop`. No call of the slice is answered.
-   */
-  readonly onDiverged: (reason: string) => void;
   /** Called when everything that is applied so far is durable. */
   readonly onDurable: () => void;
   /** Called when applying has stopped after `rest`. */
@@ -109,6 +97,7 @@ const WATCHED_MS = 1_000;
 const NONE_SETTLED: readonly SettledAttempt[] = [];
 
 export class ApplyLoop {
+  readonly #context: ApplyLoopContext;
   readonly #options: ApplyLoopOptions;
   #machine: StateMachine;
   #isArmed = false;
@@ -136,15 +125,16 @@ export class ApplyLoop {
   readonly #reconfigure: Reconfigure = (index, change, expectIndex) => {
     const isOwnEntry = this.#applying !== null && index === entryIndex(this.#applying);
     invariant(isOwnEntry, "a configuration applies at its own entry");
-    return this.#options.core.applyConfiguration(index, change, expectIndex);
+    return this.#context.core.applyConfiguration(index, change, expectIndex);
   };
 
-  constructor(options: ApplyLoopOptions) {
+  constructor(context: ApplyLoopContext, options: ApplyLoopOptions) {
+    this.#context = context;
     this.#options = options;
     this.#machine = this.#newMachine();
     this.#applyTo = this.#machine.progress.appliedIndex;
     this.#durableApplied = options.durableApplied;
-    this.#lastSyncMs = options.clock.monotonicMs();
+    this.#lastSyncMs = context.clock.monotonicMs();
   }
 
   /** The progress of the state, as of the last slice. */
@@ -165,7 +155,7 @@ export class ApplyLoop {
   /** Calls back after each slice and each replacement of the state, until the returned function is called. */
   observe(listener: ApplyObserver): () => void {
     this.#observers.add(listener);
-    this.#watch(this.#options.clock.monotonicMs());
+    this.#watch(this.#context.clock.monotonicMs());
     return () => this.#observers.delete(listener);
   }
 
@@ -182,7 +172,7 @@ export class ApplyLoop {
     const isHeld = this.#isSyncing || (this.#isResting && this.#long === null) || this.#isStopped;
     if (isBehind && !this.#isArmed && !isHeld) {
       this.#isArmed = true;
-      this.#options.scheduler.immediate(() => this.#slice());
+      this.#context.scheduler.immediate(() => this.#slice());
     }
   }
 
@@ -219,7 +209,7 @@ export class ApplyLoop {
     this.#applyTo = appliedIndex;
     this.#durableApplied = appliedIndex;
     this.#unsyncedBytes = 0;
-    this.#options.tick.observe(tickMs);
+    this.#context.tick.observe(tickMs);
     this.#options.compaction.reset(appliedIndex);
     this.#isResting = false;
     this.#tellObservers(null);
@@ -228,7 +218,7 @@ export class ApplyLoop {
   /** Makes the applied state durable as soon as possible, and then calls `onDurable`. */
   makeDurable(): void {
     this.#isSyncWanted = true;
-    this.#syncIfDue(this.#options.clock.monotonicMs());
+    this.#syncIfDue(this.#context.clock.monotonicMs());
   }
 
   stop(): void {
@@ -237,8 +227,8 @@ export class ApplyLoop {
 
   /** Lets the leader know whether this member needs the commit index at once. */
   #watch(nowMs: number): void {
-    const { core, isWaiting } = this.#options;
-    if (this.#observers.size > 0 || isWaiting()) {
+    const { core } = this.#context;
+    if (this.#observers.size > 0 || this.#options.isWaiting()) {
       this.#watchedUntilMs = nowMs + WATCHED_MS;
     }
     core.setWatched(nowMs < this.#watchedUntilMs);
@@ -251,13 +241,13 @@ export class ApplyLoop {
   }
 
   #newMachine(): StateMachine {
-    const { state, stateLimits } = this.#options;
-    return new StateMachine(state, (previous, bytes) => crc32(bytes, previous), stateLimits, FILTER_SEED);
+    const { state, limits } = this.#context;
+    return new StateMachine(state, (previous, bytes) => crc32(bytes, previous), limits.state, FILTER_SEED);
   }
 
   #slice(): void {
     this.#isArmed = false;
-    const { state, core, clock, limits } = this.#options;
+    const { state, core, clock, limits } = this.#context;
     const isResting = this.#isResting && this.#long === null;
     if (this.#isStopped || this.#isSyncing || isResting || state.isStalled) {
       // A stalled store would block the loop; the next tick looks again.
@@ -286,7 +276,7 @@ export class ApplyLoop {
       bytes += row.length;
       const { divergence } = this.#machine;
       if (divergence !== null) {
-        this.#options.onDiverged(describeDivergence(divergence));
+        this.#context.onDiverged(describeDivergence(divergence));
         return;
       }
       if (clock.monotonicMs() - startedMs > limits.sliceMs) {
@@ -298,7 +288,7 @@ export class ApplyLoop {
 
   /** Continues a long entry for at most one turn. */
   #goOn({ row, steps }: LongEntry, startedMs: number): void {
-    const { clock, limits } = this.#options;
+    const { clock, limits } = this.#context;
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) {
@@ -316,7 +306,7 @@ export class ApplyLoop {
 
   /** Writes the changes that the state keeps in memory to its store, unless that would block. */
   #flush(): void {
-    const { state, clock, statistics } = this.#options;
+    const { state, clock, statistics } = this.#context;
     if (this.#isFlushed || this.#isSyncing || this.#isResting || this.#isStopped) {
       return;
     }
@@ -329,7 +319,7 @@ export class ApplyLoop {
 
   /** Commits the applied entries as one batch, and notifies the observers. */
   #commit(entries: readonly AppliedEntry[], bytes: number): void {
-    const { core, clock, compaction, statistics } = this.#options;
+    const { core, clock, statistics } = this.#context;
     // While resting, only a long entry is still completed.
     const wasResting = this.#isResting;
     const appliedMs = clock.monotonicMs();
@@ -339,7 +329,7 @@ export class ApplyLoop {
     const applied = this.progress.appliedIndex;
     stamp("apply.done", applied);
     core.onApplied(applied, bytes);
-    compaction.onApplied(applied, bytes);
+    this.#options.compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;
     this.#options.onApplied(entries);
     this.#tellObservers(entries);
@@ -357,7 +347,7 @@ export class ApplyLoop {
 
   /** Counts the entry that the state machine has just applied. */
   #applied(row: Uint8Array, outcome: Outcome | null): AppliedEntry {
-    const { memberId, boot, tick, statistics } = this.#options;
+    const { memberId, boot, tick, statistics } = this.#context;
     statistics.onApplied(outcome, this.#machine.watched, this.#machine.settled);
     tick.observe(entryTickMs(row));
     const origin = entryOrigin(row);
@@ -369,7 +359,7 @@ export class ApplyLoop {
    * Attempts of this process that got their outcome from this entry. Also asks the core to inform other members soon.
    */
   #ownSettled(row: Uint8Array): readonly SettledAttempt[] {
-    const { memberId, boot, core } = this.#options;
+    const { memberId, boot, core } = this.#context;
     const { settled } = this.#machine;
     if (settled.length === 0) {
       return NONE_SETTLED;
@@ -384,24 +374,24 @@ export class ApplyLoop {
 
   /** Syncs the state from time to time, so that the log can be compacted. Applying pauses meanwhile. */
   #syncIfDue(nowMs: number): void {
-    const { syncBytes, syncMs } = this.#options.limits;
+    const { syncBytes, syncMs } = this.#context.limits;
     const isOld = this.#unsyncedBytes > 0 && nowMs - this.#lastSyncMs >= syncMs;
     const isDue = this.#isSyncWanted || this.#unsyncedBytes >= syncBytes || isOld;
     const isHeld = this.#isSyncing || this.#isResting || this.#isStopped || this.#long !== null;
-    if (!isDue || isHeld || !this.#options.state.flush()) {
+    if (!isDue || isHeld || !this.#context.state.flush()) {
       return;
     }
     const applied = this.progress.appliedIndex;
     this.#isSyncing = true;
     this.#isSyncWanted = false;
     this.#unsyncedBytes = 0;
-    this.#options.state.sync(() => {
-      this.#options.statistics.stateSyncs.addMs(this.#options.clock.monotonicMs() - nowMs);
+    this.#context.state.sync(() => {
+      this.#context.statistics.stateSyncs.addMs(this.#context.clock.monotonicMs() - nowMs);
       this.#isSyncing = false;
       if (this.#isStopped) {
         return;
       }
-      this.#lastSyncMs = this.#options.clock.monotonicMs();
+      this.#lastSyncMs = this.#context.clock.monotonicMs();
       this.#durableApplied = applied;
       this.#options.onDurable();
       if (this.#isResting) {
@@ -414,7 +404,8 @@ export class ApplyLoop {
   }
 
   #compactIfDue(): void {
-    const { core, log, compaction, neededFrom } = this.#options;
+    const { core, log } = this.#context;
+    const { compaction, neededFrom } = this.#options;
     const first = compaction.due(this.#durableApplied, neededFrom());
     if (first !== null) {
       const prevTerm = core.entryTerm(first - 1);

@@ -31,12 +31,14 @@ describe("ClusterSpace", () => {
         return true;
       },
     };
-    return new ClusterSpace({
+    const context = {
       memberId: 1,
       // Only the fields that are read: the rest of a core does not concern disks.
       core: Object.assign(core, { configuration }) as unknown as RaftCore,
       transport: transport as unknown as Transport,
-      checkpoints: () => checkpoints,
+    };
+    return new ClusterSpace(context, {
+      applyLoop: { checkpoints },
       onCritical: () => {
         criticals++;
       },

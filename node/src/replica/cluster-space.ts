@@ -8,17 +8,17 @@
  */
 
 import { encodeMemberReport, FrameType, type MemberReport } from "../peers/index.ts";
-import { members, type RaftCore } from "../raft/index.ts";
-import type { Checkpoints } from "../state/index.ts";
+import { members } from "../raft/index.ts";
+import type { ApplyLoop } from "./apply-loop.ts";
 import type { DiskSpace } from "./fitness.ts";
-import type { Transport } from "./transport.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+
+/** What this part shares with others. */
+export type ClusterSpaceContext = Pick<ReplicaContext, "memberId" | "core" | "transport">;
 
 export interface ClusterSpaceOptions {
-  readonly memberId: number;
-  readonly core: RaftCore;
-  readonly transport: Transport;
-  /** Digests of this member's state, for its reports to the leader. */
-  readonly checkpoints: () => Checkpoints;
+  /** Has the digests of this member's state, for its reports to the leader. */
+  readonly applyLoop: Pick<ApplyLoop, "checkpoints">;
   /** Called when the disks of most voters are full: this member must release its reserve. */
   readonly onCritical: () => void;
 }
@@ -27,13 +27,15 @@ export interface ClusterSpaceOptions {
 const REPORT_INTERVAL_MS = 1_000;
 
 export class ClusterSpace {
+  readonly #context: ClusterSpaceContext;
   readonly #options: ClusterSpaceOptions;
   #own: DiskSpace = "ok";
   /** The last report of each peer, by id. */
   readonly #peers = new Map<number, DiskSpace>();
   #reportedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ClusterSpaceOptions) {
+  constructor(context: ClusterSpaceContext, options: ClusterSpaceOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -49,7 +51,7 @@ export class ClusterSpace {
 
   onReport(peer: number, { room, isCritical }: MemberReport): void {
     this.#peers.set(peer, room);
-    if (isCritical && peer === this.#options.core.leader) {
+    if (isCritical && peer === this.#context.core.leader) {
       this.#options.onCritical();
     }
   }
@@ -60,12 +62,12 @@ export class ClusterSpace {
       return;
     }
     this.#reportedMs = nowMs;
-    const { core, memberId, onCritical } = this.#options;
+    const { core, memberId } = this.#context;
     if (core.role !== "leader") {
       this.#peers.clear();
       this.#send(core.leader, false);
     } else if (this.#isMost((space) => space === "full")) {
-      onCritical();
+      this.#options.onCritical();
       for (const id of members(core.configuration)) {
         if (id !== memberId) {
           this.#send(id, true);
@@ -75,15 +77,15 @@ export class ClusterSpace {
   }
 
   #send(to: number, isCritical: boolean): void {
-    const { transport, checkpoints } = this.#options;
+    const { transport } = this.#context;
     if (to !== 0 && transport.isConnected(to, "control")) {
-      const report = { room: this.#own, isCritical, checkpoint: checkpoints().newest };
+      const report = { room: this.#own, isCritical, checkpoint: this.#options.applyLoop.checkpoints.newest };
       transport.send(to, "control", FrameType.MemberReport, encodeMemberReport(report));
     }
   }
 
   #isMost(isSuch: (space: DiskSpace) => boolean): boolean {
-    const { core, memberId } = this.#options;
+    const { core, memberId } = this.#context;
     const { voters } = core.configuration;
     const such = voters.filter((id) => isSuch(id === memberId ? this.#own : (this.#peers.get(id) ?? "ok")));
     return such.length * 2 > voters.length;

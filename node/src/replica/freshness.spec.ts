@@ -11,8 +11,11 @@ describe("Freshness", () => {
 
   beforeEach(() => {
     core = { role: "follower", leader: 3, contactAgeTicks: 0, isSettledLeader: false };
-    // Only the fields that are read.
-    freshness = new Freshness(core as RaftCore, new CommitTimes(), DEFAULT_REPLICA_LIMITS.core, 50);
+    freshness = new Freshness({
+      // Only the fields that are read.
+      core: core as RaftCore,
+      ...{ coreTickMs: 50, commitTimes: new CommitTimes(), limits: DEFAULT_REPLICA_LIMITS },
+    });
   });
 
   /** Whether a voter that has applied up to the index can answer clients. */

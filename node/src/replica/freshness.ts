@@ -6,50 +6,48 @@
  * leader.
  */
 
-import type { CoreLimits, RaftCore } from "../raft/index.ts";
-import type { CommitTimes } from "./commit-times.ts";
+import type { CoreLimits } from "../raft/index.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 
 /**
  * A member that has heard no leader, or lags behind in applying, for longer than this does not serve, in milliseconds.
  */
 const BEHIND_MS_MAX = 5_000;
 
+/** What this part shares with others. */
+export type FreshnessContext = Pick<ReplicaContext, "core" | "coreTickMs" | "commitTimes"> & {
+  readonly limits: { readonly core: Pick<CoreLimits, "contactTicks"> };
+};
+
 export class Freshness {
-  readonly #core: RaftCore;
-  readonly #commitTimes: CommitTimes;
-  readonly #limits: CoreLimits;
-  readonly #tickMs: number;
+  readonly #context: FreshnessContext;
   /** The commit index when this process first heard a leader; null = it has heard none. */
   #catchUpIndex: number | null = null;
 
-  /** @param tickMs length of a tick of the core, in milliseconds */
-  constructor(core: RaftCore, commitTimes: CommitTimes, limits: CoreLimits, tickMs: number) {
-    this.#core = core;
-    this.#commitTimes = commitTimes;
-    this.#limits = limits;
-    this.#tickMs = tickMs;
+  constructor(context: FreshnessContext) {
+    this.#context = context;
   }
 
   /** The leader that was heard lately. 0 = none: the applied state may be of any age then. */
   get leader(): number {
-    const { leader, contactAgeTicks } = this.#core;
-    return contactAgeTicks > this.#limits.contactTicks ? 0 : leader;
+    const { leader, contactAgeTicks } = this.#context.core;
+    return contactAgeTicks > this.#context.limits.core.contactTicks ? 0 : leader;
   }
 
   /** The leader has sent its commit index. */
   onLeaderCommit(commitIndex: number, nowMs: number): void {
-    this.#commitTimes.observe(commitIndex, nowMs);
+    this.#context.commitTimes.observe(commitIndex, nowMs);
     this.#catchUpIndex ??= commitIndex;
   }
 
   /** Why no leader can serve clients now; null if one can. */
   unled(): string | null {
-    const { role, leader, contactAgeTicks, isSettledLeader } = this.#core;
+    const { role, leader, contactAgeTicks, isSettledLeader } = this.#context.core;
     const isLeader = role === "leader";
     if (leader === 0 || (!isLeader && role !== "follower")) {
       return "no leader is known";
     }
-    const contactAgeMs = contactAgeTicks * this.#tickMs;
+    const contactAgeMs = contactAgeTicks * this.#context.coreTickMs;
     if (contactAgeMs > BEHIND_MS_MAX) {
       return `${isLeader ? "a majority" : "the leader"} was heard ${contactAgeMs} ms ago, more than ${BEHIND_MS_MAX}`;
     }
@@ -58,11 +56,11 @@ export class Freshness {
 
   /** Why this member, with entries applied up to the index, cannot answer clients now; null if it can. */
   behind(appliedIndex: number, nowMs: number): string | null {
-    const isLeader = this.#core.role === "leader";
+    const isLeader = this.#context.core.role === "leader";
     if (!isLeader && (this.#catchUpIndex === null || appliedIndex < this.#catchUpIndex)) {
       return "this member has not applied what was committed when it first heard a leader";
     }
-    const lagMs = this.#commitTimes.lagMs(appliedIndex, nowMs);
+    const lagMs = this.#context.commitTimes.lagMs(appliedIndex, nowMs);
     return lagMs > BEHIND_MS_MAX ? `what is applied is ${lagMs} ms behind, more than ${BEHIND_MS_MAX}` : null;
   }
 }

@@ -25,18 +25,18 @@ describe("LeaderCalls", () => {
   });
 
   function over(core: RaftCore): LeaderCalls {
-    return new LeaderCalls({
+    const context = {
       memberId: core.id,
       core,
+      coreTickMs: TICK_MS,
       state: new AppliedLog().store,
       transport,
       clock: time,
       commitTimes: new CommitTimes(),
-      tickMs: TICK_MS,
-      transferTicks: TRANSFER_TICKS,
-      readBarrier: (_deadlineMs, done) => barriers.push(done),
+      limits: { core: { transferTicks: TRANSFER_TICKS } },
       arm: () => undefined,
-    });
+    };
+    return new LeaderCalls(context, (_deadlineMs, done) => barriers.push(done));
   }
 
   function askForMembers(calls: LeaderCalls, timeoutMs = 10_000): void {

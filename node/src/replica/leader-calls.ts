@@ -14,30 +14,22 @@ import {
   type Question,
   type Reply,
 } from "../peers/index.ts";
-import { isJoint, mark, type RaftCore, type TransferRefusal } from "../raft/index.ts";
+import { type CoreLimits, isJoint, mark, type TransferRefusal } from "../raft/index.ts";
 import { CoordinationError, readCluster, type StateReader } from "../state/index.ts";
 import { ArchiveDuties } from "./archive-duties.ts";
-import type { Clock } from "./clock.ts";
-import type { CommitTimes } from "./commit-times.ts";
 import type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 import type { ReadDone } from "./pending-reads.ts";
-import type { Transport } from "./transport.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 import { deadlineError, holdUntil } from "./waiters.ts";
 
-export interface LeaderCallsOptions {
-  readonly memberId: number;
-  readonly core: RaftCore;
+/** What this part shares with others; it only reads the state. */
+export type LeaderCallsContext = Pick<
+  ReplicaContext,
+  "memberId" | "core" | "coreTickMs" | "transport" | "clock" | "commitTimes" | "arm"
+> & {
   readonly state: StateReader;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly commitTimes: CommitTimes;
-  /** Milliseconds of a tick of the core. */
-  readonly tickMs: number;
-  /** Ticks that a leader has for a transfer. */
-  readonly transferTicks: number;
-  readonly readBarrier: (deadlineMs: number, done: ReadDone) => void;
-  readonly arm: () => void;
-}
+  readonly limits: { readonly core: Pick<CoreLimits, "transferTicks"> };
+};
 
 type Ask =
   | { readonly kind: "membership"; readonly archive?: ArchiveReport | null; readonly done: MembershipViewDone }
@@ -71,16 +63,19 @@ const BARRIER_MS = 3_000;
 const TRANSFER_GRACE_MS = 500;
 
 export class LeaderCalls {
-  readonly #options: LeaderCallsOptions;
+  readonly #context: LeaderCallsContext;
+  readonly #readBarrier: (deadlineMs: number, done: ReadDone) => void;
   readonly #archiveDuties: ArchiveDuties;
   #calls: Call[] = [];
   #seq = 0;
   /** A call may have to be sent. A refused request waits for the next tick. */
   #isDue = false;
 
-  constructor(options: LeaderCallsOptions) {
-    this.#options = options;
-    this.#archiveDuties = new ArchiveDuties(options.memberId);
+  /** `readBarrier` is that of the driver. */
+  constructor(context: LeaderCallsContext, readBarrier: (deadlineMs: number, done: ReadDone) => void) {
+    this.#context = context;
+    this.#readBarrier = readBarrier;
+    this.#archiveDuties = new ArchiveDuties(context.memberId);
   }
 
   get size(): number {
@@ -88,11 +83,11 @@ export class LeaderCalls {
   }
 
   add(ask: Ask, deadlineMs: number): void {
-    const holdUntilMs = holdUntil(this.#options.clock.monotonicMs(), deadlineMs);
+    const holdUntilMs = holdUntil(this.#context.clock.monotonicMs(), deadlineMs);
     const noLeader = { leader: 0, term: 0, seq: 0, askedMs: 0, lastLeader: 0, lastTerm: 0 };
     this.#calls.push({ ask, deadlineMs, holdUntilMs, ...noLeader, untilMs: null });
     this.#isDue = true;
-    this.#options.arm();
+    this.#context.arm();
   }
 
   /** Sends due requests to the leader, and finishes transfers that are done. */
@@ -101,7 +96,7 @@ export class LeaderCalls {
       return;
     }
     this.#isDue = false;
-    const { leader, term, role } = this.#options.core;
+    const { leader, term, role } = this.#context.core;
     const isLed = leader !== 0 && role !== "candidate";
     for (const call of this.#calls) {
       const isBegun = call.untilMs !== null;
@@ -160,13 +155,13 @@ export class LeaderCalls {
   /** Answers a member that considers this one the leader of that term. */
   onQuestion(peer: number, question: Question): void {
     this.#answer(peer, question, (reply) => {
-      this.#options.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
-      this.#options.arm();
+      this.#context.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
+      this.#context.arm();
     });
   }
 
   #answer(asker: number, question: Question, reply: (reply: Reply) => void): void {
-    const { core } = this.#options;
+    const { core } = this.#context;
     const { seq, term, kind } = question;
     const refuse = (reason: ReplyRefusal): void => reply({ seq, term, kind: "refused", reason });
     if (core.role !== "leader" || core.term !== term) {
@@ -174,7 +169,7 @@ export class LeaderCalls {
       return;
     }
     if (kind === "membership") {
-      this.#options.readBarrier(this.#options.clock.monotonicMs() + BARRIER_MS, (error) => {
+      this.#readBarrier(this.#context.clock.monotonicMs() + BARRIER_MS, (error) => {
         if (error !== null || core.role !== "leader" || core.term !== term) {
           refuse(error === null ? "not-leader" : "no-quorum");
           return;
@@ -198,22 +193,22 @@ export class LeaderCalls {
   }
 
   #archiveDuty(asker: number, report: ArchiveReport) {
-    const { core, clock } = this.#options;
+    const { core, clock } = this.#context;
     return this.#archiveDuties.onReport(asker, report, core.term, clock.monotonicMs());
   }
 
   /** The members' health as this leader knows it. */
   #membership(): Pick<MembershipView, "commitIndex" | "changing" | "health"> {
-    const { core, memberId, clock, commitTimes, tickMs } = this.#options;
+    const { core, memberId, clock, commitTimes, coreTickMs } = this.#context;
     const nowMs = clock.monotonicMs();
-    const members = readCluster(this.#options.state)?.members ?? [];
+    const members = readCluster(this.#context.state)?.members ?? [];
     const health: MemberHealth[] = [];
     for (const { id, incarnation } of members) {
       const peer = core.peer(id);
       if (id === memberId) {
         health.push({ id, lagMs: 0, contactAgeMs: 0, promotable: false });
       } else if (peer !== undefined && incarnation.length > 0) {
-        const contactAgeMs = Math.min(core.contactTicksOf(id) * tickMs, Number.MAX_SAFE_INTEGER);
+        const contactAgeMs = Math.min(core.contactTicksOf(id) * coreTickMs, Number.MAX_SAFE_INTEGER);
         health.push({
           id,
           lagMs: commitTimes.lagMs(peer.match, nowMs),
@@ -228,7 +223,7 @@ export class LeaderCalls {
   // ---- Asking ----
 
   #askLeader(call: Call, leader: number, term: number): void {
-    const { memberId, transport, clock } = this.#options;
+    const { memberId, transport, clock } = this.#context;
     this.#seq++;
     Object.assign(call, { seq: this.#seq, leader, term, askedMs: clock.monotonicMs() });
     const question = questionOf(call);
@@ -255,8 +250,8 @@ export class LeaderCalls {
       const { commitIndex, changing, health, archive } = reply;
       ask.done(null, { leaderId: call.leader, term: call.term, commitIndex, changing, health, archive });
     } else if (reply.kind === "transfer" && ask.kind === "transfer") {
-      const { clock, tickMs, transferTicks } = this.#options;
-      call.untilMs = clock.monotonicMs() + transferTicks * tickMs + TRANSFER_GRACE_MS;
+      const { clock, coreTickMs, limits } = this.#context;
+      call.untilMs = clock.monotonicMs() + limits.core.transferTicks * coreTickMs + TRANSFER_GRACE_MS;
     }
   }
 

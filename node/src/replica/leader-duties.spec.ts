@@ -46,26 +46,28 @@ describe("LeaderDuties", () => {
   });
 
   function over(core: RaftCore): { duties: LeaderDuties; proposals: Proposals } {
-    const shared = { memberId: core.id, core, state: applied.store, transport, clock: time, tick };
-    const proposals = new Proposals({
-      statistics: new ReplicaStatistics(),
-      ...shared,
-      boot: 1,
-      perTurn: 100,
-      bytesPerTurn: 1e6,
-      replayWindowMs: 60_000,
+    const context = {
+      ...{ memberId: core.id, boot: 1, clusterVersionMax: CLUSTER_VERSION },
+      ...{ core, state: applied.store, transport, clock: time, tick, statistics: new ReplicaStatistics() },
+      limits: {
+        ...{ proposalsPerTurn: 100, proposalBytesPerTurn: 1e6, state: { replayWindowMs: 60_000 } },
+        maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 },
+      },
+      arm: () => undefined,
+      onDiverged: (reason: string) => diverged.push(reason),
+    };
+    const proposals = new Proposals(context, {
       hasRoom: () => true,
       lastingConfigIndex: () => core.lastingConfigIndex,
-      arm: () => undefined,
       hold: () => undefined,
     });
-    const limits = { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 };
-    const duties = new LeaderDuties({
-      ...{ ...shared, proposals, limits, clusterVersionMax: CLUSTER_VERSION },
-      progress: () => applied.progress,
-      checkpoints: () => checkpoints,
-      onDiverged: (reason) => diverged.push(reason),
-    });
+    const applyLoop = {
+      checkpoints,
+      get progress() {
+        return applied.progress;
+      },
+    };
+    const duties = new LeaderDuties(context, { applyLoop, proposals });
     return { duties, proposals };
   }
 

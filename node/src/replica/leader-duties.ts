@@ -7,32 +7,29 @@
  */
 
 import { encodeLeaderTick, FrameType } from "../peers/index.ts";
-import { members, type RaftCore } from "../raft/index.ts";
-import type { Checkpoints, Progress, StateReader } from "../state/index.ts";
-import type { Clock } from "./clock.ts";
-import type { ClusterTick } from "./cluster-tick.ts";
-import { Maintenance, type MaintenanceLimits } from "./maintenance.ts";
+import { members } from "../raft/index.ts";
+import type { StateReader } from "../state/index.ts";
+import type { ApplyLoop } from "./apply-loop.ts";
+import { Maintenance } from "./maintenance.ts";
 import { clusterProposalOf } from "./proposal.ts";
 import type { Proposals } from "./proposals.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
 import { StateComparison } from "./state-comparison.ts";
-import type { Transport } from "./transport.ts";
 import { VersionRaise } from "./version-raise.ts";
 
-export interface LeaderDutiesOptions {
-  readonly memberId: number;
-  readonly core: RaftCore;
+/** What this part shares with others; it only reads the state. */
+export type LeaderDutiesContext = Pick<
+  ReplicaContext,
+  "memberId" | "clusterVersionMax" | "core" | "transport" | "tick" | "clock" | "onDiverged"
+> & {
   readonly state: StateReader;
-  readonly progress: () => Progress;
+  readonly limits: Pick<ReplicaLimits, "maintenance">;
+};
+
+export interface LeaderDutiesOptions {
+  readonly applyLoop: Pick<ApplyLoop, "progress" | "checkpoints">;
   readonly proposals: Proposals;
-  readonly checkpoints: () => Checkpoints;
-  /** Called when this member's state is wrong: most voters have another one. */
-  readonly onDiverged: (reason: string) => void;
-  readonly transport: Transport;
-  readonly tick: ClusterTick;
-  readonly clock: Clock;
-  readonly limits: MaintenanceLimits;
-  /** The newest cluster version that this release can run. */
-  readonly clusterVersionMax: number;
 }
 
 /** How long a maintenance command may wait, in milliseconds; it is proposed again if it is still due. */
@@ -45,17 +42,19 @@ export class LeaderDuties {
   readonly comparison: StateComparison;
   /** Knows the cluster versions that the members can run. */
   readonly versions: VersionRaise;
+  readonly #context: LeaderDutiesContext;
   readonly #options: LeaderDutiesOptions;
   readonly #maintenance: Maintenance;
   #isMaintaining = false;
   #isStopped = false;
   #tickToldMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: LeaderDutiesOptions) {
+  constructor(context: LeaderDutiesContext, options: LeaderDutiesOptions) {
+    this.#context = context;
     this.#options = options;
-    this.#maintenance = new Maintenance(options.state, options.limits);
-    this.comparison = new StateComparison(options);
-    this.versions = new VersionRaise(options);
+    this.#maintenance = new Maintenance(context.state, context.limits.maintenance);
+    this.comparison = new StateComparison(context, options.applyLoop);
+    this.versions = new VersionRaise(context);
   }
 
   /** Called at every tick. */
@@ -73,7 +72,7 @@ export class LeaderDuties {
   }
 
   #compare(): void {
-    const { core, onDiverged } = this.#options;
+    const { core, onDiverged } = this.#context;
     if (core.role !== "leader") {
       this.comparison.clear();
       this.versions.wait();
@@ -87,11 +86,12 @@ export class LeaderDuties {
   }
 
   #maintain(): void {
-    const { core, progress, proposals, tick, clock } = this.#options;
+    const { core, tick, clock } = this.#context;
+    const { applyLoop, proposals } = this.#options;
     if (this.#isMaintaining || this.#isStopped || !core.isSettledLeader) {
       return;
     }
-    const due = this.#maintenance.due(progress(), tick.nowMs) ?? this.comparison.next();
+    const due = this.#maintenance.due(applyLoop.progress, tick.nowMs) ?? this.comparison.next();
     const operation = due ?? this.versions.next(clock.monotonicMs());
     if (operation === null) {
       return;
@@ -106,7 +106,7 @@ export class LeaderDuties {
 
   /** If this member leads, sends the periodic tick frame to the others now. */
   tellTick(): void {
-    const { memberId, core, transport, tick } = this.#options;
+    const { memberId, core, transport, tick } = this.#context;
     if (core.role !== "leader") {
       return;
     }

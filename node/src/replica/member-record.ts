@@ -6,12 +6,14 @@
  * that it is committed (P18).
  */
 
-import { mark, type RaftCore } from "../raft/index.ts";
-import { clusterRow, type StateReader } from "../state/index.ts";
+import { mark } from "../raft/index.ts";
+import { clusterRow } from "../state/index.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+
+/** What this part shares with others. */
+export type MemberRecordContext = Pick<ReplicaContext, "core" | "state">;
 
 export interface MemberRecordOptions {
-  readonly core: RaftCore;
-  readonly state: StateReader;
   /** Called when the record has changed. */
   readonly onChanged: () => void;
   /** Called when a newer configuration lasts. */
@@ -23,15 +25,17 @@ export interface MemberRecordOptions {
 }
 
 export class MemberRecord {
+  readonly #context: MemberRecordContext;
   readonly #options: MemberRecordOptions;
   #row: Uint8Array | undefined;
   /** `onMembers` is due once the applied state is durable. */
   #isUntold = false;
   #lastingConfigIndex = 0;
 
-  constructor(options: MemberRecordOptions) {
+  constructor(context: MemberRecordContext, options: MemberRecordOptions) {
+    this.#context = context;
     this.#options = options;
-    this.#row = clusterRow(options.state);
+    this.#row = clusterRow(context.state);
   }
 
   /** Whether there is a record: the founding entry is applied. */
@@ -46,7 +50,7 @@ export class MemberRecord {
 
   /** Entries were applied, or the state was replaced: compares the record with the last one. */
   check(): void {
-    const row = clusterRow(this.#options.state);
+    const row = clusterRow(this.#context.state);
     const isSame =
       row === this.#row || (row !== undefined && this.#row !== undefined && Buffer.compare(row, this.#row) === 0);
     if (!isSame) {
@@ -58,7 +62,7 @@ export class MemberRecord {
 
   /** Checks whether this member, as leader, has seen that its configuration lasts. */
   checkLasting(): void {
-    const { core } = this.#options;
+    const { core } = this.#context;
     if (core.configuration.index > this.#lastingConfigIndex) {
       this.learnLasting(core.lastingConfigIndex);
     }

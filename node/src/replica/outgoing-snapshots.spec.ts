@@ -46,12 +46,11 @@ describe("OutgoingSnapshots", () => {
   function newSnapshots(limits: Partial<SnapshotLimits> = {}): OutgoingSnapshots {
     const arm = (): void => undefined;
     const all = { ...LIMITS, ...limits };
-    return new OutgoingSnapshots({
-      statistics: new ReplicaStatistics(),
+    const context = {
       ...{ core, state, transport, clock: time, scheduler: time, arm },
-      limits: all,
-      allowance: new ReadAllowance(all.bytesPerSecond, time.monotonicMs()),
-    });
+      ...{ statistics: new ReplicaStatistics(), limits: { snapshots: all } },
+    };
+    return new OutgoingSnapshots(context, new ReadAllowance(all.bytesPerSecond, time.monotonicMs()));
   }
 
   /** Reads the snapshot to its end as fast as it comes, and fills in what it reads. */

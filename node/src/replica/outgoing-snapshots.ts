@@ -8,12 +8,12 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { encodeChunk, encodeManifest, encodeTrailer, FrameType, type SnapshotManifest } from "../peers/index.ts";
-import { mark, type RaftCore } from "../raft/index.ts";
-import type { MemberStateStore, StateView } from "../storage/index.ts";
-import type { Clock, Scheduler } from "./clock.ts";
+import { mark } from "../raft/index.ts";
+import type { StateView } from "../storage/index.ts";
 import type { ReadAllowance } from "./read-allowance.ts";
-import type { ReplicaStatistics } from "./replica-statistics.ts";
-import type { OutgoingSnapshot, Transport } from "./transport.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
+import type { OutgoingSnapshot } from "./transport.ts";
 
 export interface SnapshotLimits {
   /** Approximate bytes of rows in one chunk. */
@@ -39,18 +39,11 @@ const BUSY_MS = 2;
 /** Format version of the manifests, chunks and trailers of this release. */
 export const SNAPSHOT_FORMAT = 1;
 
-export interface OutgoingSnapshotsOptions {
-  readonly core: RaftCore;
-  readonly state: MemberStateStore;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  readonly limits: SnapshotLimits;
-  readonly allowance: ReadAllowance;
-  readonly statistics: ReplicaStatistics;
-  /** Schedules a turn: the core has new input. */
-  readonly arm: () => void;
-}
+/** What this part shares with others. */
+export type OutgoingSnapshotsContext = Pick<
+  ReplicaContext,
+  "core" | "state" | "transport" | "clock" | "scheduler" | "statistics" | "arm"
+> & { readonly limits: Pick<ReplicaLimits, "snapshots"> };
 
 interface Stream {
   readonly peer: number;
@@ -67,11 +60,14 @@ interface Stream {
 }
 
 export class OutgoingSnapshots {
-  readonly #options: OutgoingSnapshotsOptions;
+  readonly #context: OutgoingSnapshotsContext;
+  readonly #allowance: ReadAllowance;
   readonly #streams = new Map<number, Stream>();
 
-  constructor(options: OutgoingSnapshotsOptions) {
-    this.#options = options;
+  /** Streams read as much as `allowance` allows. */
+  constructor(context: OutgoingSnapshotsContext, allowance: ReadAllowance) {
+    this.#context = context;
+    this.#allowance = allowance;
   }
 
   /** The first entry that receivers need after their snapshots; infinity if there are no receivers. */
@@ -84,7 +80,8 @@ export class OutgoingSnapshots {
    * peer waits, this is called in every turn, so it calls `aboutState` only if it sends.
    */
   start(peer: number, aboutState: () => Omit<SnapshotManifest, "format">): void {
-    const { core, state, transport, clock, limits } = this.#options;
+    const { core, state, transport, clock } = this.#context;
+    const limits = this.#context.limits.snapshots;
     // An attempt to reach an absent member would count as a failure, and delay its snapshot once it is back.
     const isReachable = transport.isConnected(peer, "control");
     if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax || !state.flush()) {
@@ -113,12 +110,12 @@ export class OutgoingSnapshots {
 
   /** Called at every tick: continues paused streams, and ends those that are useless or too old. */
   onTick(nowMs: number): void {
-    const { core, allowance } = this.#options;
-    allowance.grow(nowMs);
+    const { core } = this.#context;
+    this.#allowance.grow(nowMs);
     for (const stream of this.#streams.values()) {
       if (core.role !== "leader" || core.peer(stream.peer) === undefined || nowMs > stream.endsMs) {
         this.#end(stream, false);
-      } else if (stream.isPaused && allowance.isOpen) {
+      } else if (stream.isPaused && this.#allowance.isOpen) {
         stream.isPaused = false;
         this.#sendChunk(stream);
       }
@@ -140,12 +137,12 @@ export class OutgoingSnapshots {
       this.#end(stream, false);
       return;
     }
-    if (!this.#options.allowance.isOpen) {
+    if (!this.#allowance.isOpen) {
       stream.isPaused = true;
       return;
     }
     // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).
-    const { clock, scheduler } = this.#options;
+    const { clock, scheduler } = this.#context;
     const askedMs = clock.monotonicMs();
     scheduler.immediate(() => {
       if (clock.monotonicMs() - askedMs <= BUSY_MS) {
@@ -161,7 +158,7 @@ export class OutgoingSnapshots {
     if (!this.#isOpen(stream)) {
       return;
     }
-    const rows = stream.view.read(this.#options.limits.chunkBytes);
+    const rows = stream.view.read(this.#context.limits.snapshots.chunkBytes);
     if (rows.length === 0) {
       this.#sendTrailer(stream);
       return;
@@ -170,7 +167,7 @@ export class OutgoingSnapshots {
     stream.digest.update(body);
     stream.chunks++;
     stream.rows += rows.length;
-    this.#options.allowance.take(body.length);
+    this.#allowance.take(body.length);
     stream.out.write(FrameType.SnapshotChunk, body, (error) => this.#onWritten(stream, error));
   }
 
@@ -195,13 +192,13 @@ export class OutgoingSnapshots {
       return;
     }
     mark(ok ? "replica.snapshot.sent" : "replica.snapshot.failed");
-    this.#options.statistics.snapshotsSent.onEnded(ok, this.#options.clock.monotonicMs() - stream.begunMs);
+    this.#context.statistics.snapshotsSent.onEnded(ok, this.#context.clock.monotonicMs() - stream.begunMs);
     this.#streams.delete(stream.peer);
     stream.view.close();
     if (!ok) {
       stream.out.abort();
     }
-    this.#options.core.onSnapshotEnded(stream.peer, ok);
-    this.#options.arm();
+    this.#context.core.onSnapshotEnded(stream.peer, ok);
+    this.#context.arm();
   }
 }

@@ -43,7 +43,7 @@ describe("Proposals", () => {
   });
 
   function over(core: RaftCore, limits: { perTurn?: number; bytesPerTurn?: number } = {}): Proposals {
-    return new Proposals({
+    const context = {
       statistics: new ReplicaStatistics(),
       memberId: core.id,
       boot: 1,
@@ -52,12 +52,16 @@ describe("Proposals", () => {
       transport,
       clock: time,
       tick: new ClusterTick(time, applied.tickMs),
-      perTurn: limits.perTurn ?? 100,
-      bytesPerTurn: limits.bytesPerTurn ?? 1e6,
-      replayWindowMs: WINDOW_MS,
+      limits: {
+        proposalsPerTurn: limits.perTurn ?? 100,
+        proposalBytesPerTurn: limits.bytesPerTurn ?? 1e6,
+        state: { replayWindowMs: WINDOW_MS },
+      },
+      arm: () => undefined,
+    };
+    return new Proposals(context, {
       hasRoom: () => hasRoom,
       lastingConfigIndex: () => core.lastingConfigIndex,
-      arm: () => undefined,
       hold: () => {
         holds++;
       },

@@ -29,7 +29,6 @@ import {
   mark,
   type Origin,
   type Proposed,
-  type RaftCore,
   type Refusal,
 } from "../raft/index.ts";
 import { hasStampReader, stamp } from "../stamps/index.ts";
@@ -46,16 +45,15 @@ import {
   readProgress,
   refusalOf,
   refusalOfChange,
+  type StateLimits,
   type StateReader,
   storedOutcome,
 } from "../state/index.ts";
 import type { AppliedEntry } from "./apply-loop.ts";
-import type { Clock } from "./clock.ts";
-import type { ClusterTick } from "./cluster-tick.ts";
 import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
-import type { ReplicaStatistics } from "./replica-statistics.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
 import { ToldRefusals } from "./told-refusals.ts";
-import type { Transport } from "./transport.ts";
 import {
   type AttemptedWaiter,
   deadlineError,
@@ -66,26 +64,22 @@ import {
   Waiters,
 } from "./waiters.ts";
 
-export interface ProposalsOptions {
-  readonly memberId: number;
-  readonly boot: number;
-  readonly core: RaftCore;
+/** What this part shares with others; it only reads the state. */
+export type ProposalsContext = Pick<
+  ReplicaContext,
+  "memberId" | "boot" | "core" | "transport" | "clock" | "tick" | "statistics" | "arm"
+> & {
   readonly state: StateReader;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly tick: ClusterTick;
-  readonly statistics: ReplicaStatistics;
+  readonly limits: Pick<ReplicaLimits, "proposalsPerTurn" | "proposalBytesPerTurn"> & {
+    readonly state: Pick<StateLimits, "replayWindowMs">;
+  };
+};
+
+export interface ProposalsOptions {
   /** Index of the newest configuration that a majority durably knows as committed. */
   readonly lastingConfigIndex: () => number;
-  /** Commands, and their bytes, that one turn hands out. */
-  readonly perTurn: number;
-  readonly bytesPerTurn: number;
-  /** How long answers are stored, in cluster milliseconds. */
-  readonly replayWindowMs: number;
   /** Whether the disks have space for commands that make the state larger. */
   readonly hasRoom: () => boolean;
-  /** Schedules another turn, because there is more to hand out. */
-  readonly arm: () => void;
   /** Pauses proposals until the next tick, because a retry would be refused again at once. */
   readonly hold: () => void;
 }
@@ -97,6 +91,7 @@ type AppendRefusal = Refusal | ChangeProposalRefusal | "storage-full";
 type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unknown";
 
 export class Proposals {
+  readonly #context: ProposalsContext;
   readonly #options: ProposalsOptions;
   readonly #waiters = new Waiters();
   /** All held calls, in the order of their arrival; others may be among them until the next turn. */
@@ -106,7 +101,8 @@ export class Proposals {
   /** Recent refusals that this member has sent to others. */
   readonly #told = new ToldRefusals();
 
-  constructor(options: ProposalsOptions) {
+  constructor(context: ProposalsContext, options: ProposalsOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -122,11 +118,11 @@ export class Proposals {
 
   /** Returns a function to call when the caller is gone. */
   add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    const { clock, statistics } = this.#options;
+    const { clock, statistics } = this.#context;
     const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
     this.#held.push(waiter);
     stamp("proposal.queued", waiter.seq);
-    this.#options.arm();
+    this.#context.arm();
     return () => this.#abandon(waiter);
   }
 
@@ -179,7 +175,8 @@ export class Proposals {
     if (this.#provisional.length === 0) {
       return;
     }
-    const { core, lastingConfigIndex } = this.#options;
+    const { core } = this.#context;
+    const { lastingConfigIndex } = this.#options;
     const isSettled = !isJoint(core.configuration) && core.configuration.index <= lastingConfigIndex();
     for (const waiter of this.#provisional.splice(0)) {
       if (isSettled) {
@@ -195,7 +192,7 @@ export class Proposals {
 
   /** This member was removed, and others say so only when that lasts: answers the changes that it has applied. */
   settleRemoved(): void {
-    if (!isJoint(this.#options.core.configuration)) {
+    if (!isJoint(this.#context.core.configuration)) {
       for (const waiter of this.#provisional.splice(0)) {
         this.#waiters.answer(waiter, waiter.outcome);
       }
@@ -234,13 +231,13 @@ export class Proposals {
   /** What the new state shows about an attempt that may be in it. */
   #judge(waiter: AttemptedWaiter, isCertain: boolean): SnapshotVerdict {
     const { proposal, handedOutMs } = waiter;
-    const { state, clock, replayWindowMs } = this.#options;
+    const { state, clock, limits } = this.#context;
     if (proposal.acquisition !== undefined) {
       return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
     }
     const ageMs = clock.monotonicMs() - handedOutMs;
     // The answer may have expired already, so its absence proves nothing.
-    if (proposal.stored === null || ageMs > replayWindowMs / 2) {
+    if (proposal.stored === null || ageMs > limits.state.replayWindowMs / 2) {
       return "unknown";
     }
     const { subject, request } = proposal.stored;
@@ -256,7 +253,7 @@ export class Proposals {
    * see again, and this attempt may have been refused. The state does not show which (S13).
    */
   #mayKnow({ asking }: Proposal): boolean {
-    const { state, clock } = this.#options;
+    const { state, clock } = this.#context;
     return asking === undefined || refusalOf(state, asking.principal, asking.need, clock.wallMs()) === null;
   }
 
@@ -266,7 +263,7 @@ export class Proposals {
     { principal, request }: NonNullable<Proposal["acquisition"]>,
     isCertain: boolean,
   ): SnapshotVerdict {
-    const { memberId, boot, state, clock, replayWindowMs } = this.#options;
+    const { memberId, boot, state, clock, limits } = this.#context;
     const attempt = { memberId, boot, seq };
     const outcome = acquisitionOutcome(state, { principal, request, attempt }, this.#lookedAt());
     if (outcome !== null) {
@@ -276,15 +273,16 @@ export class Proposals {
       return isOwn || this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
     const ageMs = clock.monotonicMs() - handedOutMs;
-    if (waiterState !== "handed-out" || ageMs > replayWindowMs / 2) {
+    if (waiterState !== "handed-out" || ageMs > limits.state.replayWindowMs / 2) {
       return "unknown";
     }
     return isCertain ? "refuted" : "wait";
   }
 
   #lookedAt(): LookedAt {
-    const { state, tick, replayWindowMs } = this.#options;
-    return { tickMs: tick.nowMs, sinceMs: tick.nowMs - replayWindowMs, revision: readProgress(state).revision };
+    const { state, tick, limits } = this.#context;
+    const sinceMs = tick.nowMs - limits.state.replayWindowMs;
+    return { tickMs: tick.nowMs, sinceMs, revision: readProgress(state).revision };
   }
 
   /** Refuses calls that have waited too long; `nextMs` is when this is called again. */
@@ -323,7 +321,7 @@ export class Proposals {
   /** The attempt was applied and its caller is gone: proposes to undo it, and retries until that is in the log. */
   #cancel(waiter: AttemptedWaiter): void {
     this.#waiters.drop(waiter);
-    const { memberId, boot } = this.#options;
+    const { memberId, boot } = this.#context;
     const { acquisition } = waiter.proposal;
     if (acquisition === undefined) {
       return;
@@ -335,7 +333,7 @@ export class Proposals {
     const operation = { kind: "cancel-acquisition", subject, requestId: request.requestId, attempt } as const;
     const proposal = clusterProposalOf(operation);
     const propose = (): void => {
-      const deadlineMs = this.#options.clock.monotonicMs() + CANCEL_DEADLINE_MS;
+      const deadlineMs = this.#context.clock.monotonicMs() + CANCEL_DEADLINE_MS;
       this.add(proposal, deadlineMs, (error) => {
         // Undoing is idempotent, so an unknown outcome is retried too.
         if (error !== null && error.reason !== "SHUTTING_DOWN") {
@@ -350,11 +348,11 @@ export class Proposals {
 
   /** Hands out waiting calls, within the limits of one turn. */
   handOut(): void {
-    const { leader, role, term } = this.#options.core;
+    const { leader, role, term } = this.#context.core;
     if (this.#held.length === 0 || (role !== "leader" && (role !== "follower" || leader === 0))) {
       return;
     }
-    const nowMs = this.#options.clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     const isReady = (waiter: Waiter): waiter is Held =>
       isHeld(waiter) && (waiter.notBeforeMs === null || waiter.notBeforeMs <= nowMs);
     const batch = this.#nextBatch(isReady);
@@ -368,18 +366,19 @@ export class Proposals {
     }
     this.#held = this.#held.filter(isHeld);
     if (this.#held.some(isReady)) {
-      this.#options.arm();
+      this.#context.arm();
     }
   }
 
   /** The oldest ready calls that fit into one turn. */
   #nextBatch(isReady: (waiter: Waiter) => waiter is Held): Held[] {
-    const { perTurn, bytesPerTurn } = this.#options;
+    const { proposalsPerTurn, proposalBytesPerTurn } = this.#context.limits;
     const batch: Held[] = [];
     let bytes = 0;
     for (const waiter of this.#held) {
       const { payload } = waiter.proposal;
-      if (batch.length === perTurn || (batch.length > 0 && bytes + payload.length > bytesPerTurn)) {
+      const isFull = batch.length > 0 && bytes + payload.length > proposalBytesPerTurn;
+      if (batch.length === proposalsPerTurn || isFull) {
         break;
       }
       if (isReady(waiter)) {
@@ -391,7 +390,7 @@ export class Proposals {
   }
 
   #proposeHere(batch: readonly Held[]): void {
-    const { memberId, boot } = this.#options;
+    const { memberId, boot } = this.#context;
     const originOf = ({ seq }: Held): Origin => ({ memberId, boot, seq });
     const commands = batch.filter((waiter) => waiter.proposal.type === EntryType.Command && this.#admits(waiter));
     if (commands.length > 0) {
@@ -430,13 +429,13 @@ export class Proposals {
   }
 
   #onAppended(waiter: Held, term: number, index: number): void {
-    this.#waiters.handOut(waiter, term, this.#options.clock.monotonicMs());
+    this.#waiters.handOut(waiter, term, this.#context.clock.monotonicMs());
     this.#waiters.appended(waiter.seq, term, index);
-    stamp("proposal.appended", index, waiter.seq, this.#options.memberId);
+    stamp("proposal.appended", index, waiter.seq, this.#context.memberId);
   }
 
   #proposeCommands(commands: readonly { readonly payload: Uint8Array; readonly origin: Origin }[]) {
-    const { core, tick, clock } = this.#options;
+    const { core, tick, clock } = this.#context;
     const tickMs = tick.nowMs;
     const wallMs = clock.wallMs();
     return core.propose(
@@ -445,7 +444,7 @@ export class Proposals {
   }
 
   #proposeChange(type: EntryType, payload: Uint8Array, origin: Origin): Proposed | ChangeProposalRefusal {
-    const { core, state, tick, clock } = this.#options;
+    const { core, state, tick, clock } = this.#context;
     const { operation, expectIndex } = decodeMembershipEntry(payload);
     const members = readCluster(state)?.members ?? [];
     const isClaimed = (id: number): boolean => members.some((one) => one.id === id && one.incarnation.length > 0);
@@ -455,14 +454,14 @@ export class Proposals {
 
   /** Forwards the calls to the leader of this term. Each attempt can only become an entry of that term. */
   #forward(batch: readonly Held[], leader: number, term: number): void {
-    const { transport, clock } = this.#options;
+    const { transport, clock } = this.#context;
     const attempts = batch.map(({ seq, proposal }) => ({ seq, kind: proposal.type, row: proposal.payload }));
     if (!transport.send(leader, "log", FrameType.Forward, encodeForward({ term, attempts }))) {
       mark("replica.forward.held");
       this.#options.hold();
       return;
     }
-    this.#options.statistics.forwarded += batch.length;
+    this.#context.statistics.forwarded += batch.length;
     const nowMs = clock.monotonicMs();
     for (const waiter of batch) {
       this.#waiters.handOut(waiter, term, nowMs);
@@ -503,7 +502,7 @@ export class Proposals {
 
   /** Appends forwarded attempts if this member leads exactly the term that they name. */
   onForward(peer: number, boot: number, { term, attempts }: Forward): void {
-    const { core, transport } = this.#options;
+    const { core, transport } = this.#context;
     const appended: { readonly seq: number; readonly index: number }[] = [];
     const refused = new Map<AppendRefusal, number[]>();
     const refuse = (reason: AppendRefusal, seqs: readonly number[]): void => {
@@ -527,14 +526,14 @@ export class Proposals {
     }
     for (const [reason, seqs] of refused) {
       const answer = { seqs, reason, leader: core.leader, term: core.term };
-      this.#told.add(peer, boot, answer, this.#options.clock.monotonicMs());
+      this.#told.add(peer, boot, answer, this.#context.clock.monotonicMs());
       transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
     }
   }
 
   /** This process of the peer has connected again: repeats recent refusals, which the last connection may have lost. */
   onConnected(peer: number, boot: number): void {
-    const { clock, transport } = this.#options;
+    const { clock, transport } = this.#context;
     if (transport.isConnected(peer, "log")) {
       for (const answer of this.#told.of(peer, boot, clock.monotonicMs())) {
         transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
@@ -587,7 +586,7 @@ export class Proposals {
       return;
     }
     if (isDefinite(reason) && waiter.proposal.type !== EntryType.Command) {
-      const cluster = readCluster(this.#options.state);
+      const cluster = readCluster(this.#context.state);
       // A member that has not caught up yet knows no cluster, unlike the leader that refused.
       const refusal =
         cluster === undefined
@@ -600,7 +599,7 @@ export class Proposals {
       // Most changes in progress end within milliseconds: the begin of a term, or the end of the last change.
       const held = waiter.state === "held" ? waiter : this.#retry(waiter.seq);
       if (held !== null) {
-        this.#waiters.rest(held, this.#options.clock.monotonicMs() + REST_MS, refusal);
+        this.#waiters.rest(held, this.#context.clock.monotonicMs() + REST_MS, refusal);
       }
       return;
     }
@@ -625,7 +624,7 @@ export class Proposals {
     }
     const held = this.#waiters.renew(waiter);
     this.#held.push(held);
-    this.#options.arm();
+    this.#context.arm();
     return held;
   }
 }

@@ -5,26 +5,32 @@
  * that are behind. A read of entries that were compacted returns null.
  */
 
-import type { RaftCore } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
-import { type StateExport, StateExports, type StateExportsOptions } from "./state-exports.ts";
+import type { ReadAllowance } from "./read-allowance.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import { type StateExport, StateExports, type StateExportsContext } from "./state-exports.ts";
 
-export interface ReplicaBackupsOptions extends StateExportsOptions {
-  readonly core: RaftCore;
+/** What this part shares with others. */
+export type ReplicaBackupsContext = StateExportsContext & Pick<ReplicaContext, "core">;
+
+export interface ReplicaBackupsOptions {
   readonly applyLoop: ApplyLoop;
+  readonly allowance: ReadAllowance;
   /** Whether the state is about to be replaced. */
   readonly isReplacing: () => boolean;
 }
 
 export class ReplicaBackups {
+  readonly #context: ReplicaBackupsContext;
   readonly #options: ReplicaBackupsOptions;
   readonly #exports: StateExports;
   #keptFrom = Number.POSITIVE_INFINITY;
 
-  constructor(options: ReplicaBackupsOptions) {
+  constructor(context: ReplicaBackupsContext, options: ReplicaBackupsOptions) {
+    this.#context = context;
     this.#options = options;
-    this.#exports = new StateExports(options);
+    this.#exports = new StateExports(context, options.allowance);
   }
 
   /** The progress of the state. */
@@ -34,7 +40,7 @@ export class ReplicaBackups {
 
   /** The first entry that the log still has. */
   get firstIndex(): number {
-    return this.#options.core.firstIndex;
+    return this.#context.core.firstIndex;
   }
 
   /** The first entry that is still to be archived; infinity if none is. */
@@ -62,7 +68,7 @@ export class ReplicaBackups {
    * applied yet; null if they were compacted.
    */
   entries(from: number, maxBytes: number): readonly Uint8Array[] | null {
-    const { core } = this.#options;
+    const { core } = this.#context;
     const { appliedIndex } = this.progress;
     if (from < core.firstIndex) {
       return null;
@@ -72,7 +78,7 @@ export class ReplicaBackups {
 
   /** The term of an applied entry; null if the log does not have it, or it is not applied yet. */
   entryTerm(index: number): number | null {
-    const { core } = this.#options;
+    const { core } = this.#context;
     return index < core.firstIndex - 1 || index > this.progress.appliedIndex ? null : core.entryTerm(index);
   }
 

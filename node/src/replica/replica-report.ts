@@ -3,29 +3,24 @@
  * peers.
  */
 
-import type { RaftCore } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
-import type { Clock } from "./clock.ts";
-import type { CommitTimes } from "./commit-times.ts";
 import type { Fitness } from "./fitness.ts";
 import type { Freshness } from "./freshness.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
 import type { Snapshots } from "./snapshots.ts";
+import type { StateComparison } from "./state-comparison.ts";
+
+/** What this part shares with others. */
+export type ReplicaReportContext = Pick<ReplicaContext, "memberId" | "core" | "coreTickMs" | "commitTimes" | "clock">;
 
 export interface ReplicaReportOptions {
-  readonly memberId: number;
-  readonly core: RaftCore;
   readonly applyLoop: ApplyLoop;
   readonly snapshots: Snapshots;
   readonly fitness: Fitness;
   readonly freshness: Freshness;
-  readonly commitTimes: CommitTimes;
-  readonly clock: Clock;
-  /** Milliseconds of a tick of the core. */
-  readonly tickMs: number;
-  /** Descriptions of members whose state differs from this one's, as far as this member knows. */
-  readonly divergences: () => readonly string[];
+  readonly comparison: StateComparison;
 }
 
 /** Reasons why a member cannot serve linearizable reads, by check; null = the check passes. */
@@ -52,9 +47,11 @@ export interface PeerReport {
 }
 
 export class ReplicaReport {
+  readonly #context: ReplicaReportContext;
   readonly #options: ReplicaReportOptions;
 
-  constructor(options: ReplicaReportOptions) {
+  constructor(context: ReplicaReportContext, options: ReplicaReportOptions) {
+    this.#context = context;
     this.#options = options;
   }
 
@@ -65,7 +62,8 @@ export class ReplicaReport {
 
   /** @param loopLagMs how late the event loop was at the last tick. */
   status(loopLagMs: number, isStopped: boolean): ReplicaStatus {
-    const { core, memberId, applyLoop, freshness, commitTimes, clock, fitness } = this.#options;
+    const { core, memberId, commitTimes, clock } = this.#context;
+    const { applyLoop, freshness, fitness } = this.#options;
     const { appliedIndex, revision, digest } = applyLoop.progress;
     const { learners, learnersNext } = core.configuration;
     return {
@@ -90,11 +88,12 @@ export class ReplicaReport {
 
   /** If this member leads: descriptions of members whose state differs from its own, for people. */
   get divergences(): readonly string[] {
-    return this.#options.divergences();
+    return this.#options.comparison.alarms;
   }
 
   readiness(): Readiness {
-    const { core, memberId, applyLoop, snapshots, freshness, fitness, clock } = this.#options;
+    const { core, memberId, clock } = this.#context;
+    const { applyLoop, snapshots, freshness, fitness } = this.#options;
     const { appliedIndex } = applyLoop.progress;
     const isVoter = core.configuration.voters.includes(memberId);
     const behind = freshness.behind(appliedIndex, clock.monotonicMs());
@@ -108,7 +107,7 @@ export class ReplicaReport {
 
   /** The other members, if this one leads. */
   peers(): PeerReport[] {
-    const { core, memberId, commitTimes, clock, tickMs } = this.#options;
+    const { core, memberId, commitTimes, clock, coreTickMs } = this.#context;
     const { voters, outgoing, learners, learnersNext } = core.configuration;
     const nowMs = clock.monotonicMs();
     return [...new Set([...voters, ...outgoing, ...learners, ...learnersNext])].flatMap((id) => {
@@ -117,7 +116,7 @@ export class ReplicaReport {
         return [];
       }
       const missingEntries = Math.max(0, core.lastIndex - peer.match);
-      const contactAgeMs = core.contactTicksOf(id) * tickMs;
+      const contactAgeMs = core.contactTicksOf(id) * coreTickMs;
       return [{ id, missingEntries, lagMs: commitTimes.lagMs(peer.match, nowMs), contactAgeMs }];
     });
   }

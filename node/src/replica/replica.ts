@@ -10,7 +10,6 @@
  * in, so that a simulator can run this file unchanged.
  */
 
-import { crc32 } from "node:zlib";
 import { encodeMessage, type Frame, type LinkKind, messageKind, messageType } from "../peers/index.ts";
 import {
   type AppendEffect,
@@ -18,8 +17,7 @@ import {
   invariant,
   type Message,
   mark,
-  NO_CONFIGURATION,
-  RaftCore,
+  type RaftCore,
   type Role,
 } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
@@ -36,8 +34,8 @@ import {
 import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterSpace } from "./cluster-space.ts";
-import { ClusterTick } from "./cluster-tick.ts";
-import { CommitTimes } from "./commit-times.ts";
+import type { ClusterTick } from "./cluster-tick.ts";
+import type { CommitTimes } from "./commit-times.ts";
 import { Compaction } from "./compaction.ts";
 import { type DiskSpace, Fitness } from "./fitness.ts";
 import { Freshness } from "./freshness.ts";
@@ -53,12 +51,12 @@ import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { clusterProposalOf, membershipProposalOf, type Proposal, type ProposalDone, proposalOf } from "./proposal.ts";
 import { Proposals } from "./proposals.ts";
-import { seededRandom } from "./random.ts";
 import { overloadOfCalls, overloadOfWaits, reasonToHold, shuttingDown } from "./refusals.ts";
 import type { ReplicaBackups } from "./replica-backups.ts";
+import { replicaContextOf } from "./replica-context.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { ReplicaReport } from "./replica-report.ts";
-import { ReplicaStatistics } from "./replica-statistics.ts";
+import type { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 import { deadlineError } from "./waiters.ts";
@@ -70,7 +68,7 @@ const CATCH_UP_TICKS_MAX = 19;
 
 export class Replica {
   /** Counters since the start of this driver. */
-  readonly statistics = new ReplicaStatistics();
+  readonly statistics: ReplicaStatistics;
   /** Finds the namespaces that are near a limit. */
   readonly namespaces = new NamespaceSurvey();
   /** Reports beside `status`. */
@@ -87,7 +85,7 @@ export class Replica {
   readonly #tick: ClusterTick;
   readonly #applyLoop: ApplyLoop;
   readonly #snapshots: Snapshots;
-  readonly #commitTimes = new CommitTimes();
+  readonly #commitTimes: CommitTimes;
   readonly #freshness: Freshness;
   readonly #duties: LeaderDuties;
   readonly #space: ClusterSpace;
@@ -108,85 +106,51 @@ export class Replica {
   #loopLagMs = 0;
 
   constructor(options: ReplicaOptions) {
-    const { memberId, boot, state, limits, clock, scheduler, log, transport, clusterId, clusterVersionMax } = options;
+    const arm = () => this.#arm();
+    const onDiverged = (reason: string) => this.#onDiverged(reason);
+    const context = replicaContextOf(options, { coreTickMs: TICK_MS, arm, onDiverged });
+    const { memberId, core, state, log, clock, limits, random } = context;
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
-    const { appliedIndex, tickMs } = readProgress(state);
-    const random = seededRandom(memberId * 0x10001 + boot);
-    this.#core = new RaftCore({
-      ...{ id: memberId, boot, term: options.term, vote: options.vote, commit: options.commit },
-      log: options.bounds,
-      configuration: readCluster(state)?.configuration ?? NO_CONFIGURATION,
-      applied: appliedIndex,
-      writeSeq: options.writeSeq,
-      limits: limits.core,
-      random,
-      reader: log,
-      checksum: crc32,
-    });
-    this.#freshness = new Freshness(this.#core, this.#commitTimes, limits.core, TICK_MS);
+    this.#core = core;
+    this.#tick = context.tick;
+    this.#commitTimes = context.commitTimes;
+    this.statistics = context.statistics;
+    this.#freshness = new Freshness(context);
     this.#fitness = new Fitness(options.damaged);
-    this.#healing = options.damaged ? new Healing(this.#core) : null;
+    this.#healing = options.damaged ? new Healing(core) : null;
     this.#updateFitness();
     this.#frames = new IncomingFrames(memberId);
-    this.#tick = new ClusterTick(clock, tickMs);
-    const compaction = new Compaction(limits.compaction, options.bounds.first, appliedIndex, random(1000) / 1000);
-    const arm = () => this.#arm();
-    const checkpoints = () => this.#applyLoop.checkpoints;
-    const { statistics } = this;
-    const times = { clock, tick: this.#tick, commitTimes: this.#commitTimes };
-    const parts = { core: this.#core, state, log, transport, scheduler, statistics, ...times };
-    // No call is answered from a state that differs from the cluster's.
-    const onDiverged = (reason: string): void => {
-      this.stop();
-      options.onDiverged(reason);
-    };
-    const shared = { memberId, boot, ...parts, checkpoints, onDiverged, arm };
-    this.#applyLoop = new ApplyLoop({
-      ...shared,
-      ...{ compaction, stateLimits: limits.state, limits },
+    const { first } = options.bounds;
+    const { appliedIndex } = readProgress(state);
+    this.#applyLoop = new ApplyLoop(context, {
+      compaction: new Compaction(limits.compaction, first, appliedIndex, random(1000) / 1000),
       // Entries applied before this start are in a write-ahead log. The next state sync makes it durable.
-      durableApplied: options.bounds.first - 1,
+      durableApplied: first - 1,
       neededFrom: () => this.#snapshots.neededFrom,
       onApplied: (entries) => this.#onApplied(entries),
       ...{ onDurable: () => this.#record.onDurable(), onRest: arm },
       isWaiting: () => this.#proposals.queueing > 0,
     });
-    this.#space = new ClusterSpace({ ...shared, onCritical: options.onDiskCritical });
-    this.#proposals = new Proposals({
-      ...shared,
-      perTurn: limits.proposalsPerTurn,
-      bytesPerTurn: limits.proposalBytesPerTurn,
-      replayWindowMs: limits.state.replayWindowMs,
+    const applyLoop = this.#applyLoop;
+    this.#space = new ClusterSpace(context, { applyLoop, onCritical: options.onDiskCritical });
+    this.#proposals = new Proposals(context, {
       hasRoom: () => this.#space.hasRoom,
       lastingConfigIndex: () => this.#record.lastingConfigIndex,
       hold: () => this.#hold(),
     });
-    this.#leaderCalls = new LeaderCalls({
-      ...shared,
-      tickMs: TICK_MS,
-      transferTicks: limits.core.transferTicks,
-      readBarrier: (deadlineMs, done) => this.readBarrier(deadlineMs, done),
+    this.#leaderCalls = new LeaderCalls(context, (deadlineMs, done) => this.readBarrier(deadlineMs, done));
+    this.#duties = new LeaderDuties(context, { applyLoop, proposals: this.#proposals });
+    this.#snapshots = new Snapshots(context, applyLoop);
+    this.report = new ReplicaReport(context, {
+      ...{ applyLoop, snapshots: this.#snapshots, fitness: this.#fitness, freshness: this.#freshness },
+      comparison: this.#duties.comparison,
     });
-    this.#duties = new LeaderDuties({
-      ...shared,
-      progress: () => this.#applyLoop.progress,
-      proposals: this.#proposals,
-      clusterVersionMax,
-      limits: limits.maintenance,
-    });
-    const snapshotOptions = { ...shared, clusterId, clusterVersionMax, applyLoop: this.#applyLoop };
-    this.#snapshots = new Snapshots({ ...snapshotOptions, limits: limits.snapshots });
-    this.report = new ReplicaReport({
-      ...{ ...shared, applyLoop: this.#applyLoop, snapshots: this.#snapshots, tickMs: TICK_MS },
-      ...{ fitness: this.#fitness, freshness: this.#freshness, divergences: () => this.#duties.comparison.alarms },
-    });
-    this.#record = new MemberRecord({
-      ...shared,
+    this.#record = new MemberRecord(context, {
       onChanged: () => this.#onRecord(),
       onLasting: () => this.#onLasting(),
-      makeDurable: () => this.#applyLoop.makeDurable(),
+      makeDurable: () => applyLoop.makeDurable(),
       onMembers: () => options.onMembers(),
     });
     if (this.#record.isThere) {
@@ -195,7 +159,7 @@ export class Replica {
       this.#record.tell();
     }
     this.#lastTickMs = clock.monotonicMs();
-    this.#stopTimer = scheduler.every(TICK_MS, () => this.#onTimer());
+    this.#stopTimer = options.scheduler.every(TICK_MS, () => this.#onTimer());
     this.#arm();
   }
 
@@ -495,6 +459,12 @@ export class Replica {
   #onLasting(): void {
     this.#duties.tellTick();
     this.#proposals.settle(this.#clock.monotonicMs());
+  }
+
+  /** Stops, so that no call is answered from a state that differs from the cluster's. */
+  #onDiverged(reason: string): void {
+    this.stop();
+    this.#options.onDiverged(reason);
   }
 
   #updateFitness(): void {

@@ -17,24 +17,17 @@ import {
   FrameType,
   type SnapshotManifest,
 } from "../peers/index.ts";
-import { invariant, mark, type RaftCore } from "../raft/index.ts";
-import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement } from "../storage/index.ts";
-import type { Clock } from "./clock.ts";
+import { invariant, mark } from "../raft/index.ts";
+import { LOCAL_ROWS_FROM, type StateReplacement } from "../storage/index.ts";
 import { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
-import type { ReplicaStatistics } from "./replica-statistics.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 
-export interface SnapshotInstallOptions {
-  readonly core: RaftCore;
-  readonly state: MemberStateStore;
-  readonly clusterId: string;
-  /** The newest cluster version that this release can run. */
-  readonly clusterVersionMax: number;
-  readonly clock: Clock;
-  readonly statistics: ReplicaStatistics;
-  /** Schedules a turn: the core has new input, or the state is ready to be put in place. */
-  readonly arm: () => void;
-}
+/** What this part shares with others. */
+export type SnapshotInstallContext = Pick<
+  ReplicaContext,
+  "clusterId" | "clusterVersionMax" | "core" | "state" | "clock" | "statistics" | "arm"
+>;
 
 interface Receiving {
   readonly manifest: SnapshotManifest;
@@ -49,15 +42,15 @@ interface Receiving {
 }
 
 export class SnapshotInstall {
-  readonly #options: SnapshotInstallOptions;
+  readonly #context: SnapshotInstallContext;
   #receiving: Receiving | null = null;
   /** The state that is in place, or is being put there; it cannot be cancelled any more. */
   #placed: { readonly manifest: SnapshotManifest; readonly replacement: StateReplacement } | null = null;
   #isPlacing = false;
   #isStopped = false;
 
-  constructor(options: SnapshotInstallOptions) {
-    this.#options = options;
+  constructor(context: SnapshotInstallContext) {
+    this.#context = context;
   }
 
   /** Whether a state is being received or put in place, so that the own one is far behind. */
@@ -89,8 +82,8 @@ export class SnapshotInstall {
         return;
       }
       const { term, index, entryTerm } = manifest;
-      const verdict = this.#options.core.offerSnapshot({ from: peer, term, index, entryTerm });
-      this.#options.arm();
+      const verdict = this.#context.core.offerSnapshot({ from: peer, term, index, entryTerm });
+      this.#context.arm();
       if (verdict !== "install") {
         incoming.close();
         return;
@@ -112,7 +105,7 @@ export class SnapshotInstall {
     const receiving = this.#receiving;
     invariant(receiving?.isReady === true && receiving.replacement !== null, "a whole state is put in place");
     const { manifest, replacement } = receiving;
-    if (!this.#options.core.beginInstall(manifest.index, manifest.entryTerm)) {
+    if (!this.#context.core.beginInstall(manifest.index, manifest.entryTerm)) {
       this.#drop();
       return;
     }
@@ -122,7 +115,7 @@ export class SnapshotInstall {
     replacement.place(() => {
       mark("replica.install.placed");
       this.#isPlacing = false;
-      this.#options.arm();
+      this.#context.arm();
     });
   }
 
@@ -131,7 +124,7 @@ export class SnapshotInstall {
     const placed = this.#placed;
     invariant(placed !== null && !this.#isPlacing, "a state that is in its place is switched to");
     this.#placed = null;
-    this.#options.state.switchTo(placed.replacement);
+    this.#context.state.switchTo(placed.replacement);
     mark("replica.install.switched");
     return { index: placed.manifest.index, term: placed.manifest.entryTerm };
   }
@@ -144,7 +137,7 @@ export class SnapshotInstall {
 
   #manifestOf(frame: Frame | null): SnapshotManifest | null {
     const manifest = frame?.type === FrameType.SnapshotManifest ? decoded(() => decodeManifest(frame.body)) : null;
-    const { clusterId, clusterVersionMax } = this.#options;
+    const { clusterId, clusterVersionMax } = this.#context;
     const isUsable =
       manifest !== null &&
       manifest.format === SNAPSHOT_FORMAT &&
@@ -159,7 +152,7 @@ export class SnapshotInstall {
       manifest,
       incoming,
       digest,
-      begunMs: this.#options.clock.monotonicMs(),
+      begunMs: this.#context.clock.monotonicMs(),
       chunks: 0,
       rows: 0,
       replacement: null,
@@ -167,7 +160,7 @@ export class SnapshotInstall {
     };
     this.#receiving = receiving;
     mark("replica.install.begun");
-    this.#options.state.beginReplacement((replacement) => {
+    this.#context.state.beginReplacement((replacement) => {
       if (this.#receiving !== receiving) {
         replacement.abandon();
         return;
@@ -234,7 +227,7 @@ export class SnapshotInstall {
         if (this.#receiving === receiving) {
           receiving.isReady = true;
           this.#onEnded(receiving, true);
-          this.#options.arm();
+          this.#context.arm();
         }
       });
     });
@@ -247,12 +240,12 @@ export class SnapshotInstall {
       this.#onEnded(this.#receiving, false);
     }
     this.#drop();
-    this.#options.core.abandonInstall();
-    this.#options.arm();
+    this.#context.core.abandonInstall();
+    this.#context.arm();
   }
 
   #onEnded({ begunMs }: Receiving, ok: boolean): void {
-    const { statistics, clock } = this.#options;
+    const { statistics, clock } = this.#context;
     statistics.snapshotsReceived.onEnded(ok, clock.monotonicMs() - begunMs);
   }
 

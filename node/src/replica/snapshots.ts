@@ -10,15 +10,14 @@ import { invariant, type RaftCore } from "../raft/index.ts";
 import { readCluster } from "../state/index.ts";
 import type { MemberStateStore } from "../storage/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
-import { OutgoingSnapshots, type OutgoingSnapshotsOptions } from "./outgoing-snapshots.ts";
+import { OutgoingSnapshots, type OutgoingSnapshotsContext } from "./outgoing-snapshots.ts";
 import { ReadAllowance } from "./read-allowance.ts";
-import { ReplicaBackups } from "./replica-backups.ts";
-import { SnapshotInstall, type SnapshotInstallOptions } from "./snapshot-install.ts";
+import { ReplicaBackups, type ReplicaBackupsContext } from "./replica-backups.ts";
+import { SnapshotInstall, type SnapshotInstallContext } from "./snapshot-install.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 
-export interface SnapshotsOptions extends Omit<OutgoingSnapshotsOptions, "allowance">, SnapshotInstallOptions {
-  readonly applyLoop: ApplyLoop;
-}
+/** What this part shares with others. */
+export type SnapshotsContext = OutgoingSnapshotsContext & SnapshotInstallContext & ReplicaBackupsContext;
 
 /** The log keeps entries that a member needs if that member was heard within this many ticks, up to a limit. */
 const NEEDED_TICKS = 200;
@@ -32,15 +31,15 @@ export class Snapshots {
   readonly #outgoing: OutgoingSnapshots;
   readonly #install: SnapshotInstall;
 
-  constructor(options: SnapshotsOptions) {
-    this.#core = options.core;
-    this.#state = options.state;
-    this.#applyLoop = options.applyLoop;
+  constructor(context: SnapshotsContext, applyLoop: ApplyLoop) {
+    this.#core = context.core;
+    this.#state = context.state;
+    this.#applyLoop = applyLoop;
     // Snapshots for members and backups share one rate limit.
-    const allowance = new ReadAllowance(options.limits.bytesPerSecond, options.clock.monotonicMs());
-    this.#outgoing = new OutgoingSnapshots({ ...options, allowance });
-    this.#install = new SnapshotInstall(options);
-    this.backups = new ReplicaBackups({ ...options, allowance, isReplacing: () => this.#install.isPlaced });
+    const allowance = new ReadAllowance(context.limits.snapshots.bytesPerSecond, context.clock.monotonicMs());
+    this.#outgoing = new OutgoingSnapshots(context, allowance);
+    this.#install = new SnapshotInstall(context);
+    this.backups = new ReplicaBackups(context, { applyLoop, allowance, isReplacing: () => this.#install.isPlaced });
   }
 
   /** Whether the log must not be reset yet, because the next start would still open the old state. */

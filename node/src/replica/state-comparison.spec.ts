@@ -16,7 +16,7 @@ describe("StateComparison", () => {
     const configuration = { index: 9, voters, outgoing: [], learners, learnersNext: [], autoLeave: false };
     // Only the fields that are read: the rest of a core does not concern states.
     const core = { configuration } as unknown as RaftCore;
-    const comparison = new StateComparison({ memberId: 1, core, checkpoints: () => checkpoints });
+    const comparison = new StateComparison({ memberId: 1, core }, { checkpoints });
     return {
       comparison,
       checkpoints,

@@ -11,14 +11,13 @@
  * digest counts.
  */
 
-import { members, type RaftCore } from "../raft/index.ts";
-import type { CheckDigest, Checkpoint, Checkpoints, Divergence } from "../state/index.ts";
+import { members } from "../raft/index.ts";
+import type { CheckDigest, Checkpoint, Divergence } from "../state/index.ts";
+import type { ApplyLoop } from "./apply-loop.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 
-export interface StateComparisonOptions {
-  readonly memberId: number;
-  readonly core: RaftCore;
-  readonly checkpoints: () => Checkpoints;
-}
+/** What this part shares with others. */
+export type StateComparisonContext = Pick<ReplicaContext, "memberId" | "core">;
 
 /** Result of the comparison with another member. A state that differs once differs for ever. */
 interface Verdict {
@@ -28,15 +27,17 @@ interface Verdict {
 }
 
 export class StateComparison {
-  readonly #options: StateComparisonOptions;
+  readonly #context: StateComparisonContext;
+  readonly #applyLoop: Pick<ApplyLoop, "checkpoints">;
   readonly #verdicts = new Map<number, Verdict>();
   /** Reports of others about indexes that this member has not reached yet. */
   readonly #ahead = new Map<number, Checkpoint>();
   /** Index of the newest checkpoint that this member has logged as leader. */
   #loggedIndex = 0;
 
-  constructor(options: StateComparisonOptions) {
-    this.#options = options;
+  constructor(context: StateComparisonContext, applyLoop: Pick<ApplyLoop, "checkpoints">) {
+    this.#context = context;
+    this.#applyLoop = applyLoop;
   }
 
   /** Another member has reported its digest. */
@@ -75,14 +76,14 @@ export class StateComparison {
     if (others.length === 0) {
       return [];
     }
-    const present = members(this.#options.core.configuration);
+    const present = members(this.#context.core.configuration);
     const left = others.filter(([id]) => present.includes(id));
     return left.map(([id, { index }]) => `member ${id} had another state than this one at log index ${index}`);
   }
 
   /** Why the state of this leader is certainly wrong; null if that is not certain. */
   get objection(): string | null {
-    const { voters } = this.#options.core.configuration;
+    const { voters } = this.#context.core.configuration;
     const others = voters.filter((id) => this.#verdicts.get(id)?.isSame === false);
     const isMost = others.length * 2 > voters.length;
     return isMost ? `most voters, members ${others.join(", ")}, have another state than this one` : null;
@@ -91,7 +92,7 @@ export class StateComparison {
   /** The digest that this leader must log next; null if there is none. */
   next(): CheckDigest | null {
     const index = this.#agreedIndex();
-    const digest = this.#options.checkpoints().digestAt(index);
+    const digest = this.#applyLoop.checkpoints.digestAt(index);
     if (index <= this.#loggedIndex || digest === undefined) {
       return null;
     }
@@ -100,11 +101,11 @@ export class StateComparison {
   }
 
   get #newestIndex(): number {
-    return this.#options.checkpoints().newest?.index ?? 0;
+    return this.#applyLoop.checkpoints.newest?.index ?? 0;
   }
 
   #compare(peer: number, { index, digest }: Checkpoint): void {
-    const own = this.#options.checkpoints().digestAt(index);
+    const own = this.#applyLoop.checkpoints.digestAt(index);
     const isNews = index >= (this.#verdicts.get(peer)?.index ?? 0);
     if (own !== undefined && isNews) {
       this.#verdicts.set(peer, { index, isSame: digest === own });
@@ -113,7 +114,7 @@ export class StateComparison {
 
   /** The newest checkpoint at which the state of this member counts as that of the cluster; 0 if there is none. */
   #agreedIndex(): number {
-    const { core, memberId } = this.#options;
+    const { core, memberId } = this.#context;
     const { voters } = core.configuration;
     const own = this.#newestIndex;
     if (members(core.configuration).every((id) => id === memberId)) {

@@ -45,7 +45,7 @@ describe("StateExports", () => {
   function newExports(limits: Partial<SnapshotLimits> = {}): StateExports {
     const all = { ...LIMITS, ...limits };
     allowance = new ReadAllowance(all.bytesPerSecond, time.monotonicMs());
-    return new StateExports({ state, clock: time, scheduler: time, limits: all, allowance });
+    return new StateExports({ state, clock: time, scheduler: time, limits: { snapshots: all } }, allowance);
   }
 
   function opened(exports: StateExports): StateExport {
@@ -164,7 +164,10 @@ describe("StateExports", () => {
     opened(exports);
     expect(state.openViews).to.equal(2);
     const empty = new MemoryDriverState(time);
-    const none = new StateExports({ state: empty, clock: time, scheduler: time, limits: LIMITS, allowance });
+    const none = new StateExports(
+      { state: empty, clock: time, scheduler: time, limits: { snapshots: LIMITS } },
+      allowance,
+    );
     expect([none.open(progress), empty.openViews]).to.deep.equal([null, 0]);
   });
 

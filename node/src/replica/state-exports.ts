@@ -7,18 +7,15 @@
  */
 
 import { type Cluster, type Progress, type Row, readCluster } from "../state/index.ts";
-import type { MemberStateStore, StateView } from "../storage/index.ts";
-import type { Clock, Scheduler } from "./clock.ts";
-import type { SnapshotLimits } from "./outgoing-snapshots.ts";
+import type { StateView } from "../storage/index.ts";
 import type { ReadAllowance } from "./read-allowance.ts";
+import type { ReplicaContext } from "./replica-context.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
 
-export interface StateExportsOptions {
-  readonly state: MemberStateStore;
-  readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  readonly limits: SnapshotLimits;
-  readonly allowance: ReadAllowance;
-}
+/** What this part shares with others. */
+export type StateExportsContext = Pick<ReplicaContext, "state" | "clock" | "scheduler"> & {
+  readonly limits: Pick<ReplicaLimits, "snapshots">;
+};
 
 /** The export ended before its last row. */
 export class StateExportEnded extends Error {
@@ -29,21 +26,25 @@ export class StateExportEnded extends Error {
 const BUSY_MS = 2;
 
 export class StateExports {
-  readonly #options: StateExportsOptions;
+  readonly #context: StateExportsContext;
+  readonly #allowance: ReadAllowance;
   readonly #open = new Set<StateExport>();
 
-  constructor(options: StateExportsOptions) {
-    this.#options = options;
+  /** Exports read as much as `allowance` allows. */
+  constructor(context: StateExportsContext, allowance: ReadAllowance) {
+    this.#context = context;
+    this.#allowance = allowance;
   }
 
   /** Whether the maximum number of exports is open. */
   get isFull(): boolean {
-    return this.#open.size >= this.#options.limits.streamsMax;
+    return this.#open.size >= this.#context.limits.snapshots.streamsMax;
   }
 
   /** Opens a view of the state, which is at `progress`. Null if it cannot be read now, or too many exports are open. */
   open(progress: Progress): StateExport | null {
-    const { state, clock, limits, allowance } = this.#options;
+    const { state, clock } = this.#context;
+    const limits = this.#context.limits.snapshots;
     const cluster = readCluster(state);
     if (this.isFull || cluster === undefined || !state.flush()) {
       return null;
@@ -52,7 +53,7 @@ export class StateExports {
       ...{ cluster, progress, view: state.openView(), chunkBytes: limits.chunkBytes },
       endsMs: clock.monotonicMs() + limits.streamMs,
       onAsked: (asking) => this.#onAsked(asking),
-      onRead: (bytes) => allowance.take(bytes),
+      onRead: (bytes) => this.#allowance.take(bytes),
       onClosed: (closed) => this.#open.delete(closed),
     });
     this.#open.add(opened);
@@ -61,12 +62,11 @@ export class StateExports {
 
   /** Called at every tick: continues waiting readers, and ends exports that take too long. */
   onTick(nowMs: number): void {
-    const { allowance } = this.#options;
-    allowance.grow(nowMs);
+    this.#allowance.grow(nowMs);
     for (const one of this.#open) {
       if (nowMs > one.endsMs) {
         one.end("it took too long: the store, or the client, takes the backup too slowly");
-      } else if (allowance.isOpen) {
+      } else if (this.#allowance.isOpen) {
         one.read();
       }
     }
@@ -80,8 +80,8 @@ export class StateExports {
   }
 
   #onAsked(asking: StateExport): void {
-    const { clock, scheduler, allowance } = this.#options;
-    if (!allowance.isOpen) {
+    const { clock, scheduler } = this.#context;
+    if (!this.#allowance.isOpen) {
       return;
     }
     // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).

@@ -22,7 +22,7 @@ describe("raising the cluster version", () => {
       memberId: 1,
       state: log.store,
       transport: { isConnected: (peer, kind) => kind === "control" && connected.has(peer) },
-      limits: { versionRaiseMs: RAISE_MS },
+      limits: { maintenance: { versionRaiseMs: RAISE_MS } },
       clusterVersionMax,
     });
   }

@@ -10,31 +10,30 @@
 import { mark } from "../raft/index.ts";
 import { type Cluster, readCluster, type SetClusterVersion, type StateReader } from "../state/index.ts";
 import type { MaintenanceLimits } from "./maintenance.ts";
+import type { ReplicaContext } from "./replica-context.ts";
 import type { ConnectedStart } from "./replica-options.ts";
 import type { Transport } from "./transport.ts";
 
-export interface VersionRaiseOptions {
-  readonly memberId: number;
+/** What this part shares with others; it only reads the state. */
+export type VersionRaiseContext = Pick<ReplicaContext, "memberId" | "clusterVersionMax"> & {
   readonly state: StateReader;
   readonly transport: Pick<Transport, "isConnected">;
-  readonly limits: Pick<MaintenanceLimits, "versionRaiseMs">;
-  /** The newest cluster version that this release can run. */
-  readonly clusterVersionMax: number;
-}
+  readonly limits: { readonly maintenance: Pick<MaintenanceLimits, "versionRaiseMs"> };
+};
 
 /** Number of checks within the time for which all members must be able to run the next version. */
 const LOOKS = 60;
 
 export class VersionRaise {
-  readonly #options: VersionRaiseOptions;
+  readonly #context: VersionRaiseContext;
   /** The newest cluster version that the current process of each peer can run. */
   readonly #announced = new Map<number, number>();
   #lookedMs = Number.NEGATIVE_INFINITY;
   /** Since when all members can run the next version; null while they cannot. */
   #sinceMs: number | null = null;
 
-  constructor(options: VersionRaiseOptions) {
-    this.#options = options;
+  constructor(context: VersionRaiseContext) {
+    this.#context = context;
   }
 
   /** A connection with this start of the peer is verified. */
@@ -54,8 +53,9 @@ export class VersionRaise {
 
   /** The command that this leader must log now; null if there is none. */
   next(nowMs: number): SetClusterVersion | null {
-    const { state, limits, clusterVersionMax } = this.#options;
-    if (nowMs - this.#lookedMs < limits.versionRaiseMs / LOOKS) {
+    const { state, limits, clusterVersionMax } = this.#context;
+    const { versionRaiseMs } = limits.maintenance;
+    if (nowMs - this.#lookedMs < versionRaiseMs / LOOKS) {
       return null;
     }
     this.#lookedMs = nowMs;
@@ -65,7 +65,7 @@ export class VersionRaise {
       return null;
     }
     this.#sinceMs ??= nowMs;
-    if (nowMs - this.#sinceMs < limits.versionRaiseMs) {
+    if (nowMs - this.#sinceMs < versionRaiseMs) {
       return null;
     }
     this.#sinceMs = null;
@@ -74,7 +74,7 @@ export class VersionRaise {
   }
 
   #canAllRun({ version, members }: Cluster): boolean {
-    const { memberId, transport } = this.#options;
+    const { memberId, transport } = this.#context;
     return members.every(({ id, incarnation }) => {
       const isOwn = id === memberId;
       const isUnclaimed = incarnation.length === 0;

@@ -50,6 +50,11 @@ const examples: readonly Example[] = [
   allowed("node/src/raft/a.ts", `import "../bytes/index.ts";`),
   allowed("node/src/state/codec/a.ts", `import "../../bytes/index.ts";`),
   refused("node/src/bytes/a.ts", `import "../raft/index.ts";`, direction),
+  allowed("node/src/telemetry/a.ts", `import "../primitives/index.ts";`),
+  refused("node/src/primitives/a.ts", `import "../raft/index.ts";`, direction),
+  refused("node/src/primitives/a.ts", `import "../bytes/index.ts";`, direction),
+  refused("node/src/watch/a.ts", `import "../raft/index.ts";`, direction),
+  refused("node/src/access/a.ts", `import "../raft/index.ts";`, direction),
   allowed("node/src/replica/a.ts", `import "../collections/index.ts";`),
   refused("node/src/collections/a.ts", `import "../bytes/index.ts";`, direction),
   allowed("node/src/http2/hpack/a.ts", `import "../../bytes/index.ts";`),
@@ -179,8 +184,8 @@ const examples: readonly Example[] = [
     ];
   }),
 
-  // raft/ and state/ are deterministic and synchronous.
-  ...["raft", "state"].flatMap((room) => {
+  // primitives/, raft/ and state/ are deterministic and synchronous.
+  ...["primitives", "raft", "state"].flatMap((room) => {
     const file = `node/src/${room}/pure.ts`;
     return [
       refused(file, `import "node:fs";`, outside),

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { UsageError } from "./command-line/index.ts";
 import { exitCodeOf, kindOf } from "./exit-code.ts";
 import { JoinTokenFileError, TlsFilesError } from "./peers/index.ts";
-import { InvariantViolation } from "./raft/index.ts";
+import { InvariantViolation } from "./primitives/index.ts";
 import { UnknownVersion } from "./state/index.ts";
 import { StoreError } from "./storage/index.ts";
 

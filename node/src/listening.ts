@@ -8,7 +8,7 @@ import { type ClientAddresses, closeHttpServer, createHttpServer } from "./api/h
 import { UsageError } from "./command-line/index.ts";
 import { formatListen, type Listen } from "./configuration.ts";
 import { listenAt, ServerTls, type ServerTlsFilePaths } from "./peers/index.ts";
-import { InvariantViolation } from "./raft/index.ts";
+import { InvariantViolation } from "./primitives/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
 export interface Stoppable {

@@ -49,8 +49,8 @@ import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
 import { RECOVER, recoverOffline } from "./offline-recovery.ts";
 import { RESTORE, restoreOffline } from "./offline-restore.ts";
 import { JoinTokenFile } from "./peers/index.ts";
+import { InvariantViolation } from "./primitives/index.ts";
 import { Pulse } from "./pulse.ts";
-import { InvariantViolation } from "./raft/index.ts";
 import {
   DEFAULT_REPLICA_LIMITS,
   Member,

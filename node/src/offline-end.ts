@@ -2,7 +2,7 @@
 
 import { BackupError, StoreFailure } from "@quoin/backup";
 import { ExitCode, exitCodeOf } from "./exit-code.ts";
-import { InvariantViolation } from "./raft/index.ts";
+import { InvariantViolation } from "./primitives/index.ts";
 import { Refused, StoreError } from "./storage/index.ts";
 
 /** Prints the error, and returns the exit code. */

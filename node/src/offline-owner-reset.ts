@@ -13,7 +13,7 @@ import { type OwnerCredentials, ownerCredentials } from "./access/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import { parseEmail, parseName } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf } from "./exit-code.ts";
-import { InvariantViolation, invariant } from "./raft/index.ts";
+import { InvariantViolation, invariant } from "./primitives/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "./replica/index.ts";
 import { CoordinationError, type Outcome, readCluster } from "./state/index.ts";
 import { measureDisk, notSoleVoter, objectionToSoleUse, Refused, StoreError } from "./storage/index.ts";

@@ -6,7 +6,8 @@
  * that it is committed (P18).
  */
 
-import { mark, type RaftCore } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
+import type { RaftCore } from "../raft/index.ts";
 import { clusterRow, type StateReader } from "../state/index.ts";
 
 export interface MemberRecordOptions {

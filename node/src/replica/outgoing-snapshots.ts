@@ -8,7 +8,8 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { encodeChunk, encodeManifest, encodeTrailer, FrameType, type SnapshotManifest } from "../peers/index.ts";
-import { mark, type RaftCore } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
+import type { RaftCore } from "../raft/index.ts";
 import type { MemberStateStore, StateView } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { ReadAllowance } from "./read-allowance.ts";

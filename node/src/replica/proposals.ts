@@ -18,6 +18,7 @@ import {
   type Frame,
   FrameType,
 } from "../peers/index.ts";
+import { mark } from "../primitives/index.ts";
 import {
   type ChangeProposalRefusal,
   EntryType,
@@ -25,7 +26,6 @@ import {
   entryIndex,
   entryTerm,
   isJoint,
-  mark,
   type Origin,
   type Proposed,
   type RaftCore,

@@ -12,16 +12,8 @@
 
 import { crc32 } from "node:zlib";
 import { encodeMessage, type Frame, type LinkKind, messageKind, messageType } from "../peers/index.ts";
-import {
-  type AppendEffect,
-  type Effects,
-  invariant,
-  type Message,
-  mark,
-  NO_CONFIGURATION,
-  RaftCore,
-  type Role,
-} from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
+import { type AppendEffect, type Effects, type Message, NO_CONFIGURATION, RaftCore, type Role } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
 import {
   type ClientRequest,

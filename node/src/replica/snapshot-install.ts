@@ -17,7 +17,8 @@ import {
   FrameType,
   type SnapshotManifest,
 } from "../peers/index.ts";
-import { invariant, mark, type RaftCore } from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
+import type { RaftCore } from "../raft/index.ts";
 import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement } from "../storage/index.ts";
 import type { Clock } from "./clock.ts";
 import { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";

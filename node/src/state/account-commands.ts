@@ -5,7 +5,7 @@
  * passwords, verification tokens) a command holds only the hash.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Principal, RequestIdentity } from "./command.ts";
 import { ROLES, type Role, SHA256_BYTES, STATUSES, type UserStatus } from "./principals.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition, isSameAttempt } from "./acquisition.ts";
 import { encodeAnswer } from "./outcome.ts";
 

@@ -3,7 +3,8 @@
  * a second hold (S24). The row lives while the request waits or its hold is live, and one replay window longer.
  */
 
-import { invariant, type Origin } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import type { Origin } from "../raft/index.ts";
 import { type LockName, readLockName, readOrigin, writeLockName, writeOrigin } from "./lock-commands.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 

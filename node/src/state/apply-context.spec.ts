@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { MemoryStateStore, refused } from "../../test/index.ts";
-import { EntryType, encodeEntry, InvariantViolation, sealEntry } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { EntryType, encodeEntry, sealEntry } from "../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
 import { HistoryLedger } from "./history.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";

@@ -5,16 +5,8 @@
  * than most entries need otherwise. `begin` resets the fields of one entry.
  */
 
-import {
-  entryIndex,
-  entryOrigin,
-  entryTerm,
-  entryTickMs,
-  entryWallMs,
-  invariant,
-  type Origin,
-  safeCount,
-} from "../raft/index.ts";
+import { invariant, safeCount } from "../primitives/index.ts";
+import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type Origin } from "../raft/index.ts";
 import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";

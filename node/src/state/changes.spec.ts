@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { type LockChange, readChange, type WatchedChange, writeChange } from "./changes.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 

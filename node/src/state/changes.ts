@@ -5,7 +5,7 @@
  * changed again. Fields that follow from the revision or from the previous value are not written.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { StoredKey } from "./keys.ts";
 import { type LockMode, type LockName, readLockMode, writeLockMode } from "./lock-commands.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";

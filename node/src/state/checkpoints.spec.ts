@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { Checkpoints } from "./checkpoints.ts";
 
 describe("Checkpoints", () => {

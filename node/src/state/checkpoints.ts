@@ -6,7 +6,7 @@
  * ever. It is kept in memory only, so a restarted member has none until it reaches the next checkpoint.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 
 export interface Checkpoint {
   /** Index of the entry after which the state has the digest. */

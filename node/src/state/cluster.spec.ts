@@ -2,7 +2,8 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
-import { InvariantViolation, NO_CONFIGURATION } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { NO_CONFIGURATION } from "../raft/index.ts";
 import {
   CLUSTER_VERSION,
   CLUSTER_VERSIONS,

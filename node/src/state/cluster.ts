@@ -4,7 +4,8 @@
  * It is one row, written in the batch that applies the changing entry (P24). There is no other copy.
  */
 
-import { type Configuration, invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import type { Configuration } from "../raft/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";

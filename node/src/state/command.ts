@@ -6,7 +6,8 @@
  * recognises it. Commands that the cluster proposes itself carry neither.
  */
 
-import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation, invariant } from "../raft/index.ts";
+import { InvariantViolation, invariant } from "../primitives/index.ts";
+import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES } from "../raft/index.ts";
 import {
   ACCOUNT_CLUSTER_KINDS,
   ACCOUNT_KINDS,

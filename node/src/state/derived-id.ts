@@ -3,7 +3,7 @@
  * have the same id, on any member and after any failover. The ids are not secret.
  */
 
-import { invariant, writeUint53 } from "../raft/index.ts";
+import { invariant, writeUint53 } from "../primitives/index.ts";
 import { readCluster } from "./cluster.ts";
 import type { StateReader } from "./store.ts";
 

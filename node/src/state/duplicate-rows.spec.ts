@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { DuplicateRow, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
 import { SequenceRuns, SequenceRunsWriter } from "./sequence-runs.ts";
 import { allAtOnce } from "./steps.ts";

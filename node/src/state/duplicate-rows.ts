@@ -7,7 +7,7 @@
  * (8), tick (8).
  */
 
-import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
 import { BATCH_EVENTS_MAX } from "./log-commands.ts";
 import { SequenceRuns } from "./sequence-runs.ts";
 import { STEP_ITEMS, type Steps } from "./steps.ts";

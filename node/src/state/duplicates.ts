@@ -10,7 +10,7 @@
  * other single key has its own row. Each row has a timer for when it may be dropped.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { type AddedRuns, DuplicateRow, type IsStored, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
 import { BATCH_EVENTS_MAX, LOG_ID_BYTES } from "./log-commands.ts";

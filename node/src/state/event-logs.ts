@@ -11,7 +11,7 @@
  */
 
 import { compareBytes } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { Principal } from "./command.ts";

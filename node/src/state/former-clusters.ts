@@ -5,7 +5,7 @@
  * let the refusal say why.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { formerClusterRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppliedLog, FOUNDING, MemoryStateStore, machineOver, soleVoter } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { readCluster } from "./cluster.ts";
 import { DEFAULT_NAMESPACE, decodeFounding, encodeFounding } from "./founding.ts";
 import { readNamespace } from "./namespaces.ts";

@@ -5,7 +5,7 @@
  * The founder makes all random and secret values before it writes the entry; apply only stores them.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { INCARNATION_BYTES, type MemberAddress, writeCluster } from "./cluster.ts";
 import type { Reconfigure } from "./machine.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppliedLog, requestOf } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import type { WatchedChange } from "./changes.ts";
 import type { PutKey, RequestIdentity } from "./command.ts";
 import { isHistoryDue, type RevisionChanges, readHistoryBounds, scanHistory } from "./history.ts";

@@ -11,7 +11,7 @@
  * written once for each batch. The digest covers the changes that determine them.
  */
 
-import { invariant, readUint53, writeUint53 } from "../raft/index.ts";
+import { invariant, readUint53, writeUint53 } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { readChange, type WatchedChange, writeChange } from "./changes.ts";
 import type { CompactHistory, TrimHistory } from "./command.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppliedLog, putOf, refused } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import type { CompareAndSwap, DeleteKey, PutKey } from "./command.ts";
 import { expiredKeys, getKey, listKeys, type PageBounds, readKey, type StoredKey } from "./keys.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";

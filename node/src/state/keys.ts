@@ -6,7 +6,7 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import { invariant, readUint32, readUint53 } from "../raft/index.ts";
+import { invariant, readUint32, readUint53 } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { endOf } from "./changes.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";

@@ -3,7 +3,8 @@
  * `exclusive`, a read-write lock has the modes `read` and `write`. The names of the two kinds are separate.
  */
 
-import { invariant, type Origin } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import type { Origin } from "../raft/index.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
 /** The mode of a hold. `exclusive` is for exclusive locks only, the others for read-write locks only. */

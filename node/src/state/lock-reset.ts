@@ -8,7 +8,7 @@
  */
 
 import { latin1Of } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { LockName, LockTimer } from "./lock-commands.ts";
 import { endWait, removeEnded } from "./lock-grants.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import type { AcquireLock, LockMode } from "./lock-commands.ts";
 import { dueLockTimers, readHold, readHolds, readLock, readWait, visitWaits } from "./lock-rows.ts";
 import { lockHoldRow, lockRow, lockTimerRow, lockWaitRow } from "./rows.ts";

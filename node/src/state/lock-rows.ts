@@ -6,7 +6,7 @@
  * row, to find what is due; the deadline that counts is in the row of the object itself.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { itNoticesDamage } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { COMMAND_BYTES_MAX, type Command, decodeCommand, encodeCommand, isGrowing } from "./command.ts";
 import { type AppendEvents, BATCH_EVENTS_MAX, type LogClusterOperation, type LogOperation } from "./log-commands.ts";
 import { Payloads } from "./payloads.ts";

@@ -1,6 +1,6 @@
 /** Commands about event logs: client operations, and the steps by which the cluster keeps logs small. */
 
-import { invariant, readUint32, writeUint32 } from "../raft/index.ts";
+import { invariant, readUint32, writeUint32 } from "../primitives/index.ts";
 import { type Guard, readGuard, writeGuard } from "./guards.ts";
 import { Payloads } from "./payloads.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";

@@ -6,7 +6,7 @@
  * sequence, event count and bytes are correct after each step.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { eraseKeys } from "./duplicates.ts";
 import { decodeErasure, type LogErasure, writeErasure } from "./log-erasures.ts";

@@ -6,7 +6,7 @@
  * that holds it.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { type LogSettings, readSettings, writeSettings } from "./log-commands.ts";
 import { Payloads } from "./payloads.ts";

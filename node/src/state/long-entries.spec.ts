@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { AppliedEventLog, applyRows, dumpOf, MemoryStateStore, machineOver } from "../../test/index.ts";
-import { entryPayload, InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { entryPayload } from "../raft/index.ts";
 import { decodeAppend, decodeCommand } from "./command.ts";
 import { isLongEntry } from "./machine.ts";
 import type { Outcome } from "./outcome.ts";

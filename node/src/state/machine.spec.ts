@@ -13,7 +13,8 @@ import {
   requestOf,
   soleVoter,
 } from "../../test/index.ts";
-import { EntryType, encodeEntry, InvariantViolation, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { encodeCommand } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { expiredKeys, readKey } from "./keys.ts";

@@ -6,6 +6,7 @@
  * with the progress row, so changes and progress are never separate (P42). Other readers see only committed batches.
  */
 
+import { InvariantViolation, invariant } from "../primitives/index.ts";
 import {
   type ChangeRefusal,
   type Configuration,
@@ -16,8 +17,6 @@ import {
   entryPayload,
   entryTerm,
   entryType,
-  InvariantViolation,
-  invariant,
 } from "../raft/index.ts";
 import type { ReportedUse } from "./account-commands.ts";
 import { applyCreateApiKey, applyRevokeApiKey, noteApiKeyUse } from "./api-keys.ts";

@@ -1,13 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog, FOUNDING, requestOf } from "../../test/index.ts";
-import {
-  type Configuration,
-  changeConfiguration,
-  EntryType,
-  InvariantViolation,
-  NO_CONFIGURATION,
-} from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { type Configuration, changeConfiguration, EntryType, NO_CONFIGURATION } from "../raft/index.ts";
 import { clusterRow, readCluster } from "./cluster.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import {

@@ -8,13 +8,8 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import {
-  type ChangeRefusal,
-  type Configuration,
-  invariant,
-  members as membersOf,
-  type ProposedChange,
-} from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import { type ChangeRefusal, type Configuration, members as membersOf, type ProposedChange } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import {
   type Cluster,

@@ -1,6 +1,6 @@
 /** Commands about memory regions: client operations, and the step by which the cluster erases pages. */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 

@@ -6,7 +6,7 @@
  * a write needs no further read, and no row of its own within a batch.
  */
 
-import { invariant, writeUint53 } from "../raft/index.ts";
+import { invariant, writeUint53 } from "../primitives/index.ts";
 import { NAMESPACE_QUOTAS, type NamespaceLimits, type NamespaceQuota, namespaceFull } from "./quotas.ts";
 import { decodeText, RecordReader } from "./record.ts";
 import { namespaceUsageRow, tableRange, withNul } from "./rows.ts";

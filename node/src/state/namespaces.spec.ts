@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { AppliedLog, MemoryStateStore, refused } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { DEFAULT_NAMESPACE } from "./founding.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { readNamespace, requireNamespace, writeNamespace } from "./namespaces.ts";

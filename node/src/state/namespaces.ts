@@ -1,6 +1,6 @@
 /** Namespaces: created once, never removed; every other named object belongs to one. */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { namespaceKey, namespaceRow, tableRange } from "./rows.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { isAcquisition } from "./acquisition.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StoredKey } from "./keys.ts";

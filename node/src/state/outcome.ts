@@ -5,7 +5,7 @@
  * Deadlines are stored as cluster ticks and become remaining times when an answer is made.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { CreateApiKeyResult, RevokeApiKeyResult } from "./api-keys.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
 import type { LogResult } from "./event-logs.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { Payloads } from "./payloads.ts";
 import { PositionRuns } from "./position-runs.ts";
 import { RecordReader, RecordWriter } from "./record.ts";

@@ -6,7 +6,7 @@
  * block: no code changes the bytes.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { PositionRuns } from "./position-runs.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 import { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";

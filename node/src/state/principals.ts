@@ -7,7 +7,7 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { RecordReader, RecordWriter } from "./record.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { PROGRESS_ROW } from "./rows.ts";
 

@@ -2,7 +2,7 @@
  * Progress of the state: the row that every batch contains, so that effects and applied index are never separate (P42).
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { PROGRESS_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";

@@ -6,7 +6,7 @@
  * other settings.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
 import { RecordReader, RecordWriter } from "./record.ts";

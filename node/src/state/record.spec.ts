@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { decodeText, encodeText, RecordReader, RecordWriter } from "./record.ts";
 
 /** Text without lone surrogates, including characters of one to four bytes and NUL. */

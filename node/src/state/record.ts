@@ -8,7 +8,14 @@
  */
 
 import { asciiOf, KnownTexts, type Slab, SlabPool } from "../bytes/index.ts";
-import { InvariantViolation, invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import {
+  InvariantViolation,
+  invariant,
+  readUint32,
+  readUint53,
+  writeUint32,
+  writeUint53,
+} from "../primitives/index.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

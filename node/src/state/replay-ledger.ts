@@ -11,7 +11,7 @@
  * from the existing rows step by step; until a filter is complete, rows are read without it.
  */
 
-import { invariant, readUint53, writeUint53 } from "../raft/index.ts";
+import { invariant, readUint53, writeUint53 } from "../primitives/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { ChunkedFilter, type FilterSeed, KeyHash, LiveKeys } from "./replay-filters.ts";
 import { REPLAY_KEY_HEAD_BYTES, replayGenerationRow, replayRange, replayRow, tableRange, withNul } from "./rows.ts";

@@ -7,7 +7,7 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { RequestIdentity } from "./command.ts";

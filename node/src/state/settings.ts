@@ -5,7 +5,7 @@
  * a client that manages the settings can detect changes by others.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { PutSettings } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";

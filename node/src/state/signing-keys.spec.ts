@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { AppliedLog, FOUNDING, MemoryStateStore, requestOf } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { PAGE_TOKEN_KEY_ROW, signingKeyRow } from "./rows.ts";
 import {
   endedSigningKeys,

@@ -13,7 +13,8 @@ import {
   requestOf,
   soleVoter,
 } from "../../test/index.ts";
-import { EntryType, encodeEntry, InvariantViolation, NO_ORIGIN, sealEntry } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../raft/index.ts";
 import { CLUSTER_VERSION, readCluster } from "./cluster.ts";
 import { readFormerCluster, readFormerClusters } from "./former-clusters.ts";
 import { completeFrom, readHistoryBounds } from "./history.ts";

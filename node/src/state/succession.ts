@@ -21,7 +21,7 @@
  * All random and secret values in it were made before; apply only stores them.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import {
   INCARNATION_BYTES,

@@ -6,7 +6,7 @@
  */
 
 import { latin1Of } from "../bytes/index.ts";
-import { writeUint32 } from "../raft/index.ts";
+import { writeUint32 } from "../primitives/index.ts";
 import { rowsPut, scanMerged } from "./merged-scan.ts";
 import type { Change, Row, StateReader } from "./store.ts";
 

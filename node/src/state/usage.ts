@@ -11,7 +11,7 @@
  * day with any work: hours stay for 101 days, days for 400.
  */
 
-import { writeUint53 } from "../raft/index.ts";
+import { writeUint53 } from "../primitives/index.ts";
 import type { PruneUsage } from "./account-commands.ts";
 import type { ClientOperation, HttpOperation, Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";

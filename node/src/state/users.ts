@@ -10,7 +10,7 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { CreateUser, DeleteUser, UpdateUser, VerifyUser } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { Principal } from "./command.ts";

@@ -9,7 +9,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { entryIndex, entryTerm, invariant, isIntactEntry, type LogReset } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import { entryIndex, entryTerm, isIntactEntry, type LogReset } from "../raft/index.ts";
 import { findClusterVersion, readProgress } from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
 import { FENCE_FILE, type Fence, isFenceWhole, readFence } from "./fence.ts";

@@ -12,7 +12,7 @@ import {
   type sendUnaryData,
   status,
 } from "@grpc/grpc-js";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
 import {
   type CallMethod,

@@ -28,6 +28,7 @@
  */
 
 import { crc32 } from "node:zlib";
+import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
 import {
   type ConfigurationChange,
   type CoreLimits,
@@ -35,8 +36,6 @@ import {
   type Effects,
   EntryType,
   encodeEntry,
-  InvariantViolation,
-  listenToMarks,
   type Message,
   NO_ENVELOPE,
   type ProposedChange,

@@ -99,6 +99,8 @@ const examples: readonly Example[] = [
   allowed("node/src/storage/b.spec.ts", `import "../../test/index.ts";\nimport "../../test/harness/index.ts";`),
   allowed("node/src/api/grpc/b.spec.ts", `import "../../../test/index.ts";`),
   refused("node/src/storage/a.ts", `import "../../test/index.ts";`, direction),
+  allowed("node/src/raft/b.spec.ts", `import "../../verify/scenarios/index.ts";`),
+  refused("node/src/raft/a.ts", `import "../../verify/scenarios/index.ts";`, direction),
 
   // Entry points and packages.
   refused("node/src/storage/a.ts", `import "../raft/log.ts";`, door),
@@ -134,6 +136,8 @@ const examples: readonly Example[] = [
   allowed("node/conformance/tables/a.ts", `import "@quoin/proto";\nimport "../harness/index.ts";`),
   allowed("node/conformance/a.spec.ts", `import "../test/index.ts";`),
   refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
+  refused("node/verify/scenarios/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
+  allowed("node/verify/witnesses/a.ts", `import "rocksdb";`),
 
   // Backups import no other package, and their folders import downwards.
   refused("backup/src/a.ts", `import "@quoin/proto";`, "The backup package imports no other package"),

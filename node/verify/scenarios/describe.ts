@@ -10,7 +10,7 @@ import {
   type Message,
   type Progress,
   type RaftCore,
-} from "../index.ts";
+} from "../../src/raft/index.ts";
 import type { Member } from "./member.ts";
 
 const ENTRY_NAMES: readonly string[] = ["", "empty", "", "bootstrap", "add-slot", "reconfigure", "leave"];

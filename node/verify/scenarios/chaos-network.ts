@@ -6,7 +6,7 @@
  * direction, so they can overtake each other.
  */
 
-import type { Message } from "../index.ts";
+import type { Message } from "../../src/raft/index.ts";
 
 export class ChaosNetwork {
   /** Messages in flight, by connection, oldest first. */

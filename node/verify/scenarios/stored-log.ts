@@ -9,7 +9,7 @@ import {
   type LogReader,
   NO_ENVELOPE,
   sealEntry,
-} from "../index.ts";
+} from "../../src/raft/index.ts";
 
 export class StoredLog implements LogReader {
   first = 1;

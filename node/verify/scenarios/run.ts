@@ -28,7 +28,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import { InvariantViolation, listenToMarks } from "../../primitives/index.ts";
+import { InvariantViolation, listenToMarks } from "../../src/primitives/index.ts";
 import {
   type ConfigurationChange,
   type CoreLimits,
@@ -40,7 +40,7 @@ import {
   NO_ENVELOPE,
   type ProposedChange,
   sealEntry,
-} from "../index.ts";
+} from "../../src/raft/index.ts";
 import {
   describeAppend,
   describeConfiguration,

@@ -7,7 +7,7 @@
  * the request. Throws a SafetyViolation that names the broken rule.
  */
 
-import { type AppendEffect, entryIndex, entryTerm, entryType, isConfigurationType } from "../index.ts";
+import { type AppendEffect, entryIndex, entryTerm, entryType, isConfigurationType } from "../../src/raft/index.ts";
 import type { Member } from "./member.ts";
 
 /** A rule of the cluster as a whole is broken. */

@@ -1,7 +1,7 @@
 /** The disks of a cluster that is founded, grown and has applied everything: the usual start of a scenario. */
 
 import { crc32 } from "node:zlib";
-import { type ConfigurationChange, NO_CONFIGURATION, sealEntry } from "../index.ts";
+import { type ConfigurationChange, NO_CONFIGURATION, sealEntry } from "../../src/raft/index.ts";
 import { changeRow, type Disk, emptyDisk } from "./member.ts";
 
 /**

@@ -23,7 +23,7 @@ import {
   NO_CONFIGURATION,
   NO_ENVELOPE,
   RaftCore,
-} from "../index.ts";
+} from "../../src/raft/index.ts";
 import { StoredLog } from "./stored-log.ts";
 
 /** What a store keeps over a crash. */

@@ -1,6 +1,6 @@
 /** What a random run draws at its beginning (fault rates, limits), and what it counts. */
 
-import { type CoreLimits, DEFAULT_CORE_LIMITS } from "../index.ts";
+import { type CoreLimits, DEFAULT_CORE_LIMITS } from "../../src/raft/index.ts";
 
 /** How many of ten thousand events are this fault; for duplicates: how many of a thousand deliveries. */
 export interface Faults {

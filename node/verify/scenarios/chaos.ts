@@ -17,7 +17,7 @@ import {
   members as membersOf,
   NO_ENVELOPE,
   type ProposedChange,
-} from "../index.ts";
+} from "../../src/raft/index.ts";
 import { ChaosNetwork } from "./chaos-network.ts";
 import { drawFaults, drawLimits, type Faults, newSummary, seeded } from "./chaos-plan.ts";
 import { ChaosStreams } from "./chaos-streams.ts";

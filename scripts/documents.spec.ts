@@ -143,7 +143,7 @@ describe("the documents", () => {
   });
 
   it("name environment variables that a member reads", () => {
-    const known = allOf(read("node/src/configuration.ts"), /\.env\("(\w+)"\)/g);
+    const known = allOf(read("node/src/process/configuration.ts"), /\.env\("(\w+)"\)/g);
     for (const { path, span } of matching(VARIABLE)) {
       expect(known, path).to.include(span);
     }

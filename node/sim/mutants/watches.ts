@@ -66,7 +66,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     name: "bounds-of-the-history-written-once",
     pitfall: "P42",
-    file: "state/history.ts",
+    file: "state/history-ledger.ts",
     find: "    this.#added += bytes;\n    this.#isChanged = true;",
     replace: "    this.#added += bytes;\n    this.#isChanged = this.#bounds.oldestRevision === revision;",
   },

@@ -6,10 +6,13 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import type { Principal, RequestIdentity } from "./command.ts";
-import { ROLES, type Role, SHA256_BYTES, STATUSES, type UserStatus } from "./principals.ts";
+import type { Role, UserStatus } from "./objects.ts";
+import type { Principal, RequestIdentity } from "./principal.ts";
+import { ROLES, SHA256_BYTES, STATUSES } from "./principals.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
-import { SIGNING_KEY_BYTES } from "./signing-keys.ts";
+import type { PutSettings } from "./settings.ts";
+
+export const SIGNING_KEY_BYTES = 32;
 
 /** A new API key, which acts for the user who requests it. */
 export interface CreateApiKey {
@@ -70,18 +73,6 @@ export interface VerifyUser {
   readonly tokenSha256: Uint8Array;
   /** "" = the password stays as it is. */
   readonly passwordHash: string;
-}
-
-/** Changes settings; an empty value resets a setting to its default. */
-export interface PutSettings {
-  readonly kind: "put-settings";
-  readonly values: readonly { readonly name: string; readonly value: string }[];
-  /** The revision that the settings must have; 0 = any. */
-  readonly ifRevision: number;
-  /** The caller, under whom the answer is stored. */
-  readonly subject: string;
-  /** Identifies retries; null for a call without a request id. */
-  readonly request: RequestIdentity | null;
 }
 
 /** A new key, which signs tokens from now on. */

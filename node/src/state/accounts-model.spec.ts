@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { AppliedLog, createApiKey, createUser, FOUNDING, OWNER, TOKEN_SHA256, updateUser } from "../../test/index.ts";
 import type { HttpOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { apiKeysOf, countUsers, listUsers, type Role, readUser, refusalOf, type User } from "./principals.ts";
+import type { Role, User } from "./objects.ts";
+import { apiKeysOf, countUsers, listUsers, readUser, refusalOf } from "./principals.ts";
 
 const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 const NAMES = ["u1", "u2", "u3", "u4", OWNER.subject];

@@ -5,7 +5,7 @@
 
 import { invariant } from "../primitives/index.ts";
 import type { Origin } from "../raft/index.ts";
-import { type LockName, readLockName, readOrigin, writeLockName, writeOrigin } from "./lock-commands.ts";
+import { type LockName, readLockName, readOrigin, writeLockName, writeOrigin } from "./lock-fields.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 export interface Acquisition {

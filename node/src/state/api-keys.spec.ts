@@ -1,16 +1,10 @@
 import { expect } from "chai";
 import { AppliedLog, createApiKey, createUser, FOUNDING, OWNER, TOKEN_SHA256, updateUser } from "../../test/index.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import {
-  API_KEYS_PER_USER_MAX,
-  listApiKeys,
-  listApiKeysOf,
-  type Role,
-  readApiKey,
-  readApiKeyByPrefix,
-  refusalOf,
-} from "./principals.ts";
+import type { Role } from "./objects.ts";
+import type { Principal } from "./principal.ts";
+import { listApiKeys, listApiKeysOf, readApiKey, readApiKeyByPrefix, refusalOf } from "./principals.ts";
+import { API_KEYS_PER_USER_MAX } from "./quotas.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -5,11 +5,10 @@
 
 import type { CreateApiKey, RevokeApiKey } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { ApiKey } from "./objects.ts";
+import type { Principal } from "./principal.ts";
 import {
-  API_KEYS_PER_USER_MAX,
-  type ApiKey,
   apiKeysOf,
   countApiKeysOf,
   managedUsers,
@@ -18,22 +17,9 @@ import {
   removeApiKey,
   writeApiKey,
 } from "./principals.ts";
-import { userFull } from "./quotas.ts";
+import { API_KEYS_PER_USER_MAX, userFull } from "./quotas.ts";
+import type { CreateApiKeyResult, RevokeApiKeyResult } from "./results.ts";
 import { userApiKeysMaxOf } from "./settings.ts";
-
-export interface CreateApiKeyResult {
-  readonly kind: "create-api-key";
-  readonly apiKey: ApiKey;
-  readonly revision: number;
-}
-
-export interface RevokeApiKeyResult {
-  readonly kind: "revoke-api-key";
-  readonly apiKeyId: string;
-  /** Of the first revocation. */
-  readonly revokedAtMs: number;
-  readonly revision: number;
-}
 
 /** The last use of a key is written at most this often, in milliseconds of wall clock. */
 const USE_NOTED_MS = 60_000;

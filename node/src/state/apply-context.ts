@@ -10,14 +10,13 @@ import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type Orig
 import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import type { HistoryLedger } from "./history.ts";
+import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Progress, Totals } from "./progress.ts";
+import type { Progress, Totals, UsageLevels } from "./progress.ts";
 import type { ReplayLedger } from "./replay-ledger.ts";
 import type { Transaction } from "./transaction.ts";
-import type { UsageLevels } from "./usage.ts";
 
 /** The outcome of an acquisition that had to wait: the answer to this attempt. */
 export interface SettledWait {

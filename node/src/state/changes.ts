@@ -6,8 +6,8 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import type { StoredKey } from "./keys.ts";
-import { type LockMode, type LockName, readLockMode, writeLockMode } from "./lock-commands.ts";
+import { type LockMode, type LockName, readLockMode, writeLockMode } from "./lock-fields.ts";
+import type { StoredKey } from "./objects.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
 /** One change of a key. */

@@ -5,11 +5,18 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import type { Configuration } from "../raft/index.ts";
+import type { ChangeRefusal, Configuration, ConfigurationChange } from "../raft/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
+
+/** Puts the configuration of the entry at the index into force in the consensus core, or returns why it is void. */
+export type Reconfigure = (
+  index: number,
+  change: ConfigurationChange,
+  expectIndex: number,
+) => Configuration | ChangeRefusal;
 
 /** Where a member can be reached, as host:port. */
 export interface MemberAddress {

@@ -15,7 +15,8 @@ import type { ApplyContext } from "./apply-context.ts";
 import { type AddedRuns, DuplicateRow, type IsStored, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
 import { BATCH_EVENTS_MAX, LOG_ID_BYTES } from "./log-commands.ts";
 import { type LogErasure, readErasure } from "./log-erasures.ts";
-import { type EventLog, readLog } from "./log-rows.ts";
+import { readLog } from "./log-rows.ts";
+import type { EventLog } from "./objects.ts";
 import { RecordReader } from "./record.ts";
 import {
   duplicateOfTimer,

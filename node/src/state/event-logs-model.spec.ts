@@ -13,8 +13,9 @@ import type { HttpOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { describeLog, listLogs, readEvents, sequencesOf } from "./event-logs.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
-import type { AppendEvents, LogSettings } from "./log-commands.ts";
+import type { AppendEvents } from "./log-commands.ts";
 import { eventCountOf } from "./log-rows.ts";
+import type { LogSettings } from "./objects.ts";
 import { Payloads } from "./payloads.ts";
 
 /** The default of a cluster. */

@@ -14,7 +14,6 @@ import { compareBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { derivedId, derivedIdText } from "./derived-id.ts";
 import { findDuplicates, rememberKeys } from "./duplicates.ts";
@@ -22,19 +21,13 @@ import { checkGuard } from "./guards.ts";
 import type { AppendEvents, CreateLog, DeleteLog, UpdateLogSettings } from "./log-commands.ts";
 import { beginErasure } from "./log-erasures.ts";
 import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";
-import {
-  derivedKey,
-  type EventLog,
-  type LogEvent,
-  readLog,
-  readLogId,
-  scanChunks,
-  writeEvents,
-  writeLog,
-} from "./log-rows.ts";
+import { derivedKey, type LogEvent, readLog, readLogId, scanChunks, writeEvents, writeLog } from "./log-rows.ts";
 import { requireNamespace, scanNamespaces } from "./namespaces.ts";
+import type { EventLog } from "./objects.ts";
 import { PositionCursor } from "./position-runs.ts";
+import type { Principal } from "./principal.ts";
 import { type Access, includesAccess, includesNamespace, readUser, roleAccess } from "./principals.ts";
+import type { AppendEventsResult, CreateLogResult, DeleteLogResult, UpdateLogSettingsResult } from "./results.ts";
 import {
   logNamePlace,
   logNamePrefix,
@@ -49,39 +42,6 @@ import {
 import { SequenceRuns } from "./sequence-runs.ts";
 import type { Steps } from "./steps.ts";
 import type { StateReader } from "./store.ts";
-
-export interface CreateLogResult {
-  readonly kind: "create-log";
-  readonly log: EventLog;
-  readonly revision: number;
-}
-
-export interface UpdateLogSettingsResult {
-  readonly kind: "update-log-settings";
-  readonly log: EventLog;
-  readonly revision: number;
-}
-
-export interface DeleteLogResult {
-  readonly kind: "delete-log";
-  readonly logId: Uint8Array;
-  readonly revision: number;
-}
-
-export interface AppendEventsResult {
-  readonly kind: "append-events";
-  readonly logId: Uint8Array;
-  /** Of all events in order, including those stored before; see `sequencesOf`. */
-  readonly runs: SequenceRuns;
-  /** The greatest sequence. */
-  readonly lastSequence: number;
-  /** Events newly stored, and bytes of their payloads. */
-  readonly appendedEvents: number;
-  readonly appendedBytes: number;
-  readonly revision: number;
-}
-
-export type LogResult = CreateLogResult | UpdateLogSettingsResult | DeleteLogResult | AppendEventsResult;
 
 /** Which logs to list. */
 export interface LogSelection {

@@ -7,8 +7,7 @@
 
 import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { INCARNATION_BYTES, type MemberAddress, writeCluster } from "./cluster.ts";
-import type { Reconfigure } from "./machine.ts";
+import { INCARNATION_BYTES, type MemberAddress, type Reconfigure, writeCluster } from "./cluster.ts";
 import { writeNamespace } from "./namespaces.ts";
 import { writeApiKey, writeUser } from "./principals.ts";
 import { RecordReader, RecordWriter } from "./record.ts";

@@ -2,9 +2,11 @@ import { expect } from "chai";
 import { AppliedLog, requestOf } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import type { WatchedChange } from "./changes.ts";
-import type { PutKey, RequestIdentity } from "./command.ts";
-import { isHistoryDue, type RevisionChanges, readHistoryBounds, scanHistory } from "./history.ts";
+import { isHistoryDue, type RevisionChanges, scanHistory } from "./history.ts";
+import { readHistoryBounds } from "./history-ledger.ts";
+import type { PutKey } from "./key-commands.ts";
 import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "./limits.ts";
+import type { RequestIdentity } from "./principal.ts";
 import { HISTORY_BOUNDS_ROW, historyRow } from "./rows.ts";
 
 const NO_SLACK = { revisions: 0, ageMs: 0 };

@@ -14,14 +14,30 @@
 import { invariant, readUint53, writeUint53 } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { readChange, type WatchedChange, writeChange } from "./changes.ts";
-import type { CompactHistory, TrimHistory } from "./command.ts";
+import { type HistoryBounds, readHistoryBounds } from "./history-ledger.ts";
 import type { HistoryLimits } from "./limits.ts";
-import type { CompactHistoryResult } from "./outcome.ts";
+import type { RequestIdentity } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import { HISTORY_BOUNDS_ROW, historyRow, tableRange } from "./rows.ts";
+import type { CompactHistoryResult } from "./results.ts";
+import { historyRow, tableRange } from "./rows.ts";
 import { historyLimitsOf } from "./settings.ts";
 import type { StateReader } from "./store.ts";
-import type { Transaction } from "./transaction.ts";
+
+/** Drops changes beyond the limits of the history, the oldest first, for at most this many revisions. */
+export interface TrimHistory {
+  readonly kind: "trim-history";
+  readonly countMax: number;
+}
+
+/** Drops all changes below a revision; an administrator requests it. */
+export interface CompactHistory {
+  readonly kind: "compact-history";
+  readonly revision: number;
+  /** The caller, under whom the answer is stored. */
+  readonly subject: string;
+  /** Identifies retries; null for a call without a request id. */
+  readonly request: RequestIdentity | null;
+}
 
 /** All changes of one revision, in order. */
 export interface RevisionChanges {
@@ -33,21 +49,6 @@ export interface RevisionChanges {
   readonly bytes: number;
 }
 
-/** Which part of the history is kept. */
-export interface HistoryBounds {
-  /** The first revision that a watch can start at: nothing is missing from there on. */
-  readonly compactRevision: number;
-  /** Bytes of all changes that have a row. */
-  readonly bytes: number;
-  /**
-   * The oldest revision with a row, and its cluster tick in milliseconds; 0 and 0 if there is none. If it is below the
-   * compact revision, its row is dropped soon.
-   */
-  readonly oldestRevision: number;
-  readonly oldestTickMs: number;
-}
-
-const WHOLE_HISTORY: HistoryBounds = { compactRevision: 0, bytes: 0, oldestRevision: 0, oldestTickMs: 0 };
 const NUMBER_BYTES = 8;
 const ROW_KEY_BYTES = 1 + NUMBER_BYTES;
 /** How many bytes one command drops at most. It reads them in one turn of the event loop (S44). */
@@ -57,56 +58,6 @@ const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
  */
 const FREED_SHARE = 16;
 
-/** Which part of the history is kept while entries are applied. */
-export class HistoryLedger {
-  readonly #transaction: Transaction;
-  /** Null until the first read. */
-  #bounds: HistoryBounds | null = null;
-  /** Bytes of changes added since the bounds were set. */
-  #added = 0;
-  #isChanged = false;
-
-  constructor(transaction: Transaction) {
-    this.#transaction = transaction;
-  }
-
-  /** As of the last change. */
-  get bounds(): HistoryBounds {
-    let bounds = this.#bounds ?? readHistoryBounds(this.#transaction);
-    if (this.#added > 0) {
-      bounds = { ...bounds, bytes: bounds.bytes + this.#added };
-      this.#added = 0;
-    }
-    this.#bounds = bounds;
-    return bounds;
-  }
-
-  /** Counts a new revision whose changes have a row of this many bytes. */
-  add(revision: number, tickMs: number, bytes: number): void {
-    this.#bounds ??= readHistoryBounds(this.#transaction);
-    if (this.#bounds.oldestRevision === 0) {
-      this.change({ ...this.bounds, oldestRevision: revision, oldestTickMs: tickMs });
-    }
-    // Most entries do only this; new bounds for each would be garbage at the next one.
-    this.#added += bytes;
-    this.#isChanged = true;
-  }
-
-  change(bounds: HistoryBounds): void {
-    invariant(bounds.bytes >= 0, "bytes of the history never fall below zero", () => String(bounds.bytes));
-    this.#bounds = bounds;
-    this.#isChanged = true;
-  }
-
-  /** The caller must call this once before a batch is written. */
-  flush(): void {
-    if (this.#isChanged) {
-      this.#isChanged = false;
-      this.#transaction.carry(HISTORY_BOUNDS_ROW, encodeBounds(this.bounds));
-    }
-  }
-}
-
 /** Adds the changes of a new revision. */
 export function recordChanges(context: ApplyContext, revision: number, changes: readonly WatchedChange[]): void {
   invariant(changes.length > 0, "a revision in the history has changes");
@@ -115,23 +66,6 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
   transaction.put(historyRow(revision), row);
   context.watch(changes);
   history.add(revision, tickMs, row.length);
-}
-
-/** Which part of the history is kept, as of the last written batch. */
-export function readHistoryBounds(reader: StateReader): HistoryBounds {
-  const bytes = reader.get(HISTORY_BOUNDS_ROW);
-  if (bytes === undefined) {
-    return WHOLE_HISTORY;
-  }
-  const fields = new RecordReader(bytes);
-  const bounds = {
-    compactRevision: fields.uint53(),
-    bytes: fields.uint53(),
-    oldestRevision: fields.uint53(),
-    oldestTickMs: fields.uint53(),
-  };
-  fields.end();
-  return bounds;
 }
 
 /**
@@ -225,11 +159,6 @@ export function applyCompactHistory(
     transaction.note(noted);
   }
   return { kind: "compact-history", compactRevision, revision: context.revision };
-}
-
-function encodeBounds({ compactRevision, bytes, oldestRevision, oldestTickMs }: HistoryBounds): Uint8Array {
-  const writer = new RecordWriter().uint53(compactRevision).uint53(bytes).uint53(oldestRevision).uint53(oldestTickMs);
-  return writer.finish();
 }
 
 function revisionOf(key: Uint8Array): number {

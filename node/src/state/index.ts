@@ -1,8 +1,8 @@
 export type { ReportedUse, ResetOwner } from "./account-commands.ts";
-export type { RevokeApiKeyResult } from "./api-keys.ts";
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
+export type { Reconfigure } from "./cluster.ts";
 export {
   CLUSTER_VERSION,
   CLUSTER_VERSIONS,
@@ -31,15 +31,12 @@ export {
   type HttpCommand,
   type HttpOperation,
   isGrowing,
-  type Principal,
-  type RequestIdentity,
   type SetClusterVersion,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { derivedIdText } from "./derived-id.ts";
 export { hasDueDuplicates } from "./duplicates.ts";
 export {
-  type AppendEventsResult,
   describeLog,
   type LogPage,
   type LogSelection,
@@ -57,38 +54,25 @@ export {
 } from "./former-clusters.ts";
 export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
-export {
-  completeFrom,
-  isHistoryDue,
-  type RevisionChanges,
-  readHistoryBounds,
-  scanHistory,
-} from "./history.ts";
-export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
-export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
+export { completeFrom, isHistoryDue, type RevisionChanges, scanHistory } from "./history.ts";
+export { readHistoryBounds } from "./history-ledger.ts";
+export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
-export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, ReleaseLock } from "./lock-commands.ts";
-export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
-export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
-export {
-  type AppendEvents,
-  BATCH_EVENTS_MAX,
-  type LogGuard,
-  type LogOperation,
-  type LogSettings,
-} from "./log-commands.ts";
+export type { AcquireLock, CancelAcquisition, CreateLock, ReleaseLock } from "./lock-commands.ts";
+export type { Hold, LockMode, LockName } from "./lock-fields.ts";
+export { dueLockTimers, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
+export { describeLock, type LockView } from "./lock-view.ts";
+export { type AppendEvents, BATCH_EVENTS_MAX, type LogGuard, type LogOperation } from "./log-commands.ts";
 export { hasDueRetention } from "./log-retention.ts";
-export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
-export { type Divergence, isLongEntry, needOf, type Reconfigure, StateMachine } from "./machine.ts";
+export { eventCountOf, type LogEvent } from "./log-rows.ts";
+export { type Divergence, isLongEntry, needOf, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
-  type ClaimSlotResult,
   changeOf,
   decodeMembershipEntry,
   encodeMembershipEntry,
   type MembershipEntry,
   type MembershipOperation,
-  type MembershipResult,
   refusalOfChange,
   SLOTS_MAX,
   type UpdateMember,
@@ -104,13 +88,13 @@ export {
   scanNamespaceUsage,
 } from "./namespace-accounts.ts";
 export { NAMESPACE_PATTERN, requireNamespace } from "./namespaces.ts";
-export type { CompactHistoryResult, CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
-export type { ResetOwnerResult } from "./owner-reset.ts";
+export type { ApiKey, EventLog, LogSettings, Role, StoredKey, User, UserStatus } from "./objects.ts";
+export type { Outcome, Replayed } from "./outcome.ts";
 export { copyBytes, Payloads } from "./payloads.ts";
+export type { Principal, RequestIdentity } from "./principal.ts";
 export {
   type Access,
   type AccountPage,
-  type ApiKey,
   addressInAnyCase,
   includesAccess,
   includesNamespace,
@@ -120,17 +104,15 @@ export {
   managedUsers,
   mayManage,
   type Need,
-  type Role,
   readApiKey,
   readApiKeyByPrefix,
   readUser,
   readUserByEmail,
   refusalOf,
   roleAccess,
-  type User,
-  type UserStatus,
   writeUser,
 } from "./principals.ts";
+export type { UsageLevels } from "./progress.ts";
 export { type Progress, readProgress } from "./progress.ts";
 export { type NamespaceLimits, namespaceFull, unsetLimits } from "./quotas.ts";
 export { decodeText, encodeText } from "./record.ts";
@@ -138,19 +120,29 @@ export type { FilterSeed } from "./replay-filters.ts";
 export { droppedReplays, type GenerationTotals, replayGenerationMs, scanGenerations } from "./replay-ledger.ts";
 export { hasEndedReplays } from "./replays.ts";
 export { restoreValues } from "./restored-values.ts";
+export type {
+  AcquireLockResult,
+  AppendEventsResult,
+  ClaimSlotResult,
+  CompactHistoryResult,
+  CompareAndSwapResult,
+  CreateNamespaceResult,
+  DeleteKeyResult,
+  DeleteUserResult,
+  LockState,
+  MembershipResult,
+  PutKeyResult,
+  PutSettingsResult,
+  ResetOwnerResult,
+  Result,
+  RevokeApiKeyResult,
+  RotateSigningKeyResult,
+} from "./results.ts";
 export { isHotRow, PROGRESS_ROW, replayRange, STATE_TABLES } from "./rows.ts";
 export { SequenceRuns } from "./sequence-runs.ts";
-export {
-  namespaceLimitsOf,
-  namespaceWatchesMaxOf,
-  type PutSettingsResult,
-  rateLimitOf,
-  readSettings,
-  settingOf,
-} from "./settings.ts";
+export { namespaceLimitsOf, namespaceWatchesMaxOf, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 export {
   endedSigningKeys,
-  type RotateSigningKeyResult,
   readPageTokenKey,
   readSigningKey,
   readSigningKeys,
@@ -176,6 +168,5 @@ export {
   sumOf,
   type UsageBucket,
   type UsageCounts,
-  type UsageLevels,
 } from "./usage.ts";
-export { type DeleteUserResult, readVerification, userNotFound } from "./users.ts";
+export { readVerification, userNotFound } from "./users.ts";

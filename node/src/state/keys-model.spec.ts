@@ -4,7 +4,8 @@ import { AppliedLog, expectExactUsage } from "../../test/index.ts";
 import { compareBytes } from "../bytes/index.ts";
 import type { ClientOperation, ClusterOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { expiredKeys, listKeys, readKey, type StoredKey } from "./keys.ts";
+import { expiredKeys, listKeys, readKey } from "./keys.ts";
+import type { StoredKey } from "./objects.ts";
 
 const NAMESPACES = ["default", "__proto__", "constructor"];
 /** Few, so that operations conflict, and in the order of their bytes. */

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { AppliedLog, putOf, refused } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
-import type { CompareAndSwap, DeleteKey, PutKey } from "./command.ts";
-import { expiredKeys, getKey, listKeys, type PageBounds, readKey, type StoredKey } from "./keys.ts";
+import type { CompareAndSwap, DeleteKey, PutKey } from "./key-commands.ts";
+import { expiredKeys, getKey, listKeys, type PageBounds, readKey } from "./keys.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
+import type { StoredKey } from "./objects.ts";
 import { replayGenerationMs } from "./replay-ledger.ts";
 import { keyRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";

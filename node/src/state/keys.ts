@@ -9,51 +9,16 @@ import { equalBytes } from "../bytes/index.ts";
 import { invariant, readUint32, readUint53 } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { endOf } from "./changes.ts";
-import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { checkGuard } from "./guards.ts";
 import { recordChanges } from "./history.ts";
+import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
 import { requireNamespace } from "./namespaces.ts";
+import type { StoredKey } from "./objects.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./results.ts";
 import { expiryRow, keyRow, keyRowPrefixLength, type NamedKey, named, prefixEnd, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
-
-/** A key as it is stored. */
-export interface StoredKey {
-  /** UTF-8 bytes. */
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-  readonly createRevision: number;
-  readonly modRevision: number;
-  /** 1 at creation, then one more with each put. */
-  readonly version: number;
-  /** Cluster tick in milliseconds after which it may expire; 0 = never. */
-  readonly deadlineMs: number;
-}
-
-export interface PutKeyResult {
-  readonly kind: "put-key";
-  readonly modRevision: number;
-  readonly created: boolean;
-  readonly previous: StoredKey | null;
-  readonly revision: number;
-}
-
-export interface DeleteKeyResult {
-  readonly kind: "delete-key";
-  readonly previous: StoredKey | null;
-  readonly revision: number;
-}
-
-export interface CompareAndSwapResult {
-  readonly kind: "compare-and-swap";
-  readonly success: boolean;
-  /** The current key: the new value on success, else the value that did not match. */
-  readonly currentExists: boolean;
-  readonly currentValue: Uint8Array;
-  readonly modRevision: number;
-  readonly revision: number;
-}
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);

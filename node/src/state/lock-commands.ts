@@ -5,18 +5,18 @@
 
 import { invariant } from "../primitives/index.ts";
 import type { Origin } from "../raft/index.ts";
+import {
+  type LockMode,
+  type LockName,
+  REQUEST_ID_BYTES,
+  readLockMode,
+  readLockName,
+  readOrigin,
+  writeLockMode,
+  writeLockName,
+  writeOrigin,
+} from "./lock-fields.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
-
-/** The mode of a hold. `exclusive` is for exclusive locks only, the others for read-write locks only. */
-export type LockMode = "exclusive" | "read" | "write";
-
-/** Which lock. */
-export interface LockName {
-  readonly namespace: string;
-  /** Whether it is a read-write lock. */
-  readonly rw: boolean;
-  readonly name: string;
-}
 
 export interface CreateLock extends LockName {
   readonly kind: "create-lock";
@@ -84,8 +84,6 @@ export interface CancelAcquisition {
 export type LockClientOperation = CreateLock | AcquireLock | ReleaseLock | ForceReleaseLock;
 export type LockClusterOperation = ExpireLocks | CancelAcquisition;
 
-export const REQUEST_ID_BYTES = 16;
-const MODES: readonly LockMode[] = ["exclusive", "read", "write"];
 const ABOUTS: readonly LockTimer["about"][] = ["hold", "wait", "delay"];
 
 /** The code of a timer's kind, in commands and in the keys of rows. */
@@ -98,33 +96,6 @@ export function timerOfCode(code: number): LockTimer["about"] {
   const about = ABOUTS[code];
   invariant(about !== undefined, "timers are about something known", () => String(code));
   return about;
-}
-
-export function writeLockMode(writer: RecordWriter, mode: LockMode): void {
-  writer.uint8(MODES.indexOf(mode));
-}
-
-export function readLockMode(reader: RecordReader): LockMode {
-  const code = reader.uint8();
-  const mode = MODES[code];
-  invariant(mode !== undefined, "locks have a known mode", () => String(code));
-  return mode;
-}
-
-export function writeLockName(writer: RecordWriter, { namespace, rw, name }: LockName): void {
-  writer.text(namespace).boolean(rw).text(name);
-}
-
-export function readLockName(reader: RecordReader): LockName {
-  return { namespace: reader.name(), rw: reader.boolean(), name: reader.text() };
-}
-
-export function writeOrigin(writer: RecordWriter, { memberId, boot, seq }: Origin): void {
-  writer.uint53(memberId).uint53(boot).uint53(seq);
-}
-
-export function readOrigin(reader: RecordReader): Origin {
-  return { memberId: reader.uint53(), boot: reader.uint53(), seq: reader.uint53() };
 }
 
 export function writeLockOperation(writer: RecordWriter, operation: LockClientOperation | LockClusterOperation): void {

@@ -1,7 +1,7 @@
 /** Refusals of lock requests that several places raise. */
 
 import { CoordinationError } from "./coordination-error.ts";
-import type { LockName } from "./lock-commands.ts";
+import type { LockName } from "./lock-fields.ts";
 import { kindOf, quote } from "./lock-rows.ts";
 
 /** The hold with this token has ended. */

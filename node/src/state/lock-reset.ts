@@ -10,7 +10,8 @@
 import { latin1Of } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { LockName, LockTimer } from "./lock-commands.ts";
+import type { LockTimer } from "./lock-commands.ts";
+import type { LockName } from "./lock-fields.ts";
 import { endWait, removeEnded } from "./lock-grants.ts";
 import {
   dueLockTimers,

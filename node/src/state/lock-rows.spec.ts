@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
-import type { AcquireLock, LockMode } from "./lock-commands.ts";
+import type { AcquireLock } from "./lock-commands.ts";
+import type { LockMode } from "./lock-fields.ts";
 import { dueLockTimers, readHold, readHolds, readLock, readWait, visitWaits } from "./lock-rows.ts";
 import { lockHoldRow, lockRow, lockTimerRow, lockWaitRow } from "./rows.ts";
 

@@ -8,19 +8,19 @@
 
 import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { codeOfTimer, type LockTimer, timerOfCode } from "./lock-commands.ts";
 import {
-  codeOfTimer,
+  type Hold,
   type LockMode,
   type LockName,
-  type LockTimer,
   REQUEST_ID_BYTES,
+  readHoldFields,
   readLockMode,
-  timerOfCode,
+  writeHoldFields,
   writeLockMode,
-} from "./lock-commands.ts";
-import { readPrincipal, writePrincipal } from "./principal-codec.ts";
+} from "./lock-fields.ts";
+import { type Principal, readPrincipal, writePrincipal } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { lockHoldRow, lockRow, lockTimerRow, lockWaitRow, splitLockRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
@@ -43,21 +43,6 @@ export interface Lock extends LockName {
   waitingWriters: number;
   /** Cluster tick in milliseconds until which no caller gets it exclusively; 0 = no delay runs. An entry ends it. */
   delayUntilMs: number;
-}
-
-/** A live hold. */
-export interface Hold {
-  readonly token: number;
-  readonly owner: string;
-  readonly subject: string;
-  /** Id of the request that got the hold; its stored answer lives as long as the hold. */
-  readonly requestId: Uint8Array;
-  readonly mode: LockMode;
-  readonly ttlSeconds: number;
-  /** Wall clock of the grant in milliseconds. */
-  readonly acquiredAtMs: number;
-  /** Cluster tick in milliseconds after which it may expire. */
-  readonly deadlineMs: number;
 }
 
 /** A request that waits for a lock. */
@@ -203,25 +188,6 @@ function decodeHold(token: number, bytes: Uint8Array): Hold {
   const hold = { token, ...readHoldFields(reader) };
   reader.end();
   return hold;
-}
-
-/** All fields of a hold except its token. */
-export function writeHoldFields(writer: RecordWriter, hold: Hold): void {
-  writer.text(hold.owner).text(hold.subject).fixed(hold.requestId, REQUEST_ID_BYTES);
-  writeLockMode(writer, hold.mode);
-  writer.uint53(hold.ttlSeconds).uint53(hold.acquiredAtMs).uint53(hold.deadlineMs);
-}
-
-export function readHoldFields(reader: RecordReader): Omit<Hold, "token"> {
-  return {
-    owner: reader.text(),
-    subject: reader.text(),
-    requestId: reader.fixed(REQUEST_ID_BYTES),
-    mode: readLockMode(reader),
-    ttlSeconds: reader.uint53(),
-    acquiredAtMs: reader.uint53(),
-    deadlineMs: reader.uint53(),
-  };
 }
 
 // ---- Waits ----

@@ -15,8 +15,9 @@ import {
 } from "../../test/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { dueLockTimers } from "./lock-rows.ts";
-import { type AcquireLockResult, describeLock } from "./lock-view.ts";
+import { describeLock } from "./lock-view.ts";
 import { replayGenerationMs } from "./replay-ledger.ts";
+import type { AcquireLockResult } from "./results.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 

@@ -6,10 +6,8 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import type { Acquisition } from "./acquisition.ts";
-import { isSameAttempt } from "./acquisition.ts";
+import { type Acquisition, isSameAttempt } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { ClientCommand, Principal, RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type {
   AcquireLock,
@@ -17,11 +15,10 @@ import type {
   CreateLock,
   ExpireLocks,
   ForceReleaseLock,
-  LockMode,
-  LockName,
   LockTimer,
   ReleaseLock,
 } from "./lock-commands.ts";
+import type { Hold, LockMode, LockName } from "./lock-fields.ts";
 import {
   answerTimeout,
   deadlineAfter,
@@ -36,7 +33,6 @@ import {
 import { lockLost, superseded } from "./lock-refusals.ts";
 import {
   addWait,
-  type Hold,
   kindOf,
   type Lock,
   quote,
@@ -52,17 +48,19 @@ import {
   type Wait,
   writeLock,
 } from "./lock-rows.ts";
-import { type AcquireLockResult, acquireResult, viewOf } from "./lock-view.ts";
+import { acquireResult, viewOf } from "./lock-view.ts";
 import { requireNamespace } from "./namespaces.ts";
-import type {
-  CreateLockResult,
-  ForceReleaseLockResult,
-  Outcome,
-  QueuedLockResult,
-  ReleaseLockResult,
-} from "./outcome.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Principal, RequestIdentity } from "./principal.ts";
 import type { AnswerPlace } from "./replay-ledger.ts";
 import { answerPlace, changeAcquisition, foundAt, readAcquisition, storeAcquisition, storeAnswer } from "./replays.ts";
+import type {
+  AcquireLockResult,
+  CreateLockResult,
+  ForceReleaseLockResult,
+  QueuedLockResult,
+  ReleaseLockResult,
+} from "./results.ts";
 
 /** Free bytes that a new lock needs: for its row, and for one hold, so that the lock can be used. */
 const LOCK_BYTES_ABOUT = 1024;
@@ -87,7 +85,11 @@ export function applyCreateLock(context: ApplyContext, command: CreateLock): Cre
 
 // ---- Acquiring ----
 
-type Acquiring = ClientCommand & { readonly operation: AcquireLock };
+interface Acquiring {
+  readonly principal: Principal;
+  readonly request: RequestIdentity;
+  readonly operation: AcquireLock;
+}
 
 /** Acquires a lock, or continues an earlier attempt of the same request (S24). */
 export function applyAcquireLock(context: ApplyContext, command: Acquiring): Outcome {

@@ -2,6 +2,7 @@
 
 import { invariant, readUint32, writeUint32 } from "../primitives/index.ts";
 import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import type { LogSettings } from "./objects.ts";
 import { Payloads } from "./payloads.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 import { allAtOnce, type Steps } from "./steps.ts";
@@ -10,16 +11,6 @@ import { allAtOnce, type Steps } from "./steps.ts";
 export const LOG_ID_BYTES = 16;
 /** Events of one batch, which apply takes in steps (S44). With the length of each, 10 MiB of them fit into an entry. */
 export const BATCH_EVENTS_MAX = 1_000_000;
-
-export interface LogSettings {
-  /** Seconds for which the key of an event is remembered; 0 = not at all, null = the default of the cluster. */
-  readonly duplicateWindowSecs: number | null;
-  /**
-   * Limits: events older than this many seconds, and the oldest beyond this many bytes, are removed; null = no limit.
-   */
-  readonly retentionMaxAgeSecs: number | null;
-  readonly retentionMaxBytes: number | null;
-}
 
 export interface CreateLog {
   readonly kind: "create-log";

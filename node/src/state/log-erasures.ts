@@ -4,7 +4,7 @@
  */
 
 import type { ApplyContext } from "./apply-context.ts";
-import type { EventLog } from "./log-rows.ts";
+import type { EventLog } from "./objects.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { duplicateRange, eventRow, logErasureRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";

@@ -8,7 +8,8 @@
 
 import { invariant } from "../primitives/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { type LogSettings, readSettings, writeSettings } from "./log-commands.ts";
+import { readSettings, writeSettings } from "./log-commands.ts";
+import type { EventLog } from "./objects.ts";
 import { Payloads } from "./payloads.ts";
 import { PositionRuns } from "./position-runs.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
@@ -16,30 +17,6 @@ import { eventRow, logNameRow, logRow } from "./rows.ts";
 import type { SequenceRuns } from "./sequence-runs.ts";
 import type { Steps } from "./steps.ts";
 import type { StateReader } from "./store.ts";
-
-/** An event log as it is stored, without its events. */
-export interface EventLog {
-  /** 16 bytes of a UUID. */
-  readonly logId: Uint8Array;
-  /** Index of the entry that created it. The keys of its rows contain this number, which no other log ever has. */
-  readonly number: number;
-  readonly name: string;
-  readonly namespace: string;
-  readonly settings: LogSettings;
-  /** Unix time in milliseconds, and the id of the user. */
-  readonly createdAtMs: number;
-  readonly createdBy: string;
-  /** Sequence of the last event ever appended; 0 = none. */
-  readonly lastSequence: number;
-  /** Sequence of the oldest kept event; the next sequence if the log is empty. */
-  readonly firstSequence: number;
-  /** Bytes of the kept payloads. */
-  readonly sizeBytes: number;
-  /** Cluster tick in milliseconds at which the oldest kept event was appended; 0 if there is none. */
-  readonly oldestTickMs: number;
-  /** Cluster tick in milliseconds after which events must be removed; 0 = never. */
-  readonly retentionDueMs: number;
-}
 
 export interface LogEvent {
   readonly sequence: number;

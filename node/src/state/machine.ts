@@ -7,23 +7,13 @@
  */
 
 import { InvariantViolation, invariant } from "../primitives/index.ts";
-import {
-  type ChangeRefusal,
-  type Configuration,
-  type ConfigurationChange,
-  ENTRY_HEADER_BYTES,
-  EntryType,
-  entryIndex,
-  entryPayload,
-  entryTerm,
-  entryType,
-} from "../raft/index.ts";
+import { ENTRY_HEADER_BYTES, EntryType, entryIndex, entryPayload, entryTerm, entryType } from "../raft/index.ts";
 import type { ReportedUse } from "./account-commands.ts";
 import { applyCreateApiKey, applyRevokeApiKey, noteApiKeyUse } from "./api-keys.ts";
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
 import type { WatchedChange } from "./changes.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
-import { applySetClusterVersion } from "./cluster.ts";
+import { applySetClusterVersion, type Reconfigure } from "./cluster.ts";
 import {
   type ClientCommand,
   type ClientOperation,
@@ -33,14 +23,13 @@ import {
   type HttpCommand,
   type HttpOperation,
   isAppend,
-  type Principal,
-  type RequestIdentity,
 } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyPruneDuplicates } from "./duplicates.ts";
 import { applyAppendEvents, applyCreateLog, applyDeleteLog, applyUpdateLogSettings } from "./event-logs.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
-import { applyCompactHistory, applyTrimHistory, HistoryLedger } from "./history.ts";
+import { applyCompactHistory, applyTrimHistory } from "./history.ts";
+import { HistoryLedger } from "./history-ledger.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
 import type { AcquireLock } from "./lock-commands.ts";
@@ -65,14 +54,17 @@ import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemo
 import { applyEraseMemory } from "./memory-pages.ts";
 import { NamespaceAccounts } from "./namespace-accounts.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
-import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
+import { usageOf } from "./operation-usage.ts";
+import type { Outcome } from "./outcome.ts";
 import { applyResetOwner } from "./owner-reset.ts";
+import type { Principal, RequestIdentity } from "./principal.ts";
 import { type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { unsetLimits } from "./quotas.ts";
 import type { FilterSeed } from "./replay-filters.ts";
 import { ReplayLedger } from "./replay-ledger.ts";
 import { answerPlace, replayOf, storeAnswer } from "./replays.ts";
+import type { HttpResult, StoredResult } from "./results.ts";
 import { PROGRESS_ROW } from "./rows.ts";
 import { applyPutSettings, namespaceLimitsOf } from "./settings.ts";
 import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
@@ -80,15 +72,8 @@ import { allAtOnce, type Steps } from "./steps.ts";
 import type { StateStore } from "./store.ts";
 import { applySuccession, decodeSuccession, isSuccession } from "./succession.ts";
 import { type Digest, Transaction } from "./transaction.ts";
-import { applyPruneUsage, NO_USAGE, UsageLedger, usageOf } from "./usage.ts";
+import { applyPruneUsage, NO_USAGE, UsageLedger } from "./usage.ts";
 import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser, isOwnPassword } from "./users.ts";
-
-/** Puts the configuration of the entry at the index into force in the consensus core, or returns why it is void. */
-export type Reconfigure = (
-  index: number,
-  change: ConfigurationChange,
-  expectIndex: number,
-) => Configuration | ChangeRefusal;
 
 /** This member's state differs from that of the cluster. */
 export interface Divergence extends Checkpoint {

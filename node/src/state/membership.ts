@@ -16,13 +16,14 @@ import {
   type ClusterMember,
   INCARNATION_BYTES,
   type MemberAddress,
+  type Reconfigure,
   readCluster,
   writeCluster,
 } from "./cluster.ts";
-import type { RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import type { Reconfigure } from "./machine.ts";
+import type { RequestIdentity } from "./principal.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import type { ClaimSlotResult, MembershipResult } from "./results.ts";
 
 /** An entry that changes the configuration at the request of an administrator. */
 export interface MembershipEntry {
@@ -59,25 +60,6 @@ export interface UpdateMember {
   readonly id: number;
   readonly incarnation: Uint8Array;
   readonly address: MemberAddress;
-}
-
-/** The result of a membership entry. */
-export interface MembershipResult {
-  readonly kind: "membership";
-  readonly revision: number;
-  /** Index of the configuration that is in force with this entry. */
-  readonly configIndex: number;
-  /** Id of the added slot; else 0. */
-  readonly memberId: number;
-}
-
-/** The result of a claim: no-slot and slot-taken are answers, not refusals, because the process claims again. */
-export interface ClaimSlotResult {
-  readonly kind: "claim-slot";
-  readonly revision: number;
-  readonly verdict: "accepted" | "no-slot" | "slot-taken";
-  /** Id of the slot; 0 if there is none. */
-  readonly memberId: number;
 }
 
 /** The most slots of a cluster, voters and learners together. */

@@ -3,9 +3,7 @@
 import { invariant } from "../primitives/index.ts";
 import { type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
-
-/** Bytes of a region's id, which is a UUID. */
-export const REGION_ID_BYTES = 16;
+import { REGION_ID_BYTES } from "./results.ts";
 
 export interface AllocateMemory {
   readonly kind: "allocate-memory";

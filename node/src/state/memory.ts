@@ -11,17 +11,17 @@ import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { derivedId, derivedIdText } from "./derived-id.ts";
 import { checkGuard } from "./guards.ts";
-import {
-  type AllocateMemory,
-  type FreeMemory,
-  REGION_ID_BYTES,
-  type RegionMutation,
-  type ResizeMemory,
-  type WriteMemory,
-} from "./memory-command.ts";
+import type { AllocateMemory, FreeMemory, RegionMutation, ResizeMemory, WriteMemory } from "./memory-command.ts";
 import { cutPages, readPages, writePages } from "./memory-pages.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import {
+  type AllocateMemoryResult,
+  type FreeMemoryResult,
+  REGION_ID_BYTES,
+  type ResizeMemoryResult,
+  type WriteMemoryResult,
+} from "./results.ts";
 import { memoryRegionRow, prefixEnd } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
@@ -37,34 +37,6 @@ export interface MemoryRegion {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   readonly label: string;
-}
-
-export interface AllocateMemoryResult {
-  readonly kind: "allocate-memory";
-  readonly regionId: Uint8Array;
-  readonly sizeBytes: number;
-  readonly version: number;
-  readonly revision: number;
-}
-
-export interface ResizeMemoryResult {
-  readonly kind: "resize-memory";
-  readonly sizeBytes: number;
-  readonly previousSizeBytes: number;
-  readonly version: number;
-  readonly revision: number;
-}
-
-export interface FreeMemoryResult {
-  readonly kind: "free-memory";
-  readonly revision: number;
-}
-
-export interface WriteMemoryResult {
-  readonly kind: "write-memory";
-  readonly bytesWritten: number;
-  readonly version: number;
-  readonly revision: number;
 }
 
 const NO_BYTES = new Uint8Array(0);

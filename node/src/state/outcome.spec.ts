@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { InvariantViolation } from "../primitives/index.ts";
 import { isAcquisition } from "./acquisition.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import type { StoredKey } from "./keys.ts";
-import { decodeAnswer, encodeAnswer, type StoredResult, withoutValues } from "./outcome.ts";
+import type { StoredKey } from "./objects.ts";
+import { decodeAnswer, encodeAnswer, withoutValues } from "./outcome.ts";
+import type { StoredResult } from "./results.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 20 }).filter((value) => value.isWellFormed());
 const bytes = fc.uint8Array({ maxLength: 30 });

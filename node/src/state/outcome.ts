@@ -6,82 +6,11 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import type { CreateApiKeyResult, RevokeApiKeyResult } from "./api-keys.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
-import type { LogResult } from "./event-logs.ts";
-import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
-import { type Hold, readHoldFields, writeHoldFields } from "./lock-rows.ts";
-import type { AcquireLockResult } from "./lock-view.ts";
-import type { ClaimSlotResult, MembershipResult } from "./membership.ts";
-import type { AllocateMemoryResult, FreeMemoryResult, ResizeMemoryResult, WriteMemoryResult } from "./memory.ts";
-import { REGION_ID_BYTES } from "./memory-command.ts";
-import type { ResetOwnerResult } from "./owner-reset.ts";
+import { readHoldFields, writeHoldFields } from "./lock-fields.ts";
+import type { StoredKey } from "./objects.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import type { PutSettingsResult } from "./settings.ts";
-import type { RotateSigningKeyResult } from "./signing-keys.ts";
-import type { DeleteUserResult, UserResult } from "./users.ts";
-
-export interface CreateNamespaceResult {
-  readonly kind: "create-namespace";
-  readonly createdAtMs: number;
-  readonly revision: number;
-}
-
-export interface CreateLockResult {
-  readonly kind: "create-lock";
-  readonly createdAtMs: number;
-  readonly revision: number;
-}
-
-export interface ReleaseLockResult {
-  readonly kind: "release-lock";
-  readonly revision: number;
-}
-
-export interface ForceReleaseLockResult {
-  readonly kind: "force-release-lock";
-  /** The hold that ended; of several readers, the one granted first; null = none ended. */
-  readonly previous: Hold | null;
-  readonly revision: number;
-}
-
-export interface CompactHistoryResult {
-  readonly kind: "compact-history";
-  /** The first revision that a watch can start at from now on. */
-  readonly compactRevision: number;
-  readonly revision: number;
-}
-
-/** The acquisition waits in the state: it has no answer yet, and a later entry gives one. */
-export interface QueuedLockResult {
-  readonly kind: "queued-lock";
-  readonly revision: number;
-}
-
-/** Results that are stored unchanged; for acquisitions, the stored row is their state instead. */
-export type StoredResult =
-  | CreateNamespaceResult
-  | PutKeyResult
-  | DeleteKeyResult
-  | CompareAndSwapResult
-  | AllocateMemoryResult
-  | ResizeMemoryResult
-  | FreeMemoryResult
-  | WriteMemoryResult
-  | MembershipResult
-  | ClaimSlotResult
-  | CreateLockResult
-  | ReleaseLockResult
-  | ForceReleaseLockResult
-  | CompactHistoryResult
-  | PutSettingsResult
-  | RotateSigningKeyResult
-  | ResetOwnerResult;
-
-/** Results of operations by HTTP; they are not stored. */
-export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
-
-export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
+import { type ClaimSlotResult, REGION_ID_BYTES, type Result, type StoredResult } from "./results.ts";
 
 /**
  * Whether the answer was computed now, taken from its row, or taken from a row that was too small for its values. In

@@ -12,16 +12,10 @@ import type { ResetOwner } from "./account-commands.ts";
 import { makeRoomForApiKey } from "./api-keys.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { type ApiKey, readApiKeyByPrefix, readUserByEmail, type User, writeApiKey, writeUser } from "./principals.ts";
+import type { ApiKey, User } from "./objects.ts";
+import { readApiKeyByPrefix, readUserByEmail, writeApiKey, writeUser } from "./principals.ts";
+import type { ResetOwnerResult } from "./results.ts";
 import { verificationRow } from "./rows.ts";
-
-export interface ResetOwnerResult {
-  readonly kind: "reset-owner";
-  readonly userId: string;
-  /** Whether there was no user with the address. */
-  readonly created: boolean;
-  readonly revision: number;
-}
 
 const API_KEY_NAME = "owner";
 

@@ -3,19 +3,17 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
+import type { ApiKey, Role, User } from "./objects.ts";
 import {
   type Access,
-  type ApiKey,
   includesAccess,
   includesNamespace,
-  type Role,
   readApiKey,
   readApiKeyByPrefix,
   readUser,
   readUserByEmail,
   refusalOf,
   roleAccess,
-  type User,
   writeApiKey,
   writeUser,
 } from "./principals.ts";

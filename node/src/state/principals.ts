@@ -8,8 +8,10 @@
 
 import { equalBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { ApiKey, Role, User, UserStatus } from "./objects.ts";
+import type { Principal } from "./principal.ts";
+import { API_KEYS_PER_USER_MAX } from "./quotas.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import {
   ACTIVE_OWNER_PREFIX,
@@ -32,40 +34,6 @@ import type { Transaction } from "./transaction.ts";
 
 /** Each level includes the ones before it. */
 export type Access = "read" | "write" | "admin";
-export type Role = "viewer" | "member" | "admin" | "owner";
-export type UserStatus = "unverified" | "active" | "disabled";
-
-export interface User {
-  readonly userId: string;
-  /** As given at creation; look-ups ignore the case of ASCII letters. */
-  readonly email: string;
-  readonly role: Role;
-  /** Namespaces that the user may access; "*" = all, also ones that do not exist yet. */
-  readonly namespaces: readonly string[];
-  readonly status: UserStatus;
-  /** With algorithm and parameters; "" = no password. */
-  readonly passwordHash: string;
-  /** How often the password has changed; a change revokes the tokens of earlier logins. */
-  readonly passwordVersion: number;
-  readonly createdAtMs: number;
-}
-
-export interface ApiKey {
-  readonly apiKeyId: string;
-  readonly userId: string;
-  readonly name: string;
-  /** The public part, which identifies the key: `qk_` and eight characters. */
-  readonly prefix: string;
-  /** SHA-256 of the whole plaintext key. */
-  readonly sha256: Uint8Array;
-  readonly createdAtMs: number;
-  /** Wall clock in milliseconds; 0 = never. */
-  readonly expiresAtMs: number;
-  /** Wall clock in milliseconds; 0 = not revoked. */
-  readonly revokedAtMs: number;
-  /** Wall clock in milliseconds, at most about a minute before the last use; 0 = never used. */
-  readonly lastUsedAtMs: number;
-}
 
 /** A page of a listing, and the row after which the next page starts; null = this is the last page. */
 export interface AccountPage<Item> {
@@ -81,8 +49,6 @@ const READ = LEVELS.slice(0, 1);
 const READ_AND_WRITE = LEVELS.slice(0, 2);
 const ALL_NAMESPACES = "*";
 export const SHA256_BYTES = 32;
-/** Stored API keys of a user, revoked and expired ones included. The limit lets one entry process all of them. */
-export const API_KEYS_PER_USER_MAX = 1_000;
 /** Rows that one page of a listing reads. */
 const VISITED_MAX = 2_000;
 const NOTHING = new Uint8Array(0);

@@ -7,6 +7,12 @@ import { RecordReader, RecordWriter } from "./record.ts";
 import { PROGRESS_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
+/** Levels at the last counted mutation of a bucket, in bytes. */
+export interface UsageLevels {
+  readonly bytesStored: number;
+  readonly memoryBytes: number;
+}
+
 export interface Progress {
   /** Index and term of the last applied entry. */
   readonly appliedIndex: number;

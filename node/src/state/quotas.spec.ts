@@ -14,8 +14,9 @@ import {
   requestOf,
   TOKEN_SHA256,
 } from "../../test/index.ts";
-import type { ClientOperation, PutKey } from "./command.ts";
+import type { ClientOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { PutKey } from "./key-commands.ts";
 import { expiredKeys } from "./keys.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { AcquireLock } from "./lock-commands.ts";

@@ -14,6 +14,9 @@ import { QUOTA_COUNT_ROW, quotaRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
+/** Stored API keys of a user, revoked and expired ones included. The limit lets one entry process all of them. */
+export const API_KEYS_PER_USER_MAX = 1_000;
+
 /** Names of the namespace quotas in settings, answers and metrics. */
 export const NAMESPACE_QUOTAS = [
   "bytes",

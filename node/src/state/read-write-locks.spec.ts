@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ANNA, AppliedLock, acquireLock, BEN, NAMED, requestOf, said } from "../../test/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { CreateLock } from "./lock-commands.ts";
-import type { AcquireLockResult } from "./lock-view.ts";
+import type { AcquireLockResult } from "./results.ts";
 
 describe("a read-write lock", () => {
   const rw = (lock: Partial<CreateLock> = {}, limits = DEFAULT_STATE_LIMITS) =>

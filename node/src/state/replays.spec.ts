@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import { AppliedLog, OWNER, putOf, requestOf } from "../../test/index.ts";
-import type { PutKey } from "./command.ts";
 import type { CoordinationError } from "./coordination-error.ts";
-import { type DeleteKeyResult, getKey, type PutKeyResult } from "./keys.ts";
+import type { PutKey } from "./key-commands.ts";
+import { getKey } from "./keys.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { readUser, writeUser } from "./principals.ts";
+import type { DeleteKeyResult, PutKeyResult } from "./results.ts";
 import { Transaction } from "./transaction.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;

@@ -10,10 +10,11 @@ import { equalBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { decodeAnswer, type Outcome, type StoredResult } from "./outcome.ts";
+import { decodeAnswer, type Outcome } from "./outcome.ts";
+import type { RequestIdentity } from "./principal.ts";
 import { type AnswerPlace, hasGenerationEnded, readAnswer, scanGenerations } from "./replay-ledger.ts";
+import type { StoredResult } from "./results.ts";
 import type { StateReader } from "./store.ts";
 import { encodeFreshAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 

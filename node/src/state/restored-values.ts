@@ -6,10 +6,13 @@
 
 import { equalBytes } from "../bytes/index.ts";
 import type { KeyChange } from "./changes.ts";
-import type { ClientOperation, CompareAndSwap } from "./command.ts";
+import type { ClientOperation } from "./command.ts";
 import { scanHistory } from "./history.ts";
-import { type CompareAndSwapResult, readKey, type StoredKey } from "./keys.ts";
+import type { CompareAndSwap } from "./key-commands.ts";
+import { readKey } from "./keys.ts";
+import type { StoredKey } from "./objects.ts";
 import type { Outcome } from "./outcome.ts";
+import type { CompareAndSwapResult } from "./results.ts";
 import type { StateReader } from "./store.ts";
 
 /** The outcome of a replay with the missing values that can be found; else the same outcome. */

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { AppliedLog, requestOf } from "../../test/index.ts";
-import type { PutKey } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { isHistoryDue, readHistoryBounds } from "./history.ts";
+import { isHistoryDue } from "./history.ts";
+import { readHistoryBounds } from "./history-ledger.ts";
+import type { PutKey } from "./key-commands.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { SETTINGS_ROW } from "./rows.ts";
 import { historyLimitsOf, rateLimitOf, readSettings, settingOf } from "./settings.ts";

@@ -6,13 +6,13 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import type { PutSettings } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { HistoryLimits } from "./limits.ts";
 import { NAMESPACE_PATTERN } from "./namespaces.ts";
-import { API_KEYS_PER_USER_MAX } from "./principals.ts";
+import type { RequestIdentity } from "./principal.ts";
 import {
+  API_KEYS_PER_USER_MAX,
   isNamespaceQuota,
   type NamespaceLimits,
   type NamespaceOverrides,
@@ -23,8 +23,21 @@ import {
   writeOverrides,
 } from "./quotas.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import type { PutSettingsResult } from "./results.ts";
 import { SETTINGS_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
+
+/** Changes settings; an empty value resets a setting to its default. */
+export interface PutSettings {
+  readonly kind: "put-settings";
+  readonly values: readonly { readonly name: string; readonly value: string }[];
+  /** The revision that the settings must have; 0 = any. */
+  readonly ifRevision: number;
+  /** The caller, under whom the answer is stored. */
+  readonly subject: string;
+  /** Identifies retries; null for a call without a request id. */
+  readonly request: RequestIdentity | null;
+}
 
 /** Requests that a principal may make, as a token bucket. */
 export interface RateLimitSettings {
@@ -40,12 +53,6 @@ export interface Settings {
   readonly revision: number;
   /** The values that were set, by name. */
   readonly values: ReadonlyMap<SettingName, number>;
-}
-
-export interface PutSettingsResult {
-  readonly kind: "put-settings";
-  readonly settingsRevision: number;
-  readonly revision: number;
 }
 
 interface Rule {

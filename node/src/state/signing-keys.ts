@@ -7,10 +7,11 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import type { RotateSigningKey } from "./account-commands.ts";
+import { type RotateSigningKey, SIGNING_KEY_BYTES } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import type { RotateSigningKeyResult } from "./results.ts";
 import { PAGE_TOKEN_KEY_ROW, signingKeyRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
@@ -24,14 +25,6 @@ export interface SigningKey {
   readonly createdAtMs: number;
 }
 
-export interface RotateSigningKeyResult {
-  readonly kind: "rotate-signing-key";
-  /** Of the signing key after the command. */
-  readonly kid: string;
-  readonly revision: number;
-}
-
-export const SIGNING_KEY_BYTES = 32;
 /** The longest lifetime of a token, in milliseconds. */
 export const TOKEN_LIFETIME_MS_MAX = 86_400_000;
 /** A lagging member may sign with a replaced key for this long, in milliseconds. */

@@ -1,8 +1,9 @@
 /** The row of a stored answer. */
 
 import type { CoordinationError } from "./coordination-error.ts";
-import { encodeAnswer, type StoredResult, withoutValues, writeAnswer } from "./outcome.ts";
+import { encodeAnswer, withoutValues, writeAnswer } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import type { StoredResult } from "./results.ts";
 
 const HASH_BYTES = 32;
 /** The tick of a row without a window: an acquisition that is queued or held. */

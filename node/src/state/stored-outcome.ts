@@ -5,10 +5,10 @@
 
 import type { Origin } from "../raft/index.ts";
 import { type Acquisition, isSameAttempt } from "./acquisition.ts";
-import type { Principal, RequestIdentity } from "./command.ts";
 import { lockLost, superseded } from "./lock-refusals.ts";
 import { acquireResult, describeLock } from "./lock-view.ts";
 import type { Outcome } from "./outcome.ts";
+import type { Principal, RequestIdentity } from "./principal.ts";
 import { findStored } from "./replays.ts";
 import type { StateReader } from "./store.ts";
 

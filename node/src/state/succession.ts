@@ -22,10 +22,12 @@
  */
 
 import { invariant } from "../primitives/index.ts";
+import { SIGNING_KEY_BYTES } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import {
   INCARNATION_BYTES,
   type MemberAddress,
+  type Reconfigure,
   readAddress,
   readCluster,
   writeAddress,
@@ -34,9 +36,8 @@ import {
 import { readCause, type SuccessionCause, writeCause, writeFormerCluster } from "./former-clusters.ts";
 import { applyCompactHistory } from "./history.ts";
 import { resetLocks } from "./lock-reset.ts";
-import type { Reconfigure } from "./machine.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import { replaceSigningKeys, SIGNING_KEY_BYTES, type SigningKey, writePageTokenKey } from "./signing-keys.ts";
+import { replaceSigningKeys, type SigningKey, writePageTokenKey } from "./signing-keys.ts";
 
 export interface Succession {
   readonly cause: SuccessionCause;

@@ -14,7 +14,7 @@ import {
   StoreWithGraves,
   TOKEN_SHA256,
 } from "../../test/index.ts";
-import type { PutKey } from "./command.ts";
+import type { PutKey } from "./key-commands.ts";
 import { readApiKey } from "./principals.ts";
 import {
   isUsageDue,

@@ -13,10 +13,8 @@
 
 import { writeUint53 } from "../primitives/index.ts";
 import type { PruneUsage } from "./account-commands.ts";
-import type { ClientOperation, HttpOperation, Principal } from "./command.ts";
-import { CoordinationError } from "./coordination-error.ts";
-import type { AppendEventsResult } from "./event-logs.ts";
-import type { Result } from "./outcome.ts";
+import type { Principal } from "./principal.ts";
+import type { UsageLevels } from "./progress.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { USAGE_DROPPED_ROW, usageRow, usageTableRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
@@ -31,12 +29,6 @@ export interface UsageCounts {
   readonly kvOperations: number;
   readonly lockOperations: number;
   readonly memoryOperations: number;
-}
-
-/** Levels at the last counted mutation of a bucket, in bytes. */
-export interface UsageLevels {
-  readonly bytesStored: number;
-  readonly memoryBytes: number;
 }
 
 export type Granularity = "hour" | "day";
@@ -90,43 +82,6 @@ interface OpenBucket {
   /** By subject, then by API key id. */
   readonly byPrincipal: Map<string, Map<string, Line>>;
 }
-
-/** The counts of a mutation, given its answer. */
-export function usageOf(operation: ClientOperation | HttpOperation, answer: Result | CoordinationError): UsageCounts {
-  if (answer instanceof CoordinationError) {
-    return REFUSED;
-  }
-  switch (operation.kind) {
-    case "put-key":
-    case "delete-key":
-    case "compare-and-swap":
-      return KEY_OPERATION;
-    case "create-lock":
-    case "acquire-lock":
-    case "release-lock":
-    case "force-release-lock":
-      return LOCK_OPERATION;
-    case "allocate-memory":
-    case "resize-memory":
-    case "free-memory":
-    case "write-memory":
-      return MEMORY_OPERATION;
-    case "append-events":
-      return answer.kind === "append-events" ? appendUsage(answer) : REFUSED;
-    default:
-      return REFUSED;
-  }
-}
-
-/** A batch is one request; events that were already stored are not counted again. */
-function appendUsage({ appendedEvents, appendedBytes }: AppendEventsResult): UsageCounts {
-  return { ...REFUSED, appendRequests: 1, eventsAppended: appendedEvents, bytesAppended: appendedBytes };
-}
-
-const REFUSED: UsageCounts = { ...NO_USAGE, requests: 1 };
-const KEY_OPERATION: UsageCounts = { ...REFUSED, kvOperations: 1 };
-const LOCK_OPERATION: UsageCounts = { ...REFUSED, lockOperations: 1 };
-const MEMORY_OPERATION: UsageCounts = { ...REFUSED, memoryOperations: 1 };
 
 /** The usage that a state machine counts between two batches. */
 export class UsageLedger {

@@ -8,13 +8,13 @@ import {
   TOKEN_SHA256,
   updateUser,
 } from "../../test/index.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { Role } from "./objects.ts";
+import type { Principal } from "./principal.ts";
 import {
   countUsers,
   listApiKeys,
   listUsers,
-  type Role,
   readApiKeyByPrefix,
   readUser,
   readUserByEmail,

@@ -13,8 +13,9 @@ import { equalBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import type { CreateUser, DeleteUser, UpdateUser, VerifyUser } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { User } from "./objects.ts";
+import type { Principal } from "./principal.ts";
 import {
   apiKeysOf,
   countUsers,
@@ -27,25 +28,12 @@ import {
   removeApiKey,
   removeUser,
   SHA256_BYTES,
-  type User,
   writeUser,
 } from "./principals.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import type { DeleteUserResult, UserResult } from "./results.ts";
 import { userRow, verificationRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
-
-/** A user was created, changed, or verified. */
-export interface UserResult {
-  readonly kind: "create-user" | "update-user" | "verify-user";
-  readonly user: User;
-  readonly revision: number;
-}
-
-export interface DeleteUserResult {
-  readonly kind: "delete-user";
-  readonly userId: string;
-  readonly revision: number;
-}
 
 /** An open verification, by which a user proves that mail to the address reaches them. */
 export interface Verification {

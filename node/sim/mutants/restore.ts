@@ -90,14 +90,14 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "logins-survive-a-restore",
     pitfall: "BACKUP",
-    file: "state/succession.ts",
+    file: "state/cluster/succession.ts",
     find: "    replaceSigningKeys(context, signingKey);\n",
     replace: "",
   },
   {
     name: "page-tokens-survive-a-restore",
     pitfall: "BACKUP",
-    file: "state/succession.ts",
+    file: "state/cluster/succession.ts",
     find: "  writePageTokenKey(transaction, succession.pageTokenKey);\n",
     replace: "",
   },
@@ -111,7 +111,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "raise-beyond-the-release-applied",
     pitfall: "BACKUP",
-    file: "state/cluster.ts",
+    file: "state/core/cluster.ts",
     find: "  if (version > CLUSTER_VERSION) {",
     replace: "  if (version > CLUSTER_VERSION + 1) {",
   },

@@ -16,23 +16,25 @@ import {
   readAccountClusterOperation,
   readAccountOperation,
   writeAccountOperation,
-} from "./account-commands.ts";
-import type { Checkpoint } from "./checkpoints.ts";
-import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
-import { guarded, readGuard, writeGuard } from "./guards.ts";
-import type { CompactHistory, TrimHistory } from "./history.ts";
-import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
+} from "./accounts/index.ts";
+import type { ClaimSlot, UpdateMember } from "./cluster/index.ts";
 import {
-  type LockClientOperation,
-  type LockClusterOperation,
-  readAcquireLock,
-  readCancelAcquisition,
-  readCreateLock,
-  readExpireLocks,
-  readForceReleaseLock,
-  readReleaseLock,
-  writeLockOperation,
-} from "./lock-commands.ts";
+  type Checkpoint,
+  type CompactHistory,
+  INCARNATION_BYTES,
+  type Principal,
+  RecordReader,
+  RecordWriter,
+  type RequestIdentity,
+  readAddress,
+  readOptionalCount,
+  readPrincipal,
+  type Steps,
+  type TrimHistory,
+  writeAddress,
+  writeOptionalCount,
+  writePrincipal,
+} from "./core/index.ts";
 import {
   type AppendEvents,
   LOG_KINDS,
@@ -41,18 +43,29 @@ import {
   readAppendEvents,
   readLogOperation,
   writeLogOperation,
-} from "./log-commands.ts";
-import type { ClaimSlot, UpdateMember } from "./membership.ts";
+} from "./event-logs/index.ts";
+import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./keys/index.ts";
+import {
+  guarded,
+  type LockClientOperation,
+  type LockClusterOperation,
+  readAcquireLock,
+  readCancelAcquisition,
+  readCreateLock,
+  readExpireLocks,
+  readForceReleaseLock,
+  readGuard,
+  readReleaseLock,
+  writeGuard,
+  writeLockOperation,
+} from "./locks/index.ts";
 import {
   decodeMemoryOperation,
   type EraseMemory,
   encodeMemoryOperation,
   MEMORY_KINDS,
   type MemoryOperation,
-} from "./memory-command.ts";
-import { type Principal, type RequestIdentity, readPrincipal, writePrincipal } from "./principal.ts";
-import { RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
-import type { Steps } from "./steps.ts";
+} from "./memory/index.ts";
 
 export interface CreateNamespace {
   readonly kind: "create-namespace";

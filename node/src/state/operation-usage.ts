@@ -1,9 +1,8 @@
 /** What the answer of one operation counts as: the work that its caller is charged with. */
 
+import { NO_USAGE, type UsageCounts } from "./accounts/index.ts";
 import type { ClientOperation, HttpOperation } from "./command.ts";
-import { CoordinationError } from "./coordination-error.ts";
-import type { AppendEventsResult, Result } from "./results.ts";
-import { NO_USAGE, type UsageCounts } from "./usage.ts";
+import { type AppendEventsResult, CoordinationError, type Result } from "./core/index.ts";
 
 const REFUSED: UsageCounts = { ...NO_USAGE, requests: 1 };
 const KEY_OPERATION: UsageCounts = { ...REFUSED, kvOperations: 1 };

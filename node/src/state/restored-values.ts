@@ -5,15 +5,16 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import type { KeyChange } from "./changes.ts";
 import type { ClientOperation } from "./command.ts";
-import { scanHistory } from "./history.ts";
-import type { CompareAndSwap } from "./key-commands.ts";
-import { readKey } from "./keys.ts";
-import type { StoredKey } from "./objects.ts";
-import type { Outcome } from "./outcome.ts";
-import type { CompareAndSwapResult } from "./results.ts";
-import type { StateReader } from "./store.ts";
+import {
+  type CompareAndSwapResult,
+  type KeyChange,
+  type Outcome,
+  type StateReader,
+  type StoredKey,
+  scanHistory,
+} from "./core/index.ts";
+import { type CompareAndSwap, readKey } from "./keys/index.ts";
 
 /** The outcome of a replay with the missing values that can be found; else the same outcome. */
 export function restoreValues(reader: StateReader, operation: ClientOperation, outcome: Outcome): Outcome {

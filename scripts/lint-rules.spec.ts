@@ -17,6 +17,7 @@ interface Example {
 }
 
 const direction = "Imports point one way";
+const stateDirection = "Imports of the state point one way";
 const door = "No deep imports";
 const byName = "Import another package by its name";
 const outside = "import neither Node modules nor packages";
@@ -106,6 +107,18 @@ const examples: readonly Example[] = [
   refused("node/src/storage/a.ts", `import "../../test/index.ts";`, direction),
   allowed("node/src/raft/b.spec.ts", `import "../../verify/scenarios/index.ts";`),
   refused("node/src/raft/a.ts", `import "../../verify/scenarios/index.ts";`, direction),
+
+  // Directions inside the state.
+  allowed("node/src/state/keys/a.ts", `import "../core/index.ts";\nimport "../locks/index.ts";`),
+  allowed("node/src/state/event-logs/a.ts", `import "../accounts/index.ts";\nimport "./b.ts";`),
+  allowed("node/src/state/a.ts", `import "./keys/index.ts";\nimport "./core/index.ts";`),
+  allowed("node/src/state/core/a.spec.ts", `import "../index.ts";`),
+  refused("node/src/state/core/a.ts", `import type { A } from "../keys/index.ts";\nexport type B = A;`, stateDirection),
+  refused("node/src/state/core/a.ts", `import "../index.ts";`, stateDirection),
+  refused("node/src/state/keys/a.ts", `import "../memory/index.ts";`, stateDirection),
+  refused("node/src/state/keys/a.ts", `import "../accounts/index.ts";`, stateDirection),
+  refused("node/src/state/locks/a.ts", `import "../keys/index.ts";`, stateDirection),
+  refused("node/src/state/accounts/a.ts", `import "../locks/index.ts";`, stateDirection),
 
   // Entry points and packages.
   refused("node/src/storage/a.ts", `import "../raft/log.ts";`, door),

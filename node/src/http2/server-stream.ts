@@ -6,7 +6,7 @@
  */
 import { ReceiveWindow } from "./receive-window.ts";
 
-/** The callbacks of a stream. handlers.ts says what all handlers may rely on. */
+/** The callbacks of a stream. `ConnectionHandler` says what all handlers may rely on. */
 export interface StreamHandler {
   /**
    * Called for the next bytes of the request, from `from` to `to`; their memory is reused after the call. Call

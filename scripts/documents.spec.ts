@@ -130,7 +130,7 @@ describe("the documents", () => {
 
   it("name the versions of formats in the code", () => {
     const sources: readonly (readonly [row: string, file: string, pattern: RegExp])[] = [
-      ["cluster version", "node/src/state/cluster.ts", /^export const CLUSTER_VERSION = (\d+);/m],
+      ["cluster version", "node/src/state/core/cluster.ts", /^export const CLUSTER_VERSION = (\d+);/m],
       ["format of a directory", "node/src/storage/identity.ts", /^const FORMAT = (\d+);/m],
       ["format of snapshots", "node/src/replica/outgoing-snapshots.ts", /^export const SNAPSHOT_FORMAT = (\d+);/m],
       ["format of backups", "backup/src/format/layout.ts", /^export const FORMAT_VERSION = (\d+);/m],
@@ -144,7 +144,7 @@ describe("the documents", () => {
   });
 
   it("name environment variables that a member reads", () => {
-    const known = allOf(read("node/src/configuration.ts"), /\.env\("(\w+)"\)/g);
+    const known = allOf(read("node/src/process/configuration.ts"), /\.env\("(\w+)"\)/g);
     for (const { path, span } of matching(VARIABLE)) {
       expect(known, path).to.include(span);
     }

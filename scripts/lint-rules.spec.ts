@@ -17,6 +17,7 @@ interface Example {
 }
 
 const direction = "Imports point one way";
+const stateDirection = "Imports of the state point one way";
 const door = "No deep imports";
 const byName = "Import another package by its name";
 const outside = "import neither Node modules nor packages";
@@ -50,6 +51,11 @@ const examples: readonly Example[] = [
   allowed("node/src/raft/a.ts", `import "../bytes/index.ts";`),
   allowed("node/src/state/codec/a.ts", `import "../../bytes/index.ts";`),
   refused("node/src/bytes/a.ts", `import "../raft/index.ts";`, direction),
+  allowed("node/src/telemetry/a.ts", `import "../primitives/index.ts";`),
+  refused("node/src/primitives/a.ts", `import "../raft/index.ts";`, direction),
+  refused("node/src/primitives/a.ts", `import "../bytes/index.ts";`, direction),
+  refused("node/src/watch/a.ts", `import "../raft/index.ts";`, direction),
+  refused("node/src/access/a.ts", `import "../raft/index.ts";`, direction),
   allowed("node/src/replica/a.ts", `import "../collections/index.ts";`),
   refused("node/src/collections/a.ts", `import "../bytes/index.ts";`, direction),
   allowed("node/src/http2/hpack/a.ts", `import "../../bytes/index.ts";`),
@@ -90,10 +96,29 @@ const examples: readonly Example[] = [
   refused("node/src/telemetry/a.ts", `import "../raft/index.ts";`, direction),
   refused("node/src/api/grpc/a.ts", `import "../../../local/index.ts";`, direction),
   allowed("node/src/api/grpc/a.ts", `import "../../access/index.ts";\nimport "../../storage/index.ts";`),
+  allowed("node/src/offline/a.ts", `import "../process/index.ts";\nimport "../rebuild/index.ts";`),
+  allowed("node/src/process/a.ts", `import "../api/http/index.ts";\nimport "../command-line/index.ts";`),
+  refused("node/src/process/a.ts", `import "../offline/index.ts";`, direction),
+  refused("node/src/kubernetes/a.ts", `import "../process/index.ts";`, direction),
+  refused("node/src/replica/a.ts", `import "../process/index.ts";`, direction),
   allowed("node/src/main.ts", `import "./api/grpc/index.ts";\nimport "./replica/index.ts";`),
   allowed("node/src/storage/b.spec.ts", `import "../../test/index.ts";\nimport "../../test/harness/index.ts";`),
   allowed("node/src/api/grpc/b.spec.ts", `import "../../../test/index.ts";`),
   refused("node/src/storage/a.ts", `import "../../test/index.ts";`, direction),
+  allowed("node/src/raft/b.spec.ts", `import "../../verify/scenarios/index.ts";`),
+  refused("node/src/raft/a.ts", `import "../../verify/scenarios/index.ts";`, direction),
+
+  // Directions inside the state.
+  allowed("node/src/state/keys/a.ts", `import "../core/index.ts";\nimport "../locks/index.ts";`),
+  allowed("node/src/state/event-logs/a.ts", `import "../accounts/index.ts";\nimport "./b.ts";`),
+  allowed("node/src/state/a.ts", `import "./keys/index.ts";\nimport "./core/index.ts";`),
+  allowed("node/src/state/core/a.spec.ts", `import "../index.ts";`),
+  refused("node/src/state/core/a.ts", `import type { A } from "../keys/index.ts";\nexport type B = A;`, stateDirection),
+  refused("node/src/state/core/a.ts", `import "../index.ts";`, stateDirection),
+  refused("node/src/state/keys/a.ts", `import "../memory/index.ts";`, stateDirection),
+  refused("node/src/state/keys/a.ts", `import "../accounts/index.ts";`, stateDirection),
+  refused("node/src/state/locks/a.ts", `import "../keys/index.ts";`, stateDirection),
+  refused("node/src/state/accounts/a.ts", `import "../locks/index.ts";`, stateDirection),
 
   // Entry points and packages.
   refused("node/src/storage/a.ts", `import "../raft/log.ts";`, door),
@@ -129,6 +154,8 @@ const examples: readonly Example[] = [
   allowed("node/conformance/tables/a.ts", `import "@quoin/proto";\nimport "../harness/index.ts";`),
   allowed("node/conformance/a.spec.ts", `import "../test/index.ts";`),
   refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
+  refused("node/verify/scenarios/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
+  allowed("node/verify/witnesses/a.ts", `import "rocksdb";`),
 
   // Backups import no other package, and their folders import downwards.
   refused("backup/src/a.ts", `import "@quoin/proto";`, "The backup package imports no other package"),
@@ -179,8 +206,8 @@ const examples: readonly Example[] = [
     ];
   }),
 
-  // raft/ and state/ are deterministic and synchronous.
-  ...["raft", "state"].flatMap((room) => {
+  // primitives/, raft/ and state/ are deterministic and synchronous.
+  ...["primitives", "raft", "state"].flatMap((room) => {
     const file = `node/src/${room}/pure.ts`;
     return [
       refused(file, `import "node:fs";`, outside),

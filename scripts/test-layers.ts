@@ -65,6 +65,7 @@ export function findLayers(): TestLayer[] {
         "node/history/**/*.spec.ts",
         "node/micro/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
+        "node/verify/**/*.spec.ts",
         "node/nemesis/**/*.spec.ts",
       ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes].includes(file)),
       // Twenty times the duration of the slowest of them, which uses a real disk, on an idle machine.

@@ -4,7 +4,7 @@
  * All cases of a group share one member, so the state grows as they go. Entries are made before they are measured.
  */
 
-import { invariant } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
 import { type ClientOperation, type HttpOperation, Payloads, type Result } from "../src/state/index.ts";
 import { requestOf } from "../test/index.ts";
 import type { FoundedMember } from "./founded-member.ts";

@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { createFounding, generateApiKey } from "../src/access/index.ts";
-import { EntryType, encodeEntry, invariant, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
+import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
 import {
   type Command,
   CoordinationError,

@@ -1,7 +1,7 @@
 /** Recognising a caller whose token was shown before: the first step of every call. */
 
 import { Access } from "../src/access/index.ts";
-import { invariant } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
 import { systemClock } from "../src/replica/index.ts";
 import type { FoundedMember } from "./founded-member.ts";
 import type { MicroCase } from "./measurement.ts";

@@ -24,7 +24,7 @@ Reflect.set(globalThis, NOTE, (name: string) => {
 registerHooks({
   load(url, context, nextLoad) {
     const result = nextLoad(url, context);
-    if (!url.endsWith("/src/raft/mark.ts")) {
+    if (!url.endsWith("/src/primitives/mark.ts")) {
       return result;
     }
     const source = Buffer.from(result.source as Uint8Array).toString("utf8");

@@ -6,7 +6,7 @@
  * callbacks, and the points at which it touches the world.
  */
 
-import { InvariantViolation } from "../src/raft/index.ts";
+import { InvariantViolation } from "../src/primitives/index.ts";
 import type { Clock, Scheduler } from "../src/replica/index.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { RandomStream } from "./random.ts";

@@ -6,7 +6,8 @@
  * not.
  */
 
-import { type AppendEffect, entryIndex, entryTerm, invariant } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
+import { type AppendEffect, entryIndex, entryTerm } from "../src/raft/index.ts";
 import type { LogStore } from "../src/storage/index.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";

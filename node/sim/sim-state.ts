@@ -6,7 +6,7 @@
  */
 
 import { compareBytes } from "../src/bytes/index.ts";
-import { invariant } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
 import { type Change, droppedReplays, type KeyRange, type Row, readProgress } from "../src/state/index.ts";
 import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement, type StateView } from "../src/storage/index.ts";
 import type { Disk } from "./disk.ts";

@@ -18,7 +18,7 @@ import {
   PROTOCOL_VERSIONS,
   type VersionRange,
 } from "../src/peers/index.ts";
-import { invariant } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
 import type { OutgoingSnapshot, Replica, Told, Transport } from "../src/replica/index.ts";
 import type { Connection } from "./connection.ts";
 import { Link } from "./link.ts";

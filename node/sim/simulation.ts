@@ -4,15 +4,8 @@
  */
 
 import { crc32 } from "node:zlib";
-import {
-  EntryType,
-  encodeEntry,
-  isJoint,
-  listenToMarks,
-  members as membersOf,
-  NO_ORIGIN,
-  sealEntry,
-} from "../src/raft/index.ts";
+import { listenToMarks } from "../src/primitives/index.ts";
+import { EntryType, encodeEntry, isJoint, members as membersOf, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
 import { CLUSTER_VERSION, CLUSTER_VERSIONS, encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
 import { FOUNDING, rowsOf } from "../test/index.ts";

@@ -34,23 +34,43 @@ import {
 import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { MemberBackups } from "./archive/index.ts";
-import { BACKUP, backupCommand } from "./backup-verify.ts";
-import { ClientGates } from "./client-gates.ts";
 import { UsageError } from "./command-line/index.ts";
-import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
-import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
-import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
-import { memberHealth } from "./member-health.ts";
-import { memberMailer } from "./member-mail.ts";
-import { memberPodLabel, roleReportOf } from "./member-pod.ts";
-import { memberBackup, noteIgnoredBackup } from "./member-restore.ts";
-import { EXPORT, exportOffline } from "./offline-export.ts";
-import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
-import { RECOVER, recoverOffline } from "./offline-recovery.ts";
-import { RESTORE, restoreOffline } from "./offline-restore.ts";
+import { memberPodLabel, type PodLabel, roleReportOf } from "./kubernetes/index.ts";
+import {
+  BACKUP,
+  backupCommand,
+  EXPORT,
+  exportOffline,
+  memberBackup,
+  noteIgnoredBackup,
+  RECOVER,
+  RESET_OWNER,
+  RESTORE,
+  recoverOffline,
+  resetOwnerOffline,
+  restoreOffline,
+} from "./offline/index.ts";
 import { JoinTokenFile } from "./peers/index.ts";
-import { Pulse } from "./pulse.ts";
-import { InvariantViolation } from "./raft/index.ts";
+import { InvariantViolation } from "./primitives/index.ts";
+import {
+  bound,
+  ClientGates,
+  type Configuration,
+  DISK_STUCK_MESSAGE,
+  ExitCode,
+  endAtOnce,
+  exitCodeOf,
+  formatListen,
+  isLoopback,
+  kindOf,
+  listenHttp,
+  memberHealth,
+  memberMailer,
+  openTls,
+  Pulse,
+  parseConfiguration,
+  type Stoppable,
+} from "./process/index.ts";
 import {
   DEFAULT_REPLICA_LIMITS,
   Member,
@@ -63,15 +83,7 @@ import {
 } from "./replica/index.ts";
 import { CoordinationError, type Principal, type ReportedUse } from "./state/index.ts";
 import { FoundingRecord, measureDisk } from "./storage/index.ts";
-import { endAtOnce } from "./sudden-end.ts";
-import {
-  BEAT_INTERVAL_MS,
-  createLogger,
-  EventLoopDelay,
-  type Logger,
-  type PodLabel,
-  RequestLog,
-} from "./telemetry/index.ts";
+import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "./watch/index.ts";
 
 /** Commands that run without a member, by the first argument of the program. */

@@ -3,7 +3,8 @@
  * outcome of each step in a word. Attempts have numbers. Two more users have the owner's permissions.
  */
 
-import { invariant, type Origin } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
+import type { Origin } from "../src/raft/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,

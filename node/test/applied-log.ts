@@ -6,12 +6,12 @@
  */
 
 import { crc32 } from "node:zlib";
+import { invariant } from "../src/primitives/index.ts";
 import {
   EntryType,
   type Envelope,
   encodeEntry,
   entryIndex,
-  invariant,
   NO_ORIGIN,
   type Origin,
   sealEntry,

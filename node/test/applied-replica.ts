@@ -3,7 +3,8 @@
  * disk or other members. The spec adds slots, and says when there is no majority.
  */
 
-import { type Configuration, EntryType, invariant } from "../src/raft/index.ts";
+import { invariant } from "../src/primitives/index.ts";
+import { type Configuration, EntryType } from "../src/raft/index.ts";
 import { type ClusterOperation, CoordinationError, encodeMembershipEntry, type Outcome } from "../src/state/index.ts";
 import { AppliedLog } from "./applied-log.ts";
 

@@ -2,7 +2,7 @@
 
 import { expect } from "chai";
 import fc from "fast-check";
-import { InvariantViolation } from "../src/raft/index.ts";
+import { InvariantViolation } from "../src/primitives/index.ts";
 import { type Command, decodeCommand, encodeCommand } from "../src/state/index.ts";
 
 /** Declares tests: after a change of their bytes, these commands are refused, or decode to other commands. */

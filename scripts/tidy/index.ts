@@ -3,6 +3,7 @@
  * from the files to its findings.
  */
 import { checkExports } from "./dead-exports.ts";
+import { checkImportCircles } from "./import-circles.ts";
 import { checkLockfile } from "./lockfile.ts";
 import { checkRooms } from "./rooms.ts";
 import { checkRuleNumbers } from "./rule-numbers.ts";
@@ -14,5 +15,7 @@ export { isGenerated, readSourceTree } from "./source-tree.ts";
 /** @returns all findings below the root of the repository */
 export function findUntidiness(root: string): Finding[] {
   const files = readSourceTree(root);
-  return [checkTexts, checkLockfile, checkRooms, checkExports, checkRuleNumbers].flatMap((check) => check(files));
+  return [checkTexts, checkLockfile, checkRooms, checkImportCircles, checkExports, checkRuleNumbers].flatMap((check) =>
+    check(files),
+  );
 }

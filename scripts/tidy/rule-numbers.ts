@@ -80,7 +80,7 @@ function isTest(file: SourceFile): boolean {
   }
   return (
     isSpec(file) ||
-    /^node\/src\/raft\/scenarios\/[^/]+\.txt$/.test(file.path) ||
+    /^node\/verify\/scenarios\/[^/]+\.txt$/.test(file.path) ||
     /^node\/(?:sim\/mutants|conformance\/tables)\/[^/]+\.ts$/.test(file.path)
   );
 }

@@ -116,6 +116,51 @@ describe("tidiness", () => {
     });
   });
 
+  describe("imports of a member", () => {
+    const main = { "node/src/main.ts": `import { a } from "./x/index.ts";\n` };
+    const door = { "node/src/x/index.ts": `export { a } from "./a.ts";\n` };
+
+    it("have no circle, also if they are imports of types over several lines", () => {
+      const files = {
+        ...main,
+        ...door,
+        "node/src/x/a.ts": `import type { B } from "./b.ts";\nexport const a: B = 1;\n`,
+        "node/src/x/b.ts": `import {\n  c,\n} from "./c.ts";\nexport type B = typeof c;\n`,
+        "node/src/x/c.ts": `import { type a } from "./a.ts";\nexport const c = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal([
+        "node/src/x/a.ts: imports go in a circle: " +
+          "node/src/x/a.ts -> node/src/x/b.ts -> node/src/x/c.ts -> node/src/x/a.ts",
+      ]);
+    });
+
+    it("have no circle through the doors of folders", () => {
+      const files = {
+        ...main,
+        ...door,
+        "node/src/x/a.ts": `import { b } from "../y/index.ts";\nexport const a = b;\n`,
+        "node/src/y/index.ts": `export { b } from "./b.ts";\n`,
+        "node/src/y/b.ts": `import type { a } from "../x/index.ts";\nexport const b = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal([
+        "node/src/x/a.ts: imports go in a circle: node/src/x/a.ts -> node/src/y/index.ts -> node/src/y/b.ts" +
+          " -> node/src/x/index.ts -> node/src/x/a.ts",
+      ]);
+    });
+
+    it("may meet again below, and specs may import what they test", () => {
+      const files = {
+        ...main,
+        ...door,
+        "node/src/x/a.ts": `import { b } from "./b.ts";\nimport { c } from "./c.ts";\nexport const a = b + c;\n`,
+        "node/src/x/b.ts": `import { c } from "./c.ts";\nexport const b = c;\n`,
+        "node/src/x/c.ts": "export const c = 1;\n",
+        "node/src/x/c.spec.ts": `import { a } from "./a.ts";\nimport { c } from "./c.ts";\n`,
+      };
+      expect(check(files)).to.deep.equal([]);
+    });
+  });
+
   describe("exports", () => {
     it("are imported by some file", () => {
       const files = {
@@ -241,7 +286,7 @@ describe("tidiness", () => {
       ]);
     });
 
-    for (const test of ["node/src/raft/scenarios/a.txt", "node/sim/mutants/a.ts", "node/conformance/tables/a.ts"]) {
+    for (const test of ["node/verify/scenarios/a.txt", "node/sim/mutants/a.ts", "node/conformance/tables/a.ts"]) {
       it(`count as cited by ${test}`, () => {
         expect(check({ [RULES]: row(FIRST, `\`${test}\``), [test]: `# ${FIRST}\n` })).to.deep.equal([]);
       });

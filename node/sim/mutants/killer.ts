@@ -8,7 +8,7 @@ export type Killer =
   | { readonly seeds: readonly [number, number] };
 
 /** The spec that runs all scenarios, from the root of the repository. */
-export const SCENARIOS_SPEC = "node/src/raft/scenarios/scenarios.spec.ts";
+export const SCENARIOS_SPEC = "node/verify/scenarios/scenarios.spec.ts";
 
 const SCENARIO_TITLE = /^scenarios (\S+) happens as written$/;
 

@@ -6,42 +6,42 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "guard-not-checked-in-apply",
     pitfall: "P53",
-    file: "state/guards.ts",
+    file: "state/locks/guards.ts",
     find: "  if (lock === undefined || fencingToken === 0 || lock.exclusiveToken !== fencingToken) {",
     replace: "  if (lock === undefined) {",
   },
   {
     name: "guard-of-the-last-hold-passes",
     pitfall: "P53",
-    file: "state/guards.ts",
+    file: "state/locks/guards.ts",
     find: "lock.exclusiveToken !== fencingToken",
     replace: "lock.lastToken !== fencingToken",
   },
   {
     name: "expiry-of-holds-not-validated",
     pitfall: "S22",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "      if (hold === undefined || hold.deadlineMs >= tickMs) {",
     replace: "      if (hold === undefined) {",
   },
   {
     name: "holds-expire-a-moment-early",
     pitfall: "S21",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "hold.deadlineMs >= tickMs",
     replace: "hold.deadlineMs > tickMs",
   },
   {
     name: "waits-end-a-moment-early",
     pitfall: "S21",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "wait.deadlineMs >= tickMs",
     replace: "wait.deadlineMs > tickMs",
   },
   {
     name: "time-of-a-hold-runs-while-it-waits",
     pitfall: "S23",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: "    const asked = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };",
     replace: `    const asked = {
       ...{ owner, subject: wait.principal.subject, requestId, mode },
@@ -51,21 +51,21 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "wait-told-too-long",
     pitfall: "S23",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: "waitedMs: tickMs - wait.askedMs",
     replace: "waitedMs: 2 * (tickMs - wait.askedMs)",
   },
   {
     name: "cancel-ignores-the-attempt",
     pitfall: "S25",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "  if (acquisition === undefined || !isSameAttempt(acquisition.attempt, attempt)) {",
     replace: "  if (acquisition === undefined || attempt.seq === 0) {",
   },
   {
     name: "cancel-keeps-what-was-granted",
     pitfall: "S25",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: '  } else if (acquisition.status === "granted") {',
     replace: '  } else if (acquisition.status === "granted" && attempt.seq === 0) {',
   },
@@ -96,14 +96,14 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "retry-gets-a-second-hold",
     pitfall: "S24",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: '  if (found !== null && found.acquisition.status !== "cancelled") {',
     replace: '  if (found !== null && found.acquisition.status === "queued") {',
   },
   {
     name: "retry-goes-to-the-end-of-the-queue",
     pitfall: "S24",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "      replaceWait(context, lock, before, { ...before, principal, askedMs, deadlineMs });",
     replace: `      removeWait(context, lock, before);
       addWait(context, lock, { ...before, position: context.index, principal, askedMs, deadlineMs });
@@ -113,7 +113,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "waiter-not-told-of-its-grant",
     pitfall: "S24",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: '    context.settle({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });',
     replace:
       "    answerTo(context, view, { ...wait, requestId: wait.requestId }, attempt === undefined ? null : hold);",
@@ -136,14 +136,14 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "reader-overtakes-who-waits",
     pitfall: "S29",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "  const isFirst = lock.waitingReaders + lock.waitingWriters === 0;",
     replace: '  const isFirst = operation.mode === "read" || lock.waitingReaders + lock.waitingWriters === 0;',
   },
   {
     name: "cancelled-writer-wakes-nobody",
     pitfall: "S29",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: `    changeAcquisition(context, subject, requestId, { status: "cancelled", number: 0 }, false);
   } else if`,
     replace: `    changeAcquisition(context, subject, requestId, { status: "cancelled", number: 0 }, false);
@@ -154,21 +154,21 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-beside-readers",
     pitfall: "S29",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "const isAlone = lock.readers === 1 && lock.waitingReaders + lock.waitingWriters === 0;",
     replace: "const isAlone = lock.waitingReaders + lock.waitingWriters === 0;",
   },
   {
     name: "token-does-not-grow",
     pitfall: "S28",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: "  const token = context.nextRevision();",
     replace: "  const token = lock.lastToken === 0 ? context.nextRevision() : lock.lastToken;",
   },
   {
     name: "old-token-may-release",
     pitfall: "S26",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: "    const hold = readHold(context.transaction, lock, fencingToken);\n    if (hold === undefined || (mode",
     replace:
       "    const hold = readHold(context.transaction, lock, fencingToken) ?? readHolds(context.transaction, lock)[0];\n    if (hold === undefined || (mode",
@@ -176,7 +176,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "timer-of-a-hold-stays",
     pitfall: "S22",
-    file: "state/lock-rows.ts",
+    file: "state/locks/lock-rows.ts",
     find: `  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);
   removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });`,
     replace: "  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);",
@@ -184,7 +184,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "delay-after-an-expired-hold-skipped",
     pitfall: "S22",
-    file: "state/locks.ts",
+    file: "state/locks/locks.ts",
     find: `      endHolds(context, lock, [hold], "expired");
       startDelay(context, lock);`,
     replace: '      endHolds(context, lock, [hold], "expired");',

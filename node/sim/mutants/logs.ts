@@ -6,21 +6,21 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "sequence-checked-before-duplicates",
     pitfall: "S1",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "  const found = yield* findStored(context, log, command);",
     replace: "  requireExpectedSequence(log, command);\n  const found = yield* findStored(context, log, command);",
   },
   {
     name: "guard-asked-of-a-retry-of-an-append",
     pitfall: "S1",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "  if (fresh.length > 0) {\n    checkGuard(",
     replace: "  if (fresh.length >= 0) {\n    checkGuard(",
   },
   {
     name: "rejected-append-burns-its-key",
     pitfall: "S2",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "    requireExpectedSequence(log, command);\n    requireRoom(",
     replace: `    const { idempotencyKey, isBatch } = command;
     if (idempotencyKey !== null) {
@@ -32,7 +32,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "keys-of-events-forgotten-by-a-new-leader",
     pitfall: "S03",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "  if (windowMs > 0) {",
     replace: `  const isNew = Reflect.get(context.transaction, "served") === undefined;
   Reflect.set(context.transaction, "served", true);
@@ -41,7 +41,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "duplicate-refreshes-its-window",
     pitfall: "S4",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "      found = findOne(transaction, log, keys.idempotencyKey, isStored);",
     replace: `      found = findOne(transaction, log, keys.idempotencyKey, isStored);
       if (found.length > 0) {
@@ -51,28 +51,28 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "window-of-keys-ends-early",
     pitfall: "S4",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "  return tickMs > storedMs + windowMs;",
     replace: "  return tickMs >= storedMs + windowMs;",
   },
   {
     name: "window-of-keys-by-wall-clock",
     pitfall: "S4",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "!isOver(tickMs, windowMs, context.tickMs);",
     replace: "!isOver(tickMs, windowMs, context.tickMs + (context.wallMs - 1_750_000_000_250));",
   },
   {
     name: "key-known-to-one-member-alone",
     pitfall: "S5",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "  if (windowMs > 0) {",
     replace: "  if (windowMs > 0 && context.origin.memberId <= 1) {",
   },
   {
     name: "some-duplicates-make-a-batch-new",
     pitfall: "S6",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "yield* appendedSequences(found, payloads, log.lastSequence + 1);",
     replace: `yield* appendedSequences(found, payloads, log.lastSequence + 1);
   if (added.appendedEvents > 0 && found.length > 0) {
@@ -82,7 +82,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "some-duplicates-make-a-batch-old",
     pitfall: "S6",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "yield* appendedSequences(found, payloads, log.lastSequence + 1);",
     replace: `found.length === 0
     ? yield* appendedSequences(found, payloads, log.lastSequence + 1)
@@ -91,28 +91,28 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "last-sequence-of-a-batch-is-that-of-its-last-event",
     pitfall: "S6",
-    file: "state/appended-sequences.ts",
+    file: "state/event-logs/appended-sequences.ts",
     find: "Math.max(this.#lastSequence, firstSequence + count - 1);",
     replace: "firstSequence + count - 1;",
   },
   {
     name: "key-of-its-own-hidden-from-the-rest-of-its-batch",
     pitfall: "S6",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "shelved: position };",
     replace: "shelved: position % SHELF_POSITIONS };",
   },
   {
     name: "keys-of-batches-in-a-scope-of-their-own",
     pitfall: "S6",
-    file: "state/duplicates.ts",
+    file: "state/event-logs/duplicates.ts",
     find: "  const firstSequence = later(own, batch?.sequenceAt(position, isStored));",
     replace: "  const firstSequence = batch?.sequenceAt(position, isStored) === undefined ? own : undefined;",
   },
   {
     name: "key-taken-again-by-another-payload",
     pitfall: "S7",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "  const found = yield* findStored(context, log, command);",
     replace: `  const stored = yield* findStored(context, log, command);
   const sequence = stored.length > 0 ? stored.firstSequenceOf(0) : 0;
@@ -147,49 +147,49 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "expected-sequence-compared-in-32-bits",
     pitfall: "S9",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "expectedSequence !== BigInt(log.lastSequence)",
     replace: "BigInt.asUintN(32, expectedSequence) !== BigInt(log.lastSequence)",
   },
   {
     name: "log-visible-by-part-of-a-namespace",
     pitfall: "S40",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "!includesNamespace(namespaces, log.namespace)",
     replace: '!namespaces.some((one) => one === "*" || one.startsWith(log.namespace))',
   },
   {
     name: "log-names-of-all-namespaces-are-one",
     pitfall: "S43",
-    file: "state/rows.ts",
+    file: "state/core/rows.ts",
     find: '  return row("logName").plainText(namespace).uint8(0).plainText(name).finish();',
     replace: '  return row("logName").plainText(namespace.slice(0, 0)).uint8(0).plainText(name).finish();',
   },
   {
     name: "log-is-deleted-by-any-member-of-its-namespace",
     pitfall: "S43",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: '  return log.createdBy === subject ? "write" : "admin";',
     replace: '  return log.createdBy === "" || subject !== "" ? "write" : "admin";',
   },
   {
     name: "guard-of-an-append-not-checked",
     pitfall: "P53",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: 'checkGuard(context.transaction, command.guard?.namespace ?? "", command.guard);',
     replace: 'checkGuard(context.transaction, command.guard?.namespace ?? "", undefined);',
   },
   {
     name: "events-removed-early",
     pitfall: "S21",
-    file: "state/log-retention.ts",
+    file: "state/event-logs/log-retention.ts",
     find: "    const isTooOld = tickMs > chunk.tickMs + ageMs;",
     replace: "    const isTooOld = tickMs >= chunk.tickMs + ageMs;",
   },
   {
     name: "empty-log-begins-anew",
     pitfall: "S9",
-    file: "state/event-logs.ts",
+    file: "state/event-logs/event-logs.ts",
     find: "  if (expectedSequence !== undefined && expectedSequence !== BigInt(log.lastSequence)) {",
     replace:
       "  const last = log.firstSequence > log.lastSequence ? 0 : log.lastSequence;\n  if (expectedSequence !== undefined && expectedSequence !== BigInt(last)) {",
@@ -204,14 +204,14 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: "erasure-begins-anew-with-each-step",
     pitfall: "S44",
-    file: "state/log-retention.ts",
+    file: "state/event-logs/log-retention.ts",
     find: "nextAfter(events, erasure.events)",
     replace: "nextAfter([], erasure.events)",
   },
   {
     name: "events-that-stay-are-read-for-nothing",
     pitfall: "S44",
-    file: "state/log-retention.ts",
+    file: "state/event-logs/log-retention.ts",
     find: "    left.bytes -= rowBytes;\n    const isTooOld",
     replace: "    const isTooOld",
   },

@@ -341,7 +341,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
   {
     name: "cluster-version-skips-a-step",
     pitfall: "upgrade",
-    file: "state/cluster.ts",
+    file: "state/core/cluster.ts",
     find: "  if (version !== cluster.version + 1) {",
     replace: "  if (version <= cluster.version) {",
   },

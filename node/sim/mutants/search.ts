@@ -16,6 +16,10 @@ import { type TestFilter, tryKiller, trySpecs, type Verdict } from "./trial.ts";
 const SPECS_LIMIT_MS = 400_000;
 const SEEDS_LIMIT_MS = 600_000;
 const FIRST_SEED = 1;
+/** The folder that the scenarios run. */
+const CORE = "node/src/raft";
+/** The specs of all its folders count for each of them. */
+const STATE = "node/src/state/";
 /** The simulator has its own disks and connections: it replaces these files, and runs none of their code. */
 const NOT_SIMULATED = [/^storage\//, /^peers\/(?!hello\.ts)/];
 /** Unreliable killers are left out; if there are more than this, something else is wrong. */
@@ -104,8 +108,10 @@ function specsFor(mutant: Mutant): { readonly files: string[]; readonly filter: 
   const file = fileOf(mutant);
   const folder = path.dirname(file);
   const beside = file.replace(/\.ts$/, ".spec.ts");
-  const all = globSync(`${folder}/*.spec.ts`, { cwd: repositoryRoot }).sort();
-  const isCore = path.dirname(SCENARIOS_SPEC).startsWith(`${folder}/`);
+  const all = globSync(`${folder}/`.startsWith(STATE) ? `${STATE}**/*.spec.ts` : `${folder}/*.spec.ts`, {
+    cwd: repositoryRoot,
+  }).sort();
+  const isCore = folder === CORE;
   const scenarios = isCore ? [SCENARIOS_SPEC] : [];
   const named = `\\b${mutant.pitfall}\\b`;
   const pattern = isCore ? [named, ...scenariosAbout(new RegExp(named)).map(titleOfScenario)].join("|") : named;

@@ -55,7 +55,7 @@ export const TELEMETRY_MUTANTS: readonly Mutant[] = [
   {
     name: "ready-while-it-stops",
     pitfall: "S47",
-    file: "member-health.ts",
+    file: "process/member-health.ts",
     find: 'isStopping() ? "the member is stopping" : null',
     replace: "null",
   },

@@ -59,14 +59,14 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     name: "compact-revision-one-too-low",
     pitfall: "S37",
-    file: "state/history.ts",
+    file: "state/core/history.ts",
     find: "    compactRevision = Math.max(compactRevision, rowRevision + 1);",
     replace: "    compactRevision = Math.max(compactRevision, rowRevision);",
   },
   {
     name: "bounds-of-the-history-written-once",
     pitfall: "P42",
-    file: "state/history.ts",
+    file: "state/core/history-ledger.ts",
     find: "    this.#added += bytes;\n    this.#isChanged = true;",
     replace: "    this.#added += bytes;\n    this.#isChanged = this.#bounds.oldestRevision === revision;",
   },
@@ -96,7 +96,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     name: "expiry-not-in-the-history",
     pitfall: "S37",
-    file: "state/keys.ts",
+    file: "state/keys/keys.ts",
     find: '  recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);',
     replace: `  if (kind === "delete") {
     recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
@@ -105,7 +105,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     name: "release-told-after-whom-it-lets-in",
     pitfall: "S37",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: `  const revision = context.nextRevision();
   const changes = holds`,
     replace: `  if (reason === "normal") {
@@ -117,21 +117,21 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-told-before-what-it-ends",
     pitfall: "S37",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: '[released, changeOf(lock, hold, "acquired", "upgraded")]',
     replace: '[changeOf(lock, hold, "acquired", "upgraded"), released]',
   },
   {
     name: "one-of-several-ended-holds-told",
     pitfall: "S37",
-    file: "state/lock-grants.ts",
+    file: "state/locks/lock-grants.ts",
     find: '  const changes = holds.map((hold) => changeOf(lock, hold, "released", reason));',
     replace: '  const changes = holds.slice(0, 1).map((hold) => changeOf(lock, hold, "released", reason));',
   },
   {
     name: "change-told-of-the-twin-of-a-lock",
     pitfall: "S37",
-    file: "state/changes.ts",
+    file: "state/core/changes.ts",
     find: 'rw: mode !== "exclusive", name, owner',
     replace: 'rw: mode === "write", name, owner',
   },

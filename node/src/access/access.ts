@@ -11,7 +11,7 @@
  */
 
 import type { CryptoKey } from "jose";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Clock } from "../replica/index.ts";
 import {
   CoordinationError,

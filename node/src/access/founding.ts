@@ -4,7 +4,7 @@
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import {
   CLUSTER_VERSION,
   CoordinationError,

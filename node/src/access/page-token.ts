@@ -11,7 +11,7 @@
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
 
 /** The listing that a page token belongs to. */

@@ -1,7 +1,7 @@
 import { scryptSync } from "node:crypto";
 import { expect } from "chai";
 import { refused } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { hashPassword, requirePassword, verifyPassword } from "./password.ts";
 
 /** RFC 7914 §12, third vector: N = 16384, r = 8, p = 1; only the first 32 bytes. */

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { CoordinationError } from "../state/index.ts";
 
 const PASSWORD_BYTES_MIN = 8;

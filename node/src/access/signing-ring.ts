@@ -7,7 +7,7 @@
  */
 
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from "jose";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { readSigningKeys, type SigningKey, type StateReader } from "../state/index.ts";
 
 const ALGORITHM = "EdDSA";

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Clock } from "../replica/index.ts";
 import {
   readCluster,

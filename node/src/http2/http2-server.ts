@@ -14,10 +14,9 @@ import { BufferPool } from "./buffer-pool.ts";
 import type { CloseReason } from "./closure.ts";
 import { ConnectionSocket, LINGER_MS } from "./connection-socket.ts";
 import { createCounters, type Http2Counters } from "./counters.ts";
-import type { ConnectionHandler } from "./handlers.ts";
 import { DEFAULT_QUEUED_BYTES_OF_ALL, type Http2Limits } from "./limits.ts";
 import { QueuedBytes } from "./queued-bytes.ts";
-import type { ServerConnection } from "./server-connection.ts";
+import type { ConnectionHandler, ServerConnection } from "./server-connection.ts";
 import { TurnWrites } from "./turn-writes.ts";
 
 const ALPN_PROTOCOL = "h2";

@@ -10,10 +10,14 @@ export { BufferPool } from "./buffer-pool.ts";
 export type { CloseReason, Closure, StreamRefusal } from "./closure.ts";
 export { createCounters, type Http2Counters } from "./counters.ts";
 export { ErrorCode } from "./error-code.ts";
-export type { ConnectionHandler, StreamHandler } from "./handlers.ts";
 export { Http2Server, type Http2ServerOptions } from "./http2-server.ts";
 export { DEFAULT_HTTP2_LIMITS, type FloodLimits, type Http2Limits, type RateLimit } from "./limits.ts";
 export { QueuedBytes } from "./queued-bytes.ts";
 export type { WriteOutcome } from "./sender.ts";
-export { type HeldBytes, ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
-export type { ServerStream } from "./server-stream.ts";
+export {
+  type ConnectionHandler,
+  type HeldBytes,
+  ServerConnection,
+  type ServerConnectionOptions,
+} from "./server-connection.ts";
+export type { ServerStream, StreamHandler } from "./server-stream.ts";

@@ -12,15 +12,31 @@ import { ConnectionTimes } from "./connection-times.ts";
 import type { Http2Counters } from "./counters.ts";
 import { ErrorCode } from "./error-code.ts";
 import { PING_BYTES, UINT31_MAX, WINDOW_BYTES_INITIAL } from "./frame.ts";
-import type { ConnectionHandler } from "./handlers.ts";
 import type { Http2Limits } from "./limits.ts";
 import { Output } from "./output.ts";
 import { encodeOwnSettings } from "./own-settings.ts";
 import type { QueuedBytes } from "./queued-bytes.ts";
 import { Receiver } from "./receiver.ts";
 import { Sender, type WriteOutcome } from "./sender.ts";
-import { ServerStream } from "./server-stream.ts";
+import { ServerStream, type StreamHandler } from "./server-stream.ts";
 import { StreamTable } from "./stream-table.ts";
+
+/**
+ * The callbacks of a connection. No handler, also of a stream, is called after `onClosed`, and none for a stream after
+ * its `onReset`. Handlers may call any method of the connection. They must not throw: an exception passes through the
+ * connection and makes it unusable.
+ */
+export interface ConnectionHandler {
+  /**
+   * Called when a request begins. If the request is complete, `onEnd` of the returned handler is called at once.
+   *
+   * @param fields name, value, name, value, …: latin-1 texts, checked by the rules of RFC 9113 §8
+   * @returns the handler of this stream
+   */
+  onRequest(stream: ServerStream, fields: readonly string[]): StreamHandler;
+  /** Called once when the connection has ended, or ends after its last bytes; after all `onReset` calls. */
+  onClosed(closure: Closure): void;
+}
 
 /** The payload of keepalive PINGs, and of the PING that shows that the client has received GOAWAY. */
 const KEEPALIVE_PING: Uint8Array = Buffer.from("liveness", "latin1");

@@ -4,8 +4,32 @@
  *
  * It queues the part of the answer that cannot be sent yet, as references to the user's bytes.
  */
-import { NO_STREAM_HANDLER, type StreamHandler } from "./handlers.ts";
 import { ReceiveWindow } from "./receive-window.ts";
+
+/** The callbacks of a stream. `ConnectionHandler` says what all handlers may rely on. */
+export interface StreamHandler {
+  /**
+   * Called for the next bytes of the request, from `from` to `to`; their memory is reused after the call. Call
+   * `consume` for them, now or later, so that the client may send as many more.
+   */
+  onData(stream: ServerStream, bytes: Uint8Array, from: number, to: number): void;
+  /** Called when the request is complete. `trailers` have the form of request fields; most requests have none. */
+  onEnd(stream: ServerStream, trailers: readonly string[]): void;
+  /** Called when the stream ended before its answer was complete; further work for it is lost. */
+  onReset(stream: ServerStream, code: number): void;
+  /** Called when the stream takes bytes again after `write` has returned "full". */
+  onWritable(stream: ServerStream): void;
+  /** Called when the answer is complete, including its queued bytes. It is the last call for this stream. */
+  onAnswered?(stream: ServerStream): void;
+}
+
+/** The handler of a stream before `onRequest` has returned. */
+const NO_STREAM_HANDLER: StreamHandler = {
+  onData: () => undefined,
+  onEnd: () => undefined,
+  onReset: () => undefined,
+  onWritable: () => undefined,
+};
 
 const NO_CHUNKS: Uint8Array[] = [];
 

@@ -8,7 +8,7 @@
 
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, TLSSocket, type Server as TlsServer } from "node:tls";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { coversHost, coversPattern } from "./certificate-names.ts";
 import type { Frame } from "./frame.ts";
 import { FrameConnection } from "./frame-connection.ts";

@@ -6,7 +6,7 @@
  */
 
 import { SlabPool } from "../bytes/index.ts";
-import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
 import { FrameError } from "./frame.ts";
 
 /** Bytes of a number, and of the length before a byte string or list. */

@@ -8,7 +8,7 @@
  */
 
 import type { Socket } from "node:net";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { stamp } from "../stamps/index.ts";
 import {
   FRAME_BODY_BYTES_MAX,

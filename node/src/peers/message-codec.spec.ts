@@ -1,7 +1,8 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
-import { EntryType, encodeEntry, type Message, NO_ENVELOPE, sealEntry, writeUint32 } from "../raft/index.ts";
+import { writeUint32 } from "../primitives/index.ts";
+import { EntryType, encodeEntry, type Message, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { FrameError } from "./frame.ts";
 import { FrameType } from "./frame-type.ts";
 import { decodeMessage, encodeMessage, isMessageType, messageKind, messageType } from "./message-codec.ts";

@@ -8,7 +8,7 @@
 
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { stamp } from "../stamps/index.ts";
 import { Acceptor } from "./acceptor.ts";
 import { Boots } from "./boots.ts";

@@ -5,7 +5,7 @@
  * end; without the confirmation the snapshot has not arrived.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { ConnectionError } from "./connection-error.ts";
 import { Dial, type DialPlan } from "./dial.ts";
 import type { Frame } from "./frame.ts";

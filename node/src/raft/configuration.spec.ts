@@ -1,6 +1,8 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
+import { StoredLog } from "../../verify/scenarios/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import {
   type Configuration,
   type ConfigurationChange,
@@ -12,8 +14,6 @@ import {
 import { RaftCore } from "./core.ts";
 import { EntryType } from "./entry.ts";
 import { DEFAULT_CORE_LIMITS } from "./limits.ts";
-import { StoredLog } from "./scenarios/index.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const BOOTSTRAP = { type: "bootstrap" } as const;
 const ADD = { type: "add-slot" } as const;

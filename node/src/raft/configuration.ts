@@ -7,7 +7,7 @@
  * pure functions. They refuse an invalid change with a reason, at the proposal and again when it is applied.
  */
 
-import { invariant } from "./violation.ts";
+import { invariant } from "../primitives/index.ts";
 
 /** Roles of the members as of `index`, the log index of the entry that made it; index 0 has no members. */
 export interface Configuration {

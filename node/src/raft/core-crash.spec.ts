@@ -1,11 +1,11 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
+import { FIT, StoredLog } from "../../verify/scenarios/index.ts";
 import { NO_CONFIGURATION } from "./configuration.ts";
 import { type Effects, RaftCore } from "./core.ts";
 import { EntryType, encodeEntry, NO_ENVELOPE } from "./entry.ts";
 import { DEFAULT_CORE_LIMITS } from "./limits.ts";
-import { FIT, StoredLog } from "./scenarios/index.ts";
 
 const ID = 1;
 /** Small, so that scripts reach the limits. */

@@ -1,12 +1,12 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
+import { changeRow, FIT, StoredLog } from "../../verify/scenarios/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { NO_CONFIGURATION } from "./configuration.ts";
 import { type CoreOptions, type Effects, RaftCore } from "./core.ts";
 import { EntryType, encodeEntry, entryIndex, NO_ENVELOPE, sealEntry } from "./entry.ts";
 import { DEFAULT_CORE_LIMITS } from "./limits.ts";
 import type { Append, Message } from "./message.ts";
-import { changeRow, FIT, StoredLog } from "./scenarios/index.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const SELF = 1;
 const ACCEPTED = { refused: false, hintIndex: 0, hintTerm: 0, busy: "no" } as const;

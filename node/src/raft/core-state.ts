@@ -4,13 +4,13 @@
  * Only the parts of the core share it. `Leadership` keeps what only a leader needs, and ends with its term.
  */
 
+import { invariant, safeCount } from "../primitives/index.ts";
 import type { Configuration } from "./configuration.ts";
 import { type Checksum, EntryType, sealEntry } from "./entry.ts";
 import type { CoreLimits } from "./limits.ts";
 import type { RaftLog } from "./log.ts";
 import type { Message } from "./message.ts";
 import type { Reads } from "./reads.ts";
-import { invariant, safeCount } from "./violation.ts";
 import type { Writes } from "./writes.ts";
 
 export class CoreState {

@@ -1,12 +1,11 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
+import { FIT, StoredLog } from "../../verify/scenarios/index.ts";
+import { InvariantViolation, listenToMarks } from "../primitives/index.ts";
 import { NO_CONFIGURATION } from "./configuration.ts";
 import { type CoreOptions, RaftCore } from "./core.ts";
 import { EntryType, encodeEntry, entryIndex, entryTerm, entryType, isIntactEntry, NO_ENVELOPE } from "./entry.ts";
 import { type CoreLimits, DEFAULT_CORE_LIMITS } from "./limits.ts";
-import { listenToMarks } from "./mark.ts";
-import { FIT, StoredLog } from "./scenarios/index.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const ID = 1;
 const ROW_BYTES = 64;

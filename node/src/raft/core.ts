@@ -16,6 +16,7 @@
  * followers write at the same time.
  */
 
+import { invariant, mark } from "../primitives/index.ts";
 import {
   type ChangeRefusal,
   type Configuration,
@@ -31,12 +32,10 @@ import { Install, type LogReset, type OfferVerdict, type SnapshotOffer } from ".
 import type { ProposalRefusal, ProposedChange, ReconfigurationRefusal } from "./leadership.ts";
 import type { CoreLimits } from "./limits.ts";
 import { type LogBounds, type LogReader, RaftLog } from "./log.ts";
-import { mark } from "./mark.ts";
 import type { Message } from "./message.ts";
 import type { Progress } from "./progress.ts";
 import { Reads } from "./reads.ts";
 import type { TransferRefusal } from "./transfer.ts";
-import { invariant } from "./violation.ts";
 import { Writes } from "./writes.ts";
 
 /**

@@ -7,13 +7,12 @@
  * that holds the vote (P1). `Leadership` does the leader's work; this class creates and drops it.
  */
 
+import { invariant, mark } from "../primitives/index.ts";
 import type { CoreState } from "./core-state.ts";
 import { isConfigurationType } from "./entry.ts";
 import type { Install } from "./install.ts";
 import { Leadership } from "./leadership.ts";
-import { mark } from "./mark.ts";
 import type { Message, PreVote, PreVoteReply, TimeoutNow, Vote, VoteReply } from "./message.ts";
-import { invariant } from "./violation.ts";
 import { Votes } from "./votes.ts";
 
 export type Role = "follower" | "candidate" | "leader";

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
+import { InvariantViolation } from "../primitives/index.ts";
 import {
   ENTRY_BYTES_MAX,
   ENTRY_HEADER_BYTES,
@@ -16,7 +17,6 @@ import {
   NO_ENVELOPE,
   sealEntry,
 } from "./entry.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const type = fc.constantFrom(...Object.values(EntryType));
 const count = fc.maxSafeNat();

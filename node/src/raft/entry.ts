@@ -10,8 +10,7 @@
  */
 
 import { SlabPool } from "../bytes/index.ts";
-import { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
-import { invariant } from "./violation.ts";
+import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
 
 /**
  * The type of an entry. Commands are opaque to the consensus core; the other types change the configuration or nothing.

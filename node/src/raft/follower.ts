@@ -7,13 +7,12 @@
  * not yet written or applied takes no more, and reports that (P41).
  */
 
+import { invariant, mark } from "../primitives/index.ts";
 import type { CoreState } from "./core-state.ts";
 import type { Election } from "./election.ts";
 import { entryIndex, entryTerm } from "./entry.ts";
 import type { Install } from "./install.ts";
-import { mark } from "./mark.ts";
 import type { Append, AppendReply, Busy, Heartbeat, ReadReply } from "./message.ts";
-import { invariant } from "./violation.ts";
 
 export class Follower {
   readonly #state: CoreState;

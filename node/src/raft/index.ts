@@ -1,4 +1,3 @@
-export { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
 export {
   type ChangeRefusal,
   type Configuration,
@@ -45,8 +44,6 @@ export type { LogReset, OfferVerdict, SnapshotOffer } from "./install.ts";
 export type { ProposedChange } from "./leadership.ts";
 export { type CoreLimits, DEFAULT_CORE_LIMITS } from "./limits.ts";
 export type { LogBounds, LogReader } from "./log.ts";
-export { listenToMarks, mark } from "./mark.ts";
 export type { Message } from "./message.ts";
 export type { Progress, ProgressState } from "./progress.ts";
 export type { TransferRefusal } from "./transfer.ts";
-export { InvariantViolation, invariant, safeCount } from "./violation.ts";

@@ -1,5 +1,7 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
+import { StoredLog } from "../../verify/scenarios/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { NO_CONFIGURATION } from "./configuration.ts";
 import { CoreState } from "./core-state.ts";
 import { EntryType } from "./entry.ts";
@@ -7,8 +9,6 @@ import { Install, type SnapshotOffer } from "./install.ts";
 import { DEFAULT_CORE_LIMITS } from "./limits.ts";
 import { RaftLog } from "./log.ts";
 import { Reads } from "./reads.ts";
-import { StoredLog } from "./scenarios/index.ts";
-import { InvariantViolation } from "./violation.ts";
 import { Writes } from "./writes.ts";
 
 const TERM = 5;

@@ -8,9 +8,8 @@
  * checks and places the data.
  */
 
+import { invariant, mark } from "../primitives/index.ts";
 import type { CoreState } from "./core-state.ts";
-import { mark } from "./mark.ts";
-import { invariant } from "./violation.ts";
 
 /** A snapshot that a leader offers, named by the last entry whose effects it contains. */
 export interface SnapshotOffer {

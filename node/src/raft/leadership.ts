@@ -6,6 +6,7 @@
  * turns true and the core steps down.
  */
 
+import { invariant, mark } from "../primitives/index.ts";
 import { CatchUp } from "./catch-up.ts";
 import {
   type ChangeRefusal,
@@ -16,12 +17,10 @@ import {
 } from "./configuration.ts";
 import type { CoreState } from "./core-state.ts";
 import { EntryType, encodeEntry, entryIndex, entryOriginMember, entryTerm, entryType, NO_ENVELOPE } from "./entry.ts";
-import { mark } from "./mark.ts";
 import type { AppendReply, HeartbeatReply, ReadRequest } from "./message.ts";
 import { Progress } from "./progress.ts";
 import { majorityReached, quorumReached } from "./quorum.ts";
 import { Transfer, type TransferRefusal } from "./transfer.ts";
-import { invariant } from "./violation.ts";
 
 /** Why a leader refused a proposal. A refused proposal appended nothing. */
 export type ProposalRefusal = "transferring" | "no-quorum" | "overloaded";

@@ -1,9 +1,9 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
+import { InvariantViolation } from "../primitives/index.ts";
 import { EntryType, encodeEntry, entryIndex, NO_ENVELOPE, sealEntry } from "./entry.ts";
 import { type LogBounds, type LogReader, RaftLog } from "./log.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const EMPTY: LogBounds = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;

@@ -9,8 +9,8 @@
  * limit. The reader provides older ones. Rows in the tail never change.
  */
 
+import { invariant } from "../primitives/index.ts";
 import { entryIndex, entryTerm, entryType } from "./entry.ts";
-import { invariant } from "./violation.ts";
 
 /**
  * First and last index in the store, and the terms of the entry before the first and of the last. Empty: last = first −

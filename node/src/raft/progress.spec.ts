@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { InvariantViolation } from "../primitives/index.ts";
 import { Progress, Window } from "./progress.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const LIMITS = { messagesMax: 4, bytesMax: 400 };
 const FIRST = 1;

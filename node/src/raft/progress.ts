@@ -11,7 +11,7 @@
  *                                                 └──failed, taken over without an answer──▶ probe
  */
 
-import { invariant } from "./violation.ts";
+import { invariant } from "../primitives/index.ts";
 
 export type ProgressState = "probe" | "replicate" | "snapshot";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Chaos } from "./scenarios/index.ts";
+import { Chaos } from "../../verify/scenarios/index.ts";
 
 /** Large enough for every kind of event to happen many times, small enough for every run of the specs. */
 const SEEDS = 200;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { InvariantViolation } from "../primitives/index.ts";
 import { Reads } from "./reads.ts";
-import { InvariantViolation } from "./violation.ts";
 
 const MANY = 1_000;
 

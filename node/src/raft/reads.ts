@@ -7,7 +7,7 @@
  * that was committed before (P7). A follower's read point comes from the leader.
  */
 
-import { invariant, safeCount } from "./violation.ts";
+import { invariant, safeCount } from "../primitives/index.ts";
 
 interface Request {
   readonly position: number;

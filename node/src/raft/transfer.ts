@@ -6,8 +6,8 @@
  * or after a timeout. It is part of the leadership and so cannot outlive it.
  */
 
+import { mark } from "../primitives/index.ts";
 import type { CoreState } from "./core-state.ts";
-import { mark } from "./mark.ts";
 import type { Progress } from "./progress.ts";
 
 /** Why a leader refused to transfer the leadership. */

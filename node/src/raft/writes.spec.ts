@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { InvariantViolation } from "../primitives/index.ts";
 import type { Message } from "./message.ts";
-import { InvariantViolation } from "./violation.ts";
 import { Writes } from "./writes.ts";
 
 function message(to: number, term = 1): Message {

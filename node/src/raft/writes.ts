@@ -7,8 +7,8 @@
  * passed: losing a message is always safe.
  */
 
+import { invariant, safeCount } from "../primitives/index.ts";
 import type { Message } from "./message.ts";
-import { invariant, safeCount } from "./violation.ts";
 
 /** A message that waits for the write with this number. */
 interface Deferred {

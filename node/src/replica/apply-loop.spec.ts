@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { FakeTime, leadingCore, MemoryDriverState, MemoryLogStore, settleCore } from "../../test/harness/index.ts";
-import { EntryType, encodeEntry, listenToMarks, type RaftCore } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
+import { EntryType, encodeEntry, type RaftCore } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, Payloads } from "../state/index.ts";
 import { type AppliedEntry, type ApplyLimits, ApplyLoop, type ApplyLoopContext } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";

@@ -11,7 +11,8 @@
 
 import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { entryIndex, entryOrigin, entryTickMs, invariant, mark } from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
+import { entryIndex, entryOrigin, entryTickMs } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
 import {
   type Checkpoints,

@@ -1,7 +1,8 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { followingCore, ReplicaCluster, resultOf, ScriptedLeader, settleCore } from "../../test/harness/index.ts";
-import { EntryType, encodeEntry, listenToMarks, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
+import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { Healing } from "./healing.ts";
 
 const DAMAGED = "acknowledged data was lost: this member follows without a vote until it has it again";

@@ -7,7 +7,8 @@
  * vote and acknowledge again once its log durably reaches that index and knows it as committed.
  */
 
-import { invariant, mark, type RaftCore } from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
+import type { RaftCore } from "../raft/index.ts";
 
 export class Healing {
   readonly #core: RaftCore;

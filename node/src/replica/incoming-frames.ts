@@ -28,7 +28,8 @@ import {
   type Question,
   type Reply,
 } from "../peers/index.ts";
-import { EntryType, InvariantViolation, type Message } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { EntryType, type Message } from "../raft/index.ts";
 import { decodeCommand, decodeMembershipEntry } from "../state/index.ts";
 import { stampArrived } from "./message-stamps.ts";
 

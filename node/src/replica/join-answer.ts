@@ -7,7 +7,7 @@
  */
 
 import type { JoinAnswer, JoinRequest } from "../peers/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import {
   type Cluster,
   type ClusterMember,

@@ -14,7 +14,8 @@ import {
   type Question,
   type Reply,
 } from "../peers/index.ts";
-import { type CoreLimits, isJoint, mark, type TransferRefusal } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
+import { type CoreLimits, isJoint, type TransferRefusal } from "../raft/index.ts";
 import { CoordinationError, readCluster, type StateReader } from "../state/index.ts";
 import { ArchiveDuties } from "./archive-duties.ts";
 import type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";

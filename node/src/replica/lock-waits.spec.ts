@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type DrivenCall, ReplicaCluster, resultOf } from "../../test/harness/index.ts";
 import { OWNER, requestOf } from "../../test/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import {
   type AcquireLock,
   type CreateLock,

@@ -6,7 +6,7 @@
  * that it is committed (P18).
  */
 
-import { mark } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
 import { clusterRow } from "../state/index.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 

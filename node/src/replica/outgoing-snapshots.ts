@@ -8,7 +8,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { encodeChunk, encodeManifest, encodeTrailer, FrameType, type SnapshotManifest } from "../peers/index.ts";
-import { mark } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
 import type { StateView } from "../storage/index.ts";
 import type { ReadAllowance } from "./read-allowance.ts";
 import type { ReplicaContext } from "./replica-context.ts";

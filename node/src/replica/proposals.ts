@@ -18,15 +18,14 @@ import {
   type Frame,
   FrameType,
 } from "../peers/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
 import {
   type ChangeProposalRefusal,
   EntryType,
   encodeEntry,
   entryIndex,
   entryTerm,
-  invariant,
   isJoint,
-  mark,
   type Origin,
   type Proposed,
   type Refusal,

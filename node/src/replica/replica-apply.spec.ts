@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { DrivenReplica, resultOf } from "../../test/harness/index.ts";
-import { EntryType, entryType, listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
+import { EntryType, entryType } from "../raft/index.ts";
 import { readProgress } from "../state/index.ts";
 
 describe("Replica that applies", () => {

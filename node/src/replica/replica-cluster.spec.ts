@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type DrivenCall, ReplicaCluster, resultOf } from "../../test/harness/index.ts";
 import { decodeForward, decodeForwardRefused, FrameType } from "../peers/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
 const ALL = [1, 2, 3];

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ReplicaCluster, resultOf } from "../../test/harness/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import { readCluster } from "../state/index.ts";
 
 describe("changes of the membership of three replicas", () => {

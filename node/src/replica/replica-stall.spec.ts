@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ReplicaCluster } from "../../test/harness/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
 describe("a follower that stalls", () => {

@@ -2,7 +2,8 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { type DrivenCall, DrivenReplica, type MemoryLogStore, resultOf } from "../../test/harness/index.ts";
 import { acquireLock, createLock, requestOf } from "../../test/index.ts";
-import { EntryType, encodeEntry, entryEnvelope, listenToMarks, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
+import { EntryType, encodeEntry, entryEnvelope, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { CoordinationError, type PutKeyResult, readProgress } from "../state/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 

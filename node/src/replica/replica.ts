@@ -11,15 +11,8 @@
  */
 
 import { encodeMessage, type Frame, type LinkKind, messageKind, messageType } from "../peers/index.ts";
-import {
-  type AppendEffect,
-  type Effects,
-  invariant,
-  type Message,
-  mark,
-  type RaftCore,
-  type Role,
-} from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
+import type { AppendEffect, Effects, Message, RaftCore, Role } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
 import {
   type ClientRequest,

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { ReplicaCluster, ScriptedLeader } from "../../test/harness/index.ts";
 import { decodeManifest, encodeChunk, encodeManifest, type Frame, FrameType } from "../peers/index.ts";
-import { EntryType, listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
+import { EntryType } from "../raft/index.ts";
 import { readProgress } from "../state/index.ts";
 import { LOCAL_ROWS_FROM } from "../storage/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";

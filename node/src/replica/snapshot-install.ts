@@ -17,7 +17,7 @@ import {
   FrameType,
   type SnapshotManifest,
 } from "../peers/index.ts";
-import { invariant, mark } from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
 import { LOCAL_ROWS_FROM, type StateReplacement } from "../storage/index.ts";
 import { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
 import type { ReplicaContext } from "./replica-context.ts";

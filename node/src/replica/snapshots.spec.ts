@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type DrivenCall, type MemorySnapshot, ReplicaCluster } from "../../test/harness/index.ts";
 import { decodeChunk, decodeManifest, encodeChunk, encodeManifest, type Frame, FrameType } from "../peers/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import { CLUSTER_VERSION } from "../state/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 

@@ -6,7 +6,8 @@
  */
 
 import type { SnapshotManifest } from "../peers/index.ts";
-import { invariant, type RaftCore } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import type { RaftCore } from "../raft/index.ts";
 import { readCluster } from "../state/index.ts";
 import type { MemberStateStore } from "../storage/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";

@@ -7,7 +7,7 @@
  * count: a process that claims a slot has to announce its versions.
  */
 
-import { mark } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
 import { type Cluster, readCluster, type SetClusterVersion, type StateReader } from "../state/index.ts";
 import type { MaintenanceLimits } from "./maintenance.ts";
 import type { ReplicaContext } from "./replica-context.ts";

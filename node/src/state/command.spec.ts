@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import fc from "fast-check";
 import { itNoticesDamage, OWNER, requestOf } from "../../test/index.ts";
-import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES } from "../raft/index.ts";
 import {
   type ClientOperation,
   type ClusterOperation,

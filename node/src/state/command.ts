@@ -6,7 +6,8 @@
  * recognises it. Commands that the cluster proposes itself carry neither.
  */
 
-import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation, invariant } from "../raft/index.ts";
+import { InvariantViolation, invariant } from "../primitives/index.ts";
+import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES } from "../raft/index.ts";
 import {
   ACCOUNT_CLUSTER_KINDS,
   ACCOUNT_KINDS,
@@ -15,21 +16,25 @@ import {
   readAccountClusterOperation,
   readAccountOperation,
   writeAccountOperation,
-} from "./account-commands.ts";
-import type { Checkpoint } from "./checkpoints.ts";
-import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
-import { type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
+} from "./accounts/index.ts";
+import type { ClaimSlot, UpdateMember } from "./cluster/index.ts";
 import {
-  type LockClientOperation,
-  type LockClusterOperation,
-  readAcquireLock,
-  readCancelAcquisition,
-  readCreateLock,
-  readExpireLocks,
-  readForceReleaseLock,
-  readReleaseLock,
-  writeLockOperation,
-} from "./lock-commands.ts";
+  type Checkpoint,
+  type CompactHistory,
+  INCARNATION_BYTES,
+  type Principal,
+  RecordReader,
+  RecordWriter,
+  type RequestIdentity,
+  readAddress,
+  readOptionalCount,
+  readPrincipal,
+  type Steps,
+  type TrimHistory,
+  writeAddress,
+  writeOptionalCount,
+  writePrincipal,
+} from "./core/index.ts";
 import {
   type AppendEvents,
   LOG_KINDS,
@@ -38,84 +43,33 @@ import {
   readAppendEvents,
   readLogOperation,
   writeLogOperation,
-} from "./log-commands.ts";
-import type { ClaimSlot, UpdateMember } from "./membership.ts";
+} from "./event-logs/index.ts";
+import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./keys/index.ts";
+import {
+  guarded,
+  type LockClientOperation,
+  type LockClusterOperation,
+  readAcquireLock,
+  readCancelAcquisition,
+  readCreateLock,
+  readExpireLocks,
+  readForceReleaseLock,
+  readGuard,
+  readReleaseLock,
+  writeGuard,
+  writeLockOperation,
+} from "./locks/index.ts";
 import {
   decodeMemoryOperation,
   type EraseMemory,
   encodeMemoryOperation,
   MEMORY_KINDS,
   type MemoryOperation,
-} from "./memory-command.ts";
-import { readPrincipal, writePrincipal } from "./principal-codec.ts";
-import { RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
-import type { Steps } from "./steps.ts";
-
-/** The caller: the user's id, and the API key behind the token, "" for a login. */
-export interface Principal {
-  readonly subject: string;
-  readonly apiKeyId: string;
-  /** For a login: how often the user's password had changed before. Absent = never, and for API keys. */
-  readonly passwordVersion?: number;
-}
-
-/** Identifies a retry: the request id, and a hash of the request under that id. */
-export interface RequestIdentity {
-  /** 16 bytes of the UUID. */
-  readonly requestId: Uint8Array;
-  /**
-   * 32 bytes: the SHA-256 of the decoded request in one canonical form, never of the received bytes. Equivalent
-   * requests have the same hash, however they were encoded.
-   */
-  readonly payloadHash: Uint8Array;
-}
+} from "./memory/index.ts";
 
 export interface CreateNamespace {
   readonly kind: "create-namespace";
   readonly namespace: string;
-}
-
-export interface PutKey {
-  readonly kind: "put-key";
-  readonly namespace: string;
-  /** UTF-8 bytes of the key. */
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-  /** Seconds until the key expires; 0 = never. */
-  readonly ttlSeconds: number;
-  /** The mod revision that the key must have; 0 = it must not exist, undefined = any. */
-  readonly expectedModRevision: number | undefined;
-  readonly returnPrevious: boolean;
-  /** The hold that must be live for the write. */
-  readonly guard?: Guard;
-}
-
-export interface DeleteKey {
-  readonly kind: "delete-key";
-  readonly namespace: string;
-  readonly key: Uint8Array;
-  readonly expectedModRevision: number | undefined;
-  readonly returnPrevious: boolean;
-  /** The hold that must be live for the write. */
-  readonly guard?: Guard;
-}
-
-export interface CompareAndSwap {
-  readonly kind: "compare-and-swap";
-  readonly namespace: string;
-  readonly key: Uint8Array;
-  /** The value that the key must have; undefined = not compared. An empty value is not an absent one (S14). */
-  readonly expectedValue: Uint8Array | undefined;
-  readonly newValue: Uint8Array;
-  readonly expectedModRevision: number | undefined;
-  readonly ttlSeconds: number;
-  readonly guard?: Guard;
-}
-
-/** Names keys that may have expired; apply decides (S22). */
-export interface ExpireKeys {
-  readonly kind: "expire-keys";
-  readonly keys: readonly { readonly namespace: string; readonly key: Uint8Array; readonly modRevision: number }[];
 }
 
 /** Carries only its envelope, so that windows also end when there are no writes (S21). */
@@ -126,22 +80,6 @@ export interface Tick {
 /** Drops each generation of stored answers whose windows have all ended. */
 export interface DropReplays {
   readonly kind: "drop-replays";
-}
-
-/** Drops changes beyond the limits of the history, the oldest first, for at most this many revisions. */
-export interface TrimHistory {
-  readonly kind: "trim-history";
-  readonly countMax: number;
-}
-
-/** Drops all changes below a revision; an administrator requests it. */
-export interface CompactHistory {
-  readonly kind: "compact-history";
-  readonly revision: number;
-  /** The caller, under whom the answer is stored. */
-  readonly subject: string;
-  /** Identifies retries; null for a call without a request id. */
-  readonly request: RequestIdentity | null;
 }
 
 /** Carries the digest of the cluster at a checkpoint. A member with another digest must stop serving (P44). */

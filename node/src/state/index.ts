@@ -1,28 +1,71 @@
-export type { ReportedUse, ResetOwner } from "./account-commands.ts";
-export type { RevokeApiKeyResult } from "./api-keys.ts";
-export type { SettledWait } from "./apply-context.ts";
-export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
-export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
-  CLUSTER_VERSION,
-  CLUSTER_VERSIONS,
-  type Cluster,
-  type ClusterMember,
-  clusterRow,
-  describeKnownVersions,
-  findClusterVersion,
-  INCARNATION_BYTES,
-  type MemberAddress,
-  readCluster,
-  UnknownVersion,
-  type VersionFinding,
-} from "./cluster.ts";
+  type Access,
+  type AccountPage,
+  addressInAnyCase,
+  endedSigningKeys,
+  type Granularity,
+  includesAccess,
+  includesNamespace,
+  isUsageDue,
+  listApiKeys,
+  listApiKeysOf,
+  listUsers,
+  managedUsers,
+  mayManage,
+  type Need,
+  NO_USAGE,
+  type ReportedUse,
+  type ResetOwner,
+  readApiKey,
+  readApiKeyByPrefix,
+  readPageTokenKey,
+  readSigningKey,
+  readSigningKeys,
+  readUsage,
+  readUser,
+  readUserByEmail,
+  readVerification,
+  refusalOf,
+  roleAccess,
+  type SigningKey,
+  scanPrincipalUsage,
+  sumOf,
+  TOKEN_LIFETIME_MS_MAX,
+  type UsageBucket,
+  type UsageCounts,
+  userNotFound,
+  writeUser,
+} from "./accounts/index.ts";
+export {
+  type ClaimSlot,
+  changeOf,
+  DEFAULT_NAMESPACE,
+  decodeMembershipEntry,
+  encodeFounding,
+  encodeMembershipEntry,
+  encodeSuccession,
+  type FormerCluster,
+  type Founding,
+  type FoundingOwner,
+  type MembershipEntry,
+  type MembershipOperation,
+  REVISION_JUMP_DEFAULT,
+  readFormerCluster,
+  readFormerClusters,
+  refusalOfChange,
+  revisionJumpObjection,
+  SLOTS_MAX,
+  type Succession,
+  type SuccessionCause,
+  type UpdateMember,
+} from "./cluster/index.ts";
 export {
   type CheckDigest,
   type ClientCommand,
   type ClientOperation,
   type ClientRequest,
   type ClusterOperation,
+  COMMAND_BYTES_MAX,
   COMMAND_KINDS,
   type Command,
   decodeCommand,
@@ -31,151 +74,150 @@ export {
   type HttpCommand,
   type HttpOperation,
   isGrowing,
-  type Principal,
-  type RequestIdentity,
   type SetClusterVersion,
 } from "./command.ts";
-export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
-export { derivedIdText } from "./derived-id.ts";
-export { hasDueDuplicates } from "./duplicates.ts";
 export {
+  type AcquireLockResult,
+  type ApiKey,
   type AppendEventsResult,
+  type Change,
+  type Checkpoint,
+  Checkpoints,
+  CLUSTER_VERSION,
+  CLUSTER_VERSIONS,
+  type ClaimSlotResult,
+  type Cluster,
+  type ClusterMember,
+  type Code,
+  type CompactHistoryResult,
+  type CompareAndSwapResult,
+  CoordinationError,
+  type CreateNamespaceResult,
+  clusterRow,
+  completeFrom,
+  DEFAULT_STATE_LIMITS,
+  type DeleteKeyResult,
+  type DeleteUserResult,
+  type Digest,
+  decodeText,
+  derivedIdText,
+  describeKnownVersions,
+  droppedReplays,
+  type ErrorOutcome,
+  type EventLog,
+  encodeText,
+  type FilterSeed,
+  findClusterVersion,
+  type GenerationTotals,
+  type HistoryLimits,
+  type Hold,
+  type HoldReason,
+  INCARNATION_BYTES,
+  isHistoryDue,
+  isHotRow,
+  KEPT_QUOTAS,
+  type KeptQuota,
+  type KeyChange,
+  type KeyRange,
+  type LockChange,
+  type LockMode,
+  type LockName,
+  type LockState,
+  type LogSettings,
+  type MemberAddress,
+  type MembershipResult,
+  NAMESPACE_PATTERN,
+  type NamespaceLimits,
+  type NamespaceUsage,
+  namespaceFull,
+  namespaceLimitsOf,
+  namespaceWatchesMaxOf,
+  type Outcome,
+  PROGRESS_ROW,
+  type Principal,
+  type Progress,
+  type PutKeyResult,
+  type PutSettingsResult,
+  type Reason,
+  type Reconfigure,
+  type Replayed,
+  type RequestIdentity,
+  type ResetOwnerResult,
+  type Result,
+  type RevisionChanges,
+  type RevokeApiKeyResult,
+  type Role,
+  type RotateSigningKeyResult,
+  type Row,
+  rateLimitOf,
+  readCluster,
+  readHistoryBounds,
+  readNamespaceUsage,
+  readProgress,
+  readSettings,
+  replayGenerationMs,
+  replayRange,
+  requireNamespace,
+  rowsPut,
+  SequenceRuns,
+  type SettledWait,
+  STATE_TABLES,
+  type StateLimits,
+  type StateReader,
+  type StateStore,
+  type Steps,
+  type StoredKey,
+  scanGenerations,
+  scanHistory,
+  scanMerged,
+  scanNamespaceUsage,
+  settingOf,
+  Transaction,
+  UnknownVersion,
+  type UsageLevels,
+  type User,
+  type UserStatus,
+  unsetLimits,
+  type VersionFinding,
+  type WatchedChange,
+} from "./core/index.ts";
+export {
+  type AppendEvents,
+  BATCH_EVENTS_MAX,
+  copyBytes,
   describeLog,
+  eventCountOf,
+  hasDueDuplicates,
+  hasDueRetention,
+  type LogEvent,
+  type LogGuard,
+  type LogOperation,
   type LogPage,
   type LogSelection,
   listLogs,
   logNotFound,
   managingAccess,
+  Payloads,
   readEvents,
   sequencesOf,
-} from "./event-logs.ts";
+} from "./event-logs/index.ts";
+export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds } from "./keys/index.ts";
 export {
-  type FormerCluster,
-  readFormerCluster,
-  readFormerClusters,
-  type SuccessionCause,
-} from "./former-clusters.ts";
-export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
-export { checkGuard, type Guard } from "./guards.ts";
-export {
-  completeFrom,
-  isHistoryDue,
-  type RevisionChanges,
-  readHistoryBounds,
-  scanHistory,
-} from "./history.ts";
-export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
-export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
-export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
-export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, ReleaseLock } from "./lock-commands.ts";
-export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
-export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
-export {
-  type AppendEvents,
-  BATCH_EVENTS_MAX,
-  type LogGuard,
-  type LogOperation,
-  type LogSettings,
-} from "./log-commands.ts";
-export { hasDueRetention } from "./log-retention.ts";
-export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
-export { type Divergence, isLongEntry, needOf, type Reconfigure, StateMachine } from "./machine.ts";
-export {
-  type ClaimSlot,
-  type ClaimSlotResult,
-  changeOf,
-  decodeMembershipEntry,
-  encodeMembershipEntry,
-  type MembershipEntry,
-  type MembershipOperation,
-  type MembershipResult,
-  refusalOfChange,
-  SLOTS_MAX,
-  type UpdateMember,
-} from "./membership.ts";
-export { describeMemory, listMemory, type MemoryRegion, readMemory } from "./memory.ts";
-export { hasErasures } from "./memory-pages.ts";
-export { rowsPut, scanMerged } from "./merged-scan.ts";
-export {
-  KEPT_QUOTAS,
-  type KeptQuota,
-  type NamespaceUsage,
-  readNamespaceUsage,
-  scanNamespaceUsage,
-} from "./namespace-accounts.ts";
-export { NAMESPACE_PATTERN, requireNamespace } from "./namespaces.ts";
-export type { CompactHistoryResult, CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
-export type { ResetOwnerResult } from "./owner-reset.ts";
-export { copyBytes, Payloads } from "./payloads.ts";
-export {
-  type Access,
-  type AccountPage,
-  type ApiKey,
-  addressInAnyCase,
-  includesAccess,
-  includesNamespace,
-  listApiKeys,
-  listApiKeysOf,
-  listUsers,
-  managedUsers,
-  mayManage,
-  type Need,
-  type Role,
-  readApiKey,
-  readApiKeyByPrefix,
-  readUser,
-  readUserByEmail,
-  refusalOf,
-  roleAccess,
-  type User,
-  type UserStatus,
-  writeUser,
-} from "./principals.ts";
-export { type Progress, readProgress } from "./progress.ts";
-export { type NamespaceLimits, namespaceFull, unsetLimits } from "./quotas.ts";
-export { decodeText, encodeText } from "./record.ts";
-export type { FilterSeed } from "./replay-filters.ts";
-export { droppedReplays, type GenerationTotals, replayGenerationMs, scanGenerations } from "./replay-ledger.ts";
-export { hasEndedReplays } from "./replays.ts";
+  type AcquireLock,
+  type CancelAcquisition,
+  type CreateLock,
+  checkGuard,
+  describeLock,
+  dueLockTimers,
+  type Guard,
+  type Lock,
+  type LockView,
+  type ReleaseLock,
+  visitWaits,
+  type Wait,
+} from "./locks/index.ts";
+export { type Divergence, isLongEntry, needOf, StateMachine } from "./machine.ts";
+export { describeMemory, hasErasures, listMemory, type MemoryRegion, readMemory } from "./memory/index.ts";
+export { hasEndedReplays } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";
-export { isHotRow, PROGRESS_ROW, replayRange, STATE_TABLES } from "./rows.ts";
-export { SequenceRuns } from "./sequence-runs.ts";
-export {
-  namespaceLimitsOf,
-  namespaceWatchesMaxOf,
-  type PutSettingsResult,
-  rateLimitOf,
-  readSettings,
-  settingOf,
-} from "./settings.ts";
-export {
-  endedSigningKeys,
-  type RotateSigningKeyResult,
-  readPageTokenKey,
-  readSigningKey,
-  readSigningKeys,
-  type SigningKey,
-  TOKEN_LIFETIME_MS_MAX,
-} from "./signing-keys.ts";
-export type { Steps } from "./steps.ts";
-export type { Change, KeyRange, Row, StateReader, StateStore } from "./store.ts";
 export { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
-export {
-  encodeSuccession,
-  REVISION_JUMP_DEFAULT,
-  revisionJumpObjection,
-  type Succession,
-} from "./succession.ts";
-export { type Digest, Transaction } from "./transaction.ts";
-export {
-  type Granularity,
-  isUsageDue,
-  NO_USAGE,
-  readUsage,
-  scanPrincipalUsage,
-  sumOf,
-  type UsageBucket,
-  type UsageCounts,
-  type UsageLevels,
-} from "./usage.ts";
-export { type DeleteUserResult, readVerification, userNotFound } from "./users.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { AppliedEventLog, applyRows, dumpOf, MemoryStateStore, machineOver } from "../../test/index.ts";
-import { entryPayload, InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { entryPayload } from "../raft/index.ts";
 import { decodeAppend, decodeCommand } from "./command.ts";
+import { allAtOnce, type Outcome } from "./core/index.ts";
 import { isLongEntry } from "./machine.ts";
-import type { Outcome } from "./outcome.ts";
-import { allAtOnce } from "./steps.ts";
 
 /** As many events as make an entry long, even if they are empty. */
 const MANY = 70_000;

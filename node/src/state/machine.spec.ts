@@ -13,16 +13,20 @@ import {
   requestOf,
   soleVoter,
 } from "../../test/index.ts";
-import { EntryType, encodeEntry, InvariantViolation, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
+import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
+import { readApiKey, readUser, writeApiKey, writeUser } from "./accounts/index.ts";
 import { encodeCommand } from "./command.ts";
-import { CoordinationError } from "./coordination-error.ts";
-import { expiredKeys, readKey } from "./keys.ts";
-import { DEFAULT_STATE_LIMITS } from "./limits.ts";
-import type { Outcome } from "./outcome.ts";
-import { readApiKey, readUser, writeApiKey, writeUser } from "./principals.ts";
-import { keyRow, PROGRESS_ROW } from "./rows.ts";
-import type { Change } from "./store.ts";
-import { Transaction } from "./transaction.ts";
+import {
+  type Change,
+  CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  keyRow,
+  type Outcome,
+  PROGRESS_ROW,
+  Transaction,
+} from "./core/index.ts";
+import { expiredKeys, readKey } from "./keys/index.ts";
 
 const KEY = Buffer.from("k");
 

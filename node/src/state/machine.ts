@@ -6,25 +6,40 @@
  * with the progress row, so changes and progress are never separate (P42). Other readers see only committed batches.
  */
 
+import { InvariantViolation, invariant } from "../primitives/index.ts";
+import { ENTRY_HEADER_BYTES, EntryType, entryIndex, entryPayload, entryTerm, entryType } from "../raft/index.ts";
 import {
-  type ChangeRefusal,
-  type Configuration,
-  type ConfigurationChange,
-  ENTRY_HEADER_BYTES,
-  EntryType,
-  entryIndex,
-  entryPayload,
-  entryTerm,
-  entryType,
-  InvariantViolation,
-  invariant,
-} from "../raft/index.ts";
-import type { ReportedUse } from "./account-commands.ts";
-import { applyCreateApiKey, applyRevokeApiKey, noteApiKeyUse } from "./api-keys.ts";
-import { ApplyContext, type SettledWait } from "./apply-context.ts";
-import type { WatchedChange } from "./changes.ts";
-import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
-import { applySetClusterVersion } from "./cluster.ts";
+  applyCreateApiKey,
+  applyCreateUser,
+  applyDeleteUser,
+  applyDropSigningKeys,
+  applyPruneUsage,
+  applyResetOwner,
+  applyRevokeApiKey,
+  applyRotateSigningKey,
+  applyUpdateUser,
+  applyVerifyUser,
+  isOwnPassword,
+  type Need,
+  NO_USAGE,
+  noteApiKeyUse,
+  type ReportedUse,
+  refusalOf,
+  UsageLedger,
+} from "./accounts/index.ts";
+import {
+  applyClaimSlot,
+  applyFounding,
+  applyLeave,
+  applyMembership,
+  applySuccession,
+  applyUpdateMember,
+  decodeFounding,
+  decodeMembershipEntry,
+  decodeSuccession,
+  isSuccession,
+  type MembershipEntry,
+} from "./cluster/index.ts";
 import {
   type ClientCommand,
   type ClientOperation,
@@ -34,62 +49,71 @@ import {
   type HttpCommand,
   type HttpOperation,
   isAppend,
-  type Principal,
-  type RequestIdentity,
 } from "./command.ts";
-import { CoordinationError } from "./coordination-error.ts";
-import { applyPruneDuplicates } from "./duplicates.ts";
-import { applyAppendEvents, applyCreateLog, applyDeleteLog, applyUpdateLogSettings } from "./event-logs.ts";
-import { applyFounding, decodeFounding } from "./founding.ts";
-import { applyCompactHistory, applyTrimHistory, HistoryLedger } from "./history.ts";
-import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
-import type { StateLimits } from "./limits.ts";
-import type { AcquireLock } from "./lock-commands.ts";
 import {
+  ApplyContext,
+  allAtOnce,
+  applyCompactHistory,
+  applyPutSettings,
+  applySetClusterVersion,
+  applyTrimHistory,
+  type Checkpoint,
+  Checkpoints,
+  CoordinationError,
+  type Digest,
+  encodeProgress,
+  type FilterSeed,
+  HistoryLedger,
+  type HttpResult,
+  NamespaceAccounts,
+  namespaceLimitsOf,
+  type Outcome,
+  PROGRESS_ROW,
+  type Principal,
+  type Progress,
+  type Reconfigure,
+  ReplayLedger,
+  type RequestIdentity,
+  readNamespace,
+  readProgress,
+  type SettledWait,
+  type StateLimits,
+  type StateStore,
+  type Steps,
+  type StoredResult,
+  Transaction,
+  unsetLimits,
+  type WatchedChange,
+  writeNamespace,
+} from "./core/index.ts";
+import {
+  applyAppendEvents,
+  applyApplyRetention,
+  applyCreateLog,
+  applyDeleteLog,
+  applyEraseLogs,
+  applyPruneDuplicates,
+  applyUpdateLogSettings,
+} from "./event-logs/index.ts";
+import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys/index.ts";
+import {
+  type AcquireLock,
   applyAcquireLock,
   applyCancelAcquisition,
   applyCreateLock,
   applyExpireLocks,
   applyForceReleaseLock,
   applyReleaseLock,
-} from "./locks.ts";
-import { applyApplyRetention, applyEraseLogs } from "./log-retention.ts";
+} from "./locks/index.ts";
 import {
-  applyClaimSlot,
-  applyLeave,
-  applyMembership,
-  applyUpdateMember,
-  decodeMembershipEntry,
-  type MembershipEntry,
-} from "./membership.ts";
-import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
-import { applyEraseMemory } from "./memory-pages.ts";
-import { NamespaceAccounts } from "./namespace-accounts.ts";
-import { readNamespace, writeNamespace } from "./namespaces.ts";
-import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
-import { applyResetOwner } from "./owner-reset.ts";
-import { type Need, refusalOf } from "./principals.ts";
-import { encodeProgress, type Progress, readProgress } from "./progress.ts";
-import { unsetLimits } from "./quotas.ts";
-import type { FilterSeed } from "./replay-filters.ts";
-import { ReplayLedger } from "./replay-ledger.ts";
-import { answerPlace, replayOf, storeAnswer } from "./replays.ts";
-import { PROGRESS_ROW } from "./rows.ts";
-import { applyPutSettings, namespaceLimitsOf } from "./settings.ts";
-import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
-import { allAtOnce, type Steps } from "./steps.ts";
-import type { StateStore } from "./store.ts";
-import { applySuccession, decodeSuccession, isSuccession } from "./succession.ts";
-import { type Digest, Transaction } from "./transaction.ts";
-import { applyPruneUsage, NO_USAGE, UsageLedger, usageOf } from "./usage.ts";
-import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser, isOwnPassword } from "./users.ts";
-
-/** Puts the configuration of the entry at the index into force in the consensus core, or returns why it is void. */
-export type Reconfigure = (
-  index: number,
-  change: ConfigurationChange,
-  expectIndex: number,
-) => Configuration | ChangeRefusal;
+  applyAllocateMemory,
+  applyEraseMemory,
+  applyFreeMemory,
+  applyResizeMemory,
+  applyWriteMemory,
+} from "./memory/index.ts";
+import { usageOf } from "./operation-usage.ts";
+import { answerPlace, replayOf, storeAnswer } from "./replay/index.ts";
 
 /** This member's state differs from that of the cluster. */
 export interface Divergence extends Checkpoint {

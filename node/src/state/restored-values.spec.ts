@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { AppliedLog, requestOf } from "../../test/index.ts";
 import type { ClientOperation } from "./command.ts";
-import { DEFAULT_STATE_LIMITS } from "./limits.ts";
-import type { Outcome } from "./outcome.ts";
+import { DEFAULT_STATE_LIMITS, type Outcome } from "./core/index.ts";
 import { restoreValues } from "./restored-values.ts";
 
 const KEY = { namespace: "default", key: Buffer.from("k") };

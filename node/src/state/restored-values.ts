@@ -5,12 +5,16 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
-import type { KeyChange } from "./changes.ts";
-import type { ClientOperation, CompareAndSwap } from "./command.ts";
-import { scanHistory } from "./history.ts";
-import { type CompareAndSwapResult, readKey, type StoredKey } from "./keys.ts";
-import type { Outcome } from "./outcome.ts";
-import type { StateReader } from "./store.ts";
+import type { ClientOperation } from "./command.ts";
+import {
+  type CompareAndSwapResult,
+  type KeyChange,
+  type Outcome,
+  type StateReader,
+  type StoredKey,
+  scanHistory,
+} from "./core/index.ts";
+import { type CompareAndSwap, readKey } from "./keys/index.ts";
 
 /** The outcome of a replay with the missing values that can be found; else the same outcome. */
 export function restoreValues(reader: StateReader, operation: ClientOperation, outcome: Outcome): Outcome {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { AppliedLock, OWNER, requestOf, said } from "../../test/index.ts";
-import { DEFAULT_STATE_LIMITS } from "./limits.ts";
+import { DEFAULT_STATE_LIMITS } from "./core/index.ts";
 import { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;

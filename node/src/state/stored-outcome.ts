@@ -4,13 +4,9 @@
  */
 
 import type { Origin } from "../raft/index.ts";
-import { type Acquisition, isSameAttempt } from "./acquisition.ts";
-import type { Principal, RequestIdentity } from "./command.ts";
-import { lockLost, superseded } from "./lock-refusals.ts";
-import { acquireResult, describeLock } from "./lock-view.ts";
-import type { Outcome } from "./outcome.ts";
-import { findStored } from "./replays.ts";
-import type { StateReader } from "./store.ts";
+import type { Outcome, Principal, RequestIdentity, StateReader } from "./core/index.ts";
+import { acquireResult, describeLock, lockLost, superseded } from "./locks/index.ts";
+import { type Acquisition, findStored, isSameAttempt } from "./replay/index.ts";
 
 /** The point in time of the look-up. */
 export interface LookedAt {

@@ -5,7 +5,7 @@
  * key, value.
  */
 
-import { invariant, readUint32, writeUint32 } from "../raft/index.ts";
+import { invariant, readUint32, writeUint32 } from "../primitives/index.ts";
 import type { Change } from "../state/index.ts";
 
 const COUNT_BYTES = 4;

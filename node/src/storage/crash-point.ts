@@ -5,7 +5,7 @@
  * over these lists, so each new durable step must add its points here.
  */
 
-import { mark } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
 
 export const CRASH_POINTS = [
   "log.batch.before",

@@ -15,15 +15,8 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { FOUNDING, soleVoter } from "../../test/index.ts";
-import {
-  EntryType,
-  encodeEntry,
-  entryTerm,
-  InvariantViolation,
-  listenToMarks,
-  NO_ENVELOPE,
-  sealEntry,
-} from "../raft/index.ts";
+import { InvariantViolation, listenToMarks } from "../primitives/index.ts";
+import { EntryType, encodeEntry, entryTerm, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, type Founding, readProgress, StateMachine } from "../state/index.ts";
 import { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
 import { encodeFence, FENCE_FILE, FENCE_SLOT_BYTES, type Fence, fenceOffset, readFence } from "./fence.ts";

@@ -12,7 +12,7 @@
  */
 
 import { mkdirSync, readdirSync } from "node:fs";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Founding } from "../state/index.ts";
 import { createIdentity, type Identity, isIdentityDraft, mintIdentity, readIdentity } from "./identity.ts";
 import { lookFor, readMeta } from "./judgement.ts";

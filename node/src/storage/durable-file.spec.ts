@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import { createFile, replaceFile, syncDirectory } from "./durable-file.ts";
 
 /** Runs the statement with `replaceFile` and `path` in a process that may write files of at most 1 KiB. */

@@ -16,7 +16,7 @@
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
 import { crashPoint } from "./crash-point.ts";
 
 export interface Fence {

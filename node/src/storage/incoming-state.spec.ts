@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { AppliedLog } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { IncomingState } from "./incoming-state.ts";
 import { encodeInstalled, readInstalled } from "./installed.ts";

@@ -6,7 +6,7 @@
  */
 
 import { compareBytes } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
 import { encodeInstalled, type Installed } from "./installed.ts";
 import { INSTALLED_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";

@@ -5,7 +5,7 @@
  * log and state apart accepts this only if this row explains it (rule 7 of the start).
  */
 
-import { readUint53, writeUint53 } from "../raft/index.ts";
+import { readUint53, writeUint53 } from "../primitives/index.ts";
 import type { StateReader } from "../state/index.ts";
 import { INSTALLED_ROW } from "./local-rows.ts";
 import { StoreError } from "./store-error.ts";

@@ -9,14 +9,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { entryIndex, entryTerm, invariant, isIntactEntry, type LogReset } from "../raft/index.ts";
-import { findClusterVersion, readProgress } from "../state/index.ts";
+import { invariant } from "../primitives/index.ts";
+import { entryIndex, entryTerm, isIntactEntry, type LogReset } from "../raft/index.ts";
+import {
+  CLUSTER_VERSIONS,
+  describeKnownVersions,
+  findClusterVersion,
+  readProgress,
+  UnknownVersion,
+  type VersionFinding,
+} from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
 import { FENCE_FILE, type Fence, isFenceWhole, readFence } from "./fence.ts";
 import type { Identity } from "./identity.ts";
 import { type Installed, readInstalled } from "./installed.ts";
 import { damagedFiles } from "./kept-files.ts";
-import { requireKnownVersion } from "./known-version.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Milestones } from "./milestones.ts";
 import { fenceMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
@@ -298,4 +305,25 @@ export function readMeta(raft: Rocks): LogMeta {
     throw new StoreError("corruption", "the Raft log has lost the row that says how far it goes");
   }
   return meta;
+}
+
+/**
+ * Checks that this release knows the cluster version of a state, before it uses anything else of the state; raises
+ * UnknownVersion.
+ *
+ * @param where names the data, for people
+ */
+function requireKnownVersion(where: string, finding: VersionFinding | undefined): void {
+  const { min, max } = CLUSTER_VERSIONS;
+  if (finding === undefined || (finding.kind === "version" && finding.version >= min && finding.version <= max)) {
+    return;
+  }
+  const written =
+    finding.kind === "version"
+      ? `by a cluster of version ${finding.version}`
+      : "in a form of a cluster of another version";
+  throw new UnknownVersion(
+    `${where} was written ${written}, and this release knows ${describeKnownVersions()}. It is left as it is; use the release ` +
+      "that wrote it, or a later one of the same major version",
+  );
 }

@@ -6,7 +6,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import { readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
 import { uuidBytes, uuidText } from "./fence.ts";
 
 export interface LogMeta {

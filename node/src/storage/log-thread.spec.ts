@@ -16,7 +16,7 @@ const META = emptyLogMeta({
   incarnation: "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
   memberId: 1,
 });
-const WITNESS = new URL("./log-thread-witness.ts", import.meta.url);
+const WITNESS = new URL("../../verify/witnesses/log-thread-witness.ts", import.meta.url);
 
 /** Replies of the thread, and between them its disk operations, which the witness reports. */
 type Told = LogReply | ThreadReply | { readonly kind: "seen"; readonly what: string };

@@ -6,7 +6,7 @@
  * decision the next start completes the rest.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { lookFor } from "./judgement.ts";
 import type { EmptyDirectory } from "./member-birth.ts";
 import type { MemberData } from "./member-data.ts";

@@ -7,7 +7,7 @@
  */
 
 import { join } from "node:path";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { markDamaged, noteCorruption, putAside, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
 import { FENCE_FILE, type Fence } from "./fence.ts";

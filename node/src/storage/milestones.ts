@@ -10,7 +10,7 @@
  * The rows are local to this copy of the store: they are not part of the replicated state.
  */
 
-import { readUint53, writeUint53 } from "../raft/index.ts";
+import { readUint53, writeUint53 } from "../primitives/index.ts";
 import type { Change } from "../state/index.ts";
 import { MILESTONE_TABLE } from "./local-rows.ts";
 import type { Rocks } from "./rocks.ts";

@@ -9,12 +9,12 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
+import { invariant } from "../primitives/index.ts";
 import {
   type Configuration,
   changeConfiguration,
   EntryType,
   encodeEntry,
-  invariant,
   NO_CONFIGURATION,
   NO_ORIGIN,
   sealEntry,

@@ -6,7 +6,8 @@
  * them would be worse than keeping a write that was never acknowledged.
  */
 
-import { entryType, invariant, isConfigurationType } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
+import { entryType, isConfigurationType } from "../raft/index.ts";
 import { type MemberAddress, readCluster, type StateReader } from "../state/index.ts";
 import { OfflineState } from "./offline-state.ts";
 import { Refused } from "./refusal.ts";

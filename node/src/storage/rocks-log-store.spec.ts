@@ -4,13 +4,13 @@ import { Worker } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../test/harness/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import {
   type AppendEffect,
   EntryType,
   encodeEntry,
   entryIndex,
   entryTerm,
-  InvariantViolation,
   NO_ENVELOPE,
   sealEntry,
 } from "../raft/index.ts";

@@ -7,15 +7,14 @@
  */
 
 import { crc32 } from "node:zlib";
+import { invariant, writeUint53 } from "../primitives/index.ts";
 import {
   type AppendEffect,
   entryIndex,
   entryTerm,
-  invariant,
   isIntactEntry,
   type LogBounds,
   type LogReset,
-  writeUint53,
 } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
 import type { Change } from "../state/index.ts";

@@ -9,7 +9,7 @@ import {
   untilDamageIsFound,
 } from "../../test/harness/index.ts";
 import { AppliedLog, applyRows, expectExactReplays, putOf, requestOf, soleVoter } from "../../test/index.ts";
-import { InvariantViolation, listenToMarks } from "../raft/index.ts";
+import { InvariantViolation, listenToMarks } from "../primitives/index.ts";
 import { DEFAULT_STATE_LIMITS, replayGenerationMs, replayRange, StateMachine } from "../state/index.ts";
 import { DROP_CRASH_POINTS } from "./crash-point.ts";
 import { Rocks } from "./rocks.ts";

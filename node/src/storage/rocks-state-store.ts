@@ -7,7 +7,7 @@
  */
 
 import { mkdir, rm } from "node:fs/promises";
-import { invariant, writeUint53 } from "../raft/index.ts";
+import { invariant, writeUint53 } from "../primitives/index.ts";
 import { type Change, droppedReplays, isHotRow, type KeyRange, type Row } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { compareBytes, isWithin } from "../bytes/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import type { Change } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";

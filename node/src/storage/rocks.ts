@@ -11,7 +11,7 @@
  */
 
 import { type RocksBatch, type RocksIterator, RocksLevel } from "rocksdb";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Change, KeyRange, Row } from "../state/index.ts";
 import { StoreError } from "./store-error.ts";
 import { requireReadableLogs } from "./wal-framing.ts";

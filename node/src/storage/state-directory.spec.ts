@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation } from "../primitives/index.ts";
 import { stateDirectoryBeside, stateNumberOf, statePointerBeside, statePointerTo } from "./state-directory.ts";
 
 describe("state directories", () => {

@@ -3,7 +3,7 @@
  */
 
 import { basename, dirname, join } from "node:path";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 
 const POINTER_FILE = "state";
 const PREFIX = "state-";

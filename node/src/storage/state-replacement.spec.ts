@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 import { TemporaryDirectories, until } from "../../test/harness/index.ts";
 import { AppliedLog } from "../../test/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import { listenToMarks } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { INSTALL_CRASH_POINTS } from "./crash-point.ts";
 import { readInstalled } from "./installed.ts";

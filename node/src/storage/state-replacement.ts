@@ -5,7 +5,7 @@
  */
 
 import { compareBytes } from "../bytes/index.ts";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { Row } from "../state/index.ts";
 import { encodeChanges } from "./change-batch.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";

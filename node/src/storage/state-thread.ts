@@ -9,7 +9,7 @@
 
 import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";

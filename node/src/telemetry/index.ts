@@ -5,7 +5,5 @@ export { type Check, HEALTH_METRICS, Health, type Test } from "./health.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";
 export { counter, gauge, histogram, type Metric, type MetricDescription } from "./metric.ts";
 export { Metrics } from "./metrics.ts";
-export { PodClient } from "./pod-client.ts";
-export { PodLabel, type PodRole, type RoleReport } from "./pod-label.ts";
 export { PROCESS_METRICS } from "./process-metrics.ts";
 export { RequestLog } from "./request-log.ts";

@@ -3,7 +3,7 @@
  * wait for events. They all share one quota, `quota.namespace.watches`.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import { DEFAULT_STATE_LIMITS, namespaceFull, namespaceWatchesMaxOf, type StateReader } from "../state/index.ts";
 
 export class NamespaceStreams {

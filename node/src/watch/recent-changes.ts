@@ -6,7 +6,7 @@
  * position and no memory for changes.
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant } from "../primitives/index.ts";
 import type { SharedRevision } from "./shared-change.ts";
 
 /** Shorten the array when the dropped entries outnumber the others and this limit. */

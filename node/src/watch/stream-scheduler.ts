@@ -9,7 +9,7 @@
  * serves another replica, or none, or an old state. The hub decides what a stream gets and how it ends.
  */
 
-import { mark } from "../raft/index.ts";
+import { mark } from "../primitives/index.ts";
 import { CoordinationError, type StateReader } from "../state/index.ts";
 
 /** The replica with the state that the streams read. */

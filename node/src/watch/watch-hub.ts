@@ -9,7 +9,7 @@
  * changes before it (S37, S38).
  */
 
-import { invariant, mark } from "../raft/index.ts";
+import { invariant, mark } from "../primitives/index.ts";
 import { CoordinationError, completeFrom, readHistoryBounds, scanHistory } from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
 import type { NamespaceStreams } from "./namespace-streams.ts";

@@ -15,7 +15,8 @@ import {
   type SegmentHeader,
   type SnapshotHeader,
 } from "@quoin/backup";
-import { entryTerm, entryWallMs, invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
+import { entryTerm, entryWallMs } from "../../src/raft/index.ts";
 import { CLUSTER_VERSION, readCluster, readProgress } from "../../src/state/index.ts";
 import { rowsOf } from "../index.ts";
 import type { GoldenEntry } from "./log-file.ts";

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { Access, accountName, Logins } from "../../src/access/index.ts";
-import { entryIndex, entryPayload, invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
+import { entryIndex, entryPayload } from "../../src/raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import {
   type ClientRequest,

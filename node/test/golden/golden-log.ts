@@ -4,12 +4,12 @@
  */
 
 import { crc32 } from "node:zlib";
+import { invariant } from "../../src/primitives/index.ts";
 import {
   type Configuration,
   changeConfiguration,
   EntryType,
   encodeEntry,
-  invariant,
   NO_CONFIGURATION,
   NO_ORIGIN,
   type Origin,

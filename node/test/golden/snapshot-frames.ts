@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { encodeChunk, encodeManifest, encodeTrailer, FrameType } from "../../src/peers/index.ts";
-import { invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import { SNAPSHOT_FORMAT } from "../../src/replica/index.ts";
 import { readCluster, readProgress } from "../../src/state/index.ts";
 import { rowsOf } from "../index.ts";

@@ -5,7 +5,8 @@
 
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { entryTerm, entryTickMs, entryWallMs, invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
+import { entryTerm, entryTickMs, entryWallMs } from "../../src/raft/index.ts";
 import {
   createIdentity,
   type DataDirectory,

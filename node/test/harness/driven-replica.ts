@@ -6,7 +6,8 @@
  */
 
 import { crc32 } from "node:zlib";
-import { EntryType, encodeEntry, invariant, NO_ORIGIN, sealEntry } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
+import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../../src/raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Replica, type ReplicaLimits, type Transport } from "../../src/replica/index.ts";
 import {
   CLUSTER_VERSION,

@@ -7,7 +7,7 @@
 
 import { registerHooks } from "node:module";
 
-const MODULE = new URL("../../src/state/keys.ts", import.meta.url).href;
+const MODULE = new URL("../../src/state/keys/keys.ts", import.meta.url).href;
 const RIGHT = "context.transaction.put(row.key, encodeStoredKey(stored), row.name);";
 const WRONG = `const faulty = encodeStoredKey(stored);
   if (decodeText(key).startsWith("faulty")) {

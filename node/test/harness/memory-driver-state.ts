@@ -6,7 +6,7 @@
  * placed; the next start finds a placed one. A power cut would lose the writes since the last sync, which it counts.
  */
 
-import { invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import type { Scheduler } from "../../src/replica/index.ts";
 import type { Change, KeyRange, Row } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";

@@ -5,7 +5,8 @@
  * finds the durable log.
  */
 
-import { type AppendEffect, entryIndex, entryTerm, invariant, type LogBounds } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
+import { type AppendEffect, entryIndex, entryTerm, type LogBounds } from "../../src/raft/index.ts";
 import type { Scheduler } from "../../src/replica/index.ts";
 import type { LogStore } from "../../src/storage/index.ts";
 

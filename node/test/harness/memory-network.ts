@@ -7,7 +7,7 @@
  */
 
 import type { Frame, LinkKind, VersionRange } from "../../src/peers/index.ts";
-import { invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import type { IncomingSnapshot, OutgoingSnapshot, Scheduler, Transport } from "../../src/replica/index.ts";
 import { CLUSTER_VERSIONS } from "../../src/state/index.ts";
 import { MemorySnapshot } from "./memory-snapshot.ts";

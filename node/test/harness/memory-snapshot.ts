@@ -5,7 +5,7 @@
  */
 
 import type { Frame } from "../../src/peers/index.ts";
-import { invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import type { IncomingSnapshot, OutgoingSnapshot, Scheduler } from "../../src/replica/index.ts";
 
 type WriteDone = (error: Error | null) => void;

@@ -4,7 +4,7 @@
  */
 
 import { compareBytes } from "../../src/bytes/index.ts";
-import { invariant } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import { type Row, readProgress } from "../../src/state/index.ts";
 import type { StateReplacement } from "../../src/storage/index.ts";
 import { MemoryStateStore, REPLICATED_ROWS_END } from "../index.ts";

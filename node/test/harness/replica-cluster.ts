@@ -6,6 +6,7 @@
  */
 
 import { crc32 } from "node:zlib";
+import { invariant } from "../../src/primitives/index.ts";
 import {
   type AppendEffect,
   EntryType,
@@ -13,7 +14,6 @@ import {
   entryEnvelope,
   entryIndex,
   entryTerm,
-  invariant,
   NO_ORIGIN,
   sealEntry,
 } from "../../src/raft/index.ts";

@@ -4,7 +4,8 @@
  */
 
 import { crc32 } from "node:zlib";
-import { DEFAULT_CORE_LIMITS, invariant, type LogReader, NO_CONFIGURATION, RaftCore } from "../../src/raft/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
+import { DEFAULT_CORE_LIMITS, type LogReader, NO_CONFIGURATION, RaftCore } from "../../src/raft/index.ts";
 import type { MemoryLogStore } from "./memory-log-store.ts";
 
 const FIT = { mayVote: true, mayLead: true, damaged: false, diskFull: false };

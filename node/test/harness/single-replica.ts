@@ -7,12 +7,12 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { HostReplica } from "../../src/api/methods/index.ts";
+import { invariant } from "../../src/primitives/index.ts";
 import {
   type Configuration,
   changeConfiguration,
   EntryType,
   encodeEntry,
-  invariant,
   isJoint,
   NO_CONFIGURATION,
   sealEntry,

@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { compareBytes } from "../../src/bytes/index.ts";
-import { InvariantViolation } from "../../src/raft/index.ts";
+import { InvariantViolation } from "../../src/primitives/index.ts";
 import { type Row, readProgress } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
 import { AppliedLog, putOf, rowsOf } from "../index.ts";

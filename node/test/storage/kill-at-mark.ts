@@ -4,7 +4,7 @@
  */
 
 import { isMainThread } from "node:worker_threads";
-import { listenToMarks } from "../../src/raft/index.ts";
+import { listenToMarks } from "../../src/primitives/index.ts";
 
 /**
  * How long a worker thread stops at its mark before the end, in milliseconds. The main thread then has time to print

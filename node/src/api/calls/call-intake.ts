@@ -10,7 +10,7 @@
  */
 
 import { LinkedQueue } from "../../collections/index.ts";
-import { InvariantViolation, invariant } from "../../raft/index.ts";
+import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { RateLimiter } from "../../access/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { Need, Principal } from "../../state/index.ts";
 import type { Call } from "../methods/index.ts";

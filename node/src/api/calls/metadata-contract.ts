@@ -5,7 +5,7 @@
  * arrive as several values or joined by a comma, depending on the client's library.
  */
 
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const API_VERSION = "v1";

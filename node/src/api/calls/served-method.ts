@@ -14,7 +14,7 @@ import {
   type ServiceName,
   type serviceDefinitions,
 } from "@quoin/proto";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import type { CallHandler } from "./answered-call.ts";
 import type { PortContext } from "./checked-call.ts";

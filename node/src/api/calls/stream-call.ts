@@ -8,7 +8,7 @@
 
 import { status } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
-import { InvariantViolation } from "../../raft/index.ts";
+import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import { type Call, type FiniteStream, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";

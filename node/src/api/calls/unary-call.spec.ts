@@ -18,7 +18,7 @@ import {
   rawGrpcCall,
 } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { InvariantViolation } from "../../raft/index.ts";
+import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
 const { compareAndSwap, createNamespace, deleteKey, getKey, putKey } = serviceDefinitions.KeyValueService;

@@ -9,7 +9,7 @@
  */
 
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
-import { InvariantViolation } from "../../raft/index.ts";
+import { InvariantViolation } from "../../primitives/index.ts";
 import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
 import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";

@@ -24,7 +24,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import type { ServerTls } from "../../peers/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import {
   type CallHandler,
   type CallMethod,

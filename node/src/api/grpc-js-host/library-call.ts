@@ -5,14 +5,14 @@
 
 import { constants, type ServerHttp2Stream } from "node:http2";
 import {
-  type Metadata,
+  Metadata,
   type ServerInterceptingCall,
   type ServerWritableStream,
   type StatusObject,
   type sendUnaryData,
   status,
 } from "@grpc/grpc-js";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
 import {
   type CallMethod,
@@ -20,8 +20,8 @@ import {
   type CallStatus,
   type ClientConnection,
   IncomingCall,
+  replayedField,
 } from "../calls/index.ts";
-import { metadataOf, replayedMetadata } from "./library-metadata.ts";
 
 type Listener = Parameters<ServerInterceptingCall["start"]>[0];
 type PartialStatus = Parameters<ServerInterceptingCall["sendStatus"]>[0];
@@ -171,4 +171,19 @@ export class LibraryCall extends IncomingCall {
       setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
     }
   }
+}
+
+/** Makes metadata from fields: name, value, name, value, …; values of names that end with -bin are in base64. */
+function metadataOf(fields: readonly string[]): Metadata {
+  const metadata = new Metadata();
+  for (let at = 0; at < fields.length; at += 2) {
+    const [name, value] = fields.slice(at, at + 2) as [string, string];
+    metadata.set(name, name.endsWith("-bin") ? Buffer.from(value, "base64") : value);
+  }
+  return metadata;
+}
+
+/** Returns metadata that mark the answer of an earlier attempt; null for any other answer. */
+function replayedMetadata(replayed: Replayed): Metadata | null {
+  return replayed === "no" ? null : metadataOf(replayedField(replayed));
 }

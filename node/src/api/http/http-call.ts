@@ -2,7 +2,7 @@
 
 import type { Response } from "express";
 import type { Access, Caller } from "../../access/index.ts";
-import { InvariantViolation, invariant } from "../../raft/index.ts";
+import { InvariantViolation, invariant } from "../../primitives/index.ts";
 import type { Need, Principal } from "../../state/index.ts";
 import { clientOf } from "../connections/index.ts";
 import type { CancellableCall } from "../methods/index.ts";

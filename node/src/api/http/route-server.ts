@@ -10,7 +10,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Access, RateLimiter } from "../../access/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError, type Need } from "../../state/index.ts";
 import { sendAnswer } from "./answer.ts";

@@ -27,7 +27,7 @@ import {
   type TransferLeadershipResponse,
 } from "@quoin/proto";
 import { generateSigningKey } from "../../access/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { ProposalDone } from "../../replica/index.ts";
 import {
   type Cluster,

@@ -1,7 +1,7 @@
 /** ClusterService: what clients may know about the cluster. Any valid token is enough. */
 
 import { type GetClusterRequest, type GetClusterResponse, ReadConsistency } from "@quoin/proto";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import { readCluster } from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";

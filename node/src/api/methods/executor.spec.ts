@@ -2,7 +2,7 @@ import { ReadConsistency } from "@quoin/proto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { InvariantViolation } from "../../raft/index.ts";
+import { InvariantViolation } from "../../primitives/index.ts";
 import { CoordinationError, type Need, type Replayed } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";

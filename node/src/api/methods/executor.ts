@@ -8,7 +8,7 @@
 
 import { ReadConsistency } from "@quoin/proto";
 import type { ReadArea } from "../../access/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import { type Clock, systemClock } from "../../replica/index.ts";
 import {
   type AcquireLock,

@@ -4,7 +4,7 @@
  */
 
 import { hashPassword, openVerification, type PasswordHashing, requirePassword } from "../../access/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { noReplica } from "./executor.ts";

@@ -16,7 +16,7 @@ import {
   type WatchLocksRequest,
   WatchLocksResponse,
 } from "@quoin/proto";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import { type HoldReason, type Need, requireNamespace, type StoredKey } from "../../state/index.ts";
 import type { SharedChange, Subscriber, WatchHub, WatchMessage, WatchRequest } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";

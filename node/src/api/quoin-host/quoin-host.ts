@@ -4,7 +4,7 @@ import type { TlsOptions } from "node:tls";
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
-import { invariant } from "../../raft/index.ts";
+import { invariant } from "../../primitives/index.ts";
 import type { CallPort, ErrorLog, GrpcHost, ServedMethod } from "../calls/index.ts";
 import type { WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";

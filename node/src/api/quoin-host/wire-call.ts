@@ -6,7 +6,7 @@
  */
 import { status } from "@grpc/grpc-js";
 import type { ServerConnection, ServerStream, StreamHandler } from "../../http2/index.ts";
-import { InvariantViolation } from "../../raft/index.ts";
+import { InvariantViolation } from "../../primitives/index.ts";
 import type { Replayed } from "../../state/index.ts";
 import {
   type CallHandler,

@@ -1,0 +1,2 @@
+export { memberPodLabel, roleReportOf } from "./member-pod.ts";
+export { PodLabel } from "./pod-label.ts";

@@ -1,0 +1,43 @@
+/** Opens a backup for reading: the objects in the store, and those that are needed to reach the point. */
+
+import {
+  type BackupStore,
+  type Catalog,
+  openStore,
+  planRestore,
+  type RestorePlan,
+  readCatalog,
+  readKeyFile,
+  SnapshotFile,
+  type StoreLocation,
+  type UnsealOptions,
+} from "@quoin/backup";
+import type { BackupSource } from "../process/index.ts";
+
+export interface OpenBackup {
+  readonly store: BackupStore;
+  readonly unseal: UnsealOptions;
+  readonly catalog: Catalog;
+  readonly plan: RestorePlan;
+}
+
+/**
+ * Runs the action with the backup, then closes its store. Raises a BackupError if there is no such backup, if the
+ * backup does not reach the point, or if the keys do not fit. Also raises a StoreFailure, and the errors of the action.
+ */
+export async function withBackup<T>(source: BackupSource, action: (backup: OpenBackup) => Promise<T>): Promise<T> {
+  const unseal: UnsealOptions = source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
+  const store = await open(source.location, unseal);
+  try {
+    const catalog = await readCatalog(store, source.clusterId ?? undefined);
+    const plan = planRestore(catalog, source.point, source.snapshotId ?? undefined);
+    return await action({ store, unseal, catalog, plan });
+  } finally {
+    await store.close();
+  }
+}
+
+async function open(location: StoreLocation, unseal: UnsealOptions): Promise<BackupStore> {
+  const isFile = location.kind === "directory" && (await SnapshotFile.isThere(location.directory));
+  return isFile ? SnapshotFile.open(location.directory, unseal) : openStore(location, { create: false });
+}

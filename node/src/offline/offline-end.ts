@@ -1,0 +1,33 @@
+/** How commands on stored data report a failure: one line for people, and the exit code. */
+
+import { BackupError, StoreFailure } from "@quoin/backup";
+import { InvariantViolation } from "../primitives/index.ts";
+import { ExitCode, exitCodeOf } from "../process/index.ts";
+import { Refused, StoreError } from "../storage/index.ts";
+
+/** Prints the error, and returns the exit code. */
+export function endOffline(error: unknown): number {
+  process.stderr.write(`quoin-node: ${wordsOf(error)}\n`);
+  if (error instanceof Refused) {
+    return error.state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused;
+  }
+  if (error instanceof BackupError) {
+    return error.code === "bad-argument" || error.code === "bad-key" ? ExitCode.Configuration : ExitCode.DataRefused;
+  }
+  return error instanceof StoreFailure || isOfFileSystem(error) ? ExitCode.Store : exitCodeOf(error);
+}
+
+/** Describes the error, and the next step if there is one. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof StoreError && error.kind === "locked") {
+    return `${error.message}. A process uses this directory: stop the member first`;
+  }
+  if (error instanceof InvariantViolation) {
+    return error.stack ?? error.message;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isOfFileSystem(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,3 @@
+export { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
+export { listenToMarks, mark } from "./mark.ts";
+export { InvariantViolation, invariant, safeCount } from "./violation.ts";

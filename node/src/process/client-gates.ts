@@ -1,0 +1,42 @@
+/** The gates of a member's ports: which connections each of them accepts. */
+
+import {
+  ADMINISTRATION_CONNECTIONS,
+  type ClientLimits,
+  ConnectionGate,
+  DescriptorProbe,
+  DescriptorShare,
+  descriptorLimit,
+} from "../api/connections/index.ts";
+import type { TrustedProxies } from "../api/http/index.ts";
+import type { Clock } from "../replica/index.ts";
+import type { Logger } from "../telemetry/index.ts";
+
+export class ClientGates {
+  readonly grpc: ConnectionGate;
+  readonly http: ConnectionGate;
+  readonly admin: ConnectionGate;
+  readonly health: ConnectionGate;
+  readonly #probe: DescriptorProbe;
+
+  /** @param proxies proxies that connect to the HTTP port for many clients */
+  constructor(limits: ClientLimits, proxies: TrustedProxies, log: Logger, { monotonicMs }: Clock) {
+    this.#probe = new DescriptorProbe(log, monotonicMs);
+    const share = new DescriptorShare(descriptorLimit());
+    const ofClients = { limits: limits.connections, share, log, monotonicMs };
+    const ofAdministrators = { limits: ADMINISTRATION_CONNECTIONS, share: null, log, monotonicMs };
+    this.grpc = new ConnectionGate({ port: "grpc", ...ofClients });
+    this.http = new ConnectionGate({ port: "http", ...ofClients, isProxy: (address) => proxies.includes(address) });
+    this.admin = new ConnectionGate({ port: "admin", ...ofAdministrators });
+    this.health = new ConnectionGate({ port: "health", ...ofAdministrators });
+  }
+
+  get all(): readonly ConnectionGate[] {
+    return [this.grpc, this.http, this.admin, this.health];
+  }
+
+  /** Why the ports accept no connections now, as texts for people. */
+  get alarms(): string[] {
+    return this.#probe.alarms;
+  }
+}

@@ -1,0 +1,26 @@
+export { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "./backup-flags.ts";
+export { ClientGates } from "./client-gates.ts";
+export {
+  type Configuration,
+  formatListen,
+  isLoopback,
+  parseConfiguration,
+  parseEmail,
+  parseName,
+} from "./configuration.ts";
+export { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
+export { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
+export { memberHealth } from "./member-health.ts";
+export { memberMailer } from "./member-mail.ts";
+export { Pulse } from "./pulse.ts";
+export {
+  addSourceOptions,
+  type BackupSource,
+  LOCATION_WORDS,
+  parseClusterId,
+  parseRevisionJump,
+  type RestoreConfiguration,
+  type SourceFlags,
+  sourceOf,
+} from "./restore-flags.ts";
+export { endAtOnce } from "./sudden-end.ts";

@@ -1,0 +1,111 @@
+/**
+ * API keys: creation and revocation. A revocation is final and takes effect with its entry: every member checks later
+ * entries against it.
+ */
+
+import {
+  API_KEYS_PER_USER_MAX,
+  type ApiKey,
+  type ApplyContext,
+  CoordinationError,
+  type CreateApiKeyResult,
+  type Principal,
+  type RevokeApiKeyResult,
+  userApiKeysMaxOf,
+  userFull,
+} from "../core/index.ts";
+import type { CreateApiKey, RevokeApiKey } from "./account-commands.ts";
+import {
+  apiKeysOf,
+  countApiKeysOf,
+  managedUsers,
+  readApiKey,
+  readApiKeyByPrefix,
+  removeApiKey,
+  writeApiKey,
+} from "./principals.ts";
+
+/** The last use of a key is written at most this often, in milliseconds of wall clock. */
+const USE_NOTED_MS = 60_000;
+
+/**
+ * The key acts for the calling user, with that user's current rights. Raises QUOTA, and OVERLOADED if the caller must
+ * try again with a new id.
+ */
+export function applyCreateApiKey(
+  context: ApplyContext,
+  { subject }: Principal,
+  command: CreateApiKey,
+): CreateApiKeyResult {
+  const { transaction, wallMs } = context;
+  const { apiKeyId, name, prefix, sha256, lifetimeMs } = command;
+  if (readApiKey(transaction, apiKeyId) !== undefined || readApiKeyByPrefix(transaction, prefix) !== undefined) {
+    throw new CoordinationError("OVERLOADED", "the id that was drawn for the new key is taken; try again");
+  }
+  makeRoomForApiKey(context, subject);
+  const apiKey: ApiKey = {
+    apiKeyId,
+    userId: subject,
+    name,
+    prefix,
+    sha256,
+    createdAtMs: wallMs,
+    expiresAtMs: lifetimeMs === 0 ? 0 : wallMs + lifetimeMs,
+    revokedAtMs: 0,
+    lastUsedAtMs: 0,
+  };
+  writeApiKey(transaction, apiKey);
+  return { kind: "create-api-key", apiKey, revision: context.revision };
+}
+
+/**
+ * A repeated revocation gets the same answer. Raises API_KEY_NOT_FOUND, also for a key of a user whom the principal may
+ * not manage (S43).
+ */
+export function applyRevokeApiKey(
+  context: ApplyContext,
+  { subject }: Principal,
+  { apiKeyId }: RevokeApiKey,
+): RevokeApiKeyResult {
+  const { transaction, wallMs } = context;
+  const apiKey = readApiKey(transaction, apiKeyId);
+  if (apiKey === undefined || !managedUsers(transaction, subject)(apiKey.userId)) {
+    throw new CoordinationError("API_KEY_NOT_FOUND", "there is no API key with this id that you may revoke");
+  }
+  const revokedAtMs = apiKey.revokedAtMs === 0 ? wallMs : apiKey.revokedAtMs;
+  if (apiKey.revokedAtMs === 0) {
+    writeApiKey(transaction, { ...apiKey, revokedAtMs });
+  }
+  return { kind: "revoke-api-key", apiKeyId, revokedAtMs, revision: context.revision };
+}
+
+/** Records that the API key was used, unless a use was recorded within the last minute. */
+export function noteApiKeyUse({ transaction, wallMs }: ApplyContext, apiKeyId: string): void {
+  const apiKey = readApiKey(transaction, apiKeyId);
+  if (apiKey !== undefined && wallMs - apiKey.lastUsedAtMs >= USE_NOTED_MS) {
+    writeApiKey(transaction, { ...apiKey, lastUsedAtMs: wallMs });
+  }
+}
+
+/**
+ * Raises QUOTA if the user has as many live keys as a user may have. Revoked and expired keys do not count. If the user
+ * has as many stored keys as possible, deletes the oldest key that does not count.
+ */
+export function makeRoomForApiKey({ transaction, wallMs, limits }: ApplyContext, userId: string): void {
+  const stored = countApiKeysOf(transaction, userId);
+  const limit = userApiKeysMaxOf(transaction, limits.userApiKeysMax);
+  if (stored < limit) {
+    return;
+  }
+  const apiKeys = apiKeysOf(transaction, userId);
+  const ended = apiKeys.filter(({ revokedAtMs, expiresAtMs }) => {
+    return revokedAtMs !== 0 || (expiresAtMs !== 0 && expiresAtMs <= wallMs);
+  });
+  const live = apiKeys.length - ended.length;
+  if (live >= limit) {
+    throw userFull(userId, limit, live);
+  }
+  if (stored >= API_KEYS_PER_USER_MAX) {
+    removeApiKey(transaction, ended[0] as ApiKey);
+  }
+}

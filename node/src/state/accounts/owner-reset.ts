@@ -1,0 +1,74 @@
+/**
+ * Restores access to a cluster whose owner can no longer log in: an administrator of its machines names the owner
+ * again.
+ *
+ * The user with the address becomes an active owner with the new password, whatever it was before. If there is no such
+ * user, it is created. Its logins end. Everything else of the user stays, API keys included. A repetition leaves the
+ * same owner.
+ */
+
+import { equalBytes } from "../../bytes/index.ts";
+import {
+  type ApiKey,
+  type ApplyContext,
+  CoordinationError,
+  type ResetOwnerResult,
+  type User,
+  verificationRow,
+} from "../core/index.ts";
+import type { ResetOwner } from "./account-commands.ts";
+import { makeRoomForApiKey } from "./api-keys.ts";
+import { readApiKeyByPrefix, readUserByEmail, writeApiKey, writeUser } from "./principals.ts";
+
+const API_KEY_NAME = "owner";
+
+/** Raises BAD_FIELD if the API key cannot become the user's, and QUOTA if the user has too many. */
+export function applyResetOwner(context: ApplyContext, command: ResetOwner): ResetOwnerResult {
+  const { transaction, wallMs } = context;
+  const before = readUserByEmail(transaction, command.email);
+  const user: User = {
+    userId: before?.userId ?? command.userId,
+    email: before?.email ?? command.email,
+    role: "owner",
+    namespaces: ["*"],
+    status: "active",
+    passwordHash: command.passwordHash,
+    // The user's logins end, as with every new password.
+    passwordVersion: before === undefined ? 0 : before.passwordVersion + 1,
+    createdAtMs: before?.createdAtMs ?? wallMs,
+  };
+  const apiKey = newApiKey(context, user, command);
+  writeUser(transaction, user);
+  transaction.delete(verificationRow(user.userId));
+  if (apiKey !== null) {
+    writeApiKey(transaction, apiKey);
+  }
+  return { kind: "reset-owner", userId: user.userId, created: before === undefined, revision: context.revision };
+}
+
+/** @returns null if none is requested, or if the user already has it */
+function newApiKey(context: ApplyContext, { userId }: User, { apiKey }: ResetOwner): ApiKey | null {
+  if (apiKey === null) {
+    return null;
+  }
+  const { transaction, wallMs } = context;
+  const present = readApiKeyByPrefix(transaction, apiKey.prefix);
+  if (present !== undefined) {
+    const isSame = present.userId === userId && equalBytes(present.sha256, apiKey.sha256);
+    if (!isSame || present.revokedAtMs !== 0 || (present.expiresAtMs !== 0 && present.expiresAtMs <= wallMs)) {
+      const details = new Map([["field", "owner.api_key"]]);
+      throw new CoordinationError("BAD_FIELD", "owner.api_key was revoked or belongs to another user", { details });
+    }
+    return null;
+  }
+  makeRoomForApiKey(context, userId);
+  return {
+    ...apiKey,
+    userId,
+    name: API_KEY_NAME,
+    createdAtMs: wallMs,
+    expiresAtMs: 0,
+    revokedAtMs: 0,
+    lastUsedAtMs: 0,
+  };
+}

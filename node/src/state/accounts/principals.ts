@@ -1,0 +1,442 @@
+/**
+ * Users, API keys and their rights: the records, and the one check that decides.
+ *
+ * The check runs against the given reader: in apply against the transaction, where it is ordered with the revocations
+ * that it must respect; for reads against the applied state. The claims of a token are only an upper bound, which is
+ * intersected with the current record of the user.
+ */
+
+import { equalBytes } from "../../bytes/index.ts";
+import { invariant } from "../../primitives/index.ts";
+import {
+  ACTIVE_OWNER_PREFIX,
+  API_KEYS_PER_USER_MAX,
+  type ApiKey,
+  activeOwnerRow,
+  apiKeyByUserPrefix,
+  apiKeyByUserRow,
+  apiKeyKey,
+  apiKeyPrefixRow,
+  apiKeyRow,
+  CoordinationError,
+  emailRow,
+  type Principal,
+  prefixEnd,
+  RecordReader,
+  RecordWriter,
+  type Role,
+  type Row,
+  type StateReader,
+  type Transaction,
+  tableRange,
+  USER_COUNT_ROW,
+  type User,
+  type UserStatus,
+  userKey,
+  userRow,
+  verificationRow,
+} from "../core/index.ts";
+
+/** Each level includes the ones before it. */
+export type Access = "read" | "write" | "admin";
+
+/** A page of a listing, and the row after which the next page starts; null = this is the last page. */
+export interface AccountPage<Item> {
+  readonly items: readonly Item[];
+  readonly lastRow: Uint8Array | null;
+}
+
+/** Each includes the ones before it. */
+export const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
+export const STATUSES: readonly UserStatus[] = ["unverified", "active", "disabled"];
+const LEVELS: readonly Access[] = ["read", "write", "admin"];
+const READ = LEVELS.slice(0, 1);
+const READ_AND_WRITE = LEVELS.slice(0, 2);
+const ALL_NAMESPACES = "*";
+export const SHA256_BYTES = 32;
+/** Rows that one page of a listing reads. */
+const VISITED_MAX = 2_000;
+const NOTHING = new Uint8Array(0);
+
+/** The access levels of a role, lowest first. */
+export function roleAccess(role: Role): readonly Access[] {
+  switch (role) {
+    case "viewer":
+      return READ;
+    case "member":
+      return READ_AND_WRITE;
+    case "admin":
+    case "owner":
+      return LEVELS;
+  }
+}
+
+/** Whether the first role includes the second. */
+export function includesRole(held: Role, role: Role): boolean {
+  return ROLES.indexOf(held) >= ROLES.indexOf(role);
+}
+
+/** Whether one of the granted levels includes the needed one. */
+export function includesAccess(granted: readonly string[], needed: Access): boolean {
+  for (let level = LEVELS.indexOf(needed); level < LEVELS.length; level++) {
+    if (granted.includes(LEVELS[level] as Access)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Whether the list contains the namespace or the wildcard. It never matches a part of a name (S40). */
+export function includesNamespace(namespaces: readonly string[], namespace: string): boolean {
+  return namespaces.includes(namespace) || namespaces.includes(ALL_NAMESPACES);
+}
+
+/**
+ * Whether the actor may see and change the record, the API keys and the usage of the other user. Users may manage
+ * themselves. Administrators may manage users whose role and namespaces they have themselves.
+ */
+export function mayManage(actor: User, other: User): boolean {
+  if (actor.userId === other.userId) {
+    return true;
+  }
+  return (
+    includesAccess(roleAccess(actor.role), "admin") &&
+    includesRole(actor.role, other.role) &&
+    other.namespaces.every((namespace) => includesNamespace(actor.namespaces, namespace))
+  );
+}
+
+/**
+ * Decides `mayManage` by user id, for the actor with the id `actorId`, and caches each answer for one listing. Only an
+ * owner may see the data of a deleted user, because that user's role and namespaces are no longer known.
+ */
+export function managedUsers(reader: StateReader, actorId: string): (userId: string) => boolean {
+  const actor = readUser(reader, actorId);
+  const known = new Map<string, boolean>();
+  return (userId) => {
+    let isManaged = known.get(userId);
+    if (isManaged === undefined) {
+      const other = readUser(reader, userId);
+      isManaged = actor !== undefined && (other === undefined ? actor.role === "owner" : mayManage(actor, other));
+      known.set(userId, isManaged);
+    }
+    return isManaged;
+  };
+}
+
+/** What a request needs: an access level, in a namespace or, with null, in no particular one. */
+export interface Need {
+  readonly access: Access;
+  readonly namespace: string | null;
+}
+
+/**
+ * Decides whether the principal may do this now, by the records of the reader. `wallMs` decides about expired keys.
+ * Returns the refusal (TOKEN_REVOKED, TOKEN_EXPIRED, NAMESPACE_DENIED, ACCESS_DENIED), or null = allowed.
+ */
+export function refusalOf(
+  reader: StateReader,
+  principal: Principal,
+  need: Need | null,
+  wallMs: number,
+): CoordinationError | null {
+  const user = readUser(reader, principal.subject);
+  if (user === undefined || user.status !== "active") {
+    return new CoordinationError("TOKEN_REVOKED", "the token's user no longer exists or is disabled");
+  }
+  if (principal.apiKeyId !== "") {
+    const apiKey = readApiKey(reader, principal.apiKeyId);
+    if (apiKey === undefined || apiKey.revokedAtMs !== 0 || apiKey.userId !== principal.subject) {
+      return new CoordinationError("TOKEN_REVOKED", "the API key that the token was issued for is revoked");
+    }
+    if (apiKey.expiresAtMs !== 0 && apiKey.expiresAtMs <= wallMs) {
+      return new CoordinationError("TOKEN_EXPIRED", "the API key that the token was issued for has expired");
+    }
+  } else if ((principal.passwordVersion ?? 0) !== user.passwordVersion) {
+    return new CoordinationError("TOKEN_REVOKED", "the user's password was changed after the login");
+  }
+  if (need === null) {
+    return null;
+  }
+  if (need.namespace !== null && !includesNamespace(user.namespaces, need.namespace)) {
+    return new CoordinationError("NAMESPACE_DENIED", "the user may not access the namespace of the request");
+  }
+  if (!includesAccess(roleAccess(user.role), need.access)) {
+    return new CoordinationError("ACCESS_DENIED", `the user's role "${user.role}" does not give ${need.access} access`);
+  }
+  return null;
+}
+
+/** The user with this id. */
+export function readUser(reader: StateReader, userId: string): User | undefined {
+  const { key, name } = userKey(userId);
+  const bytes = reader.get(key, name);
+  return bytes === undefined ? undefined : decodedOnce(decodedUsers, bytes, decodeUser);
+}
+
+/**
+ * The form that is equal for e-mail addresses that differ only in case. Letters beyond ASCII do not change: their case
+ * rules differ between Unicode versions, and so between members during an upgrade (P44).
+ */
+export function addressInAnyCase(email: string): string {
+  return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** The user with this e-mail address, in any case. */
+export function readUserByEmail(reader: StateReader, email: string): User | undefined {
+  const bytes = reader.get(emailRow(addressInAnyCase(email)));
+  if (bytes === undefined) {
+    return undefined;
+  }
+  return readUser(reader, new RecordReader(bytes).text());
+}
+
+/** The API key with this id. */
+export function readApiKey(reader: StateReader, apiKeyId: string): ApiKey | undefined {
+  const { key, name } = apiKeyKey(apiKeyId);
+  const bytes = reader.get(key, name);
+  return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, decodeApiKey);
+}
+
+/** Nearly every request reads these rows, and a store returns the same byte array while a row does not change. */
+const decodedUsers = new WeakMap<Uint8Array, User>();
+const decodedApiKeys = new WeakMap<Uint8Array, ApiKey>();
+
+function decodedOnce<Item>(
+  decoded: WeakMap<Uint8Array, Item>,
+  bytes: Uint8Array,
+  decode: (bytes: Uint8Array) => Item,
+): Item {
+  let item = decoded.get(bytes);
+  if (item === undefined) {
+    item = decode(bytes);
+    decoded.set(bytes, item);
+  }
+  return item;
+}
+
+/** The API key with this public part. */
+export function readApiKeyByPrefix(reader: StateReader, prefix: string): ApiKey | undefined {
+  const bytes = reader.get(apiKeyPrefixRow(prefix));
+  return bytes === undefined ? undefined : readApiKey(reader, new RecordReader(bytes).text());
+}
+
+/** How many users there are. */
+export function countUsers(reader: StateReader): number {
+  const bytes = reader.get(USER_COUNT_ROW);
+  return bytes === undefined ? 0 : new RecordReader(bytes).uint53();
+}
+
+/** Whether there is another active user of the role owner. */
+export function hasOtherActiveOwner(reader: StateReader, userId: string): boolean {
+  const own = activeOwnerRow(userId);
+  let found = false;
+  reader.scan(ACTIVE_OWNER_PREFIX, prefixEnd(ACTIVE_OWNER_PREFIX) as Uint8Array, ({ key }) => {
+    found = !equalBytes(key, own);
+    return !found;
+  });
+  return found;
+}
+
+/** Visible users in the order of their ids, after this row of an earlier page, at most `limit` of them. */
+export function listUsers(
+  reader: StateReader,
+  after: Uint8Array | null,
+  limit: number,
+  isVisible: (user: User) => boolean,
+): AccountPage<User> {
+  return pageOf(reader, tableRange("user"), after, limit, ({ value }) => {
+    const user = decodeUser(value);
+    return isVisible(user) ? user : null;
+  });
+}
+
+/** API keys of visible users in the order of their ids, after this row of an earlier page; revoked ones on request. */
+export function listApiKeys(
+  reader: StateReader,
+  after: Uint8Array | null,
+  limit: number,
+  includeRevoked: boolean,
+  isVisible: (userId: string) => boolean,
+): AccountPage<ApiKey> {
+  return pageOf(reader, tableRange("apiKey"), after, limit, ({ value }) => {
+    const apiKey = decodeApiKey(value);
+    return isVisible(apiKey.userId) ? listed(apiKey, includeRevoked) : null;
+  });
+}
+
+/**
+ * The API keys of a user in the order of their creation, after this row of an earlier page; revoked ones on request.
+ */
+export function listApiKeysOf(
+  reader: StateReader,
+  userId: string,
+  after: Uint8Array | null,
+  limit: number,
+  includeRevoked: boolean,
+): AccountPage<ApiKey> {
+  return pageOf(reader, apiKeysRange(userId), after, limit, ({ value }) => {
+    const apiKey = readApiKey(reader, new RecordReader(value).text());
+    invariant(apiKey !== undefined, "API keys that are found by their user exist");
+    return listed(apiKey, includeRevoked);
+  });
+}
+
+/** How many API keys a user has, revoked and expired ones included. */
+export function countApiKeysOf(reader: StateReader, userId: string): number {
+  const { from, to } = apiKeysRange(userId);
+  let count = 0;
+  reader.scan(from, to, () => {
+    count++;
+    return true;
+  });
+  return count;
+}
+
+/** All API keys of a user, in the order of their creation. */
+export function apiKeysOf(reader: StateReader, userId: string): readonly ApiKey[] {
+  return listApiKeysOf(reader, userId, null, API_KEYS_PER_USER_MAX, true).items;
+}
+
+/** Writes the user, and the rows that find it by its address and that list active owners. */
+export function writeUser(transaction: Transaction, user: User): void {
+  const writer = new RecordWriter().text(user.userId).text(user.email).uint8(ROLES.indexOf(user.role));
+  writer.uint32(user.namespaces.length);
+  for (const namespace of user.namespaces) {
+    writer.text(namespace);
+  }
+  writer.uint8(STATUSES.indexOf(user.status)).text(user.passwordHash);
+  writer.uint53(user.passwordVersion).uint53(user.createdAtMs);
+  if (transaction.get(userRow(user.userId)) === undefined) {
+    countUser(transaction, 1);
+  }
+  transaction.put(userRow(user.userId), writer.finish());
+  transaction.put(emailRow(addressInAnyCase(user.email)), new RecordWriter().text(user.userId).finish());
+  const ownerRow = activeOwnerRow(user.userId);
+  if (user.role === "owner" && user.status === "active") {
+    transaction.put(ownerRow, NOTHING);
+  } else if (transaction.get(ownerRow) !== undefined) {
+    transaction.delete(ownerRow);
+  }
+}
+
+/** Deletes all rows of the user except the API keys. */
+export function removeUser(transaction: Transaction, user: User): void {
+  transaction.delete(userRow(user.userId));
+  transaction.delete(emailRow(addressInAnyCase(user.email)));
+  transaction.delete(activeOwnerRow(user.userId));
+  transaction.delete(verificationRow(user.userId));
+  countUser(transaction, -1);
+}
+
+/** Writes the API key, and the rows that find it by its public part and by its user. */
+export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
+  const { apiKeyId, userId, createdAtMs } = apiKey;
+  const writer = new RecordWriter().text(apiKeyId).text(userId).text(apiKey.name).text(apiKey.prefix);
+  writer.fixed(apiKey.sha256, SHA256_BYTES).uint53(createdAtMs).uint53(apiKey.expiresAtMs);
+  writer.uint53(apiKey.revokedAtMs).uint53(apiKey.lastUsedAtMs);
+  const isNew = transaction.get(apiKeyRow(apiKeyId)) === undefined;
+  transaction.put(apiKeyRow(apiKeyId), writer.finish());
+  if (isNew) {
+    const found = new RecordWriter().text(apiKeyId).finish();
+    transaction.put(apiKeyPrefixRow(apiKey.prefix), found);
+    transaction.put(apiKeyByUserRow(userId, createdAtMs, apiKeyId), found);
+  }
+}
+
+/** Deletes all rows of the API key. */
+export function removeApiKey(transaction: Transaction, apiKey: ApiKey): void {
+  transaction.delete(apiKeyRow(apiKey.apiKeyId));
+  transaction.delete(apiKeyPrefixRow(apiKey.prefix));
+  transaction.delete(apiKeyByUserRow(apiKey.userId, apiKey.createdAtMs, apiKey.apiKeyId));
+}
+
+function countUser(transaction: Transaction, change: 1 | -1): void {
+  transaction.put(USER_COUNT_ROW, new RecordWriter().uint53(countUsers(transaction) + change).finish());
+}
+
+function apiKeysRange(userId: string): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  const from = apiKeyByUserPrefix(userId);
+  const to = prefixEnd(from);
+  invariant(to !== undefined, "tables have a first byte below 0xFF");
+  return { from, to };
+}
+
+function listed(apiKey: ApiKey, includeRevoked: boolean): ApiKey | null {
+  return includeRevoked || apiKey.revokedAtMs === 0 ? apiKey : null;
+}
+
+/**
+ * Skips rows without an item. A page ends early after VISITED_MAX rows (S44). A full page has a next one only if
+ * another item follows, so skipped rows are never visible.
+ */
+function pageOf<Item>(
+  reader: StateReader,
+  { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
+  after: Uint8Array | null,
+  limit: number,
+  itemOf: (row: Row) => Item | null,
+): AccountPage<Item> {
+  const items: Item[] = [];
+  let lastRow: Uint8Array | null = null;
+  let isMore = false;
+  let visited = 0;
+  // The next possible key: the same with one more byte.
+  const start = after === null ? from : Uint8Array.of(...after, 0);
+  reader.scan(start, to, (row) => {
+    if (visited === VISITED_MAX) {
+      isMore = true;
+      return false;
+    }
+    visited++;
+    const item = itemOf(row);
+    if (items.length === limit) {
+      isMore = item !== null;
+      return !isMore;
+    }
+    lastRow = row.key;
+    if (item !== null) {
+      items.push(item);
+    }
+    return true;
+  });
+  return { items, lastRow: isMore ? lastRow : null };
+}
+
+function decodeUser(bytes: Uint8Array): User {
+  const reader = new RecordReader(bytes);
+  const userId = reader.text();
+  const email = reader.text();
+  const role = ROLES[reader.uint8()];
+  invariant(role !== undefined, "users have a known role");
+  const namespaces: string[] = [];
+  for (let left = reader.uint32(); left > 0; left--) {
+    namespaces.push(reader.text());
+  }
+  const status = STATUSES[reader.uint8()];
+  invariant(status !== undefined, "users have a known status");
+  const user = {
+    ...{ userId, email, role, namespaces, status, passwordHash: reader.text() },
+    passwordVersion: reader.uint53(),
+    createdAtMs: reader.uint53(),
+  };
+  reader.end();
+  return user;
+}
+
+function decodeApiKey(bytes: Uint8Array): ApiKey {
+  const reader = new RecordReader(bytes);
+  const apiKey = {
+    apiKeyId: reader.text(),
+    userId: reader.text(),
+    name: reader.text(),
+    prefix: reader.text(),
+    sha256: reader.fixed(SHA256_BYTES),
+    createdAtMs: reader.uint53(),
+    expiresAtMs: reader.uint53(),
+    revokedAtMs: reader.uint53(),
+    lastUsedAtMs: reader.uint53(),
+  };
+  reader.end();
+  return apiKey;
+}

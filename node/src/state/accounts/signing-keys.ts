@@ -1,0 +1,131 @@
+/**
+ * The ring of keys that sign tokens, and the secret that authenticates page tokens. Both are replicated, so every
+ * member can issue and check both kinds of token.
+ *
+ * The newest key signs. An older key verifies until every token that it may have signed has expired; then it is
+ * dropped.
+ */
+
+import { invariant } from "../../primitives/index.ts";
+import {
+  type ApplyContext,
+  CoordinationError,
+  PAGE_TOKEN_KEY_ROW,
+  RecordReader,
+  RecordWriter,
+  type RotateSigningKeyResult,
+  type StateReader,
+  signingKeyRow,
+  type Transaction,
+  tableRange,
+} from "../core/index.ts";
+import { type RotateSigningKey, SIGNING_KEY_BYTES } from "./account-commands.ts";
+
+/** An Ed25519 key pair (RFC 8037): raw public key and seed, 32 bytes each. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly publicKey: Uint8Array;
+  readonly privateKey: Uint8Array;
+  /** Wall clock in milliseconds. The newest key signs; the others only verify. */
+  readonly createdAtMs: number;
+}
+
+/** The longest lifetime of a token, in milliseconds. */
+export const TOKEN_LIFETIME_MS_MAX = 86_400_000;
+/** A lagging member may sign with a replaced key for this long, in milliseconds. */
+const LATE_SIGNATURE_MS = 3_600_000;
+/** The most keys in the ring. The age of the tokens decides when a key leaves it. */
+const KEYS_MAX = 16;
+
+/** All keys of the ring, newest first. */
+export function readSigningKeys(reader: StateReader): SigningKey[] {
+  const keys: SigningKey[] = [];
+  const { from, to } = tableRange("signingKey");
+  reader.scan(from, to, (row) => {
+    keys.push(decodeSigningKey(row.value));
+    return true;
+  });
+  return keys.sort((a, b) => b.createdAtMs - a.createdAtMs || (a.kid < b.kid ? -1 : 1));
+}
+
+/** The key with this id; it may no longer be the signing key. */
+export function readSigningKey(reader: StateReader, kid: string): SigningKey | undefined {
+  const bytes = reader.get(signingKeyRow(kid));
+  return bytes === undefined ? undefined : decodeSigningKey(bytes);
+}
+
+export function writeSigningKey(transaction: Transaction, key: SigningKey): void {
+  const writer = new RecordWriter()
+    .text(key.kid)
+    .fixed(key.publicKey, SIGNING_KEY_BYTES)
+    .fixed(key.privateKey, SIGNING_KEY_BYTES);
+  transaction.put(signingKeyRow(key.kid), writer.uint53(key.createdAtMs).finish());
+}
+
+/** The keys that can have signed no token that is valid at `wallMs`. */
+export function endedSigningKeys(reader: StateReader, wallMs: number): readonly SigningKey[] {
+  const keys = readSigningKeys(reader);
+  return keys.filter((_key, at) => {
+    const next = keys[at - 1];
+    return next !== undefined && next.createdAtMs + TOKEN_LIFETIME_MS_MAX + LATE_SIGNATURE_MS <= wallMs;
+  });
+}
+
+/**
+ * Makes the new key the signing key. If `ifKid` names a key that no longer signs, nothing changes. Raises QUOTA if the
+ * ring is full of keys whose tokens may still be valid.
+ */
+export function applyRotateSigningKey(context: ApplyContext, command: RotateSigningKey): RotateSigningKeyResult {
+  const { transaction, wallMs, revision } = context;
+  const { kid, publicKey, privateKey, ifKid } = command;
+  applyDropSigningKeys(context);
+  const keys = readSigningKeys(transaction);
+  const [newest] = keys;
+  invariant(newest !== undefined, "a founded cluster has a signing key");
+  if (ifKid !== "" && ifKid !== newest.kid) {
+    return { kind: "rotate-signing-key", kid: newest.kid, revision };
+  }
+  if (keys.length >= KEYS_MAX) {
+    throw new CoordinationError("QUOTA", `there are ${KEYS_MAX} signing keys with tokens that may still be good`);
+  }
+  // The newest key signs, and two keys of the same instant would have no order.
+  const createdAtMs = Math.max(wallMs, newest.createdAtMs + 1);
+  writeSigningKey(transaction, { kid, publicKey, privateKey, createdAtMs });
+  return { kind: "rotate-signing-key", kid, revision };
+}
+
+/** Drops the keys that have no valid token left. */
+export function applyDropSigningKeys({ transaction, wallMs }: ApplyContext): void {
+  for (const { kid } of endedSigningKeys(transaction, wallMs)) {
+    transaction.delete(signingKeyRow(kid));
+  }
+}
+
+/** Makes the new key the only one: every token signed before becomes invalid. */
+export function replaceSigningKeys({ transaction, wallMs }: ApplyContext, key: Omit<SigningKey, "createdAtMs">): void {
+  for (const { kid } of readSigningKeys(transaction)) {
+    transaction.delete(signingKeyRow(kid));
+  }
+  writeSigningKey(transaction, { ...key, createdAtMs: wallMs });
+}
+
+/** The 32 bytes that authenticate page tokens; undefined before the cluster is founded. */
+export function readPageTokenKey(reader: StateReader): Uint8Array | undefined {
+  return reader.get(PAGE_TOKEN_KEY_ROW);
+}
+
+export function writePageTokenKey(transaction: Transaction, key: Uint8Array): void {
+  transaction.put(PAGE_TOKEN_KEY_ROW, new RecordWriter().fixed(key, SIGNING_KEY_BYTES).finish());
+}
+
+function decodeSigningKey(bytes: Uint8Array): SigningKey {
+  const reader = new RecordReader(bytes);
+  const key = {
+    kid: reader.text(),
+    publicKey: reader.fixed(SIGNING_KEY_BYTES),
+    privateKey: reader.fixed(SIGNING_KEY_BYTES),
+    createdAtMs: reader.uint53(),
+  };
+  reader.end();
+  return key;
+}

@@ -1,0 +1,194 @@
+/**
+ * The record of the cluster: its members, which of them vote, and since which entry.
+ *
+ * It is one row, written in the batch that applies the changing entry (P24). There is no other copy.
+ */
+
+import { invariant } from "../../primitives/index.ts";
+import type { ChangeRefusal, Configuration, ConfigurationChange } from "../../raft/index.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { CONFIGURATION_ROW } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Puts the configuration of the entry at the index into force in the consensus core, or returns why it is void. */
+export type Reconfigure = (
+  index: number,
+  change: ConfigurationChange,
+  expectIndex: number,
+) => Configuration | ChangeRefusal;
+
+/** Where a member can be reached, as host:port. */
+export interface MemberAddress {
+  readonly peerEndpoint: string;
+  readonly grpcEndpoint: string;
+  readonly httpEndpoint: string;
+}
+
+export interface ClusterMember {
+  /** Index of the entry that added the member; never reused. */
+  readonly id: number;
+  /** Unique among the present members. */
+  readonly name: string;
+  readonly address: MemberAddress;
+  /** 16 bytes, made together with the member's data directory; empty while no process has claimed the slot. */
+  readonly incarnation: Uint8Array;
+}
+
+export interface Cluster {
+  /** UUID in text form. */
+  readonly clusterId: string;
+  readonly name: string;
+  /** The entry kinds and apply results in force. */
+  readonly version: number;
+  readonly configuration: Configuration;
+  readonly members: readonly ClusterMember[];
+}
+
+/**
+ * The newest cluster version that this release can run; new clusters start with it. Version 1 had neither event logs
+ * nor usage, and counted less. Version 2 had event logs without namespaces, no namespace quotas, no password versions,
+ * and hashed the raw bytes of requests. Version 3 could not be raised by an entry.
+ */
+export const CLUSTER_VERSION = 4;
+/** Cluster versions whose entries and rows this release can run. */
+export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
+
+/**
+ * Data, or an entry of the log, has a cluster version that this release does not know. The data is not damaged, and nothing
+ * in it was changed: another release can use it.
+ */
+export class UnknownVersion extends Error {}
+
+/** The cluster versions that this release knows, for people. */
+export function describeKnownVersions(): string {
+  const { min, max }: { readonly min: number; readonly max: number } = CLUSTER_VERSIONS;
+  return min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
+}
+
+export const INCARNATION_BYTES = 16;
+const FORMAT = 1;
+
+/** The bytes of the record, to detect a change; undefined before the founding entry is applied. */
+export function clusterRow(reader: StateReader): Uint8Array | undefined {
+  return reader.get(CONFIGURATION_ROW);
+}
+
+/** The version of a state whose record may be from a release that this one does not know. */
+export type VersionFinding = { readonly kind: "version"; readonly version: number } | { readonly kind: "unknown-form" };
+
+/**
+ * The cluster version, read without assuming that the rest of the record is known; undefined before the founding entry
+ * is applied.
+ */
+export function findClusterVersion(reader: StateReader): VersionFinding | undefined {
+  const bytes = reader.get(CONFIGURATION_ROW);
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  if (fields.uint8() !== FORMAT) {
+    return { kind: "unknown-form" };
+  }
+  fields.text();
+  fields.text();
+  return { kind: "version", version: fields.uint32() };
+}
+
+/** The record, or undefined before the founding entry is applied. */
+export function readCluster(reader: StateReader): Cluster | undefined {
+  const bytes = reader.get(CONFIGURATION_ROW);
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  const format = fields.uint8();
+  invariant(format === FORMAT, "the cluster record has a known format", () => String(format));
+  const clusterId = fields.text();
+  const name = fields.text();
+  const version = fields.uint32();
+  const configuration = {
+    index: fields.uint53(),
+    voters: readIds(fields),
+    outgoing: readIds(fields),
+    learners: readIds(fields),
+    learnersNext: readIds(fields),
+    autoLeave: fields.boolean(),
+  };
+  const members: ClusterMember[] = [];
+  for (let left = fields.uint32(); left > 0; left--) {
+    members.push(readMember(fields));
+  }
+  fields.end();
+  return { clusterId, name, version, configuration, members };
+}
+
+export function writeCluster(transaction: Transaction, cluster: Cluster): void {
+  const { configuration, members } = cluster;
+  const writer = new RecordWriter().uint8(FORMAT).text(cluster.clusterId).text(cluster.name).uint32(cluster.version);
+  writer.uint53(configuration.index);
+  writeIds(writer, configuration.voters);
+  writeIds(writer, configuration.outgoing);
+  writeIds(writer, configuration.learners);
+  writeIds(writer, configuration.learnersNext);
+  writer.boolean(configuration.autoLeave);
+  writer.uint32(members.length);
+  for (const member of members) {
+    const { length } = member.incarnation;
+    invariant(length === INCARNATION_BYTES || length === 0, "incarnations have 16 bytes", () => String(length));
+    writer.uint53(member.id).text(member.name).bytes(member.incarnation);
+    writeAddress(writer, member.address);
+  }
+  transaction.put(CONFIGURATION_ROW, writer.finish());
+}
+
+/**
+ * Raises the cluster version by one. Any other version changes nothing. Raises UnknownVersion if this release cannot run
+ * that version, because it must not apply what follows. This happens to a member that was downgraded too late.
+ */
+export function applySetClusterVersion(transaction: Transaction, version: number): void {
+  const cluster = readCluster(transaction);
+  invariant(cluster !== undefined, "only a founded cluster has a version");
+  if (version !== cluster.version + 1) {
+    return;
+  }
+  if (version > CLUSTER_VERSION) {
+    throw new UnknownVersion(
+      `the cluster has raised its version to ${version}, and this release knows ${describeKnownVersions()}. Nothing was lost: use ` +
+        "the release that the other members run, or a later one of the same major version",
+    );
+  }
+  writeCluster(transaction, { ...cluster, version });
+}
+
+function readMember(fields: RecordReader): ClusterMember {
+  return {
+    id: fields.uint53(),
+    name: fields.text(),
+    incarnation: fields.bytes(),
+    address: readAddress(fields),
+  };
+}
+
+function readIds(fields: RecordReader): number[] {
+  const ids: number[] = [];
+  for (let left = fields.uint32(); left > 0; left--) {
+    ids.push(fields.uint53());
+  }
+  return ids;
+}
+
+function writeIds(writer: RecordWriter, ids: readonly number[]): void {
+  writer.uint32(ids.length);
+  for (const id of ids) {
+    writer.uint53(id);
+  }
+}
+
+export function writeAddress(writer: RecordWriter, address: MemberAddress): void {
+  writer.text(address.peerEndpoint).text(address.grpcEndpoint).text(address.httpEndpoint);
+}
+
+export function readAddress(fields: RecordReader): MemberAddress {
+  return { peerEndpoint: fields.text(), grpcEndpoint: fields.text(), httpEndpoint: fields.text() };
+}

@@ -1,0 +1,183 @@
+export { ApplyContext, type SettledWait } from "./apply-context.ts";
+export { endOf, type HoldReason, type KeyChange, type LockChange, type WatchedChange } from "./changes.ts";
+export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
+export {
+  applySetClusterVersion,
+  CLUSTER_VERSION,
+  CLUSTER_VERSIONS,
+  type Cluster,
+  type ClusterMember,
+  clusterRow,
+  describeKnownVersions,
+  findClusterVersion,
+  INCARNATION_BYTES,
+  type MemberAddress,
+  type Reconfigure,
+  readAddress,
+  readCluster,
+  UnknownVersion,
+  type VersionFinding,
+  writeAddress,
+  writeCluster,
+} from "./cluster.ts";
+export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export { derivedId, derivedIdText } from "./derived-id.ts";
+export {
+  applyCompactHistory,
+  applyTrimHistory,
+  type CompactHistory,
+  completeFrom,
+  isHistoryDue,
+  type RevisionChanges,
+  recordChanges,
+  scanHistory,
+  type TrimHistory,
+} from "./history.ts";
+export { HistoryLedger, readHistoryBounds } from "./history-ledger.ts";
+export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
+export {
+  type Hold,
+  type LockMode,
+  type LockName,
+  REQUEST_ID_BYTES,
+  readHoldFields,
+  readLockMode,
+  readLockName,
+  readOrigin,
+  writeHoldFields,
+  writeLockMode,
+  writeLockName,
+  writeOrigin,
+} from "./lock-fields.ts";
+export { rowsPut, scanMerged } from "./merged-scan.ts";
+export {
+  KEPT_QUOTAS,
+  type KeptQuota,
+  NamespaceAccounts,
+  type NamespaceUsage,
+  readNamespaceUsage,
+  scanNamespaceUsage,
+} from "./namespace-accounts.ts";
+export { NAMESPACE_PATTERN, readNamespace, requireNamespace, scanNamespaces, writeNamespace } from "./namespaces.ts";
+export type { ApiKey, EventLog, LogSettings, Role, StoredKey, User, UserStatus } from "./objects.ts";
+export { decodeAnswer, encodeAnswer, type Outcome, type Replayed } from "./outcome.ts";
+export { type Principal, type RequestIdentity, readPrincipal, writePrincipal } from "./principal.ts";
+export { encodeProgress, type Progress, readProgress, type UsageLevels } from "./progress.ts";
+export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits, userFull } from "./quotas.ts";
+export { decodeText, encodeText, RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
+export type { FilterSeed } from "./replay-filters.ts";
+export {
+  type AnswerPlace,
+  droppedReplays,
+  type GenerationTotals,
+  hasGenerationEnded,
+  ReplayLedger,
+  readAnswer,
+  replayGenerationMs,
+  scanGenerations,
+} from "./replay-ledger.ts";
+export {
+  type AcquireLockResult,
+  type AllocateMemoryResult,
+  type AppendEventsResult,
+  type ClaimSlotResult,
+  type CompactHistoryResult,
+  type CompareAndSwapResult,
+  type CreateApiKeyResult,
+  type CreateLockResult,
+  type CreateLogResult,
+  type CreateNamespaceResult,
+  type DeleteKeyResult,
+  type DeleteLogResult,
+  type DeleteUserResult,
+  type ForceReleaseLockResult,
+  type FreeMemoryResult,
+  type HttpResult,
+  type LockState,
+  type MembershipResult,
+  type PutKeyResult,
+  type PutSettingsResult,
+  type QueuedLockResult,
+  REGION_ID_BYTES,
+  type ReleaseLockResult,
+  type ResetOwnerResult,
+  type ResizeMemoryResult,
+  type Result,
+  type RevokeApiKeyResult,
+  type RotateSigningKeyResult,
+  type StoredResult,
+  type UpdateLogSettingsResult,
+  type UserResult,
+  type WriteMemoryResult,
+} from "./results.ts";
+export {
+  ACTIVE_OWNER_PREFIX,
+  activeOwnerRow,
+  apiKeyByUserPrefix,
+  apiKeyByUserRow,
+  apiKeyKey,
+  apiKeyPrefixRow,
+  apiKeyRow,
+  CONFIGURATION_ROW,
+  duplicateOfTimer,
+  duplicateRange,
+  duplicateRow,
+  duplicateShelfRow,
+  duplicateTimerRow,
+  emailRow,
+  eventRow,
+  expiryRow,
+  formerClusterRow,
+  isHotRow,
+  keyRow,
+  keyRowPrefixLength,
+  lockHoldRow,
+  lockRow,
+  lockTimerRow,
+  lockWaitRow,
+  logErasureRow,
+  logNamePlace,
+  logNamePrefix,
+  logNameRow,
+  logNameRowAt,
+  logRow,
+  memoryErasureRow,
+  memoryPageRow,
+  memoryRegionRow,
+  memorySegmentRow,
+  type NamedKey,
+  named,
+  namespaceOfPlace,
+  PAGE_TOKEN_KEY_ROW,
+  PROGRESS_ROW,
+  prefixEnd,
+  replayRange,
+  retentionRow,
+  STATE_TABLES,
+  signingKeyRow,
+  splitLockRow,
+  tableRange,
+  USAGE_DROPPED_ROW,
+  USER_COUNT_ROW,
+  usageRow,
+  usageTableRow,
+  userKey,
+  userRow,
+  verificationRow,
+  withNul,
+} from "./rows.ts";
+export { SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
+export {
+  applyPutSettings,
+  namespaceLimitsOf,
+  namespaceWatchesMaxOf,
+  type PutSettings,
+  rateLimitOf,
+  readSettings,
+  settingOf,
+  userApiKeysMaxOf,
+} from "./settings.ts";
+export { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";
+export type { Change, KeyRange, Row, StateReader, StateStore } from "./store.ts";
+export { encodeFreshAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
+export { type Digest, Transaction } from "./transaction.ts";

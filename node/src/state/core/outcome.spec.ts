@@ -1,0 +1,263 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { InvariantViolation } from "../../primitives/index.ts";
+import { isAcquisition } from "../replay/index.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import type { StoredKey } from "./objects.ts";
+import { decodeAnswer, encodeAnswer, withoutValues } from "./outcome.ts";
+import type { StoredResult } from "./results.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 20 }).filter((value) => value.isWellFormed());
+const bytes = fc.uint8Array({ maxLength: 30 });
+const count = fc.maxSafeNat();
+const previous: fc.Arbitrary<StoredKey | null> = fc.option(
+  fc.record({
+    key: bytes,
+    value: bytes,
+    createRevision: count,
+    modRevision: count,
+    version: count,
+    deadlineMs: count,
+  }),
+);
+const result: fc.Arbitrary<StoredResult> = fc.oneof(
+  fc.record({ kind: fc.constant("create-namespace" as const), createdAtMs: count, revision: count }),
+  fc.record({
+    kind: fc.constant("put-key" as const),
+    modRevision: count,
+    created: fc.boolean(),
+    previous,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("delete-key" as const), previous, revision: count }),
+  fc.record({
+    kind: fc.constant("compare-and-swap" as const),
+    success: fc.boolean(),
+    currentExists: fc.boolean(),
+    currentValue: bytes,
+    modRevision: count,
+    revision: count,
+  }),
+  fc.record({
+    kind: fc.constant("allocate-memory" as const),
+    regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    sizeBytes: count,
+    version: count,
+    revision: count,
+  }),
+  fc.record({
+    kind: fc.constant("resize-memory" as const),
+    sizeBytes: count,
+    previousSizeBytes: count,
+    version: count,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("free-memory" as const), revision: count }),
+  fc.record({ kind: fc.constant("write-memory" as const), bytesWritten: count, version: count, revision: count }),
+  fc.record({ kind: fc.constant("create-lock" as const), createdAtMs: count, revision: count }),
+  fc.record({ kind: fc.constant("release-lock" as const), revision: count }),
+  fc.record({
+    kind: fc.constant("force-release-lock" as const),
+    previous: fc.option(
+      fc.record({
+        token: count,
+        owner: text,
+        subject: text,
+        requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+        mode: fc.constantFrom("exclusive" as const, "read" as const, "write" as const),
+        ttlSeconds: count,
+        acquiredAtMs: count,
+        deadlineMs: count,
+      }),
+    ),
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("compact-history" as const), compactRevision: count, revision: count }),
+  fc.record({ kind: fc.constant("put-settings" as const), settingsRevision: count, revision: count }),
+  fc.record({ kind: fc.constant("rotate-signing-key" as const), kid: text, revision: count }),
+  fc.record({ kind: fc.constant("reset-owner" as const), userId: text, created: fc.boolean(), revision: count }),
+);
+const refusal = fc
+  .record({
+    reason: fc.constantFrom("KEY_NOT_FOUND" as const, "REVISION_MISMATCH" as const, "QUOTA" as const),
+    message: text,
+    details: fc.array(fc.tuple(fc.oneof(text, fc.constant("__proto__")), text), { maxLength: 3 }),
+  })
+  .map(({ reason, message, details }) => new CoordinationError(reason, message, { details: new Map(details) }));
+
+/** The comparable content of a refusal: errors also contain where they were made. */
+function contentOf(answer: StoredResult | CoordinationError): unknown {
+  if (answer instanceof CoordinationError) {
+    const { code, reason, message, details, outcome } = answer;
+    return { code, reason, message, details, outcome };
+  }
+  return answer;
+}
+
+const KEY: StoredKey = {
+  key: Uint8Array.of(0x6b),
+  value: Uint8Array.of(1, 2),
+  createRevision: 3,
+  modRevision: 4,
+  version: 5,
+  deadlineMs: 6,
+};
+
+describe("answers", () => {
+  it("come back as written, and are not acquisitions: results of every kind, and refusals with their details", () => {
+    fc.assert(
+      fc.property(fc.oneof(result, refusal), (answer) => {
+        const bytes = encodeAnswer(answer);
+        expect(isAcquisition(bytes)).to.equal(false);
+        const decoded = decodeAnswer(bytes);
+        expect(contentOf(decoded)).to.deep.equal(contentOf(answer));
+        expect(decoded instanceof CoordinationError).to.equal(answer instanceof CoordinationError);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  // These bytes are in the state of every member: a change here changes the storage format.
+  for (const [name, answer, golden] of [
+    [
+      "compact-history",
+      { kind: "compact-history", compactRevision: 1, revision: 2 },
+      "28 0000000000000002 0000000000000001",
+    ],
+    [
+      "put-settings",
+      { kind: "put-settings", settingsRevision: 1, revision: 2 },
+      "3c 0000000000000002 0000000000000001",
+    ],
+    ["rotate-signing-key", { kind: "rotate-signing-key", kid: "k", revision: 2 }, "3d 0000000000000002 000000016b"],
+    [
+      "reset-owner",
+      { kind: "reset-owner", userId: "u", created: true, revision: 2 },
+      "3e 0000000000000002 0000000175 01",
+    ],
+    [
+      "create-namespace",
+      { kind: "create-namespace", createdAtMs: 1, revision: 2 },
+      "01 0000000000000002 0000000000000001",
+    ],
+    [
+      "put-key",
+      { kind: "put-key", modRevision: 7, created: false, previous: KEY, revision: 7 },
+      "02 0000000000000007 0000000000000007 00 01 000000016b 000000020102 0000000000000003 0000000000000004" +
+        "0000000000000005 0000000000000006",
+    ],
+    [
+      "put-key without previous",
+      { kind: "put-key", modRevision: 7, created: true, previous: null, revision: 7 },
+      "02 0000000000000007 0000000000000007 01 00",
+    ],
+    ["create-lock", { kind: "create-lock", createdAtMs: 1, revision: 2 }, "14 0000000000000002 0000000000000001"],
+    ["release-lock", { kind: "release-lock", revision: 2 }, "15 0000000000000002"],
+    [
+      "force-release-lock of none",
+      { kind: "force-release-lock", previous: null, revision: 2 },
+      "16 0000000000000002 00",
+    ],
+    [
+      "force-release-lock",
+      {
+        kind: "force-release-lock",
+        previous: {
+          ...{ token: 3, owner: "o", subject: "u", requestId: new Uint8Array(16).fill(0xee), mode: "read" },
+          ...{ ttlSeconds: 4, acquiredAtMs: 5, deadlineMs: 6 },
+        },
+        revision: 2,
+      },
+      `16 0000000000000002 01 0000000000000003 000000016f 0000000175 ${"ee".repeat(16)} 01 ` +
+        "0000000000000004 0000000000000005 0000000000000006",
+    ],
+    ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
+    [
+      "compare-and-swap",
+      {
+        kind: "compare-and-swap",
+        success: true,
+        currentExists: true,
+        currentValue: Uint8Array.of(9),
+        modRevision: 10,
+        revision: 11,
+      },
+      "04 000000000000000b 01 01 0000000109 000000000000000a",
+    ],
+    [
+      "allocate-memory",
+      { kind: "allocate-memory", regionId: new Uint8Array(16).fill(0xee), sizeBytes: 1, version: 2, revision: 3 },
+      `1e 0000000000000003 ${"ee".repeat(16)} 0000000000000001 0000000000000002`,
+    ],
+    [
+      "resize-memory",
+      { kind: "resize-memory", sizeBytes: 1, previousSizeBytes: 2, version: 3, revision: 4 },
+      "1f 0000000000000004 0000000000000001 0000000000000002 0000000000000003",
+    ],
+    ["free-memory", { kind: "free-memory", revision: 5 }, "20 0000000000000005"],
+    [
+      "write-memory",
+      { kind: "write-memory", bytesWritten: 1, version: 2, revision: 3 },
+      "21 0000000000000003 0000000000000001 0000000000000002",
+    ],
+    [
+      "a refusal",
+      new CoordinationError("QUOTA", "full", { details: new Map([["a", "b"]]) }),
+      "00 0000000551554f5441 0000000466756c6c 00000001 0000000161 0000000162",
+    ],
+  ] as readonly (readonly [string, StoredResult | CoordinationError, string])[]) {
+    it(`have these bytes: ${name}`, () => {
+      expect(encodeAnswer(answer).toHex()).to.equal(golden.replaceAll(" ", ""));
+    });
+  }
+
+  it("are refused after every truncation, and with a byte more", () => {
+    fc.assert(
+      fc.property(fc.oneof(result, refusal), (answer) => {
+        const encoded = encodeAnswer(answer);
+        for (let length = 0; length < encoded.length; length++) {
+          expect(() => decodeAnswer(encoded.subarray(0, length))).to.throw(InvariantViolation);
+        }
+        expect(() => decodeAnswer(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("of an unknown kind or reason are refused", () => {
+    for (const kind of [7, 255]) {
+      const encoded = encodeAnswer({ kind: "delete-key", previous: null, revision: 8 });
+      encoded[0] = kind;
+      expect(() => decodeAnswer(encoded)).to.throw(InvariantViolation, "known kind");
+    }
+    const quota = encodeAnswer(new CoordinationError("QUOTA", "full"));
+    quota[5] = 0x71; // "qUOTA"
+    expect(() => decodeAnswer(quota)).to.throw(InvariantViolation, "known reason");
+  });
+});
+
+describe("answers without their values", () => {
+  it("keep everything else", () => {
+    const put = { kind: "put-key", modRevision: 7, created: false, previous: KEY, revision: 7 } as const;
+    expect(withoutValues(put)).to.deep.equal({ ...put, previous: { ...KEY, value: new Uint8Array(0) } });
+    expect(withoutValues({ ...put, previous: null })).to.deep.equal({ ...put, previous: null });
+    const removed = { kind: "delete-key", previous: KEY, revision: 8 } as const;
+    expect(withoutValues(removed)).to.deep.equal({ ...removed, previous: { ...KEY, value: new Uint8Array(0) } });
+    const swap = {
+      kind: "compare-and-swap",
+      success: false,
+      currentExists: true,
+      currentValue: Uint8Array.of(9),
+      modRevision: 10,
+      revision: 11,
+    } as const;
+    expect(withoutValues(swap)).to.deep.equal({ ...swap, currentValue: new Uint8Array(0) });
+  });
+
+  it("are the answers themselves if they have none", () => {
+    const created = { kind: "create-namespace", createdAtMs: 1, revision: 2 } as const;
+    const error = new CoordinationError("QUOTA", "full");
+    expect(withoutValues(created)).to.equal(created);
+    expect(withoutValues(error)).to.equal(error);
+  });
+});

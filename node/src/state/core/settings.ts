@@ -1,0 +1,286 @@
+/**
+ * Settings of the cluster: replicated, so that every member uses the same ones, and changeable at run time.
+ *
+ * Only values that were set are stored; all others have their defaults. `settingsRevision` counts the changes, so that
+ * a client that manages the settings can detect changes by others.
+ */
+
+import { invariant } from "../../primitives/index.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import type { HistoryLimits } from "./limits.ts";
+import { NAMESPACE_PATTERN } from "./namespaces.ts";
+import type { RequestIdentity } from "./principal.ts";
+import {
+  API_KEYS_PER_USER_MAX,
+  isNamespaceQuota,
+  type NamespaceLimits,
+  type NamespaceOverrides,
+  type NamespaceQuota,
+  QUOTA_MAX,
+  readOverrides,
+  requireRoomForOverrides,
+  writeOverrides,
+} from "./quotas.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import type { PutSettingsResult } from "./results.ts";
+import { SETTINGS_ROW } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+
+/** Changes settings; an empty value resets a setting to its default. */
+export interface PutSettings {
+  readonly kind: "put-settings";
+  readonly values: readonly { readonly name: string; readonly value: string }[];
+  /** The revision that the settings must have; 0 = any. */
+  readonly ifRevision: number;
+  /** The caller, under whom the answer is stored. */
+  readonly subject: string;
+  /** Identifies retries; null for a call without a request id. */
+  readonly request: RequestIdentity | null;
+}
+
+/** Requests that a principal may make, as a token bucket. */
+export interface RateLimitSettings {
+  /** Per window; 0 = no limit. */
+  readonly requests: number;
+  readonly windowSecs: number;
+  /** Requests beyond that at once. */
+  readonly burst: number;
+}
+
+export interface Settings {
+  /** Counts the changes; 0 = never changed. */
+  readonly revision: number;
+  /** The values that were set, by name. */
+  readonly values: ReadonlyMap<SettingName, number>;
+}
+
+interface Rule {
+  readonly min: number;
+  readonly max: number;
+  /** Undefined if the default is a limit of each member or of the release. */
+  readonly whenUnset: number | undefined;
+}
+
+const WEEK_SECS = 604_800;
+const DAY_SECS = 86_400;
+const HOUR_SECS = 3_600;
+const REQUESTS_MAX = 1_000_000_000;
+const QUOTA = { min: 0, max: QUOTA_MAX, whenUnset: undefined };
+
+/** All settings: whole numbers within bounds. */
+const RULES = {
+  "queue.duplicate_window_secs": { min: 0, max: WEEK_SECS, whenUnset: HOUR_SECS },
+  "token.lifetime_secs": { min: 1, max: DAY_SECS, whenUnset: HOUR_SECS },
+  "ratelimit.http.requests": { min: 0, max: REQUESTS_MAX, whenUnset: undefined },
+  "ratelimit.http.window_secs": { min: 1, max: HOUR_SECS, whenUnset: undefined },
+  "ratelimit.http.burst": { min: 1, max: REQUESTS_MAX, whenUnset: undefined },
+  "ratelimit.grpc.requests": { min: 0, max: REQUESTS_MAX, whenUnset: undefined },
+  "ratelimit.grpc.window_secs": { min: 1, max: HOUR_SECS, whenUnset: undefined },
+  "ratelimit.grpc.burst": { min: 1, max: REQUESTS_MAX, whenUnset: undefined },
+  "history.revisions": { min: 1_000, max: 100_000_000, whenUnset: undefined },
+  "history.age_secs": { min: 60, max: WEEK_SECS, whenUnset: undefined },
+  "history.bytes": { min: 1024 * 1024, max: 1024 * 1024 * 1024 * 1024, whenUnset: undefined },
+  "quota.namespace.bytes": QUOTA,
+  "quota.namespace.keys": QUOTA,
+  "quota.namespace.locks": QUOTA,
+  "quota.namespace.memory_bytes": QUOTA,
+  "quota.namespace.memory_regions": QUOTA,
+  "quota.namespace.event_bytes": QUOTA,
+  "quota.namespace.event_logs": QUOTA,
+  "quota.namespace.watches": QUOTA,
+  // One entry processes all keys of a user, so there cannot be more.
+  "quota.user.api_keys": { min: 0, max: API_KEYS_PER_USER_MAX, whenUnset: undefined },
+} as const satisfies Record<`quota.namespace.${NamespaceQuota}`, Rule> & Record<string, Rule>;
+
+export type SettingName = keyof typeof RULES;
+/** The settings whose default is in this file. */
+type DefaultedName = Exclude<SettingName, `history.${string}` | `ratelimit.${string}` | `quota.${string}`>;
+
+/** Names of limits for single namespaces. The last part is the quota, because namespaces may contain dots. */
+const OVERRIDE = /^quota\.namespace\.(.+)\.([^.]+)$/;
+
+const NOTHING_SET: Settings = { revision: 0, values: new Map() };
+const MS_PER_SECOND = 1000;
+/** How many characters of an unknown name a refusal repeats. */
+const NAME_SHOWN_MAX = 64;
+const NUMBER = /^(?:0|[1-9][0-9]{0,15})$/;
+
+/** The values that were set. */
+export function readSettings(reader: StateReader): Settings {
+  const bytes = reader.get(SETTINGS_ROW);
+  if (bytes === undefined) {
+    return NOTHING_SET;
+  }
+  const fields = new RecordReader(bytes);
+  const revision = fields.uint53();
+  const values = new Map<SettingName, number>();
+  for (let left = fields.uint32(); left > 0; left--) {
+    const name = fields.text();
+    invariant(isSettingName(name), "stored settings have a known name", () => name);
+    values.set(name, fields.uint53());
+  }
+  fields.end();
+  return { revision, values };
+}
+
+/** The effective value of one setting. */
+export function settingOf(reader: StateReader, name: DefaultedName): number {
+  return readSettings(reader).values.get(name) ?? RULES[name].whenUnset;
+}
+
+/** The request rate for a principal by this transport: set values, and `unset` for the others. */
+export function rateLimitOf(
+  reader: StateReader,
+  transport: "http" | "grpc",
+  unset: RateLimitSettings,
+): RateLimitSettings {
+  const { values } = readSettings(reader);
+  return {
+    requests: values.get(`ratelimit.${transport}.requests`) ?? unset.requests,
+    windowSecs: values.get(`ratelimit.${transport}.window_secs`) ?? unset.windowSecs,
+    burst: values.get(`ratelimit.${transport}.burst`) ?? unset.burst,
+  };
+}
+
+/** How much of the history to keep: set values, and `unset` for the others. */
+export function historyLimitsOf(reader: StateReader, unset: HistoryLimits): HistoryLimits {
+  const { values } = readSettings(reader);
+  if (values.size === 0) {
+    return unset;
+  }
+  const ageSecs = values.get("history.age_secs");
+  return {
+    revisionsMax: values.get("history.revisions") ?? unset.revisionsMax,
+    ageMsMax: ageSecs === undefined ? unset.ageMsMax : ageSecs * MS_PER_SECOND,
+    bytesMax: values.get("history.bytes") ?? unset.bytesMax,
+  };
+}
+
+/** The limits of a namespace: set for it, else set for all namespaces, else `unset`. */
+export function namespaceLimitsOf(reader: StateReader, namespace: string, unset: NamespaceLimits): NamespaceLimits {
+  const { values } = readSettings(reader);
+  const overrides = readOverrides(reader, namespace);
+  const limitOf = (quota: NamespaceQuota): number => limitWith(quota, overrides, values) ?? unset[quota];
+  return {
+    bytes: limitOf("bytes"),
+    keys: limitOf("keys"),
+    locks: limitOf("locks"),
+    memory_bytes: limitOf("memory_bytes"),
+    memory_regions: limitOf("memory_regions"),
+    event_bytes: limitOf("event_bytes"),
+    event_logs: limitOf("event_logs"),
+    watches: limitOf("watches"),
+  };
+}
+
+/** Watches of a namespace at one member: the set value, else `unset`. */
+export function namespaceWatchesMaxOf(reader: StateReader, namespace: string, unset: number): number {
+  return limitWith("watches", readOverrides(reader, namespace), readSettings(reader).values) ?? unset;
+}
+
+/** How many API keys a user may have: the set value, else `unset`. */
+export function userApiKeysMaxOf(reader: StateReader, unset: number): number {
+  return readSettings(reader).values.get("quota.user.api_keys") ?? unset;
+}
+
+/**
+ * Changes all named settings or none. A command without an effect does not change the revision. Raises
+ * SETTINGS_CHANGED; BAD_FIELD with the name of a setting that is unknown or cannot have the value; and QUOTA if there
+ * would be too many limits of single namespaces.
+ */
+export function applyPutSettings(context: ApplyContext, command: PutSettings): PutSettingsResult {
+  const { transaction } = context;
+  const before = readSettings(transaction);
+  if (command.ifRevision !== 0 && command.ifRevision !== before.revision) {
+    throw new CoordinationError(
+      "SETTINGS_CHANGED",
+      `the settings have revision ${before.revision}, not ${command.ifRevision}`,
+      { details: new Map([["settings_revision", String(before.revision)]]) },
+    );
+  }
+  const values = new Map(before.values);
+  const overrides = new Map<string, Map<NamespaceQuota, number>>();
+  for (const { name, value } of command.values) {
+    const override = isSettingName(name) ? null : overrideNamed(name);
+    if (override !== null) {
+      const { namespace, quota } = override;
+      const limits = overrides.get(namespace) ?? new Map(readOverrides(transaction, namespace));
+      overrides.set(namespace, limits);
+      setOrUnset(limits, quota, value === "" ? null : numberOf(name, QUOTA, value));
+    } else if (isSettingName(name)) {
+      setOrUnset(values, name, value === "" ? null : numberOf(name, RULES[name], value));
+    } else {
+      throw unknownSetting(name);
+    }
+  }
+  const changed = [...overrides].filter(([name, limits]) => !isSame(limits, readOverrides(transaction, name)));
+  const added = changed.reduce((sum, [name, limits]) => sum + limits.size - readOverrides(transaction, name).size, 0);
+  requireRoomForOverrides(transaction, added);
+  if (changed.length === 0 && isSame(values, before.values)) {
+    return { kind: "put-settings", settingsRevision: before.revision, revision: context.revision };
+  }
+  const settingsRevision = before.revision + 1;
+  const writer = new RecordWriter().uint53(settingsRevision).uint32(values.size);
+  for (const name of [...values.keys()].sort()) {
+    writer.text(name).uint53(values.get(name) as number);
+  }
+  transaction.put(SETTINGS_ROW, writer.finish());
+  for (const [namespace, limits] of changed) {
+    writeOverrides(transaction, namespace, limits);
+  }
+  context.accounts.onSettingsChanged();
+  return { kind: "put-settings", settingsRevision, revision: context.revision };
+}
+
+/** The set limit of a namespace, for it or for all. */
+function limitWith(
+  quota: NamespaceQuota,
+  overrides: NamespaceOverrides,
+  values: Settings["values"],
+): number | undefined {
+  return overrides.get(quota) ?? values.get(`quota.namespace.${quota}`);
+}
+
+function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(RULES, name);
+}
+
+/** The limit of a single namespace with this name; null if the name has another form. */
+function overrideNamed(name: string): { readonly namespace: string; readonly quota: NamespaceQuota } | null {
+  const [, namespace = "", quota = ""] = OVERRIDE.exec(name) ?? [];
+  return NAMESPACE_PATTERN.test(namespace) && isNamespaceQuota(quota) ? { namespace, quota } : null;
+}
+
+function setOrUnset<Name>(values: Map<Name, number>, name: Name, value: number | null): void {
+  if (value === null) {
+    values.delete(name);
+  } else {
+    values.set(name, value);
+  }
+}
+
+function isSame<Name>(values: ReadonlyMap<Name, number>, before: ReadonlyMap<Name, number>): boolean {
+  return values.size === before.size && [...values].every(([name, value]) => before.get(name) === value);
+}
+
+function unknownSetting(name: string): CoordinationError {
+  const others = "and for a single namespace quota.namespace.NAMESPACE.QUOTA";
+  return badSetting(name, `is unknown; there are ${Object.keys(RULES).join(", ")}, ${others}`);
+}
+
+function numberOf(name: string, { min, max }: Rule, text: string): number {
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) {
+    throw badSetting(name, `must be a whole number from ${min} to ${max}, or empty for its default`);
+  }
+  return value;
+}
+
+/** The name comes from the caller, so a long one is cut. */
+function badSetting(name: string, problem: string): CoordinationError {
+  const shown = name.slice(0, NAME_SHOWN_MAX);
+  return new CoordinationError("BAD_FIELD", `setting "${shown}" ${problem}`, {
+    details: new Map([["field", `values[${shown}]`]]),
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * Deleted logs that have left rows: where these rows begin, and the namespace that they count toward until they are
+ * erased.
+ */
+
+import {
+  type ApplyContext,
+  duplicateRange,
+  type EventLog,
+  eventRow,
+  logErasureRow,
+  RecordReader,
+  RecordWriter,
+  type StateReader,
+} from "../core/index.ts";
+
+/**
+ * The keys before which a deleted log has no rows left. A step that started at the first row that the log ever had
+ * would pass every row deleted since: a store on disk keeps a tombstone of each for a while.
+ */
+export interface LogErasure {
+  readonly events: Uint8Array;
+  readonly keys: Uint8Array;
+  readonly namespace: string;
+}
+
+/** Starts the erasure of a deleted log that had events. */
+export function beginErasure(context: ApplyContext, log: EventLog): void {
+  const { number, firstSequence } = log;
+  writeErasure(context, logErasureRow(number), {
+    events: eventRow(number, firstSequence),
+    keys: duplicateRange(number).from,
+    namespace: log.namespace,
+  });
+  context.countLogErasures(1);
+}
+
+/** The erasure of the deleted log with this number; undefined if none of its rows is left. */
+export function readErasure(reader: StateReader, logNumber: number): LogErasure | undefined {
+  const bytes = reader.get(logErasureRow(logNumber));
+  return bytes === undefined ? undefined : decodeErasure(bytes);
+}
+
+export function writeErasure({ transaction }: ApplyContext, key: Uint8Array, erasure: LogErasure): void {
+  const { events, keys, namespace } = erasure;
+  transaction.put(key, new RecordWriter().bytes(events).bytes(keys).text(namespace).finish());
+}
+
+export function decodeErasure(bytes: Uint8Array): LogErasure {
+  const reader = new RecordReader(bytes);
+  const erasure = { events: reader.bytes(), keys: reader.bytes(), namespace: reader.text() };
+  reader.end();
+  return erasure;
+}

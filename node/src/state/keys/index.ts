@@ -1,0 +1,13 @@
+export type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
+export {
+  applyCompareAndSwap,
+  applyDeleteKey,
+  applyExpireKeys,
+  applyPutKey,
+  expiredKeys,
+  getKey,
+  type KeyPage,
+  listKeys,
+  type PageBounds,
+  readKey,
+} from "./keys.ts";

@@ -1,0 +1,46 @@
+/** Commands about keys. */
+
+import type { Guard } from "../locks/index.ts";
+
+export interface PutKey {
+  readonly kind: "put-key";
+  readonly namespace: string;
+  /** UTF-8 bytes of the key. */
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  /** Seconds until the key expires; 0 = never. */
+  readonly ttlSeconds: number;
+  /** The mod revision that the key must have; 0 = it must not exist, undefined = any. */
+  readonly expectedModRevision: number | undefined;
+  readonly returnPrevious: boolean;
+  /** The hold that must be live for the write. */
+  readonly guard?: Guard;
+}
+
+export interface DeleteKey {
+  readonly kind: "delete-key";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+  readonly expectedModRevision: number | undefined;
+  readonly returnPrevious: boolean;
+  /** The hold that must be live for the write. */
+  readonly guard?: Guard;
+}
+
+export interface CompareAndSwap {
+  readonly kind: "compare-and-swap";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+  /** The value that the key must have; undefined = not compared. An empty value is not an absent one (S14). */
+  readonly expectedValue: Uint8Array | undefined;
+  readonly newValue: Uint8Array;
+  readonly expectedModRevision: number | undefined;
+  readonly ttlSeconds: number;
+  readonly guard?: Guard;
+}
+
+/** Names keys that may have expired; apply decides (S22). */
+export interface ExpireKeys {
+  readonly kind: "expire-keys";
+  readonly keys: readonly { readonly namespace: string; readonly key: Uint8Array; readonly modRevision: number }[];
+}

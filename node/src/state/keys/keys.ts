@@ -1,0 +1,326 @@
+/**
+ * Keys and values: put, delete, compare-and-swap, expiry, get and list.
+ *
+ * A key is ABSENT or PRESENT with a version that starts at 1. Keys order by their UTF-8 bytes (S16). An empty value
+ * exists, an absent key does not (S14). A key with a deadline stays visible until the entry that expires it (S21, S22).
+ */
+
+import { equalBytes } from "../../bytes/index.ts";
+import { invariant, readUint32, readUint53 } from "../../primitives/index.ts";
+import {
+  type ApplyContext,
+  type CompareAndSwapResult,
+  CoordinationError,
+  type DeleteKeyResult,
+  decodeText,
+  endOf,
+  expiryRow,
+  keyRow,
+  keyRowPrefixLength,
+  type NamedKey,
+  named,
+  type PutKeyResult,
+  prefixEnd,
+  RecordReader,
+  RecordWriter,
+  recordChanges,
+  requireNamespace,
+  type StateReader,
+  type StoredKey,
+  tableRange,
+  withNul,
+} from "../core/index.ts";
+import { checkGuard } from "../locks/index.ts";
+import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./key-commands.ts";
+
+const MS_PER_SECOND = 1000;
+const NO_BYTES = new Uint8Array(0);
+/** Bytes of rows that one page reads: some milliseconds, all in one turn of the event loop (S44). */
+const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
+
+export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
+  requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
+  const row = named(keyRow(command.namespace, command.key));
+  const current = readKeyAt(context.transaction, row, command.key);
+  requireModRevision(command, current);
+  const stored = putKey(context, row, command, command.value, current);
+  return {
+    kind: "put-key",
+    modRevision: stored.modRevision,
+    created: current === undefined,
+    previous: command.returnPrevious && current !== undefined ? current : null,
+    revision: stored.modRevision,
+  };
+}
+
+export function applyDeleteKey(context: ApplyContext, command: DeleteKey): DeleteKeyResult {
+  requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
+  const current = readKey(context.transaction, command.namespace, command.key);
+  if (current === undefined) {
+    throw keyNotFound(command.namespace, command.key);
+  }
+  requireModRevision(command, current);
+  const revision = removeKey(context, "delete", command.namespace, current);
+  return { kind: "delete-key", previous: command.returnPrevious ? current : null, revision };
+}
+
+/**
+ * A mismatch, also with an absent key, is an answer and not a refusal. Without an expectation the key must not exist.
+ */
+export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
+  requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
+  const row = named(keyRow(command.namespace, command.key));
+  const current = readKeyAt(context.transaction, row, command.key);
+  if (!matches(command, current)) {
+    return {
+      kind: "compare-and-swap",
+      success: false,
+      currentExists: current !== undefined,
+      currentValue: current?.value ?? NO_BYTES,
+      modRevision: current?.modRevision ?? 0,
+      revision: context.revision,
+    };
+  }
+  const stored = putKey(context, row, command, command.newValue, current);
+  return {
+    kind: "compare-and-swap",
+    success: true,
+    currentExists: true,
+    currentValue: stored.value,
+    modRevision: stored.modRevision,
+    revision: stored.modRevision,
+  };
+}
+
+/**
+ * Removes the named keys that are unchanged and whose deadline has passed (S22). Ticks are rounded down to
+ * milliseconds, so a deadline has passed only when the tick is above it; otherwise a key could go early (S21).
+ */
+export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
+  for (const { namespace, key, modRevision } of command.keys) {
+    const current = readKey(context.transaction, namespace, key);
+    if (current === undefined || current.modRevision !== modRevision) {
+      continue;
+    }
+    if (current.deadlineMs === 0 || current.deadlineMs >= context.tickMs) {
+      continue;
+    }
+    removeKey(context, "expire", namespace, current);
+  }
+}
+
+/** The key, whether or not its deadline has passed. */
+export function readKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey | undefined {
+  return readKeyAt(reader, named(keyRow(namespace, key)), key);
+}
+
+function readKeyAt(reader: StateReader, row: NamedKey, key: Uint8Array): StoredKey | undefined {
+  const bytes = reader.get(row.key, row.name);
+  return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
+}
+
+/** The key; raises NAMESPACE_NOT_FOUND or KEY_NOT_FOUND. */
+export function getKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey {
+  requireNamespace(reader, namespace);
+  const found = readKey(reader, namespace, key);
+  if (found === undefined) {
+    throw keyNotFound(namespace, key);
+  }
+  return found;
+}
+
+/** The limits of one page of a listing. */
+export interface PageBounds {
+  readonly entriesMax: number;
+  /** Bytes of keys and values; a page always has at least one entry, if there is one. */
+  readonly bytesMax: number;
+  /**
+   * Leaves values out of the page and of its bytes. They are still read, so a page also ends after SCANNED_BYTES_MAX.
+   */
+  readonly keysOnly: boolean;
+}
+
+export interface KeyPage {
+  readonly keys: readonly StoredKey[];
+  /** Whether keys with the prefix follow. */
+  readonly more: boolean;
+}
+
+/** Keys with the prefix, above `after` if given, in the order of their bytes. Raises NAMESPACE_NOT_FOUND. */
+export function listKeys(
+  reader: StateReader,
+  namespace: string,
+  prefix: Uint8Array,
+  after: Uint8Array | undefined,
+  bounds: PageBounds,
+): KeyPage {
+  requireNamespace(reader, namespace);
+  const first = keyRow(namespace, prefix);
+  const end = prefixEnd(first) as Uint8Array;
+  const from = after === undefined ? first : keyRow(namespace, withNul(after));
+  const skip = keyRowPrefixLength(namespace);
+  const keys: StoredKey[] = [];
+  let bytes = 0;
+  let scanned = 0;
+  let more = false;
+  reader.scan(from, end, (row) => {
+    const key = row.key.subarray(skip);
+    const stored = decodeStoredKey(key, row.value);
+    const size = key.length + (bounds.keysOnly ? 0 : stored.value.length);
+    const isFull = bytes + size > bounds.bytesMax || scanned + row.value.length > SCANNED_BYTES_MAX;
+    if (keys.length >= bounds.entriesMax || (keys.length > 0 && isFull)) {
+      more = true;
+      return false;
+    }
+    bytes += size;
+    scanned += row.value.length;
+    keys.push(bounds.keysOnly ? { ...stored, value: NO_BYTES } : stored);
+    return true;
+  });
+  return { keys, more };
+}
+
+/** Keys whose deadline is before the tick, the earliest first, at most this many. Does not read their values (S44). */
+export function expiredKeys(reader: StateReader, tickMs: number, countMax: number): ExpireKeys["keys"] {
+  const keys: { namespace: string; key: Uint8Array; modRevision: number }[] = [];
+  const { from } = tableRange("expiry");
+  reader.scan(from, expiryRow(tickMs, "", NO_BYTES), (row) => {
+    if (keys.length >= countMax) {
+      return false;
+    }
+    keys.push({ ...splitExpiryRow(row.key), modRevision: new RecordReader(row.value).uint53() });
+    return true;
+  });
+  return keys;
+}
+
+/** @param row of the key in the command; `current` is its present content. */
+function putKey(
+  context: ApplyContext,
+  row: NamedKey,
+  { namespace, key, ttlSeconds }: PutKey | CompareAndSwap,
+  value: Uint8Array,
+  current: StoredKey | undefined,
+): StoredKey {
+  const grown = value.length - (current === undefined ? -key.length : current.value.length);
+  const account = context.accounts.of(namespace);
+  context.requireRoom(grown);
+  account.requireRoom("bytes", grown);
+  if (current === undefined) {
+    account.requireRoom("keys", 1);
+    account.count("keys", 1);
+    context.countTotal("keys", 1);
+  }
+  account.count("bytes", grown);
+  context.countData(grown);
+  if (current !== undefined && current.deadlineMs !== 0) {
+    context.transaction.delete(expiryRow(current.deadlineMs, namespace, key));
+    context.countExpiringKeys(-1);
+  }
+  const deadlineMs = ttlSeconds === 0 ? 0 : context.tickMs + ttlSeconds * MS_PER_SECOND;
+  const revision = context.nextRevision();
+  if (deadlineMs !== 0) {
+    context.transaction.put(expiryRow(deadlineMs, namespace, key), new RecordWriter().uint53(revision).finish());
+    context.countExpiringKeys(1);
+  }
+  const stored = {
+    key,
+    value,
+    createRevision: current?.createRevision ?? revision,
+    modRevision: revision,
+    version: (current?.version ?? 0) + 1,
+    deadlineMs,
+  };
+  context.transaction.put(row.key, encodeStoredKey(stored), row.name);
+  recordChanges(context, revision, [
+    { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
+  ]);
+  return stored;
+}
+
+/** Removes the key and returns the revision of the removal. */
+function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
+  context.transaction.delete(keyRow(namespace, stored.key));
+  context.countDataIn(namespace, -stored.key.length - stored.value.length);
+  context.countTotal("keys", -1);
+  context.accounts.of(namespace).count("keys", -1);
+  if (stored.deadlineMs !== 0) {
+    context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
+    context.countExpiringKeys(-1);
+  }
+  const revision = context.nextRevision();
+  const current = endOf(stored, revision);
+  recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
+  return revision;
+}
+
+function requireModRevision(command: PutKey | DeleteKey, current: StoredKey | undefined): void {
+  const actual = current?.modRevision ?? 0;
+  if (command.expectedModRevision !== undefined && command.expectedModRevision !== actual) {
+    throw new CoordinationError(
+      "REVISION_MISMATCH",
+      `expected_mod_revision is ${command.expectedModRevision}, but key ${quote(command.namespace, command.key)} ` +
+        (actual === 0 ? "does not exist" : `has mod_revision ${actual}`),
+      { details: new Map([["mod_revision", String(actual)]]) },
+    );
+  }
+}
+
+function matches(command: CompareAndSwap, current: StoredKey | undefined): boolean {
+  if (command.expectedValue === undefined && command.expectedModRevision === undefined) {
+    return current === undefined;
+  }
+  if (command.expectedModRevision !== undefined && command.expectedModRevision !== (current?.modRevision ?? 0)) {
+    return false;
+  }
+  return (
+    command.expectedValue === undefined || (current !== undefined && equalBytes(command.expectedValue, current.value))
+  );
+}
+
+function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {
+  return new CoordinationError("KEY_NOT_FOUND", `key ${quote(namespace, key)} does not exist`);
+}
+
+function quote(namespace: string, key: Uint8Array): string {
+  return JSON.stringify(`${namespace}/${decodeText(key)}`);
+}
+
+const EXPIRY_ROW_NAMESPACE_OFFSET = 1 + 8;
+
+function splitExpiryRow(row: Uint8Array): { readonly namespace: string; readonly key: Uint8Array } {
+  const end = row.indexOf(0, EXPIRY_ROW_NAMESPACE_OFFSET);
+  return { namespace: decodeText(row.subarray(EXPIRY_ROW_NAMESPACE_OFFSET, end)), key: row.subarray(end + 1) };
+}
+
+/** Offsets of the fields in a key's row: its counters, then the length of the value, then the value. */
+const CREATE_REVISION_OFFSET = 0;
+const MOD_REVISION_OFFSET = 8;
+const VERSION_OFFSET = 16;
+const DEADLINE_OFFSET = 24;
+const LENGTH_OFFSET = 32;
+const VALUE_OFFSET = 36;
+
+/** The row of a key: its counters, then the value. */
+function encodeStoredKey(stored: StoredKey): Uint8Array {
+  return new RecordWriter()
+    .uint53(stored.createRevision)
+    .uint53(stored.modRevision)
+    .uint53(stored.version)
+    .uint53(stored.deadlineMs)
+    .bytes(stored.value)
+    .finish();
+}
+
+function decodeStoredKey(key: Uint8Array, bytes: Uint8Array): StoredKey {
+  const isWhole = bytes.length >= VALUE_OFFSET && readUint32(bytes, LENGTH_OFFSET) === bytes.length - VALUE_OFFSET;
+  invariant(isWhole, "records are as long as their fields");
+  const createRevision = readUint53(bytes, CREATE_REVISION_OFFSET);
+  const modRevision = readUint53(bytes, MOD_REVISION_OFFSET);
+  const version = readUint53(bytes, VERSION_OFFSET);
+  const deadlineMs = readUint53(bytes, DEADLINE_OFFSET);
+  return { key, value: bytes.subarray(VALUE_OFFSET), createRevision, modRevision, version, deadlineMs };
+}

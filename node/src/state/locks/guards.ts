@@ -1,0 +1,58 @@
+/**
+ * Guards: a write that takes effect only while a lock is held. The write carries the token of the hold, and apply
+ * refuses the write unless that very hold is live. So a caller that has lost a lock can write nothing under it, however
+ * late the write arrives.
+ */
+
+import { CoordinationError, type RecordReader, type RecordWriter, type StateReader } from "../core/index.ts";
+import { readLock } from "./lock-rows.ts";
+
+export interface Guard {
+  /** Name of a lock in the namespace of the write. */
+  readonly lockName: string;
+  /** Token of a live hold, of any holder; for a read-write lock, of a writing hold. */
+  readonly fencingToken: number;
+  readonly rw: boolean;
+}
+
+/**
+ * Raises FENCED unless the hold is live in the state of the reader, also if the lock does not exist. The caller has
+ * checked the namespace. Without a guard this refuses nothing.
+ */
+export function checkGuard(reader: StateReader, namespace: string, guard: Guard | undefined): void {
+  if (guard === undefined) {
+    return;
+  }
+  const { lockName, fencingToken, rw } = guard;
+  const lock = readLock(reader, { namespace, rw, name: lockName });
+  if (lock === undefined || fencingToken === 0 || lock.exclusiveToken !== fencingToken) {
+    throw new CoordinationError(
+      "FENCED",
+      `the hold ${fencingToken} of lock ${JSON.stringify(`${namespace}/${lockName}`)} that guards the request is not live`,
+      { details: new Map([["fencing_token", String(fencingToken)]]) },
+    );
+  }
+}
+
+export function writeGuard(writer: RecordWriter, guard: Guard | undefined): void {
+  writer.boolean(guard !== undefined);
+  if (guard !== undefined) {
+    writer.text(guard.lockName).uint53(guard.fencingToken).boolean(guard.rw);
+  }
+}
+
+/** The guard, or undefined for an operation without one. */
+export function readGuard(reader: RecordReader): Guard | undefined {
+  if (!reader.boolean()) {
+    return undefined;
+  }
+  return { lockName: reader.text(), fencingToken: reader.uint53(), rw: reader.boolean() };
+}
+
+/** Adds the guard as a field. Without a guard, returns the operation itself, which has no such field. */
+export function guarded<Operation extends object>(
+  operation: Operation,
+  guard: Guard | undefined,
+): Operation & { readonly guard?: Guard } {
+  return guard === undefined ? operation : { ...operation, guard };
+}

@@ -1,0 +1,209 @@
+/**
+ * Grants of locks and the ends of holds: the rules by which a lock passes from one holder to the next.
+ *
+ * Waiting is first come, first served: no waiter overtakes another, and no reader overtakes a waiting writer (S29).
+ * Consecutive readers at the head are granted together. After an expired or forced hold, the lock's delay starts,
+ * because the old holder may not have noticed the end. During the delay no caller gets the lock exclusively, and a
+ * reader gets it only beside live readers. When the turn of a waiter comes, its rights are checked again; a waiter
+ * without rights gets nothing.
+ *
+ * The history records every beginning and end of a hold, at its own revision.
+ */
+
+import { refusalOf } from "../accounts/index.ts";
+import {
+  type ApplyContext,
+  type CoordinationError,
+  type Hold,
+  type HoldReason,
+  type LockChange,
+  type LockMode,
+  type LockName,
+  recordChanges,
+} from "../core/index.ts";
+import { type Acquisition, changeAcquisition } from "../replay/index.ts";
+import { addHold, type Lock, removeHold, removeWait, setDelay, visitWaits, type Wait } from "./lock-rows.ts";
+import { acquireResult, type LockView, viewOf } from "./lock-view.ts";
+
+const MS_PER_SECOND = 1000;
+
+/** The part of a request that a grant needs. */
+export type Asked = Pick<Hold, "owner" | "subject" | "requestId" | "mode" | "ttlSeconds">;
+
+/** Whether the first caller in line can get a hold in this mode now. */
+export function isGrantable(context: ApplyContext, lock: Lock, mode: LockMode): boolean {
+  const isDelayed = lock.delayUntilMs !== 0;
+  if (lock.exclusiveToken !== 0) {
+    return false;
+  }
+  if (mode === "read") {
+    return (!isDelayed || lock.readers > 0) && lock.readers < context.limits.lockReadersMax;
+  }
+  return !isDelayed && lock.readers === 0;
+}
+
+/** The cluster tick in milliseconds at which a life of this many seconds ends if it begins now. */
+export function deadlineAfter(context: ApplyContext, seconds: number): number {
+  return context.tickMs + seconds * MS_PER_SECOND;
+}
+
+/** Grants a hold at the next revision, which is its token. */
+export function grant(context: ApplyContext, lock: Lock, asked: Asked): Hold {
+  const hold = beginHold(context, lock, asked);
+  recordChanges(context, hold.token, [changeOf(lock, hold, "acquired", "normal")]);
+  return hold;
+}
+
+/** Ends a reading hold and begins a writing one in its place, both at the next revision. */
+export function exchange(context: ApplyContext, lock: Lock, before: Hold, asked: Asked): Hold {
+  const released = changeOf(lock, before, "released", "upgraded");
+  removeEnded(context, lock, before, "granted");
+  const hold = beginHold(context, lock, asked);
+  recordChanges(context, hold.token, [released, changeOf(lock, hold, "acquired", "upgraded")]);
+  return hold;
+}
+
+/** Records that a writing hold, already in its new mode, is a reading hold from the next revision on. */
+export function onDowngraded(context: ApplyContext, lock: Lock, hold: Hold): void {
+  lock.exclusiveToken = 0;
+  lock.readers = 1;
+  recordChanges(context, context.nextRevision(), [changeOf(lock, hold, "acquired", "downgraded")]);
+}
+
+/**
+ * Ends at least one hold for this reason at the next revision, and returns the revision. The stored state of their
+ * requests becomes `status`, for one replay window.
+ */
+export function endHolds(
+  context: ApplyContext,
+  lock: Lock,
+  holds: readonly Hold[],
+  reason: HoldReason,
+  status: Acquisition["status"] = "granted",
+): number {
+  for (const hold of holds) {
+    removeEnded(context, lock, hold, status);
+  }
+  const revision = context.nextRevision();
+  const changes = holds.map((hold) => changeOf(lock, hold, "released", reason));
+  recordChanges(context, revision, changes);
+  return revision;
+}
+
+function beginHold(context: ApplyContext, lock: Lock, asked: Asked): Hold {
+  const token = context.nextRevision();
+  const { owner, subject, requestId, mode, ttlSeconds } = asked;
+  const deadlineMs = deadlineAfter(context, ttlSeconds);
+  const hold = { token, owner, subject, requestId, mode, ttlSeconds, acquiredAtMs: context.wallMs, deadlineMs };
+  addHold(context, lock, hold);
+  lock.lastToken = token;
+  if (mode === "read") {
+    lock.readers++;
+  } else {
+    lock.exclusiveToken = token;
+  }
+  return hold;
+}
+
+/** Removes a hold. The stored state of its request becomes `status`, for one replay window. Watchers get no change. */
+export function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, status: Acquisition["status"]): void {
+  removeHold(context, lock, hold);
+  if (hold.mode === "read") {
+    lock.readers--;
+  } else {
+    lock.exclusiveToken = 0;
+  }
+  changeAcquisition(context, hold.subject, hold.requestId, { status }, false);
+}
+
+function changeOf(
+  { namespace, rw, name }: LockName,
+  { owner, mode, token }: Hold,
+  kind: LockChange["kind"],
+  reason: HoldReason,
+): LockChange {
+  return { about: "lock", kind, namespace, rw, name, owner, mode, token, reason };
+}
+
+/** Starts the lock's delay, if it has one: the holder may not know that the hold has ended. */
+export function startDelay(context: ApplyContext, lock: Lock): void {
+  if (lock.lockDelaySeconds > 0) {
+    setDelay(context, lock, deadlineAfter(context, lock.lockDelaySeconds));
+  }
+}
+
+/** Grants the lock to the waiters whose turn has come, and answers them. */
+export function grantWaiting(context: ApplyContext, lock: Lock): void {
+  const granted: { readonly wait: Wait; readonly hold: Hold }[] = [];
+  const refused: { readonly wait: Wait; readonly refusal: CoordinationError }[] = [];
+  for (const { wait, refusal } of turnsCome(context, lock)) {
+    removeWait(context, lock, wait);
+    if (refusal !== null) {
+      refused.push({ wait, refusal });
+      continue;
+    }
+    const { requestId, owner, mode, ttlSeconds } = wait;
+    const asked = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };
+    granted.push({ wait, hold: grant(context, lock, asked) });
+  }
+  for (const { wait, refusal } of refused) {
+    const attempt = endWait(context, wait, "cancelled");
+    context.settle({ attempt, outcome: { answer: refusal, replayed: "no" } });
+  }
+  if (granted.length === 0) {
+    return;
+  }
+  const view = viewOf(context.transaction, lock);
+  for (const { wait, hold } of granted) {
+    const change = { status: "granted", number: hold.token } as const;
+    const { attempt } = changeAcquisition(context, hold.subject, hold.requestId, change, true);
+    context.settle({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });
+  }
+}
+
+/** Answers a wait whose time is up. The caller has already updated the lock's row and queue. */
+export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): void {
+  const attempt = endWait(context, wait, "not-acquired");
+  const answer = answerTo(context, viewOf(context.transaction, lock), wait, null);
+  context.settle({ attempt, outcome: { answer, replayed: "no" } });
+}
+
+/** Sets the stored state of an ended wait; returns the attempt that waited. */
+export function endWait(
+  context: ApplyContext,
+  wait: Wait,
+  status: "cancelled" | "not-acquired",
+): Acquisition["attempt"] {
+  const change = { status, number: 0 };
+  return changeAcquisition(context, wait.principal.subject, wait.requestId, change, false).attempt;
+}
+
+function answerTo(context: ApplyContext, view: LockView, wait: Wait, hold: Hold | null) {
+  const { tickMs, revision } = context;
+  return acquireResult(view, hold, { waitedMs: tickMs - wait.askedMs, tickMs, revision });
+}
+
+/** The waits at the head that end now: by a grant, or by a refusal because they lost their rights. */
+function turnsCome(
+  context: ApplyContext,
+  lock: Lock,
+): readonly { readonly wait: Wait; readonly refusal: CoordinationError | null }[] {
+  const turns: { wait: Wait; refusal: CoordinationError | null }[] = [];
+  const need = { access: "write", namespace: lock.namespace } as const;
+  // The lock as it will be. The scan must not see changes, so the lock itself changes later.
+  const planned = { ...lock };
+  visitWaits(context.transaction, lock, (wait) => {
+    if (!isGrantable(context, planned, wait.mode)) {
+      return false;
+    }
+    const refusal = refusalOf(context.transaction, wait.principal, need, context.wallMs);
+    turns.push({ wait, refusal });
+    if (refusal === null && wait.mode === "read") {
+      planned.readers++;
+    } else if (refusal === null) {
+      planned.exclusiveToken = Number.MAX_SAFE_INTEGER;
+    }
+    return true;
+  });
+  return turns;
+}

@@ -1,0 +1,331 @@
+/**
+ * Rows of locks: the lock itself, its live holds, and its waits in order of arrival.
+ *
+ * A lock is never deleted, so the revision of its creation is its id, which holds and waits refer to. Each hold and
+ * each wait has its own row, so a change costs the same however many there are. Everything with a deadline has a timer
+ * row, to find what is due; the deadline that counts is in the row of the object itself.
+ */
+
+import { invariant } from "../../primitives/index.ts";
+import {
+  type ApplyContext,
+  CoordinationError,
+  type Hold,
+  type LockMode,
+  type LockName,
+  lockHoldRow,
+  lockRow,
+  lockTimerRow,
+  lockWaitRow,
+  type Principal,
+  REQUEST_ID_BYTES,
+  RecordReader,
+  RecordWriter,
+  readHoldFields,
+  readLockMode,
+  readPrincipal,
+  type StateReader,
+  splitLockRow,
+  tableRange,
+  writeHoldFields,
+  writeLockMode,
+  writePrincipal,
+} from "../core/index.ts";
+import { codeOfTimer, type LockTimer, timerOfCode } from "./lock-commands.ts";
+
+/** A lock as one entry reads and changes it; `writeLock` stores the changes. */
+export interface Lock extends LockName {
+  /** Revision of its creation. */
+  readonly id: number;
+  readonly createdAtMs: number;
+  readonly ttlSeconds: number;
+  readonly lockDelaySeconds: number;
+  /** Token of the latest hold; 0 = the lock was never held. */
+  lastToken: number;
+  /** Token of the live exclusive or writing hold; 0 = none. */
+  exclusiveToken: number;
+  /** Live reading holds. */
+  readers: number;
+  waitingReaders: number;
+  /** Waits for an exclusive or a writing hold. */
+  waitingWriters: number;
+  /** Cluster tick in milliseconds until which no caller gets it exclusively; 0 = no delay runs. An entry ends it. */
+  delayUntilMs: number;
+}
+
+/** A request that waits for a lock. */
+export interface Wait {
+  /** Log index of the entry that added it. */
+  readonly position: number;
+  readonly principal: Principal;
+  readonly requestId: Uint8Array;
+  readonly owner: string;
+  readonly mode: LockMode;
+  readonly ttlSeconds: number;
+  /** Cluster tick of the newest attempt, in milliseconds. */
+  readonly askedMs: number;
+  /** Cluster tick in milliseconds after which it ends without a hold. */
+  readonly deadlineMs: number;
+}
+
+// ---- Locks ----
+
+export function readLock(reader: StateReader, { namespace, rw, name }: LockName): Lock | undefined {
+  const bytes = reader.get(lockRow(namespace, rw, name));
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  const lock = {
+    ...{ namespace, rw, name },
+    id: fields.uint53(),
+    createdAtMs: fields.uint53(),
+    ttlSeconds: fields.uint53(),
+    lockDelaySeconds: fields.uint53(),
+    lastToken: fields.uint53(),
+    exclusiveToken: fields.uint53(),
+    readers: fields.uint53(),
+    waitingReaders: fields.uint53(),
+    waitingWriters: fields.uint53(),
+    delayUntilMs: fields.uint53(),
+  };
+  fields.end();
+  return lock;
+}
+
+/** The lock; raises LOCK_NOT_FOUND. The caller has checked the namespace. */
+export function requireLock(reader: StateReader, lockName: LockName): Lock {
+  const lock = readLock(reader, lockName);
+  if (lock === undefined) {
+    throw new CoordinationError("LOCK_NOT_FOUND", `${kindOf(lockName)} ${quote(lockName)} does not exist`);
+  }
+  return lock;
+}
+
+/** Writes the lock and returns the bytes of its row, which never change. */
+export function writeLock(context: ApplyContext, lock: Lock): number {
+  const key = lockRow(lock.namespace, lock.rw, lock.name);
+  const value = new RecordWriter()
+    .uint53(lock.id)
+    .uint53(lock.createdAtMs)
+    .uint53(lock.ttlSeconds)
+    .uint53(lock.lockDelaySeconds)
+    .uint53(lock.lastToken)
+    .uint53(lock.exclusiveToken)
+    .uint53(lock.readers)
+    .uint53(lock.waitingReaders)
+    .uint53(lock.waitingWriters)
+    .uint53(lock.delayUntilMs)
+    .finish();
+  context.transaction.put(key, value);
+  return key.length + value.length;
+}
+
+/** The name of this kind of lock in messages. */
+export function kindOf({ rw }: LockName): string {
+  return rw ? "read-write lock" : "lock";
+}
+
+export function quote({ namespace, name }: LockName): string {
+  return JSON.stringify(`${namespace}/${name}`);
+}
+
+// ---- Holds ----
+
+/** The live hold with the token. */
+export function readHold(reader: StateReader, lock: Lock, token: number): Hold | undefined {
+  const bytes = reader.get(lockHoldRow(lock.id, token));
+  return bytes === undefined ? undefined : decodeHold(token, bytes);
+}
+
+/** All live holds in the order of their grants. */
+export function readHolds(reader: StateReader, lock: Lock): readonly Hold[] {
+  if (lock.exclusiveToken !== 0) {
+    const hold = readHold(reader, lock, lock.exclusiveToken);
+    invariant(hold !== undefined, "the hold that a lock names is there");
+    return [hold];
+  }
+  const holds: Hold[] = [];
+  if (lock.readers > 0) {
+    const end = lockHoldRow(lock.id + 1, 0);
+    reader.scan(lockHoldRow(lock.id, 0), end, ({ key, value }) => {
+      holds.push(decodeHold(numberAtEnd(key), value));
+      return true;
+    });
+  }
+  invariant(holds.length === lock.readers, "a lock counts its readers", () => `${holds.length}, not ${lock.readers}`);
+  return holds;
+}
+
+export function addHold(context: ApplyContext, lock: Lock, hold: Hold): void {
+  context.countDataIn(lock.namespace, putHold(context, lock, hold));
+  context.countTotal("lockHolds", 1);
+  addTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
+}
+
+/** Changes the mode of a hold and its times. */
+export function replaceHold(context: ApplyContext, lock: Lock, before: Hold, after: Hold): void {
+  putHold(context, lock, after);
+  removeTimer(context, lock, { about: "hold", number: before.token, deadlineMs: before.deadlineMs });
+  addTimer(context, lock, { about: "hold", number: after.token, deadlineMs: after.deadlineMs });
+}
+
+export function removeHold(context: ApplyContext, lock: Lock, hold: Hold): void {
+  const key = lockHoldRow(lock.id, hold.token);
+  context.transaction.delete(key);
+  context.countTotal("lockHolds", -1);
+  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);
+  removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
+}
+
+function putHold(context: ApplyContext, lock: Lock, hold: Hold): number {
+  const key = lockHoldRow(lock.id, hold.token);
+  const value = encodeHold(hold);
+  context.transaction.put(key, value);
+  return key.length + value.length;
+}
+
+function encodeHold(hold: Hold): Uint8Array {
+  const writer = new RecordWriter();
+  writeHoldFields(writer, hold);
+  return writer.finish();
+}
+
+function decodeHold(token: number, bytes: Uint8Array): Hold {
+  const reader = new RecordReader(bytes);
+  const hold = { token, ...readHoldFields(reader) };
+  reader.end();
+  return hold;
+}
+
+// ---- Waits ----
+
+export function readWait(reader: StateReader, lock: Lock, position: number): Wait | undefined {
+  const bytes = reader.get(lockWaitRow(lock.id, position));
+  return bytes === undefined ? undefined : decodeWait(position, bytes);
+}
+
+/** Calls `visit` for the waits, the oldest first, until it returns false. It must not change the state. */
+export function visitWaits(reader: StateReader, lock: Lock, visit: (wait: Wait) => boolean): void {
+  if (lock.waitingReaders + lock.waitingWriters > 0) {
+    const end = lockWaitRow(lock.id + 1, 0);
+    reader.scan(lockWaitRow(lock.id, 0), end, ({ key, value }) => visit(decodeWait(numberAtEnd(key), value)));
+  }
+}
+
+/** Adds a wait; raises QUOTA if there is no space for it. */
+export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
+  const key = lockWaitRow(lock.id, wait.position);
+  const value = encodeWait(wait);
+  context.requireRoomIn(lock.namespace, key.length + value.length);
+  context.countDataIn(lock.namespace, key.length + value.length);
+  context.transaction.put(key, value);
+  context.countTotal("lockWaits", 1);
+  addTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
+  countWait(lock, wait.mode, 1);
+}
+
+/** Another attempt takes over the wait, at the same position. */
+export function replaceWait(context: ApplyContext, lock: Lock, before: Wait, after: Wait): void {
+  const value = encodeWait(after);
+  context.transaction.put(lockWaitRow(lock.id, after.position), value);
+  context.countDataIn(lock.namespace, value.length - encodeWait(before).length);
+  removeTimer(context, lock, { about: "wait", number: before.position, deadlineMs: before.deadlineMs });
+  addTimer(context, lock, { about: "wait", number: after.position, deadlineMs: after.deadlineMs });
+}
+
+export function removeWait(context: ApplyContext, lock: Lock, wait: Wait): void {
+  const key = lockWaitRow(lock.id, wait.position);
+  context.transaction.delete(key);
+  context.countDataIn(lock.namespace, -key.length - encodeWait(wait).length);
+  context.countTotal("lockWaits", -1);
+  removeTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
+  countWait(lock, wait.mode, -1);
+}
+
+function countWait(lock: Lock, mode: LockMode, change: number): void {
+  if (mode === "read") {
+    lock.waitingReaders += change;
+  } else {
+    lock.waitingWriters += change;
+  }
+}
+
+function encodeWait(wait: Wait): Uint8Array {
+  const writer = new RecordWriter();
+  writePrincipal(writer, wait.principal);
+  writer.fixed(wait.requestId, REQUEST_ID_BYTES).text(wait.owner);
+  writeLockMode(writer, wait.mode);
+  return writer.uint53(wait.ttlSeconds).uint53(wait.askedMs).uint53(wait.deadlineMs).finish();
+}
+
+function decodeWait(position: number, bytes: Uint8Array): Wait {
+  const reader = new RecordReader(bytes);
+  const wait = {
+    position,
+    principal: readPrincipal(reader),
+    requestId: reader.fixed(REQUEST_ID_BYTES),
+    owner: reader.text(),
+    mode: readLockMode(reader),
+    ttlSeconds: reader.uint53(),
+    askedMs: reader.uint53(),
+    deadlineMs: reader.uint53(),
+  };
+  reader.end();
+  return wait;
+}
+
+// ---- Timers ----
+
+interface Timer {
+  readonly about: LockTimer["about"];
+  readonly number: number;
+  readonly deadlineMs: number;
+}
+
+/** Replaces the delay of the lock: no exclusive grant before this tick; 0 = none. */
+export function setDelay(context: ApplyContext, lock: Lock, untilMs: number): void {
+  if (lock.delayUntilMs !== 0) {
+    removeTimer(context, lock, { about: "delay", number: 0, deadlineMs: lock.delayUntilMs });
+  }
+  if (untilMs !== 0) {
+    addTimer(context, lock, { about: "delay", number: 0, deadlineMs: untilMs });
+  }
+  lock.delayUntilMs = untilMs;
+}
+
+/** Timers with a deadline before the tick, the earliest first, at most this many. */
+export function dueLockTimers(reader: StateReader, tickMs: number, countMax: number): readonly LockTimer[] {
+  const timers: LockTimer[] = [];
+  reader.scan(tableRange("lockTimer").from, lockTimerRow(tickMs, 0, 0, 0), ({ key, value }) => {
+    if (timers.length >= countMax) {
+      return false;
+    }
+    const about = timerOfCode(key[TIMER_ROW_ABOUT_OFFSET] as number);
+    timers.push({ about, lock: splitLockRow(value), number: numberAtEnd(key) });
+    return true;
+  });
+  return timers;
+}
+
+function addTimer(context: ApplyContext, lock: Lock, timer: Timer): void {
+  context.transaction.put(timerKey(lock, timer), lockRow(lock.namespace, lock.rw, lock.name));
+  context.countLockTimers(1);
+}
+
+function removeTimer(context: ApplyContext, lock: Lock, timer: Timer): void {
+  context.transaction.delete(timerKey(lock, timer));
+  context.countLockTimers(-1);
+}
+
+function timerKey(lock: Lock, { about, number, deadlineMs }: Timer): Uint8Array {
+  return lockTimerRow(deadlineMs, codeOfTimer(about), lock.id, number);
+}
+
+const TIMER_ROW_ABOUT_OFFSET = 1 + 8;
+const NUMBER_BYTES = 8;
+
+/** The number at the end of the key of a hold, a wait or a timer. */
+function numberAtEnd(key: Uint8Array): number {
+  return new RecordReader(key.subarray(key.length - NUMBER_BYTES)).uint53();
+}

@@ -1,0 +1,49 @@
+/** The public view of a lock: for descriptions, and for answers to acquisitions. */
+
+import {
+  type AcquireLockResult,
+  type Hold,
+  type LockName,
+  type LockState,
+  requireNamespace,
+  type StateReader,
+} from "../core/index.ts";
+import { type Lock, readHolds, requireLock } from "./lock-rows.ts";
+
+export interface LockView {
+  readonly lock: Readonly<Lock>;
+  readonly state: LockState;
+  /** Live holds in the order of their grants. */
+  readonly holds: readonly Hold[];
+}
+
+/** The lock with its holds; raises NAMESPACE_NOT_FOUND or LOCK_NOT_FOUND. */
+export function describeLock(reader: StateReader, lockName: LockName): LockView {
+  requireNamespace(reader, lockName.namespace);
+  return viewOf(reader, requireLock(reader, lockName));
+}
+
+export function viewOf(reader: StateReader, lock: Lock): LockView {
+  return { lock, state: stateOf(lock), holds: readHolds(reader, lock) };
+}
+
+/** The answer to a request for a hold. */
+export function acquireResult(
+  { lock, state, holds }: LockView,
+  hold: Hold | null,
+  at: { readonly waitedMs: number; readonly tickMs: number; readonly revision: number },
+): AcquireLockResult {
+  const { waitedMs, tickMs, revision } = at;
+  const queueLength = lock.waitingReaders + lock.waitingWriters;
+  return { kind: "acquire-lock", hold, holds, state, queueLength, waitedMs, tickMs, revision };
+}
+
+function stateOf(lock: Lock): LockState {
+  if (lock.exclusiveToken !== 0) {
+    return lock.rw ? "write-held" : "held";
+  }
+  if (lock.readers > 0) {
+    return "read-held";
+  }
+  return lock.delayUntilMs === 0 ? "free" : "cooldown";
+}

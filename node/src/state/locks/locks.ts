@@ -1,0 +1,437 @@
+/**
+ * Locks: create, acquire, renew, downgrade, upgrade, release, force, expire, cancel.
+ *
+ * The token of a hold is the revision of its grant, so tokens always grow. Time takes effect only through entries: a
+ * hold whose deadline has passed is live until the entry that expires it, and apply checks that entry again (S21, S22).
+ */
+
+import { equalBytes } from "../../bytes/index.ts";
+import {
+  type AcquireLockResult,
+  type AnswerPlace,
+  type ApplyContext,
+  CoordinationError,
+  type CreateLockResult,
+  type ForceReleaseLockResult,
+  type Hold,
+  type LockMode,
+  type LockName,
+  type Outcome,
+  type Principal,
+  type QueuedLockResult,
+  type ReleaseLockResult,
+  type RequestIdentity,
+  requireNamespace,
+} from "../core/index.ts";
+import {
+  type Acquisition,
+  answerPlace,
+  changeAcquisition,
+  foundAt,
+  isSameAttempt,
+  readAcquisition,
+  storeAcquisition,
+  storeAnswer,
+} from "../replay/index.ts";
+import type {
+  AcquireLock,
+  CancelAcquisition,
+  CreateLock,
+  ExpireLocks,
+  ForceReleaseLock,
+  LockTimer,
+  ReleaseLock,
+} from "./lock-commands.ts";
+import {
+  answerTimeout,
+  deadlineAfter,
+  endHolds,
+  exchange,
+  grant,
+  grantWaiting,
+  isGrantable,
+  onDowngraded,
+  startDelay,
+} from "./lock-grants.ts";
+import { lockLost, superseded } from "./lock-refusals.ts";
+import {
+  addWait,
+  kindOf,
+  type Lock,
+  quote,
+  readHold,
+  readHolds,
+  readLock,
+  readWait,
+  removeWait,
+  replaceHold,
+  replaceWait,
+  requireLock,
+  setDelay,
+  type Wait,
+  writeLock,
+} from "./lock-rows.ts";
+import { acquireResult, viewOf } from "./lock-view.ts";
+
+/** Free bytes that a new lock needs: for its row, and for one hold, so that the lock can be used. */
+const LOCK_BYTES_ABOUT = 1024;
+
+export function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLockResult {
+  const { namespace, rw, name, ttlSeconds, lockDelaySeconds } = command;
+  requireNamespace(context.transaction, namespace);
+  if (readLock(context.transaction, command) !== undefined) {
+    throw new CoordinationError("LOCK_EXISTS", `${kindOf(command)} ${quote(command)} exists already`);
+  }
+  context.requireRoomIn(namespace, LOCK_BYTES_ABOUT);
+  context.accounts.of(namespace).requireRoom("locks", 1);
+  const revision = context.nextRevision();
+  const lock: Lock = {
+    ...{ namespace, rw, name, id: revision, createdAtMs: context.wallMs, ttlSeconds, lockDelaySeconds },
+    ...{ lastToken: 0, exclusiveToken: 0, readers: 0, waitingReaders: 0, waitingWriters: 0, delayUntilMs: 0 },
+  };
+  context.countDataIn(namespace, writeLock(context, lock));
+  context.accounts.of(namespace).count("locks", 1);
+  return { kind: "create-lock", createdAtMs: context.wallMs, revision };
+}
+
+// ---- Acquiring ----
+
+interface Acquiring {
+  readonly principal: Principal;
+  readonly request: RequestIdentity;
+  readonly operation: AcquireLock;
+}
+
+/** Acquires a lock, or continues an earlier attempt of the same request (S24). */
+export function applyAcquireLock(context: ApplyContext, command: Acquiring): Outcome {
+  const { principal, request } = command;
+  const place = answerPlace(context, principal.subject, request);
+  const found = foundAt(place, request);
+  if (found !== null && "outcome" in found) {
+    return found.outcome;
+  }
+  if (found !== null && found.acquisition.status !== "cancelled") {
+    return goOn(context, command, found.acquisition);
+  }
+  try {
+    return begin(context, command, place);
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      storeAnswer(context, place, request, error);
+      return { answer: error, replayed: "no" };
+    }
+    throw error;
+  }
+}
+
+function begin(context: ApplyContext, command: Acquiring, place: AnswerPlace): Outcome {
+  const { principal, request, operation } = command;
+  const lockName = nameOf(operation);
+  requireNamespace(context.transaction, lockName.namespace);
+  const lock = requireLock(context.transaction, lockName);
+  if (operation.fencingToken !== 0) {
+    return changeHold(context, lock, command, place);
+  }
+  const isFirst = lock.waitingReaders + lock.waitingWriters === 0;
+  const stored = { lock: lockName, attempt: context.origin };
+  if (isFirst && isGrantable(context, lock, operation.mode)) {
+    context.requireRoomIn(lock.namespace, LOCK_BYTES_ABOUT);
+    const hold = grant(context, lock, askedBy(lock, principal, request, operation));
+    writeLock(context, lock);
+    storeAcquisition(context, place, request, { ...stored, status: "granted", number: hold.token }, true);
+    return answered(context, lock, hold);
+  }
+  if (operation.waitMs === 0) {
+    storeAcquisition(context, place, request, { ...stored, status: "not-acquired", number: 0 }, false);
+    return answered(context, lock, null);
+  }
+  requireWaitRoom(context, lock);
+  const wait = waitOf(context, lock, command);
+  addWait(context, lock, wait);
+  writeLock(context, lock);
+  storeAcquisition(context, place, request, { ...stored, status: "queued", number: wait.position }, true);
+  return queued(context);
+}
+
+/** An earlier attempt began the request; this one takes its place. */
+function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisition): Outcome {
+  const { principal, request } = command;
+  const lock = requireLock(context.transaction, acquisition.lock);
+  const { subject } = principal;
+  switch (acquisition.status) {
+    case "queued": {
+      const before = readWait(context.transaction, lock, acquisition.number) as Wait;
+      const { askedMs, deadlineMs } = waitOf(context, lock, command);
+      replaceWait(context, lock, before, { ...before, principal, askedMs, deadlineMs });
+      changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
+      const outcome: Outcome = { answer: superseded(), replayed: "no" };
+      context.settle({ attempt: acquisition.attempt, outcome });
+      return { ...queued(context), replayed: "yes" };
+    }
+    case "granted": {
+      const hold = readHold(context.transaction, lock, acquisition.number);
+      if (hold === undefined) {
+        return { answer: lockLost(acquisition.lock, acquisition.number), replayed: "yes" };
+      }
+      if (isSameRequest(hold, request)) {
+        changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
+      }
+      return { ...answered(context, lock, hold), replayed: "yes" };
+    }
+    default:
+      return { ...answered(context, lock, null), replayed: "yes" };
+  }
+}
+
+/** Renews the hold with the token, downgrades it, or upgrades it. */
+function changeHold(
+  context: ApplyContext,
+  lock: Lock,
+  { principal, request, operation }: Acquiring,
+  place: AnswerPlace,
+): Outcome {
+  const { mode, owner, fencingToken } = operation;
+  const before = readHold(context.transaction, lock, fencingToken);
+  if (before === undefined) {
+    throw lockLost(lock, fencingToken);
+  }
+  requireHolder(lock, before, principal, owner);
+  const isUpgrade = before.mode === "read" && mode === "write";
+  const ttlSeconds = operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds;
+  const hold = isUpgrade
+    ? upgrade(context, lock, before, request, ttlSeconds)
+    : renew(context, lock, before, mode, ttlSeconds);
+  const stored = { lock: nameOf(operation), status: "granted", number: hold.token } as const;
+  // The stored state of a renewal has a window from now on; that of the acquisition lives with the hold.
+  storeAcquisition(context, place, request, { ...stored, attempt: context.origin }, isUpgrade);
+  const isDowngrade = before.mode === "write" && mode === "read";
+  if (isDowngrade) {
+    onDowngraded(context, lock, hold);
+  } else if (!isUpgrade) {
+    // The remaining time of a hold is visible, so this is a revision like others, although watchers get no change.
+    context.nextRevision();
+  }
+  // The answer is as of the change itself: waiters that a downgrade lets in get later revisions.
+  const outcome = answered(context, lock, hold);
+  if (isDowngrade) {
+    grantWaiting(context, lock);
+  }
+  writeLock(context, lock);
+  return outcome;
+}
+
+function renew(context: ApplyContext, lock: Lock, before: Hold, mode: LockMode, ttlSeconds: number): Hold {
+  const hold = { ...before, mode, ttlSeconds, deadlineMs: deadlineAfter(context, ttlSeconds) };
+  replaceHold(context, lock, before, hold);
+  return hold;
+}
+
+/** Refused unless possible at once: two readers that wait for each other would wait for ever (S29). */
+function upgrade(
+  context: ApplyContext,
+  lock: Lock,
+  before: Hold,
+  { requestId }: RequestIdentity,
+  ttlSeconds: number,
+): Hold {
+  const isAlone = lock.readers === 1 && lock.waitingReaders + lock.waitingWriters === 0;
+  if (!isAlone || lock.delayUntilMs !== 0) {
+    const why = isAlone ? "its delay after an expired hold has not ended" : "others read or wait";
+    throw new CoordinationError(
+      "UPGRADE_WOULD_DEADLOCK",
+      `hold ${before.token} of ${kindOf(lock)} ${quote(lock)} cannot be upgraded, because ${why}; it stays as it is`,
+    );
+  }
+  const { owner, subject } = before;
+  return exchange(context, lock, before, { owner, subject, requestId, mode: "write", ttlSeconds });
+}
+
+// ---- Releasing ----
+
+/** Releases a hold; raises NOT_LOCK_HOLDER or AMBIGUOUS_HOLD, and then changes nothing (S26). */
+export function applyReleaseLock(context: ApplyContext, principal: Principal, command: ReleaseLock): ReleaseLockResult {
+  requireNamespace(context.transaction, command.namespace);
+  const lock = requireLock(context.transaction, command);
+  const hold = holdToRelease(context, lock, principal, command);
+  const revision = endHolds(context, lock, [hold], "normal");
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+  return { kind: "release-lock", revision };
+}
+
+function holdToRelease(context: ApplyContext, lock: Lock, principal: Principal, command: ReleaseLock): Hold {
+  const { owner, mode, fencingToken } = command;
+  if (fencingToken !== 0) {
+    const hold = readHold(context.transaction, lock, fencingToken);
+    if (hold === undefined || (mode !== null && hold.mode !== mode)) {
+      throw notHolder(lock);
+    }
+    requireHolder(lock, hold, principal, owner);
+    return hold;
+  }
+  const wanted = owner === "" ? principal.subject : owner;
+  const [hold, ...others] = readHolds(context.transaction, lock).filter((one) => {
+    return one.subject === principal.subject && one.owner === wanted && (mode === null || one.mode === mode);
+  });
+  if (hold === undefined) {
+    throw notHolder(lock);
+  }
+  if (others.length > 0) {
+    throw new CoordinationError(
+      "AMBIGUOUS_HOLD",
+      `${others.length + 1} holds of ${kindOf(lock)} ${quote(lock)} match; name one by its fencing_token`,
+    );
+  }
+  return hold;
+}
+
+/** Takes the lock from all holders, or from the holder with the token. */
+export function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock): ForceReleaseLockResult {
+  requireNamespace(context.transaction, command.namespace);
+  const lock = requireLock(context.transaction, command);
+  const holds = readHolds(context.transaction, lock).filter(({ token }) => {
+    return command.fencingToken === 0 || token === command.fencingToken;
+  });
+  const [previous = null] = holds;
+  if (previous === null) {
+    return { kind: "force-release-lock", previous, revision: context.revision };
+  }
+  const revision = endHolds(context, lock, holds, "forced");
+  startDelay(context, lock);
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+  return { kind: "force-release-lock", previous, revision };
+}
+
+// ---- What the cluster does by itself ----
+
+/** Ends the named timers that still exist and whose time is up (S22). */
+export function applyExpireLocks(context: ApplyContext, { timers }: ExpireLocks): void {
+  for (const timer of timers) {
+    const lock = readLock(context.transaction, timer.lock);
+    if (lock !== undefined && expire(context, lock, timer)) {
+      grantWaiting(context, lock);
+      writeLock(context, lock);
+    }
+  }
+}
+
+/**
+ * Returns whether anything changed. Ticks are rounded down, so a deadline has passed only when the tick is above it
+ * (S21).
+ */
+function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer): boolean {
+  const { transaction, tickMs } = context;
+  switch (about) {
+    case "hold": {
+      const hold = readHold(transaction, lock, number);
+      if (hold === undefined || hold.deadlineMs >= tickMs) {
+        return false;
+      }
+      endHolds(context, lock, [hold], "expired");
+      startDelay(context, lock);
+      return true;
+    }
+    case "wait": {
+      const wait = readWait(transaction, lock, number);
+      if (wait === undefined || wait.deadlineMs >= tickMs) {
+        return false;
+      }
+      removeWait(context, lock, wait);
+      answerTimeout(context, lock, wait);
+      return true;
+    }
+    case "delay":
+      if (lock.delayUntilMs === 0 || lock.delayUntilMs >= tickMs) {
+        return false;
+      }
+      setDelay(context, lock, 0);
+      return true;
+  }
+}
+
+/**
+ * Undoes an acquisition whose caller is gone, if this attempt is its newest. It leaves the queue, or releases the
+ * granted hold, which no caller has heard of, without a delay (S25).
+ */
+export function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisition): void {
+  const { subject, requestId, attempt } = command;
+  const acquisition = readAcquisition(context, subject, requestId);
+  if (acquisition === undefined || !isSameAttempt(acquisition.attempt, attempt)) {
+    return;
+  }
+  const lock = requireLock(context.transaction, acquisition.lock);
+  if (acquisition.status === "queued") {
+    removeWait(context, lock, readWait(context.transaction, lock, acquisition.number) as Wait);
+    changeAcquisition(context, subject, requestId, { status: "cancelled", number: 0 }, false);
+  } else if (acquisition.status === "granted") {
+    const hold = readHold(context.transaction, lock, acquisition.number);
+    if (hold === undefined || !isSameRequest(hold, { requestId })) {
+      return;
+    }
+    endHolds(context, lock, [hold], "normal", "cancelled");
+  } else {
+    return;
+  }
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+}
+
+// ---- Shared ----
+
+function answered(context: ApplyContext, lock: Lock, hold: Hold | null) {
+  const { tickMs, revision } = context;
+  const answer: AcquireLockResult = acquireResult(viewOf(context.transaction, lock), hold, {
+    ...{ tickMs, revision },
+    waitedMs: 0,
+  });
+  return { answer, replayed: "no" as const };
+}
+
+function queued(context: ApplyContext): Outcome {
+  const answer: QueuedLockResult = { kind: "queued-lock", revision: context.revision };
+  return { answer, replayed: "no" };
+}
+
+function nameOf({ namespace, name, mode }: AcquireLock): LockName {
+  return { namespace, name, rw: mode !== "exclusive" };
+}
+
+function askedBy(lock: Lock, principal: Principal, { requestId }: RequestIdentity, operation: AcquireLock) {
+  return {
+    requestId,
+    subject: principal.subject,
+    owner: operation.owner === "" ? principal.subject : operation.owner,
+    mode: operation.mode,
+    ttlSeconds: operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds,
+  };
+}
+
+function waitOf(context: ApplyContext, lock: Lock, { principal, request, operation }: Acquiring): Wait {
+  const { owner, mode, ttlSeconds, requestId } = askedBy(lock, principal, request, operation);
+  const { tickMs, index } = context;
+  const deadlineMs = tickMs + operation.waitMs;
+  return { position: index, principal, requestId, owner, mode, ttlSeconds, askedMs: tickMs, deadlineMs };
+}
+
+function requireWaitRoom(context: ApplyContext, lock: Lock): void {
+  const { lockWaitsMax } = context.limits;
+  if (lock.waitingReaders + lock.waitingWriters >= lockWaitsMax) {
+    throw new CoordinationError("QUOTA", `${lockWaitsMax} requests wait for ${kindOf(lock)} ${quote(lock)} already`);
+  }
+}
+
+/** A token counts only for the subject that got it, and for its owner if the request names one (S26). */
+function requireHolder(lock: Lock, hold: Hold, { subject }: Principal, owner: string): void {
+  if (hold.subject !== subject || (owner !== "" && hold.owner !== owner)) {
+    throw notHolder(lock);
+  }
+}
+
+function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "requestId">): boolean {
+  return equalBytes(hold.requestId, requestId);
+}
+
+function notHolder(lock: LockName): CoordinationError {
+  return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${kindOf(lock)} ${quote(lock)} like that`);
+}

@@ -9,8 +9,6 @@ import { type Finding, isSpec, type SourceFile } from "./source-tree.ts";
 
 const HOUSE = "node/src/";
 const IMPORT = /^(?:import|export) [^"';]*?"(\.[^"]+)";$/gm;
-/** Imports that still close a circle: the importing file, and the imported one. */
-const KNOWN = new Set(["node/src/replica/message-stamps.ts node/src/replica/incoming-frames.ts"]);
 
 /** @returns one finding for each circle, at the first of its files */
 export function checkImportCircles(files: readonly SourceFile[]): Finding[] {
@@ -32,9 +30,7 @@ export function checkImportCircles(files: readonly SourceFile[]): Finding[] {
 
 /** The files that this one imports, types included, or exports again. */
 function importsOf({ path: file, text }: SourceFile): string[] {
-  return [...text.matchAll(IMPORT)]
-    .map(([, specifier = ""]) => path.join(path.dirname(file), specifier))
-    .filter((imported) => !KNOWN.has(`${file} ${imported}`));
+  return [...text.matchAll(IMPORT)].map(([, specifier = ""]) => path.join(path.dirname(file), specifier));
 }
 
 /** A breadth-first search from the file back to itself; null if it never returns. */

@@ -3,10 +3,11 @@ import { FakeTime, leadingCore, MemoryDriverState, MemoryLogStore, settleCore } 
 import { listenToMarks } from "../primitives/index.ts";
 import { EntryType, encodeEntry, type RaftCore } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, Payloads } from "../state/index.ts";
-import { type AppliedEntry, type ApplyLimits, ApplyLoop, type ApplyLoopContext } from "./apply-loop.ts";
+import { type AppliedEntry, ApplyLoop, type ApplyLoopContext } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
+import type { ApplyLimits } from "./replica-limits.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });

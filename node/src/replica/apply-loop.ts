@@ -25,22 +25,9 @@ import {
   type Steps,
 } from "../state/index.ts";
 import type { Compaction } from "./compaction.ts";
+import { describeDivergence } from "./divergence.ts";
 import type { ReplicaContext } from "./replica-context.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
-import { describeDivergence } from "./state-comparison.ts";
-
-export interface ApplyLimits {
-  /** Bounds of one apply slice: entries, bytes of rows, milliseconds. */
-  readonly sliceEntries: number;
-  readonly sliceBytes: number;
-  readonly sliceMs: number;
-  /** An append in an entry of at least this many bytes takes several turns; each turn takes about `longEntryMs`. */
-  readonly longEntryBytes: number;
-  readonly longEntryMs: number;
-  /** The state is made durable after this many bytes applied, or milliseconds, whichever comes first. */
-  readonly syncBytes: number;
-  readonly syncMs: number;
-}
+import type { ApplyLimits, ReplicaLimits } from "./replica-limits.ts";
 
 /** An entry that was applied. */
 export interface AppliedEntry {

@@ -16,33 +16,17 @@ import {
   decodeQuestion,
   decodeReply,
   type Forward,
-  type Forwarded,
-  type ForwardRefused,
   type Frame,
   FrameError,
   FrameType,
   isMessageType,
-  type LeaderTick,
   type LinkKind,
-  type MemberReport,
-  type Question,
-  type Reply,
 } from "../peers/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
-import { EntryType, type Message } from "../raft/index.ts";
+import { EntryType } from "../raft/index.ts";
 import { decodeCommand, decodeMembershipEntry } from "../state/index.ts";
+import type { ArrivedFrame } from "./arrived-frame.ts";
 import { stampArrived } from "./message-stamps.ts";
-
-export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
-  | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "tick"; readonly tick: LeaderTick }
-  | { readonly kind: "report"; readonly report: MemberReport }
-  | { readonly kind: "question"; readonly question: Question }
-  | { readonly kind: "reply"; readonly reply: Reply }
-  | { readonly kind: "forward"; readonly boot: number; readonly forward: Forward }
-  | { readonly kind: "forwarded"; readonly forwarded: Forwarded }
-  | { readonly kind: "refused"; readonly refused: ForwardRefused }
-);
 
 /** Log frames that one turn processes, and their bytes; the rest waits for the next turn. */
 const FRAMES_PER_TURN = 1_024;

@@ -14,7 +14,7 @@ import { Maintenance } from "./maintenance.ts";
 import { clusterProposalOf } from "./proposal.ts";
 import type { Proposals } from "./proposals.ts";
 import type { ReplicaContext } from "./replica-context.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
 import { StateComparison } from "./state-comparison.ts";
 import { VersionRaise } from "./version-raise.ts";
 

@@ -5,7 +5,7 @@ import { DEFAULT_STATE_LIMITS } from "../state/index.ts";
 import { DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
 import { DEFAULT_SNAPSHOT_LIMITS } from "./outgoing-snapshots.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
 
 export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
   core: DEFAULT_CORE_LIMITS,

@@ -4,7 +4,8 @@ import type { PeerLog, PeerTransportOptions } from "../peers/index.ts";
 import type { DataDirectoryOptions, DiskRoom, FoundingRecord } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { FoundingBackup } from "./founding-backup.ts";
-import type { ReplicaLimits, ReplicaOptions } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
+import type { ReplicaOptions } from "./replica-options.ts";
 
 /** State of a member, for operators; the names are those of the wire contract. */
 export type MemberState =

@@ -2,7 +2,7 @@
 
 import type { Message } from "../raft/index.ts";
 import { hasStampReader, stamp } from "../stamps/index.ts";
-import type { ArrivedFrame } from "./incoming-frames.ts";
+import type { ArrivedFrame } from "./arrived-frame.ts";
 
 /** The message is queued for its connection. */
 export function stampSent(message: Message): void {

@@ -10,8 +10,9 @@ import {
 } from "../../test/harness/index.ts";
 import { decodeChunk, decodeManifest, decodeTrailer, type Frame, FrameType } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
-import { OutgoingSnapshots, type SnapshotLimits } from "./outgoing-snapshots.ts";
+import { OutgoingSnapshots } from "./outgoing-snapshots.ts";
 import { ReadAllowance } from "./read-allowance.ts";
+import type { SnapshotLimits } from "./replica-limits.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const ABOUT = { clusterId: "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11", term: 5, index: 1, entryTerm: 5, clusterVersion: 1 };

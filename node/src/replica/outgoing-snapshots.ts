@@ -12,18 +12,8 @@ import { mark } from "../primitives/index.ts";
 import type { StateView } from "../storage/index.ts";
 import type { ReadAllowance } from "./read-allowance.ts";
 import type { ReplicaContext } from "./replica-context.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
+import type { ReplicaLimits, SnapshotLimits } from "./replica-limits.ts";
 import type { OutgoingSnapshot } from "./transport.ts";
-
-export interface SnapshotLimits {
-  /** Approximate bytes of rows in one chunk. */
-  readonly chunkBytes: number;
-  /** Concurrent streams, and their bytes per second together, including reads for backups. */
-  readonly streamsMax: number;
-  readonly bytesPerSecond: number;
-  /** Milliseconds that a stream may take. */
-  readonly streamMs: number;
-}
 
 /** Slow enough that the p99 latency of clients at most doubles, even if all members share one disk. */
 export const DEFAULT_SNAPSHOT_LIMITS: SnapshotLimits = {

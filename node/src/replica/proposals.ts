@@ -51,7 +51,7 @@ import {
 import type { AppliedEntry } from "./apply-loop.ts";
 import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
 import type { ReplicaContext } from "./replica-context.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
 import { ToldRefusals } from "./told-refusals.ts";
 import {
   type AttemptedWaiter,

@@ -2,7 +2,7 @@
 
 import type { RaftCore } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
 
 /** The member stops. */
 export function shuttingDown(): CoordinationError {

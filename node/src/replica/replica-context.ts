@@ -11,7 +11,8 @@ import type { Clock, Scheduler } from "./clock.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { CommitTimes } from "./commit-times.ts";
 import { seededRandom } from "./random.ts";
-import type { ReplicaLimits, ReplicaOptions } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
+import type { ReplicaOptions } from "./replica-options.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 import type { Transport } from "./transport.ts";
 

@@ -1,30 +1,11 @@
 /** The options of a driver, and its status. */
 
 import type { VersionRange } from "../peers/index.ts";
-import type { CoreLimits, Role } from "../raft/index.ts";
-import type { StateLimits } from "../state/index.ts";
+import type { Role } from "../raft/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
-import type { ApplyLimits } from "./apply-loop.ts";
 import type { Clock, Scheduler } from "./clock.ts";
-import type { CompactionLimits } from "./compaction.ts";
-import type { MaintenanceLimits } from "./maintenance.ts";
-import type { SnapshotLimits } from "./outgoing-snapshots.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
 import type { Transport } from "./transport.ts";
-
-export interface ReplicaLimits extends ApplyLimits {
-  readonly core: CoreLimits;
-  readonly state: StateLimits;
-  readonly compaction: CompactionLimits;
-  readonly maintenance: MaintenanceLimits;
-  readonly snapshots: SnapshotLimits;
-  /** Calls that may wait at this member, not counting those that may wait for a lock. */
-  readonly waitersMax: number;
-  /** Calls that may wait for a lock. They have their own limit, because they last long. */
-  readonly queuedWaitsMax: number;
-  /** Commands, and their bytes, that one turn hands to the core. */
-  readonly proposalsPerTurn: number;
-  readonly proposalBytesPerTurn: number;
-}
 
 export interface ReplicaOptions {
   readonly memberId: number;

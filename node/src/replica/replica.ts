@@ -25,6 +25,7 @@ import {
   type StateReader,
 } from "../state/index.ts";
 import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
+import type { ArrivedFrame } from "./arrived-frame.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterSpace } from "./cluster-space.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
@@ -34,7 +35,7 @@ import { type DiskSpace, Fitness } from "./fitness.ts";
 import { Freshness } from "./freshness.ts";
 import { Handover } from "./handover.ts";
 import { Healing } from "./healing.ts";
-import { type ArrivedFrame, IncomingFrames } from "./incoming-frames.ts";
+import { IncomingFrames } from "./incoming-frames.ts";
 import { LeaderCalls } from "./leader-calls.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { MemberRecord } from "./member-record.ts";
@@ -47,7 +48,8 @@ import { Proposals } from "./proposals.ts";
 import { overloadOfCalls, overloadOfWaits, reasonToHold, shuttingDown } from "./refusals.ts";
 import type { ReplicaBackups } from "./replica-backups.ts";
 import { replicaContextOf } from "./replica-context.ts";
-import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
+import type { ConnectedStart, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { ReplicaReport } from "./replica-report.ts";
 import type { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";

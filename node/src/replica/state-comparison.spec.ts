@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import type { RaftCore } from "../raft/index.ts";
 import { Checkpoints } from "../state/index.ts";
-import { describeDivergence, StateComparison } from "./state-comparison.ts";
+import { describeDivergence } from "./divergence.ts";
+import { StateComparison } from "./state-comparison.ts";
 
 /** Digest of the own state at an index. */
 const own = (index: number): number => index * 7;

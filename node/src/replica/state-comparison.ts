@@ -12,7 +12,7 @@
  */
 
 import { members } from "../raft/index.ts";
-import type { CheckDigest, Checkpoint, Divergence } from "../state/index.ts";
+import type { CheckDigest, Checkpoint } from "../state/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 
@@ -127,14 +127,4 @@ export class StateComparison {
     const isOpen = verdicts.some((verdict) => verdict === undefined);
     return byMost > 0 || isOpen ? byMost : Math.min(...verdicts.map((verdict) => verdict?.index ?? 0));
   }
-}
-
-/** The reason why a member with a diverged state stops, for operators. */
-export function describeDivergence({ index, digest, toldDigest }: Divergence): string {
-  const [own, cluster] = [hexOf(digest), hexOf(toldDigest)];
-  return `at log index ${index} the state of this member had the digest ${own}, and that of the cluster ${cluster}`;
-}
-
-function hexOf(digest: number): string {
-  return digest.toString(16).padStart(8, "0");
 }

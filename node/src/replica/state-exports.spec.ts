@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { FakeTime, MemoryDriverState } from "../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../test/index.ts";
 import { type Progress, type Row, readProgress } from "../state/index.ts";
-import type { SnapshotLimits } from "./outgoing-snapshots.ts";
 import { ReadAllowance } from "./read-allowance.ts";
+import type { SnapshotLimits } from "./replica-limits.ts";
 import { type StateExport, StateExportEnded, StateExports } from "./state-exports.ts";
 
 const LIMITS: SnapshotLimits = { chunkBytes: 1_000, streamsMax: 2, bytesPerSecond: 1e9, streamMs: 60_000 };

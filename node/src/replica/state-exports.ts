@@ -10,7 +10,7 @@ import { type Cluster, type Progress, type Row, readCluster } from "../state/ind
 import type { StateView } from "../storage/index.ts";
 import type { ReadAllowance } from "./read-allowance.ts";
 import type { ReplicaContext } from "./replica-context.ts";
-import type { ReplicaLimits } from "./replica-options.ts";
+import type { ReplicaLimits } from "./replica-limits.ts";
 
 /** What this part shares with others. */
 export type StateExportsContext = Pick<ReplicaContext, "state" | "clock" | "scheduler"> & {

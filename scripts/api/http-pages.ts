@@ -130,7 +130,7 @@ function headerText({ headers }: Response): string[] {
     .map(([name, { description }]) => `Header \`${name}\`: ${description}.\n`);
 }
 
-/** Errors by status, without those of every request. */
+/** The codes of errors by status. */
 function errorTable(responses: Readonly<Record<string, Response>>): string {
   const rows = Object.entries(responses)
     .filter(([status]) => !SUCCESS.test(status))

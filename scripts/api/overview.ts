@@ -25,7 +25,8 @@ GRPC=127.0.0.1:7400 API=http://127.0.0.1:7401 ADMIN=127.0.0.1:7403
 TOKEN=$(npx quoinctl token) ADMIN_TOKEN=$(head -n 1 .quoin/admin-token)
 \`\`\`
 
-The admin port has no server reflection. There, grpcurl reads the contract from a file of this repository.
+The gRPC port also has the standard health service and server reflection, which need no token. The admin port has
+neither: there, grpcurl reads the contract from a file of this repository.
 
 ## What all calls of gRPC have in common
 

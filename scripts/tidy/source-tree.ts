@@ -15,7 +15,7 @@ export interface Finding {
 }
 
 const GENERATED = ["proto/generated/", "operator/src/generated/"];
-const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*"];
+const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*", "site"];
 
 /** @returns all text files below `root`, except installed files, generated data and the version control's own files */
 export function readSourceTree(root: string): SourceFile[] {

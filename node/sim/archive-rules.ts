@@ -280,7 +280,7 @@ export class ArchiveRules {
     try {
       const point = { kind: "index", index } as const;
       const state = await OfflineState.create(join(directory, "state"), stateLimits);
-      const { progress } = await rebuild({ store, objects: chain, unseal: {}, point, state }).finally(() =>
+      const { progress } = await rebuild({ store, objects: chain, decryptOptions: {}, point, state }).finally(() =>
         state.close(),
       );
       const digest = this.#options.replay.digestAt(index);

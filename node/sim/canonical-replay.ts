@@ -91,7 +91,7 @@ function checkReplays(store: StateRows): void {
   const { stored, counted } = replaysTwice(store);
   const [said, there] = [JSON.stringify(stored), JSON.stringify(counted)];
   must(said === there, "generations hold the answers that are counted", () => `${said} instead of ${there}`);
-  const { replays } = readProgress(store);
+  const { storedAnswers: replays } = readProgress(store);
   const count = counted.reduce((sum, [, totals]) => sum + totals.count, 0);
   must(replays === count, "all stored answers are counted", () => `${replays} instead of ${count}`);
 }

@@ -104,7 +104,7 @@ export class LiveReplay {
     if (command !== null) {
       const { tickMs, revision: revisionAfter } = this.#machine.progress;
       const { origin } = entryEnvelope(row);
-      const { settled } = this.#machine;
+      const { endedWaits: settled } = this.#machine;
       const executed = { index, origin, tickMs, revision, revisionAfter, command, outcome, settled };
       for (const witness of this.#witnesses) {
         witness.after(executed, this.#store);

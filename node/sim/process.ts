@@ -221,7 +221,7 @@ export class Process {
       onMembers: () => this.#onMembers(),
       onLoss: (reason) => must(false, "no loss is proven where nothing was lost", () => `m${id}: ${reason}`),
       onDiverged: (reason) => must(false, "no state differs from that of the cluster", () => `m${id}: ${reason}`),
-      onHealed: () => this.#onHealed(),
+      onDataRecovered: () => this.#onHealed(),
       onDiskCritical: () => undefined,
       onDiskStuck: () => user.onDiskStuck(),
     });
@@ -234,7 +234,7 @@ export class Process {
     this.backups = world.archives?.begin(id, this.replica, this.loop) ?? null;
     this.#directory = new PeerDirectory(this.replica);
     if (told !== null) {
-      this.#directory.learn(told);
+      this.#directory.onMemberList(told);
     }
     network.up(this.#transport);
     this.loop.arrive(() => this.#transport.setPeers(this.#directory.dialed));
@@ -408,7 +408,7 @@ export class Process {
           !network.isBlocked(asked.memberId, this.memberId);
         const told = isOpen ? asked.told() : null;
         if (told !== null) {
-          this.#directory.learn(told);
+          this.#directory.onMemberList(told);
           this.#transport.setPeers(this.#directory.dialed);
         }
         if (this.#directory.mayBeMember(peer)) {

@@ -84,8 +84,8 @@ describe("states that are rebuilt from backups", function () {
         }[kinds[at % kinds.length] as (typeof kinds)[number]];
         const objects = planOf(catalog, point);
         const state = await OfflineState.create(join(directory, `scratch-${at}`), stateLimits);
-        const unseal = { keyRing: KEY_RING, isSealRequired: true };
-        const rebuilt = await rebuild({ store, objects, point, unseal, state }).finally(() => state.close());
+        const unseal = { keyRing: KEY_RING, isEncryptionRequired: true };
+        const rebuilt = await rebuild({ store, objects, point, decryptOptions: unseal, state }).finally(() => state.close());
         const index = indexAt(history, objects.snapshot.index, point);
         expect(rebuilt.progress, JSON.stringify(point)).to.deep.equal(history.progress[index]);
         compared += rebuilt.digestsCompared;

@@ -124,7 +124,7 @@ export class SimLog implements LogStore {
     this.#prevTerm = prevTerm;
   }
 
-  heal(done: () => void): void {
+  clearDamage(done: () => void): void {
     passPoint();
     const { disk, heap, loop, onHealed } = this.#options;
     invariant(disk.fence.damaged && !this.#isHealing, "a damaged member heals once");
@@ -139,7 +139,7 @@ export class SimLog implements LogStore {
     });
   }
 
-  setSole(isSole: boolean): void {
+  setSoleVoter(isSole: boolean): void {
     this.#sole = isSole;
   }
 

@@ -127,17 +127,17 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const podLabel = memberPodLabel(configuration, process.env, logger);
   let isListening = false;
   const proxies = new TrustedProxies(configuration.proxies.trusted);
-  const gates = new ClientGates(configuration.clientLimits, proxies, logger, systemClock);
+  const connectionLimiters = new ClientGates(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
   /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
   // The ticks of the replica come with the pulse.
-  const pulse = new Pulse(BEAT_INTERVAL_MS, () => {
+  const sharedTimer = new Pulse(BEAT_INTERVAL_MS, () => {
     eventLoopDelay.beat();
     lookAtHealth();
   });
-  const member = await openMember(configuration, version, logger, gates, pulse.scheduler);
+  const member = await openMember(configuration, version, logger, connectionLimiters, sharedTimer.scheduler);
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
@@ -166,10 +166,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const publicServer = new PublicServer({
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
-    ...{ gate: gates.grpc, clientLimits: configuration.clientLimits },
+    ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
     ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
   });
-  const intakes: CallStatistics[] = [publicServer.intake];
+  const intakes: CallStatistics[] = [publicServer.callAdmission];
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const metrics = memberMetrics(
@@ -185,7 +185,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
       },
       backups,
       ...{ watch: publicServer.watches, grpc: calls, http: requests, http2: publicServer.http2 },
-      ...{ connections: gates.all, intakes },
+      ...{ connections: connectionLimiters.all, intakes },
     },
     monotonicMs,
   );
@@ -205,13 +205,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...logRoutes(logs, systemScheduler),
   ];
   const clientApplication = requests.observed(createHttpApplication({ ...edge, clients, routes }));
-  const http = await listenHttp(clientApplication, "--http", configuration.http, { tls, gate: gates.http, clients });
+  const http = await listenHttp(clientApplication, "--http", configuration.http, { tls, connectionLimiter: connectionLimiters.http, clients });
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
     const application = requests.observed(createHealthApplication(edge));
     const server = await listenHttp(application, "--health", configuration.health, {
-      ...{ tls: null, gate: gates.health },
+      ...{ tls: null, connectionLimiter: connectionLimiters.health },
     });
     others.push(server);
     listening.set("health", server.address);
@@ -222,14 +222,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
     httpEndpoint: configuration.advertiseHttp ?? listening.get("http") ?? "",
   };
   // Before the admin port, which founds: by then this member must know the seeds (P47).
-  member.introduce(address);
+  member.setEndpoints(address);
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({
       ...{ member, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
-      ...{ gate: gates.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
+      ...{ connectionLimiter: connectionLimiters.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
     });
-    intakes.push(server.intake);
+    intakes.push(server.callAdmission);
     const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
     listening.set("admin", formatListen({ ...admin, port }));
@@ -241,7 +241,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
   setInterval(
-    () => void signingKeys.look().catch((error: unknown) => reportBug(error)),
+    () => void signingKeys.rotateIfDue().catch((error: unknown) => reportBug(error)),
     SIGNING_KEYS_INTERVAL_MS,
   ).unref();
   isListening = true;
@@ -258,7 +258,7 @@ async function openMember(
   configuration: Configuration,
   version: string,
   logger: Logger,
-  gates: ClientGates,
+  connectionLimiters: ClientGates,
   scheduler: Scheduler,
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
@@ -280,7 +280,7 @@ async function openMember(
     stateCacheBytes: configuration.stateCacheBytes,
     onRole: (role, term, leaderId) => logger.info({ role, term, leaderId }, "role changed"),
     onFatal: (error) => die(logger, error),
-    processAlarms: () => gates.alarms,
+    processAlarms: () => connectionLimiters.alarms,
     onEnd: (end, reason) => {
       logger.error({ end, reason }, "this member stops serving");
       if (admin === null || end === "too-old") {

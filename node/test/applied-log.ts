@@ -135,7 +135,7 @@ export class AppliedLog {
 
   /** Reads this many rows for the filters of the state machine; returns whether there are more. */
   readForFilters(filterRows: number): boolean {
-    return this.#machine.readForReplayFilters(filterRows);
+    return this.#machine.readForDeduplicationFilters(filterRows);
   }
 
   get progress(): Progress {
@@ -153,7 +153,7 @@ export class AppliedLog {
     sealEntry(row, 1, this.rows.length + 1, crc32);
     this.rows.push(row);
     const [outcome] = applyRows(this.#machine, [row], new Set(), reconfigure);
-    this.settled.push(...this.#machine.settled);
+    this.settled.push(...this.#machine.endedWaits);
     return outcome as Outcome | null;
   }
 

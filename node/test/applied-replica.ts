@@ -33,7 +33,7 @@ export class AppliedReplica {
     return this.log.store;
   }
 
-  get lastingConfigIndex() {
+  get quorumKnownConfigIndex() {
     return this.isLasting ? this.#configuration.index : 0;
   }
 

@@ -15,7 +15,7 @@ type Counted = readonly (readonly [generation: number, totals: GenerationTotals]
 export function expectExactReplays(state: StateReader): void {
   const { stored, counted } = replaysTwice(state);
   expect(stored).to.deep.equal(counted);
-  expect(counted.reduce((sum, [, { count }]) => sum + count, 0)).to.equal(readProgress(state).replays);
+  expect(counted.reduce((sum, [, { count }]) => sum + count, 0)).to.equal(readProgress(state).storedAnswers);
 }
 
 /** The content of the generations, ascending: as their rows say, and counted. */

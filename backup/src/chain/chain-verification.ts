@@ -41,25 +41,25 @@ export async function verifyChain(
   chain: ChainObjects,
   { onProgress, ...options }: VerifyOptions,
 ): Promise<ChainVerification> {
-  const proven: Proven = { objects: 0, rows: 0, entries: 0, lastIndex: undefined };
+  const verified: VerifiedParts = { objects: 0, rows: 0, entries: 0, lastIndex: undefined };
   const names = [chain.snapshot.name, ...chain.segments.map(({ name }) => name)];
   try {
     for await (const part of readChain(store, chain, options)) {
-      const tell = (rows: number, entries: number): void => {
+      const report = (rows: number, entries: number): void => {
         onProgress?.({
-          ...{ name: part.name, objects: proven.objects, objectsTotal: names.length },
-          ...{ rows: proven.rows + rows, entries: proven.entries + entries },
+          ...{ name: part.name, objects: verified.objects, objectsTotal: names.length },
+          ...{ rows: verified.rows + rows, entries: verified.entries + entries },
         });
       };
-      await prove(part, proven, tell);
+      await verifyPart(part, verified, report);
     }
-    return { ...proven, problem: undefined };
+    return { ...verified, problem: undefined };
   } catch (error) {
-    return { ...proven, problem: problemOf(error, names[proven.objects]) };
+    return { ...verified, problem: problemOf(error, names[verified.objects]) };
   }
 }
 
-interface Proven {
+interface VerifiedParts {
   objects: number;
   rows: number;
   entries: number;
@@ -67,16 +67,16 @@ interface Proven {
 }
 
 /** Reads the object to its end, and only then counts its content. */
-async function prove(part: ChainPart, proven: Proven, tell: (rows: number, entries: number) => void): Promise<void> {
-  tell(0, 0);
+async function verifyPart(part: ChainPart, verified: VerifiedParts, report: (rows: number, entries: number) => void): Promise<void> {
+  report(0, 0);
   if (part.kind === "snapshot") {
-    proven.rows += await countOf(part.rows, (rows) => tell(rows, 0));
-    proven.lastIndex = part.header.index;
+    verified.rows += await countOf(part.rows, (rows) => report(rows, 0));
+    verified.lastIndex = part.header.index;
   } else {
-    proven.entries += await countOf(part.entries, (entries) => tell(0, entries));
-    proven.lastIndex = part.header.lastIndex;
+    verified.entries += await countOf(part.entries, (entries) => report(0, entries));
+    verified.lastIndex = part.header.lastIndex;
   }
-  proven.objects += 1;
+  verified.objects += 1;
 }
 
 async function countOf(batches: AsyncIterable<readonly unknown[]>, onCount: (count: number) => void): Promise<number> {

@@ -72,7 +72,7 @@ describe("chain of backups", () => {
 
   async function verified(catalog?: Catalog): Promise<ChainVerification> {
     const { chains } = catalog ?? (await readCatalog(store, CLUSTER));
-    return verifyChain(store, chains[0] ?? expect.fail("no chain"), { keyRing: KEYS, isSealRequired: true });
+    return verifyChain(store, chains[0] ?? expect.fail("no chain"), { keyRing: KEYS, isEncryptionRequired: true });
   }
 
   async function problemOf(
@@ -329,9 +329,9 @@ describe("chain of backups", () => {
     const { name } = await snapshotAt(10);
     const path = join(directory, "a file of any name");
     copyFileSync(join(directory, name), path);
-    expect(await SnapshotFile.isThere(path)).to.equal(true);
+    expect(await SnapshotFile.exists(path)).to.equal(true);
     for (const other of [directory, join(directory, "missing"), join(path, "below")]) {
-      expect(await SnapshotFile.isThere(other), other).to.equal(false);
+      expect(await SnapshotFile.exists(other), other).to.equal(false);
     }
     const file = await SnapshotFile.open(path, { keyRing: KEYS });
     const catalog = await readCatalog(file);

@@ -26,20 +26,20 @@ export interface Chain {
 }
 
 /** A segment with the path after it that reaches furthest. */
-interface Way {
+interface ChainPath {
   readonly segment: StoredSegment;
-  readonly next: Way | undefined;
+  readonly next: ChainPath | undefined;
   /** The last index of the path. */
   readonly reach: number;
 }
 
 /** @param segments in the order of their first indexes */
 export function chainsOf(snapshots: readonly StoredSnapshot[], segments: readonly StoredSegment[]): Chain[] {
-  const ways = new Ways(snapshots, segments);
+  const paths = new ChainPaths(snapshots, segments);
   return snapshots.map((snapshot) => {
     const path: StoredSegment[] = [];
-    for (let way = ways.from(snapshot); way !== undefined; way = way.next) {
-      path.push(way.segment);
+    for (let branch = paths.from(snapshot); branch !== undefined; branch = branch.next) {
+      path.push(branch.segment);
     }
     return { snapshot, segments: path, end: endOf(snapshot, path) };
   });
@@ -61,49 +61,49 @@ export function endOf(snapshot: StoredSnapshot, segments: readonly StoredSegment
     : { index: last.lastIndex, revision: last.lastRevision, wallMs: last.lastWallMs };
 }
 
-class Ways {
-  readonly #ways: Way[];
-  readonly #byFirstIndex = new Map<number, Way[]>();
+class ChainPaths {
+  readonly #paths: ChainPath[];
+  readonly #byFirstIndex = new Map<number, ChainPath[]>();
   readonly #snapshotIndexes: ReadonlyMap<string, number>;
 
   constructor(snapshots: readonly StoredSnapshot[], segments: readonly StoredSegment[]) {
     this.#snapshotIndexes = new Map(snapshots.map(({ id, index }) => [id, index]));
     // From the end, so that the path after a segment is known before the segment.
-    this.#ways = segments.toReversed().map((segment) => this.#add(segment));
+    this.#paths = segments.toReversed().map((segment) => this.#add(segment));
   }
 
   /** The best path from a snapshot; undefined if no segment follows. */
-  from({ id, index }: StoredSnapshot): Way | undefined {
+  from({ id, index }: StoredSnapshot): ChainPath | undefined {
     const following = this.#startingAt(index + 1).filter(({ segment }) => segment.previousId === id);
-    const joining = this.#ways.filter(({ segment }) => segment.firstIndex <= index + 1 && segment.lastIndex > index);
+    const joining = this.#paths.filter(({ segment }) => segment.firstIndex <= index + 1 && segment.lastIndex > index);
     // If two reach equally far, prefer the one that names the snapshot.
     return furthest([...following, ...joining]);
   }
 
-  #add(segment: StoredSegment): Way {
-    const next = furthest(this.#startingAt(segment.lastIndex + 1).filter((way) => this.#follows(way.segment, segment)));
-    const way = { segment, next, reach: next?.reach ?? segment.lastIndex };
+  #add(segment: StoredSegment): ChainPath {
+    const next = furthest(this.#startingAt(segment.lastIndex + 1).filter((branch) => this.#follows(branch.segment, segment)));
+    const branch = { segment, next, reach: next?.reach ?? segment.lastIndex };
     const group = this.#byFirstIndex.get(segment.firstIndex);
     if (group === undefined) {
-      this.#byFirstIndex.set(segment.firstIndex, [way]);
+      this.#byFirstIndex.set(segment.firstIndex, [branch]);
     } else {
-      group.push(way);
+      group.push(branch);
     }
-    return way;
+    return branch;
   }
 
   #follows({ previousId }: StoredSegment, { id, lastIndex }: StoredSegment): boolean {
     return previousId === id || this.#snapshotIndexes.get(previousId) === lastIndex;
   }
 
-  #startingAt(index: number): readonly Way[] {
+  #startingAt(index: number): readonly ChainPath[] {
     return this.#byFirstIndex.get(index) ?? [];
   }
 }
 
-function furthest(ways: readonly Way[]): Way | undefined {
-  return ways.reduce<Way | undefined>(
-    (best, way) => (best === undefined || way.reach > best.reach ? way : best),
+function furthest(paths: readonly ChainPath[]): ChainPath | undefined {
+  return paths.reduce<ChainPath | undefined>(
+    (best, branch) => (best === undefined || branch.reach > best.reach ? branch : best),
     undefined,
   );
 }

@@ -26,7 +26,7 @@ export class SnapshotFile implements BackupStore {
    * Whether the path is a file and not a directory; false if it does not exist. Raises a StoreFailure if the path
    * cannot be checked.
    */
-  static async isThere(path: string): Promise<boolean> {
+  static async exists(path: string): Promise<boolean> {
     const found = await guardDisk(addressOf(path), "look at the file", () => stat(path).catch(nullIfMissing));
     return found?.isFile() === true;
   }

@@ -2,23 +2,23 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
 import { backupErrorOf, chunked, codeOf, collect, flipped } from "../../test/index.ts";
-import { KeyRing, type SealingKey } from "./key-ring.ts";
-import { seal } from "./seal.ts";
-import { checksumOf, SEALED_FRAME_BYTES, TAG_BYTES } from "./sealed-layout.ts";
-import { sealedWith, unseal } from "./unseal.ts";
+import { KeyRing, type EncryptionKey } from "./key-ring.ts";
+import { encrypt } from "./seal.ts";
+import { checksumOf, ENCRYPTED_FRAME_BYTES, TAG_BYTES } from "./sealed-layout.ts";
+import { encryptionKeyId, decrypt } from "./unseal.ts";
 
-const OLD: SealingKey = { id: "2025", bytes: randomBytes(32) };
-const NEW: SealingKey = { id: "2026", bytes: randomBytes(32) };
+const OLD: EncryptionKey = { id: "2025", bytes: randomBytes(32) };
+const NEW: EncryptionKey = { id: "2026", bytes: randomBytes(32) };
 const HEAD_BYTES = 48 + 4 + 32 + 4;
-const FRAME = SEALED_FRAME_BYTES + TAG_BYTES;
+const FRAME = ENCRYPTED_FRAME_BYTES + TAG_BYTES;
 
 function sealed(plain: Uint8Array, key = OLD): Promise<Buffer> {
-  return collect(seal(chunked(plain, 1000), key));
+  return collect(encrypt(chunked(plain, 1000), key));
 }
 
-async function opened(bytes: Uint8Array, keys: readonly SealingKey[] = [OLD]): Promise<Buffer> {
+async function opened(bytes: Uint8Array, keys: readonly EncryptionKey[] = [OLD]): Promise<Buffer> {
   const keyRing = keys.length === 0 ? undefined : new KeyRing(keys);
-  return collect((await unseal(chunked(bytes, 777), { keyRing })).stream);
+  return collect((await decrypt(chunked(bytes, 777), { keyRing })).stream);
 }
 
 describe("sealed object", () => {
@@ -32,17 +32,17 @@ describe("sealed object", () => {
     for (const length of [
       0,
       1,
-      SEALED_FRAME_BYTES - 1,
-      SEALED_FRAME_BYTES,
-      SEALED_FRAME_BYTES + 1,
-      3 * SEALED_FRAME_BYTES,
+      ENCRYPTED_FRAME_BYTES - 1,
+      ENCRYPTED_FRAME_BYTES,
+      ENCRYPTED_FRAME_BYTES + 1,
+      3 * ENCRYPTED_FRAME_BYTES,
     ]) {
       const plain = randomBytes(length);
       const bytes = await sealed(plain);
       expect((await opened(bytes)).equals(plain), String(length)).to.equal(true);
       expect(bytes.equals(await sealed(plain))).to.equal(false);
       expect(bytes.length).to.equal(
-        HEAD_BYTES + length + TAG_BYTES * Math.max(1, Math.ceil(length / SEALED_FRAME_BYTES)),
+        HEAD_BYTES + length + TAG_BYTES * Math.max(1, Math.ceil(length / ENCRYPTED_FRAME_BYTES)),
       );
     }
   });
@@ -55,10 +55,10 @@ describe("sealed object", () => {
 
   it("names its key, without needing the key", async () => {
     const bytes = await sealed(randomBytes(100_000), NEW);
-    expect(await sealedWith(chunked(bytes, 50))).to.equal("2026");
-    expect(await sealedWith(chunked(Buffer.from("not sealed")))).to.equal(undefined);
-    expect(await codeOf(sealedWith(chunked(bytes.subarray(0, 60))))).to.equal("cut-off");
-    expect(await codeOf(sealedWith(chunked(flipped(bytes, 50))))).to.equal("damaged");
+    expect(await encryptionKeyId(chunked(bytes, 50))).to.equal("2026");
+    expect(await encryptionKeyId(chunked(Buffer.from("not sealed")))).to.equal(undefined);
+    expect(await codeOf(encryptionKeyId(chunked(bytes.subarray(0, 60))))).to.equal("cut-off");
+    expect(await codeOf(encryptionKeyId(chunked(flipped(bytes, 50))))).to.equal("damaged");
   });
 
   it("can be opened with each key of the ring, so that keys can be rotated", async () => {
@@ -67,7 +67,7 @@ describe("sealed object", () => {
     expect(String(await opened(await sealed(Buffer.from("new"), new KeyRing([NEW, OLD]).first), [NEW]))).to.equal(
       "new",
     );
-    expect((await unseal(chunked(bytes), { keyRing: new KeyRing([OLD]) })).keyId).to.equal("2025");
+    expect((await decrypt(chunked(bytes), { keyRing: new KeyRing([OLD]) })).keyId).to.equal("2025");
   });
 
   it("names the required key if no key, or only other keys, were given", async () => {
@@ -103,7 +103,7 @@ describe("sealed object", () => {
   });
 
   it("is refused when frames are cut off, moved, doubled, or come from another object", async () => {
-    const plain = randomBytes(3 * SEALED_FRAME_BYTES);
+    const plain = randomBytes(3 * ENCRYPTED_FRAME_BYTES);
     const bytes = await sealed(plain);
     const other = await sealed(plain);
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -129,14 +129,14 @@ describe("sealed object", () => {
   });
 
   it("returns no byte of a frame that is not authentic", async () => {
-    const bytes = await sealed(randomBytes(2 * SEALED_FRAME_BYTES));
-    const { stream } = await unseal(chunked(flipped(bytes, HEAD_BYTES + FRAME + 5)), { keyRing: new KeyRing([OLD]) });
+    const bytes = await sealed(randomBytes(2 * ENCRYPTED_FRAME_BYTES));
+    const { stream } = await decrypt(chunked(flipped(bytes, HEAD_BYTES + FRAME + 5)), { keyRing: new KeyRing([OLD]) });
     let length = 0;
     const read = (async () => {
       for await (const part of stream) length += part.length;
     })();
     expect(await codeOf(read)).to.equal("damaged");
-    expect(length).to.equal(SEALED_FRAME_BYTES);
+    expect(length).to.equal(ENCRYPTED_FRAME_BYTES);
   });
 
   it("of a newer format is refused by its version", async () => {
@@ -150,10 +150,10 @@ describe("sealed object", () => {
 describe("unencrypted object", () => {
   it("passes unchanged, with or without keys, unless encryption is required", async () => {
     const plain = Buffer.from("QUOIN-SN and so on");
-    expect(await collect(seal(chunked(plain), undefined))).to.deep.equal(plain);
+    expect(await collect(encrypt(chunked(plain), undefined))).to.deep.equal(plain);
     expect((await opened(plain)).equals(plain)).to.equal(true);
     expect((await opened(plain, [])).equals(plain)).to.equal(true);
-    const refused = unseal(chunked(plain), { keyRing: new KeyRing([OLD]), isSealRequired: true });
+    const refused = decrypt(chunked(plain), { keyRing: new KeyRing([OLD]), isEncryptionRequired: true });
     expect(await codeOf(refused)).to.equal("not-sealed");
   });
 });

@@ -1,5 +1,5 @@
 /** Encryption of whole objects as streams, and its keys. */
 
-export { type KeyFile, KeyRing, parseKeys, readKeyFile, type SealingKey } from "./key-ring.ts";
-export { seal } from "./seal.ts";
-export { sealedWith, type Unsealed, type UnsealOptions, unseal } from "./unseal.ts";
+export { type KeyFile, KeyRing, parseKeys, readKeyFile, type EncryptionKey as SealingKey } from "./key-ring.ts";
+export { encrypt as seal } from "./seal.ts";
+export { encryptionKeyId as sealedWith, type Decrypted as Unsealed, type DecryptOptions as UnsealOptions, decrypt as unseal } from "./unseal.ts";

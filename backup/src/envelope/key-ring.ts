@@ -20,19 +20,19 @@ const FILE_BYTES_MAX = 64 * 1024;
  */
 const RIGHTS_OF_OTHERS = 0o007;
 
-export interface SealingKey {
+export interface EncryptionKey {
   readonly id: string;
   /** 32 bytes. Never printed. */
   readonly bytes: Uint8Array;
 }
 
 export class KeyRing {
-  readonly #keys: ReadonlyMap<string, SealingKey>;
+  readonly #keys: ReadonlyMap<string, EncryptionKey>;
   /** The key that encrypts. */
-  readonly first: SealingKey;
+  readonly first: EncryptionKey;
 
   /** Raises a BackupError (bad-key) if there is no key, a key has a wrong length, or two keys have the same id. */
-  constructor(keys: readonly SealingKey[]) {
+  constructor(keys: readonly EncryptionKey[]) {
     const [first] = keys;
     if (first === undefined) {
       throw new BackupError("bad-key", "there is no key. Give at least one, of 32 bytes");
@@ -58,7 +58,7 @@ export class KeyRing {
     }
   }
 
-  get(id: string): SealingKey | undefined {
+  get(id: string): EncryptionKey | undefined {
     return this.#keys.get(id);
   }
 
@@ -117,7 +117,7 @@ export function parseKeys(bytes: Uint8Array, name: string): KeyRing {
   if (bytes.length === KEY_BYTES) {
     return new KeyRing([{ id: derivedId(bytes), bytes: Uint8Array.from(bytes) }]);
   }
-  const keys: SealingKey[] = [];
+  const keys: EncryptionKey[] = [];
   for (const [number, line] of Buffer.from(bytes).toString("utf8").split("\n").entries()) {
     const text = line.trim();
     if (text !== "" && !text.startsWith("#")) {
@@ -130,7 +130,7 @@ export function parseKeys(bytes: Uint8Array, name: string): KeyRing {
   return new KeyRing(keys);
 }
 
-function parseLine(text: string, where: string): SealingKey {
+function parseLine(text: string, where: string): EncryptionKey {
   const colon = text.indexOf(":");
   const encoded = text.slice(colon + 1).trim();
   const bytes = Buffer.from(encoded, "base64");

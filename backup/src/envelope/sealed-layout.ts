@@ -8,13 +8,13 @@
 import { hkdfSync } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { RecordBuffer } from "../format/index.ts";
-import { KEY_BYTES, type SealingKey } from "./key-ring.ts";
+import { KEY_BYTES, type EncryptionKey } from "./key-ring.ts";
 
-export const SEALED_MAGIC = "QUOIN-EN";
-export const SEALED_MAGIC_BYTES = 8;
-export const SEALED_VERSION = 1;
+export const ENCRYPTED_MAGIC = "QUOIN-EN";
+export const ENCRYPTED_MAGIC_BYTES = 8;
+export const ENCRYPTED_VERSION = 1;
 /** Magic, version, length of the key's id, bytes of a frame, salt. */
-export const SEALED_PRELUDE_BYTES = 48;
+export const ENCRYPTED_PRELUDE_BYTES = 48;
 export const SALT_BYTES = 32;
 /** The maximum length of a key's id. */
 export const KEY_ID_BYTES_MAX = 64;
@@ -22,9 +22,9 @@ export const KEY_ID_BYTES_MAX = 64;
 export const KEY_CHECK_BYTES = 32;
 export const TAG_BYTES = 16;
 /** Plain bytes of each frame; the last frame may have fewer. */
-export const SEALED_FRAME_BYTES = 64 * 1024;
+export const ENCRYPTED_FRAME_BYTES = 64 * 1024;
 /** The largest frame that a reader takes. */
-export const SEALED_FRAME_BYTES_MAX = 1024 * 1024;
+export const ENCRYPTED_FRAME_BYTES_MAX = 1024 * 1024;
 
 const CIPHER_PREFIX_BYTES = 7;
 const COUNTER_MAX = 0xffff_ffff;
@@ -38,20 +38,20 @@ export interface ObjectKey {
 }
 
 /** The head up to the key check. */
-export function encodeSealedHead(keyId: string, salt: Uint8Array): Uint8Array {
+export function encodeEncryptedHead(keyId: string, salt: Uint8Array): Uint8Array {
   const id = new TextEncoder().encode(keyId);
-  const head = new RecordBuffer(SEALED_PRELUDE_BYTES + KEY_ID_BYTES_MAX);
-  head.bytes(new TextEncoder().encode(SEALED_MAGIC));
-  head.u16(SEALED_VERSION);
+  const head = new RecordBuffer(ENCRYPTED_PRELUDE_BYTES + KEY_ID_BYTES_MAX);
+  head.bytes(new TextEncoder().encode(ENCRYPTED_MAGIC));
+  head.u16(ENCRYPTED_VERSION);
   head.u16(id.length);
-  head.u32(SEALED_FRAME_BYTES);
+  head.u32(ENCRYPTED_FRAME_BYTES);
   head.bytes(salt);
   head.bytes(id);
   return head.written;
 }
 
 /** @param head all bytes of the object before the key check */
-export function deriveObjectKey(key: SealingKey, head: Uint8Array, salt: Uint8Array): ObjectKey {
+export function deriveObjectKey(key: EncryptionKey, head: Uint8Array, salt: Uint8Array): ObjectKey {
   const info = Buffer.concat([Buffer.from(INFO), head]);
   const derived = new Uint8Array(
     hkdfSync("sha256", key.bytes, salt, info, KEY_BYTES + KEY_CHECK_BYTES + CIPHER_PREFIX_BYTES),

@@ -14,26 +14,26 @@ import {
   nonceOf,
   type ObjectKey,
   SALT_BYTES,
-  SEALED_FRAME_BYTES_MAX,
-  SEALED_MAGIC,
-  SEALED_MAGIC_BYTES,
-  SEALED_PRELUDE_BYTES,
-  SEALED_VERSION,
+  ENCRYPTED_FRAME_BYTES_MAX,
+  ENCRYPTED_MAGIC,
+  ENCRYPTED_MAGIC_BYTES,
+  ENCRYPTED_PRELUDE_BYTES,
+  ENCRYPTED_VERSION,
   TAG_BYTES,
 } from "./sealed-layout.ts";
 
 const CHECKSUM_BYTES = 4;
 const COPY_AGAIN = "Copy it again from where it was made, or use another backup";
 
-export interface UnsealOptions {
+export interface DecryptOptions {
   /** Keys that may be needed; undefined if none were given. */
   readonly keyRing?: KeyRing | undefined;
   /** Whether to refuse an unencrypted object. */
-  readonly isSealRequired?: boolean | undefined;
+  readonly isEncryptionRequired?: boolean | undefined;
 }
 
 /** An object that is unencrypted, or whose key was found and checked. */
-export interface Unsealed {
+export interface Decrypted {
   /** The decrypted object, to be consumed once. */
   readonly stream: ByteStream;
   /** Id of the key that encrypted it; undefined if it is not encrypted. */
@@ -41,14 +41,14 @@ export interface Unsealed {
 }
 
 /** Raises a BackupError: key-missing, key-unknown, key-wrong, not-sealed, newer-format, damaged, cut-off. */
-export async function unseal(stream: ByteStream, options: UnsealOptions): Promise<Unsealed> {
+export async function decrypt(stream: ByteStream, options: DecryptOptions): Promise<Decrypted> {
   const source = new ByteSource(stream);
   try {
-    const magic = Buffer.from(await source.peek(SEALED_MAGIC_BYTES)).toString("latin1");
-    if (magic === SEALED_MAGIC) {
-      return await openSealed(source, options.keyRing);
+    const magic = Buffer.from(await source.peek(ENCRYPTED_MAGIC_BYTES)).toString("latin1");
+    if (magic === ENCRYPTED_MAGIC) {
+      return await openEncrypted(source, options.keyRing);
     }
-    if (options.isSealRequired === true) {
+    if (options.isEncryptionRequired === true) {
       throw new BackupError(
         "not-sealed",
         "it is not encrypted, and only encrypted backups are allowed. Another party may have put it there: check its origin",
@@ -65,25 +65,25 @@ export async function unseal(stream: ByteStream, options: UnsealOptions): Promis
  * The id of the key that encrypted an object; undefined if it is not encrypted. It reads only the first bytes, and
  * proves nothing about the rest. Raises a BackupError (damaged, cut-off) if the head of the encryption is not intact.
  */
-export async function sealedWith(stream: ByteStream): Promise<string | undefined> {
+export async function encryptionKeyId(stream: ByteStream): Promise<string | undefined> {
   const source = new ByteSource(stream);
   try {
-    const magic = Buffer.from(await source.peek(SEALED_MAGIC_BYTES)).toString("latin1");
-    return magic === SEALED_MAGIC ? (await readHead(source)).keyId : undefined;
+    const magic = Buffer.from(await source.peek(ENCRYPTED_MAGIC_BYTES)).toString("latin1");
+    return magic === ENCRYPTED_MAGIC ? (await readHead(source)).keyId : undefined;
   } finally {
     await source.close();
   }
 }
 
-async function openSealed(source: ByteSource, keyRing: KeyRing | undefined): Promise<Unsealed> {
+async function openEncrypted(source: ByteSource, keyRing: KeyRing | undefined): Promise<Decrypted> {
   const { head, version, frameBytes, salt, keyId, keyCheck } = await readHead(source);
-  if (version > SEALED_VERSION) {
+  if (version > ENCRYPTED_VERSION) {
     throw new BackupError(
       "newer-format",
-      `it is encrypted in format ${version}, and this release knows formats up to ${SEALED_VERSION}. Use the release that wrote it, or a newer one`,
+      `it is encrypted in format ${version}, and this release knows formats up to ${ENCRYPTED_VERSION}. Use the release that wrote it, or a newer one`,
     );
   }
-  if (version === 0 || frameBytes === 0 || frameBytes > SEALED_FRAME_BYTES_MAX) {
+  if (version === 0 || frameBytes === 0 || frameBytes > ENCRYPTED_FRAME_BYTES_MAX) {
     throw new BackupError("damaged", `the head of its encryption holds impossible values. ${COPY_AGAIN}`);
   }
   if (keyRing === undefined) {
@@ -106,10 +106,10 @@ async function openSealed(source: ByteSource, keyRing: KeyRing | undefined): Pro
       `key ${keyId} is not the key that it was encrypted with, though it has the same id. Give the right one`,
     );
   }
-  return { stream: unsealFrames(source, objectKey, frameBytes), keyId };
+  return { stream: decryptFrames(source, objectKey, frameBytes), keyId };
 }
 
-interface SealedHead {
+interface EncryptedHead {
   readonly head: Uint8Array;
   readonly version: number;
   readonly frameBytes: number;
@@ -118,10 +118,10 @@ interface SealedHead {
   readonly keyCheck: Uint8Array;
 }
 
-async function readHead(source: ByteSource): Promise<SealedHead> {
-  const prelude = await source.read(SEALED_PRELUDE_BYTES);
+async function readHead(source: ByteSource): Promise<EncryptedHead> {
+  const prelude = await source.read(ENCRYPTED_PRELUDE_BYTES);
   const cursor = new ByteCursor(prelude, "the head of its encryption");
-  cursor.bytes(SEALED_MAGIC_BYTES);
+  cursor.bytes(ENCRYPTED_MAGIC_BYTES);
   const [version, idBytes, frameBytes] = [cursor.u16(), cursor.u16(), cursor.u32()];
   const salt = cursor.bytes(SALT_BYTES);
   if (idBytes > KEY_ID_BYTES_MAX) {
@@ -134,11 +134,11 @@ async function readHead(source: ByteSource): Promise<SealedHead> {
     throw new BackupError("damaged", `the checksum of the head of its encryption is wrong. ${COPY_AGAIN}`);
   }
   const keyId = Buffer.from(rest.subarray(0, idBytes)).toString("latin1");
-  const head = all.subarray(0, SEALED_PRELUDE_BYTES + idBytes);
+  const head = all.subarray(0, ENCRYPTED_PRELUDE_BYTES + idBytes);
   return { head, version, frameBytes, salt, keyId, keyCheck: all.subarray(head.length, head.length + KEY_CHECK_BYTES) };
 }
 
-async function* unsealFrames(
+async function* decryptFrames(
   source: ByteSource,
   key: ObjectKey,
   frameBytes: number,
@@ -147,7 +147,7 @@ async function* unsealFrames(
     for (let frame = 0, isLast = false; !isLast; frame++) {
       const bytes = await source.readUpTo(frameBytes + TAG_BYTES);
       isLast = await source.isAtEnd();
-      const plain = openFrame(key, frame, isLast, bytes);
+      const plain = decryptFrame(key, frame, isLast, bytes);
       if (plain === undefined) {
         throw frameError(key, frame, isLast, bytes);
       }
@@ -161,7 +161,7 @@ async function* unsealFrames(
 }
 
 /** @returns undefined if the frame is not authentic */
-function openFrame(key: ObjectKey, frame: number, isLast: boolean, bytes: Uint8Array): Uint8Array | undefined {
+function decryptFrame(key: ObjectKey, frame: number, isLast: boolean, bytes: Uint8Array): Uint8Array | undefined {
   if (bytes.length < TAG_BYTES) {
     return undefined;
   }
@@ -181,7 +181,7 @@ function openFrame(key: ObjectKey, frame: number, isLast: boolean, bytes: Uint8A
 }
 
 function frameError(key: ObjectKey, frame: number, isLast: boolean, bytes: Uint8Array): BackupError {
-  if (isLast && (bytes.length < TAG_BYTES || openFrame(key, frame, false, bytes) !== undefined)) {
+  if (isLast && (bytes.length < TAG_BYTES || decryptFrame(key, frame, false, bytes) !== undefined)) {
     return new BackupError("cut-off", `it ends in the middle: the end is missing. ${COPY_AGAIN}`);
   }
   return new BackupError(

@@ -61,7 +61,7 @@ export function writeSegment(header: SegmentHeader, entries: Batches<Entry>): Ob
     header: encodeHeader(header),
     batches: entries,
     encode(entry, buffer) {
-      sequence.accept(entry);
+      sequence.check(entry);
       encodeEntry(entry, buffer);
     },
     onEnd: () => sequence.end(),
@@ -81,7 +81,7 @@ export async function readSegment(stream: ByteStream): Promise<ObjectReading<Seg
     },
     decode(cursor) {
       const entry = decodeEntry(cursor);
-      sequence?.accept(entry);
+      sequence?.check(entry);
       return entry;
     },
     onEnd: () => sequence?.end(),
@@ -100,7 +100,7 @@ class EntrySequence {
     this.#term = header.firstTerm;
   }
 
-  accept({ index, term }: Entry): void {
+  check({ index, term }: Entry): void {
     if (index > this.#nextIndex) {
       throw new BackupError("gap", `entry ${this.#nextIndex} is missing before entry ${index}. Use another backup`);
     }

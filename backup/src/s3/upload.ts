@@ -131,14 +131,14 @@ export class Upload {
         bytes,
         // The answer to an earlier attempt was lost: the upload no longer exists, because the object does.
         recover: async ({ name, kind }, isFirst) =>
-          !isFirst && (name === "NoSuchUpload" || kind === "not-found") && (await this.#isThere(bytes))
+          !isFirst && (name === "NoSuchUpload" || kind === "not-found") && (await this.#exists(bytes))
             ? true
             : undefined,
       },
     );
   }
 
-  async #isThere(bytes: number): Promise<boolean> {
+  async #exists(bytes: number): Promise<boolean> {
     const { ContentLength } = await this.#runner.run(
       (abortSignal) => this.#connection.client.send(new HeadObjectCommand(this.#target), { abortSignal }),
       { operation: this.#operation },

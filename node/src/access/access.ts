@@ -78,20 +78,20 @@ export class Access {
    * Throws at once if the token itself does not allow it. Returns at once if user and API key allow it. Returns a
    * promise otherwise, because a read barrier must come before that refusal.
    */
-  authorize(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void> {
-    const refusal = claimsRefusal(caller, need, this.#clock.wallMs());
+  authorize(caller: Caller, required: Need | null, deadlineMs: number): undefined | Promise<void> {
+    const refusal = claimsRefusal(caller, required, this.#clock.wallMs());
     if (refusal !== null) {
       throw refusal;
     }
-    return this.#requireRecords(caller, need, deadlineMs);
+    return this.#requireRecords(caller, required, deadlineMs);
   }
 
   /**
    * Makes the same decision again, at once and only from the applied state: for reads after their read barrier, just
    * before they read the data. Throws the refusal.
    */
-  recheck(caller: Caller, need: Need | null): void {
-    const refusal = claimsRefusal(caller, need, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, need);
+  recheck(caller: Caller, required: Need | null): void {
+    const refusal = claimsRefusal(caller, required, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, required);
     if (refusal !== null) {
       throw refusal;
     }
@@ -188,20 +188,20 @@ export class Access {
 }
 
 /** Returns the refusal by the token itself, which does not depend on replicated state and needs no barrier. */
-function claimsRefusal(caller: Caller, need: Need | null, wallMs: number): CoordinationError | null {
+function claimsRefusal(caller: Caller, required: Need | null, wallMs: number): CoordinationError | null {
   const { claims } = caller;
   if (isExpired(claims, wallMs)) {
     return new CoordinationError("TOKEN_EXPIRED", "the token has expired");
   }
-  if (need === null) {
+  if (required === null) {
     return null;
   }
-  if (need.namespace !== null && !includesNamespace(claims.namespaces, need.namespace)) {
+  if (required.namespace !== null && !includesNamespace(claims.namespaces, required.namespace)) {
     // The message does not repeat the name: its form and length are not checked yet.
     return new CoordinationError("NAMESPACE_DENIED", "the token does not cover the namespace of the request");
   }
-  if (!includesAccess(claims.access, need.access)) {
-    return new CoordinationError("ACCESS_DENIED", `the token does not give ${need.access} access`);
+  if (!includesAccess(claims.access, required.access)) {
+    return new CoordinationError("ACCESS_DENIED", `the token does not give ${required.access} access`);
   }
   return null;
 }

@@ -1,15 +1,15 @@
 import { expect } from "chai";
-import { FamiliarLogins } from "./familiar-logins.ts";
+import { KnownClients } from "./familiar-logins.ts";
 
 const DAY_MS = 86_400_000;
 
 describe("FamiliarLogins", () => {
   let nowMs: number;
-  let familiar: FamiliarLogins;
+  let familiar: KnownClients;
 
   beforeEach(() => {
     nowMs = 0;
-    familiar = new FamiliarLogins(() => nowMs, 2);
+    familiar = new KnownClients(() => nowMs, 2);
   });
 
   it("know an account only at the address from which it has logged in", () => {

@@ -7,7 +7,7 @@
 const PAIRS_MAX = 10_000;
 const LIFETIME_MS = 7 * 86_400_000;
 
-export class FamiliarLogins {
+export class KnownClients {
   readonly #nowMs: () => number;
   readonly #pairsMax: number;
   /** The time of the last login by pair, on the monotonic clock; the least recent first. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { FakeTime } from "../../test/harness/index.ts";
 import { CoordinationError } from "../state/index.ts";
-import { type EndTurn, type HashOrder, HashQueue } from "./hash-queue.ts";
+import { type EndTurn, type HashJob, HashQueue } from "./hash-queue.ts";
 
 const UNLIMITED = { atATime: 1, waitersMax: 64, processorShare: 1, burstMs: 1_000_000 };
 
@@ -19,7 +19,7 @@ describe("HashQueue", () => {
     end = () => expect.fail("there is no turn to end");
   });
 
-  async function enter(client: string, account: string, more: Partial<HashOrder> = {}): Promise<void> {
+  async function enter(client: string, account: string, more: Partial<HashJob> = {}): Promise<void> {
     const name = `${client}/${account}`;
     const order = { client, account, deadlineMs: time.monotonicMs() + 10_000, ...more };
     queue.enter(order).then(

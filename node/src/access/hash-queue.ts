@@ -12,7 +12,7 @@ import { CoordinationError } from "../state/index.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 
 /** A request to hash a password. */
-export interface HashOrder {
+export interface HashJob {
   /** Short names of the client address and of the account. */
   readonly client: string;
   readonly account: string;
@@ -36,7 +36,7 @@ export interface HashQueueLimits {
 export type EndTurn = (processorMs: number) => void;
 
 interface Waiter {
-  readonly order: HashOrder;
+  readonly job: HashJob;
   readonly start: (end: EndTurn) => void;
   readonly refuse: (error: CoordinationError) => void;
   stopTimer: () => void;
@@ -53,7 +53,7 @@ export class HashQueue {
   readonly #recent: RateLimiter;
   readonly #waiting: Waiter[] = [];
   #running = 0;
-  #isResting = false;
+  #isThrottled = false;
   /** When the processor share covers the time that hashing has taken. */
   #paidAtMs = Number.NEGATIVE_INFINITY;
 
@@ -76,17 +76,17 @@ export class HashQueue {
    * Resolves at the turn of this order, with the function that ends the turn; the caller must call it. Rejects with
    * OVERLOADED when the deadline passes, when the client has gone, or when too many less demanding orders wait.
    */
-  enter(order: HashOrder): Promise<EndTurn> {
+  enter(job: HashJob): Promise<EndTurn> {
     return new Promise((start, refuse) => {
-      const waiter: Waiter = { order, start, refuse, stopTimer: () => undefined };
+      const waiter: Waiter = { job, start, refuse, stopTimer: () => undefined };
       this.#waiting.push(waiter);
       this.#next();
       if (!this.#waiting.includes(waiter)) {
         return;
       }
       const leave = () => this.#refuse(waiter);
-      waiter.stopTimer = this.#scheduler.every(Math.max(0, order.deadlineMs - this.#clock.monotonicMs()), leave);
-      order.onGone?.(leave);
+      waiter.stopTimer = this.#scheduler.every(Math.max(0, job.deadlineMs - this.#clock.monotonicMs()), leave);
+      job.onGone?.(leave);
       if (this.#waiting.length > this.#limits.waitersMax) {
         this.#refuse(this.#mostDemanding());
       }
@@ -94,17 +94,17 @@ export class HashQueue {
   }
 
   #next(): void {
-    if (this.#running === this.#limits.atATime || this.#isResting || this.#waiting.length === 0) {
+    if (this.#running === this.#limits.atATime || this.#isThrottled || this.#waiting.length === 0) {
       return;
     }
     const { burstMs, processorShare } = this.#limits;
     const restMs = this.#paidAtMs - this.#clock.monotonicMs() - burstMs / processorShare;
     if (restMs > 0) {
-      this.#rest(restMs);
+      this.#throttle(restMs);
       return;
     }
     const waiter = this.#leastDemanding();
-    const { client, account } = waiter.order;
+    const { client, account } = waiter.job;
     this.#remove(waiter);
     this.#recent.charge(nameOfClient(client));
     this.#recent.charge(nameOfAccount(account));
@@ -119,17 +119,17 @@ export class HashQueue {
     this.#next();
   }
 
-  #rest(restMs: number): void {
-    this.#isResting = true;
-    const stop = this.#scheduler.every(restMs, () => {
+  #throttle(delayMs: number): void {
+    this.#isThrottled = true;
+    const stop = this.#scheduler.every(delayMs, () => {
       stop();
-      this.#isResting = false;
+      this.#isThrottled = false;
       this.#next();
     });
   }
 
   /** How much hashing the address and the account had recently, as milliseconds until it no longer counts. */
-  #hashedFor({ client, account }: HashOrder): number {
+  #hashedFor({ client, account }: HashJob): number {
     return this.#countsMs(nameOfClient(client)) + this.#countsMs(nameOfAccount(account));
   }
 
@@ -138,16 +138,16 @@ export class HashQueue {
   }
 
   #leastDemanding(): Waiter {
-    const demands = this.#waiting.map(({ order }) => this.#hashedFor(order));
+    const demands = this.#waiting.map(({ job }) => this.#hashedFor(job));
     return this.#waiting[demands.indexOf(Math.min(...demands))] as Waiter;
   }
 
   /** The waiter with the most past and waiting hashes; among equals, the newest. */
   #mostDemanding(): Waiter {
     const before = new Map<string, number>();
-    const demands = this.#waiting.map(({ order }) => {
-      const names = [nameOfClient(order.client), nameOfAccount(order.account)];
-      let demand = this.#hashedFor(order);
+    const demands = this.#waiting.map(({ job }) => {
+      const names = [nameOfClient(job.client), nameOfAccount(job.account)];
+      let demand = this.#hashedFor(job);
       for (const name of names) {
         const count = before.get(name) ?? 0;
         before.set(name, count + 1);

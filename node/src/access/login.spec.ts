@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused, unqueuedHashing } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { Access } from "./access.ts";
-import type { HashOrder } from "./hash-queue.ts";
+import type { HashJob } from "./hash-queue.ts";
 import { accountName, Logins } from "./login.ts";
 import type { HashLane } from "./password-hashing.ts";
 
@@ -22,7 +22,7 @@ describe("Logins", () => {
     logins = new Logins(cluster, cluster.clock, unqueuedHashing);
   });
 
-  function orderOf(email: string, client = "192.0.2.1"): HashOrder {
+  function orderOf(email: string, client = "192.0.2.1"): HashJob {
     return { client, account: accountName(email), deadlineMs: DEADLINE_MS };
   }
 

@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../replica/index.ts";
 import { addressInAnyCase, CoordinationError, readUser, readUserByEmail, type User } from "../state/index.ts";
-import { FamiliarLogins } from "./familiar-logins.ts";
-import type { HashOrder } from "./hash-queue.ts";
+import { KnownClients } from "./familiar-logins.ts";
+import type { HashJob } from "./hash-queue.ts";
 import { verifyPassword } from "./password.ts";
 import type { PasswordHashing } from "./password-hashing.ts";
 import { type ReplicatedState, readBarrier } from "./replicated-state.ts";
@@ -29,13 +29,13 @@ export class Logins {
   readonly #clock: Clock;
   readonly #hashing: PasswordHashing;
   readonly #ring = new SigningRing();
-  readonly #familiar: FamiliarLogins;
+  readonly #knownClients: KnownClients;
 
   constructor(replicated: ReplicatedState, clock: Clock, hashing: PasswordHashing) {
     this.#replicated = replicated;
     this.#clock = clock;
     this.#hashing = hashing;
-    this.#familiar = new FamiliarLogins(() => clock.monotonicMs());
+    this.#knownClients = new KnownClients(() => clock.monotonicMs());
   }
 
   /**
@@ -43,10 +43,10 @@ export class Logins {
    * address, and the account by `accountName`. Rejects with OVERLOADED if other orders delay the hashing past the
    * deadline, and with the errors of the read barrier.
    */
-  async login(email: string, password: string, order: HashOrder): Promise<LoginOutcome> {
+  async login(email: string, password: string, order: HashJob): Promise<LoginOutcome> {
     await readBarrier(this.#replicated, order.deadlineMs);
     const { client, account } = order;
-    const lane = this.#familiar.has(client, account) ? "familiar" : "strangers";
+    const lane = this.#knownClients.has(client, account) ? "familiar" : "strangers";
     // The record is read at the turn of this order, because the wait may take seconds.
     const [found, isRight] = await this.#hashing.run(lane, order, async (derive) => {
       const record = readUserByEmail(this.#replicated.state, email);
@@ -69,7 +69,7 @@ export class Logins {
     if (issued === null) {
       return INVALID;
     }
-    this.#familiar.add(client, account);
+    this.#knownClients.add(client, account);
     return { kind: "accepted", issued, user };
   }
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
 import { encodeText } from "../state/index.ts";
-import { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
+import { type Listing, verifyPageToken, signPageToken } from "./page-token.ts";
 
 describe("page tokens (S18)", () => {
   let secrets: FoundingSecrets;
@@ -19,10 +19,10 @@ describe("page tokens (S18)", () => {
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 1024 });
     fc.assert(
       fc.property(fc.string(), bytes, bytes, (namespace, prefix, key) => {
-        const token = sealPageToken(cluster.state, { of: "keys", namespace, prefix }, key);
+        const token = signPageToken(cluster.state, { of: "keys", namespace, prefix }, key);
         expect(token).to.match(/^[A-Za-z0-9_-]+$/);
         const other = new FoundedCluster(secrets);
-        expect([...openPageToken(other.state, { of: "keys", namespace, prefix }, token)]).to.deep.equal([...key]);
+        expect([...verifyPageToken(other.state, { of: "keys", namespace, prefix }, token)]).to.deep.equal([...key]);
       }),
       { numRuns: 50 },
     );
@@ -40,8 +40,8 @@ describe("page tokens (S18)", () => {
   ];
   for (const [name, other] of elsewhere) {
     it(`are refused with ${name}`, async () => {
-      const token = sealPageToken(cluster.state, listing, lastKey);
-      const error = await refused(() => openPageToken(cluster.state, other, token));
+      const token = signPageToken(cluster.state, listing, lastKey);
+      const error = await refused(() => verifyPageToken(cluster.state, other, token));
       expect([error.code, error.reason]).to.deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
       expect(error.message).to.include("page_token");
       expect(error.details.get("field")).to.equal("page_token");
@@ -49,20 +49,20 @@ describe("page tokens (S18)", () => {
   }
 
   it("are refused with any bit changed and at any shorter length", async () => {
-    const token = sealPageToken(cluster.state, listing, lastKey);
+    const token = signPageToken(cluster.state, listing, lastKey);
     const bytes = Buffer.from(token, "base64url");
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes);
       changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-      await refused(() => openPageToken(cluster.state, listing, changed.toString("base64url")));
+      await refused(() => verifyPageToken(cluster.state, listing, changed.toString("base64url")));
     }
     for (let length = 0; length < token.length; length++) {
-      await refused(() => openPageToken(cluster.state, listing, token.slice(0, length)));
+      await refused(() => verifyPageToken(cluster.state, listing, token.slice(0, length)));
     }
   });
 
   it("have one text each: another text that decodes to the same bytes is refused", async () => {
-    const token = sealPageToken(cluster.state, listing, lastKey);
+    const token = signPageToken(cluster.state, listing, lastKey);
     for (const same of [
       `${token}=`,
       `${token} `,
@@ -71,7 +71,7 @@ describe("page tokens (S18)", () => {
       `${token.slice(0, 4)}!${token.slice(4)}`,
     ]) {
       expect(Buffer.from(same, "base64url").equals(Buffer.from(token, "base64url")), same).to.equal(true);
-      await refused(() => openPageToken(cluster.state, listing, same));
+      await refused(() => verifyPageToken(cluster.state, listing, same));
     }
   });
 
@@ -80,17 +80,17 @@ describe("page tokens (S18)", () => {
       ...secrets,
       founding: { ...secrets.founding, pageTokenKey: new Uint8Array(32).fill(1) },
     });
-    const token = sealPageToken(foreign.state, listing, lastKey);
-    await refused(() => openPageToken(cluster.state, listing, token));
+    const token = signPageToken(foreign.state, listing, lastKey);
+    await refused(() => verifyPageToken(cluster.state, listing, token));
   });
 
   it("that are much too long are refused before they are decoded", async () => {
-    await refused(() => openPageToken(cluster.state, listing, "A".repeat(4_000_000)));
+    await refused(() => verifyPageToken(cluster.state, listing, "A".repeat(4_000_000)));
   });
 
   it("fit their limit with the longest key", () => {
     const longest = new Uint8Array(1024).fill(0x61);
-    const token = sealPageToken(cluster.state, listing, longest);
-    expect(openPageToken(cluster.state, listing, token).length).to.equal(1024);
+    const token = signPageToken(cluster.state, listing, longest);
+    expect(verifyPageToken(cluster.state, listing, token).length).to.equal(1024);
   });
 });

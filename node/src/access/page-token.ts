@@ -33,14 +33,14 @@ const TEXT_LENGTH_MAX = 2048;
  * Returns the token with which the listing continues after `lastKey`: UTF-8 bytes, the id of a region, or a row. The
  * cluster must be founded.
  */
-export function sealPageToken(reader: StateReader, listing: Listing, lastKey: Uint8Array): string {
+export function signPageToken(reader: StateReader, listing: Listing, lastKey: Uint8Array): string {
   return Buffer.concat([Uint8Array.of(FORMAT), macOf(reader, listing, lastKey), lastKey]).toString("base64url");
 }
 
 /**
  * Returns the last key of the previous page. Throws BAD_FIELD, naming the field, unless the token is for this listing.
  */
-export function openPageToken(
+export function verifyPageToken(
   reader: StateReader,
   listing: Listing,
   token: string,

@@ -6,7 +6,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { Clock, Scheduler } from "../replica/index.ts";
-import { type HashOrder, HashQueue, type HashQueueLimits } from "./hash-queue.ts";
+import { type HashJob, HashQueue, type HashQueueLimits } from "./hash-queue.ts";
 import type { HashingReply, HashingRequest } from "./hashing-thread.ts";
 import { type Derive, type DerivedKey, scryptOptions } from "./password.ts";
 
@@ -15,7 +15,7 @@ export interface PasswordHashing {
    * Calls `use` at the turn of this order, with the function that hashes, and resolves to its result. Rejects with
    * OVERLOADED, without calling `use`, when too many other orders come first until the deadline.
    */
-  run<Value>(lane: HashLane, order: HashOrder, use: (derive: Derive) => Promise<Value>): Promise<Value>;
+  run<Value>(lane: HashLane, order: HashJob, use: (derive: Derive) => Promise<Value>): Promise<Value>;
 }
 
 export type HashLane = "familiar" | "strangers";
@@ -47,7 +47,7 @@ export class QueuedHashing implements PasswordHashing {
     this.#lanes = { familiar: lane("familiar"), strangers: lane("strangers") };
   }
 
-  async run<Value>(lane: HashLane, order: HashOrder, use: (derive: Derive) => Promise<Value>): Promise<Value> {
+  async run<Value>(lane: HashLane, order: HashJob, use: (derive: Derive) => Promise<Value>): Promise<Value> {
     const { queue, idle } = this.#lanes[lane];
     const end = await queue.enter(order);
     const thread = idle.pop() ?? new HashingThread();

@@ -96,10 +96,10 @@ describe("rate limiter", () => {
 
   it("gives back what was taken, and no more", () => {
     takeAll("anna", 3);
-    limiter.giveBack("anna");
+    limiter.refund("anna");
     expect(limiter.allowance("anna")).to.include({ remaining: 3 });
     for (let given = 0; given < 10; given++) {
-      limiter.giveBack("anna");
+      limiter.refund("anna");
     }
     expect(takeAll("anna")).equal(5);
   });

@@ -23,7 +23,7 @@ export interface RateAllowance {
 /** About 15 MB when full. */
 const BUCKETS_MAX = 100_000;
 /** Buckets to check for each new one; at least two, so that full buckets are dropped faster than new ones come. */
-const LOOKS_PER_BUCKET = 4;
+const CHECKS_PER_BUCKET = 4;
 const MS_PER_SECOND = 1000;
 /** A millionth of a request, because sums of fractions are not exact. */
 const ROUNDING = 1e-6;
@@ -78,7 +78,7 @@ export class RateLimiter {
   }
 
   /** Gives back a token that was taken for something that does not count. */
-  giveBack(name: string): void {
+  refund(name: string): void {
     const limit = this.#limit();
     const fullAtMs = this.#fullAtMs.get(name);
     if (limit.requests > 0 && fullAtMs !== undefined) {
@@ -135,7 +135,7 @@ export class RateLimiter {
   }
 
   #dropFull(nowMs: number): void {
-    for (let looks = 0; looks < LOOKS_PER_BUCKET; looks++) {
+    for (let checks = 0; checks < CHECKS_PER_BUCKET; checks++) {
       const next = this.#round.next();
       if (next.done === true) {
         this.#round = this.#fullAtMs.entries();

@@ -9,12 +9,12 @@ import { rateLimitOf, type StateReader } from "../state/index.ts";
 import type { RateLimit, RateLimits } from "./rate-limits.ts";
 
 /** The member; it has a replica while it serves the state. */
-interface StateHolder {
+interface StateSource {
   readonly replica: { readonly state: StateReader } | null;
 }
 
 /** A changed setting takes effect after at most this time, in milliseconds. */
-const LOOK_INTERVAL_MS = 1_000;
+const REFRESH_INTERVAL_MS = 1_000;
 
 export class ReplicatedRateLimits implements RateLimits {
   readonly tokenRequests: RateLimit;
@@ -22,45 +22,45 @@ export class ReplicatedRateLimits implements RateLimits {
   readonly loginRequests: RateLimit;
   readonly loginFailures: RateLimit;
   readonly #unset: RateLimits;
-  readonly #holder: StateHolder;
+  readonly #source: StateSource;
   readonly #nowMs: () => number;
   #http: RateLimit;
   #grpc: RateLimit;
-  #nextLookMs = -Infinity;
+  #nextRefreshMs = -Infinity;
 
   /**
    * @param unset the limits with which the member was started
    * @param nowMs monotonic clock in milliseconds
    */
-  constructor(unset: RateLimits, holder: StateHolder, nowMs: () => number) {
+  constructor(unset: RateLimits, source: StateSource, nowMs: () => number) {
     this.tokenRequests = unset.tokenRequests;
     this.tokenFailures = unset.tokenFailures;
     this.loginRequests = unset.loginRequests;
     this.loginFailures = unset.loginFailures;
     this.#unset = unset;
-    this.#holder = holder;
+    this.#source = source;
     this.#nowMs = nowMs;
     this.#http = unset.http;
     this.#grpc = unset.grpc;
   }
 
   get http(): RateLimit {
-    this.#look();
+    this.#refresh();
     return this.#http;
   }
 
   get grpc(): RateLimit {
-    this.#look();
+    this.#refresh();
     return this.#grpc;
   }
 
-  #look(): void {
+  #refresh(): void {
     const nowMs = this.#nowMs();
-    const { replica } = this.#holder;
-    if (nowMs < this.#nextLookMs || replica === null) {
+    const { replica } = this.#source;
+    if (nowMs < this.#nextRefreshMs || replica === null) {
       return;
     }
-    this.#nextLookMs = nowMs + LOOK_INTERVAL_MS;
+    this.#nextRefreshMs = nowMs + REFRESH_INTERVAL_MS;
     this.#http = rateLimitOf(replica.state, "http", this.#unset.http);
     this.#grpc = rateLimitOf(replica.state, "grpc", this.#unset.grpc);
   }

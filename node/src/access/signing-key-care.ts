@@ -19,7 +19,7 @@ export interface LeadingMember {
 /** How long a key signs, in milliseconds of wall clock. */
 const SIGNS_MS = 30 * 86_400_000;
 
-export class SigningKeyCare {
+export class SigningKeyRotation {
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #leading: () => LeadingMember | null;
   #isBusy = false;
@@ -31,7 +31,7 @@ export class SigningKeyCare {
   }
 
   /** Call it periodically. Resolves when it has proposed what was due. */
-  async look(): Promise<void> {
+  async rotateIfDue(): Promise<void> {
     const member = this.#leading();
     if (member === null || this.#isBusy) {
       return;

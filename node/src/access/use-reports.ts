@@ -94,12 +94,12 @@ export class UseReports {
   }
 
   #send(due: readonly Use[], nowMs: number): void {
-    const told = due.map(({ principal, requests, kvOperations, lockOperations, memoryOperations }) => {
+    const reported = due.map(({ principal, requests, kvOperations, lockOperations, memoryOperations }) => {
       return { principal, requests, kvOperations, lockOperations, memoryOperations };
     });
-    const isUnderWay = this.#report(told, (isLost) => {
+    const isUnderWay = this.#report(reported, (isLost) => {
       if (isLost) {
-        for (const [at, use] of told.entries()) {
+        for (const [at, use] of reported.entries()) {
           addTo(due[at] as Use, use);
         }
       }

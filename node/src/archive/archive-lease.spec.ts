@@ -30,14 +30,14 @@ describe("lease of the archive", () => {
     for (let at = 0; at < seconds * 4; at++) {
       for (const id of asking) {
         const lease = leases.get(id);
-        lease?.ask({ ...NO_ARCHIVE, isArchiving: lease.isHeld, index: lease.isHeld ? index : 0 });
+        lease?.renew({ ...NO_ARCHIVE, isArchiving: lease.isValid, index: lease.isValid ? index : 0 });
       }
       cluster.advance(250);
     }
   }
 
   function holders(): number[] {
-    return [...leases].filter(([, { isHeld }]) => isHeld).map(([id]) => id);
+    return [...leases].filter(([, { isValid: isHeld }]) => isHeld).map(([id]) => id);
   }
 
   it("belongs to one follower, and all members know which, and its progress", () => {

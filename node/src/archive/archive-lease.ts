@@ -10,17 +10,17 @@ import type { Clock } from "../replica/index.ts";
 import type { ArchiveHost } from "./archive-host.ts";
 
 /** How often the member asks the leader, in milliseconds. */
-const ASK_MS = 1_000;
+const RENEW_INTERVAL_MS = 1_000;
 /** How long the member waits for an answer, and how long the lease lasts, both from the request on, in milliseconds. */
-const ANSWER_MS = 3_000;
+const REPLY_TIMEOUT_MS = 3_000;
 const LEASE_MS = 4_000;
 
 export class ArchiveLease {
   readonly #host: ArchiveHost;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  #askedMs = Number.NEGATIVE_INFINITY;
-  #isAsking = false;
-  #heldUntilMs = Number.NEGATIVE_INFINITY;
+  #requestedMs = Number.NEGATIVE_INFINITY;
+  #isRenewing = false;
+  #validUntilMs = Number.NEGATIVE_INFINITY;
   #archiverId = 0;
   #known: ArchiveReport = NO_ARCHIVE;
 
@@ -39,30 +39,30 @@ export class ArchiveLease {
     return this.#known;
   }
 
-  get isHeld(): boolean {
-    return this.#clock.monotonicMs() < this.#heldUntilMs;
+  get isValid(): boolean {
+    return this.#clock.monotonicMs() < this.#validUntilMs;
   }
 
   /** Asks the leader if it is time. @param report what this member knows of the archive */
-  ask(report: ArchiveReport): void {
+  renew(report: ArchiveReport): void {
     const { replica, memberId } = this.#host;
     const nowMs = this.#clock.monotonicMs();
-    if (replica === null || this.#isAsking || nowMs - this.#askedMs < ASK_MS) {
+    if (replica === null || this.#isRenewing || nowMs - this.#requestedMs < RENEW_INTERVAL_MS) {
       return;
     }
-    this.#isAsking = true;
-    this.#askedMs = nowMs;
+    this.#isRenewing = true;
+    this.#requestedMs = nowMs;
     replica.membershipView(
-      nowMs + ANSWER_MS,
+      nowMs + REPLY_TIMEOUT_MS,
       (_error, view) => {
-        this.#isAsking = false;
-        const duty = view?.archive;
-        if (duty === undefined) {
+        this.#isRenewing = false;
+        const assignment = view?.archive;
+        if (assignment === undefined) {
           return;
         }
-        this.#archiverId = duty.archiverId;
-        this.#known = duty.archive;
-        this.#heldUntilMs = duty.archiverId === memberId ? nowMs + LEASE_MS : Number.NEGATIVE_INFINITY;
+        this.#archiverId = assignment.archiverId;
+        this.#known = assignment.archive;
+        this.#validUntilMs = assignment.archiverId === memberId ? nowMs + LEASE_MS : Number.NEGATIVE_INFINITY;
       },
       report,
     );

@@ -19,7 +19,7 @@ import { FOUNDING } from "../../test/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
 import { Archiver } from "./archiver.ts";
-import { BackupPlace } from "./backup-place.ts";
+import { BackupTarget } from "./backup-place.ts";
 import { BackupRuns } from "./backup-runs.ts";
 
 const INTERVAL_MS = 3_600_000;
@@ -63,14 +63,14 @@ describe("the archiver, with a store in a directory", () => {
     const tell = (_fields: object, message: string): number => said.push(message);
     const log: BackupLog = { info: tell, warn: tell, error: tell };
     const location = { kind: "directory", directory: join(directory, "store") } as const;
-    const place = new BackupPlace({
+    const place = new BackupTarget({
       ...{ location, keyFile: join(directory, "key"), log },
       openStore: (from) => openStore(from, { create: false }),
     });
     const clock = cluster.time;
     return new Archiver({
-      ...{ host, place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, newId: newObjectId, intervalMs: INTERVAL_MS },
-      runs: new BackupRuns({ host, place, clock, log, newId: newObjectId, onTaken: () => undefined }),
+      ...{ host, target: place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, newId: newObjectId, intervalMs: INTERVAL_MS },
+      runs: new BackupRuns({ host, target: place, clock, log, newId: newObjectId, onTaken: () => undefined }),
       nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onSnapshot: async () => undefined,
     });
@@ -189,10 +189,10 @@ describe("the archiver, with a store in a directory", () => {
     const index = await archived(3);
     step();
     const { backups } = cluster.replica(holder());
-    expect(backups.keptFrom).to.be.at.least(index + 1);
-    expect(backups.keptFrom).to.be.lessThan(Number.POSITIVE_INFINITY);
+    expect(backups.retainedFrom).to.be.at.least(index + 1);
+    expect(backups.retainedFrom).to.be.lessThan(Number.POSITIVE_INFINITY);
     archivers.get(holder())?.stop();
-    expect(backups.keptFrom).to.equal(Number.POSITIVE_INFINITY);
+    expect(backups.retainedFrom).to.equal(Number.POSITIVE_INFINITY);
   });
 
   it("continues at the end of the chain on another member, without another snapshot", async () => {

@@ -16,7 +16,7 @@ import { CLUSTER_VERSIONS, CoordinationError, readCluster } from "../state/index
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { ArchiveLease } from "./archive-lease.ts";
 import type { ArchiveLimits } from "./archive-limits.ts";
-import type { BackupPlace } from "./backup-place.ts";
+import type { BackupTarget } from "./backup-place.ts";
 import { type BackupRuns, requireFailure } from "./backup-runs.ts";
 import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
 import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
@@ -27,7 +27,7 @@ const RETRY_MS_MAX = 10_000;
 
 export interface ArchiverOptions {
   readonly host: ArchiveHost;
-  readonly place: BackupPlace;
+  readonly target: BackupTarget;
   readonly runs: BackupRuns;
   readonly clock: Clock;
   /** Resolves in a new turn, after the event loop has polled the sockets. */
@@ -75,7 +75,7 @@ export class Archiver {
 
   /** Whether this member is archiving now. */
   get isArchiving(): boolean {
-    return !this.#isStopped && this.lease.isHeld;
+    return !this.#isStopped && this.lease.isValid;
   }
 
   /** Why the last attempt failed; "" if it succeeded. */
@@ -127,8 +127,8 @@ export class Archiver {
     const { report } = this;
     this.#draft.mark(replica.backups.progress, nowMs);
     this.#draft.forget(report.index);
-    this.lease.ask(report);
-    replica.backups.keepFrom(this.#keptFrom(report));
+    this.lease.renew(report);
+    replica.backups.retainFrom(this.#retainedFrom(report));
     if (!this.#isBusy) {
       this.#isBusy = true;
       void this.#step(nowMs).finally(() => {
@@ -139,11 +139,11 @@ export class Archiver {
 
   stop(): void {
     this.#isStopped = true;
-    this.#options.host.replica?.backups.keepFrom(Number.POSITIVE_INFINITY);
+    this.#options.host.replica?.backups.retainFrom(Number.POSITIVE_INFINITY);
   }
 
   /** The first entry that is not archived yet, by this member or by its successor. */
-  #keptFrom({ index, isBroken }: ArchiveReport): number {
+  #retainedFrom({ index, isBroken }: ArchiveReport): number {
     if (this.#beginsFrom !== null) {
       return this.#beginsFrom;
     }
@@ -152,7 +152,7 @@ export class Archiver {
 
   async #step(nowMs: number): Promise<void> {
     if (!this.isArchiving) {
-      this.#letGo();
+      this.#resetProgress();
       return;
     }
     if (nowMs < this.#retryAtMs) {
@@ -166,7 +166,7 @@ export class Archiver {
   }
 
   /** Another member has the lease and writes the entries that this one has not written. */
-  #letGo(): void {
+  #resetProgress(): void {
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
@@ -199,7 +199,7 @@ export class Archiver {
 
   /** Continues at the end of the archive; if that is not possible, starts a new chain. */
   async #begin(): Promise<ChainTail | null> {
-    const { host, place, log } = this.#options;
+    const { host, target, log } = this.#options;
     const { replica } = host;
     if (replica === null) {
       return null;
@@ -211,7 +211,7 @@ export class Archiver {
       }
       if (tail !== null) {
         log.info(
-          { store: place.address, index: tail.index },
+          { store: target.address, index: tail.index },
           "this member archives, and continues at the end of the archive",
         );
         return tail;
@@ -221,9 +221,9 @@ export class Archiver {
   }
 
   async #find(): Promise<{ readonly tail: ChainTail | null; readonly isWaiting: boolean }> {
-    const { host, place } = this.#options;
+    const { host, target } = this.#options;
     const firstIndex = host.replica?.backups.firstIndex ?? 0;
-    const found = await findTail(await place.open(), host.clusterId, firstIndex).catch((error: unknown) => {
+    const found = await findTail(await target.open(), host.clusterId, firstIndex).catch((error: unknown) => {
       if (!isDamage(error)) {
         throw error;
       }
@@ -253,7 +253,7 @@ export class Archiver {
       // A new chain has already started, with that snapshot.
       const { firstIndex, lastIndex } = found.missing;
       const reason = `entries ${firstIndex} to ${lastIndex} are missing, and the log begins at ${backups.firstIndex}`;
-      this.#sayBroken(reason, firstIndex - 1);
+      this.#logBroken(reason, firstIndex - 1);
     }
     this.#noteSnapshot(found.snapshotMs);
     this.#collectedMs = this.#options.clock.monotonicMs();
@@ -265,7 +265,7 @@ export class Archiver {
     const { host, runs, clock } = this.#options;
     // The entries after the snapshot continue the chain, however long storing it takes.
     this.#beginsFrom = (host.replica?.backups.progress.appliedIndex ?? 0) + 1;
-    host.replica?.backups.keepFrom(this.#beginsFrom);
+    host.replica?.backups.retainFrom(this.#beginsFrom);
     const { header, hash } = await runs.start(false).done.finally(() => {
       this.#beginsFrom = null;
     });
@@ -283,10 +283,10 @@ export class Archiver {
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
-    this.#sayBroken(reason, index);
+    this.#logBroken(reason, index);
   }
 
-  #sayBroken(reason: string, index: number | undefined): void {
+  #logBroken(reason: string, index: number | undefined): void {
     this.#breaks++;
     this.#options.log.error(
       { reason, index },
@@ -324,8 +324,8 @@ export class Archiver {
   }
 
   async #write(segment: Segment): Promise<void> {
-    const { place } = this.#options;
-    const { store, keyRing } = await place.open();
+    const { target } = this.#options;
+    const { store, keyRing } = await target.open();
     const { header, revision, wallMs } = segment;
     const { hash, recordBytes } = await putSegment(store, header, segmentEntries(segment), keyRing);
     const chainIndex = this.#tail?.chainIndex ?? 0;
@@ -368,7 +368,7 @@ export class Archiver {
   }
 
   async #onFailure(error: Error): Promise<void> {
-    const { clock, log, place } = this.#options;
+    const { clock, log, target } = this.#options;
     const isOfMember = error instanceof StateExportEnded || error instanceof CoordinationError;
     const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.#failures, 10));
     this.#retryAtMs = clock.monotonicMs() + pauseMs;
@@ -379,6 +379,6 @@ export class Archiver {
       this.#failuresTotal++;
     }
     log.warn({ reason: error.message, failures: this.#failures, pauseMs }, "archiving failed, and the member retries");
-    await place.close();
+    await target.close();
   }
 }

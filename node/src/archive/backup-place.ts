@@ -6,7 +6,7 @@
 import { type BackupStore, type KeyRing, readKeyFile, type StoreLocation } from "@quoin/backup";
 import type { BackupLog } from "./archive-host.ts";
 
-export interface BackupPlaceOptions {
+export interface BackupTargetOptions {
   readonly location: StoreLocation;
   /** The key file; null = backups are not encrypted. */
   readonly keyFile: string | null;
@@ -16,18 +16,18 @@ export interface BackupPlaceOptions {
 }
 
 /** An open store, and the current keys. */
-export interface OpenPlace {
+export interface OpenBackupTarget {
   readonly store: BackupStore;
   /** Undefined if backups are not encrypted. */
   readonly keyRing: KeyRing | undefined;
 }
 
-export class BackupPlace {
-  readonly #options: BackupPlaceOptions;
+export class BackupTarget {
+  readonly #options: BackupTargetOptions;
   #store: Promise<BackupStore> | null = null;
   #warning: string | undefined;
 
-  constructor(options: BackupPlaceOptions) {
+  constructor(options: BackupTargetOptions) {
     this.#options = options;
   }
 
@@ -41,7 +41,7 @@ export class BackupPlace {
   }
 
   /** Raises a StoreFailure, or a BackupError if the key file is not usable. */
-  async open(): Promise<OpenPlace> {
+  async open(): Promise<OpenBackupTarget> {
     const keyRing = await this.#keys();
     this.#store ??= this.#options.openStore(this.#options.location);
     try {

@@ -7,7 +7,7 @@ import { BackupError, StoreFailure } from "@quoin/backup";
 import { type Clock, type StateExport, StateExportEnded } from "../replica/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
-import type { BackupPlace } from "./backup-place.ts";
+import type { BackupTarget } from "./backup-place.ts";
 import { type SnapshotProgress, snapshotHeader, storeSnapshot, type TakenSnapshot } from "./taken-snapshot.ts";
 
 export type BackupPhase = "pending" | "running" | "succeeded" | "failed";
@@ -31,7 +31,7 @@ export interface BackupRun {
 
 export interface BackupRunsOptions {
   readonly host: ArchiveHost;
-  readonly place: BackupPlace;
+  readonly target: BackupTarget;
   readonly clock: Clock;
   readonly log: BackupLog;
   /** Makes the id of each snapshot. */
@@ -133,9 +133,9 @@ export class BackupRuns {
   }
 
   async #run(run: Mutable<BackupRun>, isLeaderless: boolean): Promise<TakenSnapshot> {
-    const { host, place, clock, log, onTaken } = this.#options;
+    const { host, target, clock, log, onTaken } = this.#options;
     try {
-      const opened = await place.open();
+      const opened = await target.open();
       const exported = await openExport(host, clock, isLeaderless);
       const header = snapshotHeader(host, exported, run.id);
       run.phase = "running";
@@ -155,14 +155,14 @@ export class BackupRuns {
     } finally {
       run.endedMs = clock.wallMs();
       this.#bytes += run.progress.bytes;
-      await closeAfterFailure(place, run.phase);
+      await closeAfterFailure(target, run.phase);
     }
   }
 }
 
-async function closeAfterFailure(place: BackupPlace, phase: BackupPhase): Promise<void> {
+async function closeAfterFailure(target: BackupTarget, phase: BackupPhase): Promise<void> {
   if (phase === "failed") {
-    await place.close();
+    await target.close();
   }
 }
 

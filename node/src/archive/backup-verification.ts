@@ -16,12 +16,12 @@ import {
 } from "@quoin/backup";
 import type { Clock } from "../replica/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
-import type { BackupPlace } from "./backup-place.ts";
+import type { BackupTarget } from "./backup-place.ts";
 import { requireFailure } from "./backup-runs.ts";
 
 export interface BackupVerificationOptions {
   readonly host: Pick<ArchiveHost, "clusterId">;
-  readonly place: BackupPlace;
+  readonly target: BackupTarget;
   readonly clock: Clock;
   /** Resolves in a turn of its own, after the sockets were polled. */
   readonly nextTurn: () => Promise<void>;
@@ -88,17 +88,17 @@ export class BackupVerification {
   }
 
   async #verify(): Promise<void> {
-    const { host, place, clock, log } = this.#options;
-    const { store, keyRing } = await place.open();
+    const { host, target, clock, log } = this.#options;
+    const { store, keyRing } = await target.open();
     const catalog = await readCatalog(store, host.clusterId);
-    const problems = new Map(lostBehind(catalog).map(({ name, message }) => [name, message]));
+    const problems = new Map(missingAfterGap(catalog).map(({ name, message }) => [name, message]));
     for (const chain of partsOf(catalog.chains)) {
       const { problem } = await verifyChain(this.#paced(store), chain, { keyRing });
       if (problem !== undefined) {
         problems.set(problem.object ?? chain.snapshot.name, problem.message);
       }
     }
-    const damaged = problems.size === 0 ? [] : await stillThere(store, host.clusterId, problems.keys());
+    const damaged = problems.size === 0 ? [] : await existingOf(store, host.clusterId, problems.keys());
     for (const object of damaged) {
       log.error({ object, reason: problems.get(object) }, "a backup in the store cannot be used");
     }
@@ -135,14 +135,14 @@ export class BackupVerification {
 class Stopped extends Error {}
 
 /** Returns the names of objects that still exist. Retention or a person may have deleted the others meanwhile. */
-async function stillThere(store: BackupStore, clusterId: string, names: Iterable<string>): Promise<string[]> {
+async function existingOf(store: BackupStore, clusterId: string, names: Iterable<string>): Promise<string[]> {
   const { snapshots, segments } = await readCatalog(store, clusterId);
   const present = new Set([...snapshots, ...segments].map(({ name }) => name));
   return [...names].filter((name) => present.has(name));
 }
 
 /** Segments of the two newest chains after a lost one. */
-function lostBehind({ problems, segments, chains }: Catalog): readonly CatalogProblem[] {
+function missingAfterGap({ problems, segments, chains }: Catalog): readonly CatalogProblem[] {
   const fromIndex = (chains.at(-2) ?? chains.at(-1))?.snapshot.index ?? 0;
   const recent = new Set(segments.filter(({ firstIndex }) => firstIndex > fromIndex).map(({ name }) => name));
   return problems.filter(({ kind, name }) => (kind === "missing-previous" || kind === "gap") && recent.has(name));

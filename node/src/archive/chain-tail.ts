@@ -13,7 +13,7 @@ import {
   openSnapshot,
   readCatalog,
 } from "@quoin/backup";
-import type { OpenPlace } from "./backup-place.ts";
+import type { OpenBackupTarget } from "./backup-place.ts";
 
 /** Errors of keys and arguments, which a new snapshot does not fix. */
 const OF_KEYS: ReadonlySet<string> = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);
@@ -52,7 +52,7 @@ export interface MissingEntries {
  * @param firstIndex of the log from which the archive continues
  */
 export async function findTail(
-  { store, keyRing }: OpenPlace,
+  { store, keyRing }: OpenBackupTarget,
   clusterId: string,
   firstIndex: number,
 ): Promise<FoundTail> {

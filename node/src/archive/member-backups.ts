@@ -16,7 +16,7 @@ import type { Clock, Scheduler, StateExport } from "../replica/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
 import { Archiver } from "./archiver.ts";
-import { BackupPlace } from "./backup-place.ts";
+import { BackupTarget } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
 import { BackupVerification } from "./backup-verification.ts";
 
@@ -57,7 +57,7 @@ const TICK_MS = 250;
 
 export class MemberBackups {
   readonly #options: MemberBackupsOptions;
-  readonly place: BackupPlace | null;
+  readonly target: BackupTarget | null;
   /** Null without a store. */
   readonly runs: BackupRuns | null;
   /** Null without a store. */
@@ -72,18 +72,18 @@ export class MemberBackups {
     const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting } = options;
     const { newId = newObjectId, verifies = true } = options;
     const nextTurn = (): Promise<void> => new Promise((resolve) => scheduler.immediate(resolve));
-    this.place = configuration === null ? null : new BackupPlace({ ...configuration, log, openStore: open });
-    const { place } = this;
+    this.target = configuration === null ? null : new BackupTarget({ ...configuration, log, openStore: open });
+    const { target } = this;
     const shared = { host, clock, log };
-    this.verification = place === null || !verifies ? null : new BackupVerification({ ...shared, place, nextTurn });
+    this.verification = target === null || !verifies ? null : new BackupVerification({ ...shared, target, nextTurn });
     const onTaken = () => void this.verification?.run();
-    this.runs = place === null ? null : new BackupRuns({ ...shared, place, newId, onTaken });
+    this.runs = target === null ? null : new BackupRuns({ ...shared, target, newId, onTaken });
     const { runs } = this;
     this.archiver =
-      configuration === null || place === null || runs === null || !configuration.archives
+      configuration === null || target === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ ...shared, place, runs, nextTurn, limits, newId, intervalMs: configuration.intervalMs },
+            ...{ ...shared, target, runs, nextTurn, limits, newId, intervalMs: configuration.intervalMs },
             onSnapshot: () => this.#prune(),
           });
     const { archiver } = this;
@@ -108,10 +108,10 @@ export class MemberBackups {
    * StoreFailure or BackupError.
    */
   async list(clusterId: string): Promise<{ readonly catalog: Catalog; readonly clusterIds: string[] } | null> {
-    if (this.place === null) {
+    if (this.target === null) {
       return null;
     }
-    const { store } = await this.place.open();
+    const { store } = await this.target.open();
     return { catalog: await readCatalog(store, clusterId), clusterIds: await listClusters(store) };
   }
 
@@ -119,21 +119,21 @@ export class MemberBackups {
     this.#stopTimer();
     this.archiver?.stop();
     this.verification?.stop();
-    await this.place?.close();
+    await this.target?.close();
   }
 
   /** Deletes backups beyond the retention. If a deletion fails, it is retried after the next snapshot. */
   async #prune(): Promise<void> {
     const { configuration, host, clock, log } = this.#options;
     const retention = configuration?.retention ?? null;
-    if (this.place === null || retention === null) {
+    if (this.target === null || retention === null) {
       return;
     }
     try {
       // A damaged snapshot must not replace an older one.
       await this.verification?.ended;
       const { damaged } = this.verification ?? {};
-      const { store } = await this.place.open();
+      const { store } = await this.target.open();
       const plan = planRetention(await readCatalog(store, host.clusterId), { ...retention, damaged }, clock.wallMs());
       await deletePlanned(store, plan);
       await store.sweep(clock.wallMs());

@@ -13,7 +13,7 @@ import {
 } from "@quoin/backup";
 import type { StateExport } from "../replica/index.ts";
 import type { ArchiveHost } from "./archive-host.ts";
-import type { OpenPlace } from "./backup-place.ts";
+import type { OpenBackupTarget } from "./backup-place.ts";
 
 /** A snapshot that is complete and durable in a store. */
 export interface TakenSnapshot {
@@ -51,7 +51,7 @@ export function streamSnapshot(header: SnapshotHeader, exported: StateExport): O
  * object.
  */
 export async function storeSnapshot(
-  { store, keyRing }: OpenPlace,
+  { store, keyRing }: OpenBackupTarget,
   header: SnapshotHeader,
   exported: StateExport,
   progress: SnapshotProgress,

@@ -8,34 +8,34 @@
 import { asciiOf } from "./latin1.ts";
 
 /** Texts in the cache at most. A text replaces the one that has the same place. */
-const PLACES = 1_024;
+const SLOTS = 1_024;
 /** Bytes at the end of a text that its place depends on. They differ between ids and between numbered names. */
-const TOLD_APART_BY = 6;
+const HASHED_BYTES = 6;
 
 export class KnownTexts {
-  readonly #texts: string[] = new Array<string>(PLACES).fill("");
+  readonly #texts: string[] = new Array<string>(SLOTS).fill("");
 
   /** The text from `from` to `to` if it is all ASCII; else null. Use it for short texts: it reads each byte. */
   at(bytes: Uint8Array, from: number, to: number): string | null {
-    const place = placeOf(bytes, from, to);
-    const known = this.#texts[place] as string;
+    const slot = slotOf(bytes, from, to);
+    const known = this.#texts[slot] as string;
     if (isTextOf(known, bytes, from, to)) {
       return known;
     }
     const text = asciiOf(bytes, from, to);
     if (text !== null) {
-      this.#texts[place] = text;
+      this.#texts[slot] = text;
     }
     return text;
   }
 }
 
-function placeOf(bytes: Uint8Array, from: number, to: number): number {
+function slotOf(bytes: Uint8Array, from: number, to: number): number {
   let hash = to - from;
-  for (let at = Math.max(from, to - TOLD_APART_BY); at < to; at++) {
+  for (let at = Math.max(from, to - HASHED_BYTES); at < to; at++) {
     hash = Math.imul(hash ^ (bytes[at] as number), 0x0100_0193);
   }
-  return (hash ^ (hash >>> 15)) & (PLACES - 1);
+  return (hash ^ (hash >>> 15)) & (SLOTS - 1);
 }
 
 /** Whether the ASCII text consists of these bytes. */

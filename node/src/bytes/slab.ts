@@ -9,7 +9,7 @@
 /** Bytes of a slab. */
 const SLAB_BYTES = 16 * 1024;
 /** The pool does not reuse a slab with fewer free bytes than this. */
-const ROOM_MIN = 512;
+const FREE_BYTES_MIN = 512;
 /** A pool keeps at most this many free slabs: about as many as records are nested, and a few more. */
 const FREE_MAX = 4;
 /** Larger byte arrays get their own memory, so that a small array never keeps a large one in memory. */
@@ -55,7 +55,7 @@ export class SlabPool {
   }
 
   put(slab: Slab): void {
-    const hasRoom = slab.bytes.length === SLAB_BYTES && SLAB_BYTES - slab.end >= ROOM_MIN;
+    const hasRoom = slab.bytes.length === SLAB_BYTES && SLAB_BYTES - slab.end >= FREE_BYTES_MIN;
     if (hasRoom && this.#free.length < FREE_MAX) {
       this.#free.push(slab);
     }

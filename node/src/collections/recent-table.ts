@@ -7,7 +7,7 @@
  */
 
 /** Members whose numbers differ by less than this need no Map. A power of two. */
-const PLACES = 1_024;
+const SLOTS = 1_024;
 
 export class RecentTable<Member> {
   readonly #mask: number;
@@ -17,11 +17,11 @@ export class RecentTable<Member> {
   readonly #older = new Map<number, Member>();
   #recent = 0;
 
-  /** @param places in the ring; a power of two. */
-  constructor(places = PLACES) {
-    this.#mask = places - 1;
-    this.#members = new Array<Member | null>(places).fill(null);
-    this.#numbers = new Float64Array(places);
+  /** @param slots in the ring; a power of two. */
+  constructor(slots = SLOTS) {
+    this.#mask = slots - 1;
+    this.#members = new Array<Member | null>(slots).fill(null);
+    this.#numbers = new Float64Array(slots);
   }
 
   get size(): number {

@@ -3,7 +3,7 @@ import { ErrorCode } from "./error-code.ts";
 import type { FloodKind } from "./limits.ts";
 
 /** Reasons that no frame of the client caused. */
-const ENDS = [
+const ENDINGS = [
   "peer-closed",
   "peer-went-away",
   "drained",
@@ -47,7 +47,7 @@ const FLOODS = [
   "too-many-ignored-frames",
 ] as const;
 
-export const CLOSE_REASONS = [...ENDS, ...MISTAKES, ...FLOODS] as const;
+export const CLOSE_REASONS = [...ENDINGS, ...MISTAKES, ...FLOODS] as const;
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
 /** The reason to close a connection, by what its client did too often. */
@@ -63,7 +63,7 @@ export const FLOOD_REASONS: Readonly<Record<FloodKind, CloseReason>> = {
 };
 
 /** How a connection ended. */
-export interface Closure {
+export interface CloseResult {
   readonly reason: CloseReason;
   /** The code of the GOAWAY frame that was sent. */
   readonly code: number;

@@ -9,7 +9,7 @@ import { FloodGuard } from "./flood-guard.ts";
 import type { FloodKind } from "./limits.ts";
 import type { ServerStream } from "./server-stream.ts";
 
-export class Conduct {
+export class ProtocolEnforcement {
   readonly #parts: ConnectionParts;
   readonly #floods: FloodGuard;
 

@@ -67,7 +67,7 @@ export class ConnectionSocket implements TurnWriter {
 
   tick(nowMs: number): void {
     this.connection.tick(nowMs);
-    if (this.connection.closure !== null) {
+    if (this.connection.closeResult !== null) {
       this.#endedMs ??= nowMs;
       if (nowMs - this.#endedMs >= LINGER_MS) {
         this.#socket.destroy();
@@ -80,7 +80,7 @@ export class ConnectionSocket implements TurnWriter {
     const bytes = this.connection.takeOutput();
     if (bytes !== null) {
       this.#socket.write(bytes, this.#onWritten);
-    } else if (this.connection.closure !== null && !this.#isEnded && !this.connection.isWriting) {
+    } else if (this.connection.closeResult !== null && !this.#isEnded && !this.connection.isWriting) {
       this.#isEnded = true;
       this.#socket.end();
     }
@@ -89,7 +89,7 @@ export class ConnectionSocket implements TurnWriter {
   #receive(bytes: Buffer): void {
     const { connection } = this;
     connection.receive(bytes, 0, bytes.length, performance.now());
-    if (!connection.isReading && connection.closure === null) {
+    if (!connection.isReading && connection.closeResult === null) {
       this.#isPaused = true;
       this.#socket.pause();
     }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type ConnectionSigns, ConnectionTimes, type Due } from "./connection-times.ts";
+import { type ConnectionActivity, ConnectionTimes, type Due } from "./connection-times.ts";
 import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const LIMITS = {
@@ -7,10 +7,10 @@ const LIMITS = {
   ...{ handshakeMs: 10, idleMs: 1_000, keepaliveMs: 100, keepaliveTimeoutMs: 20, writeMs: 50 },
 };
 const START_MS = 5_000;
-const BUSY: ConnectionSigns = { hasSettings: true, streams: 1, isWriting: false, isReading: true };
+const BUSY: ConnectionActivity = { hasSettings: true, streams: 1, isWriting: false, isReading: true };
 
 /** The due action at each time after the start. */
-function dues(times: ConnectionTimes, signs: Partial<ConnectionSigns>, afterMs: readonly number[]): (Due | null)[] {
+function dues(times: ConnectionTimes, signs: Partial<ConnectionActivity>, afterMs: readonly number[]): (Due | null)[] {
   return afterMs.map((ms) => times.due(START_MS + ms, { ...BUSY, ...signs }));
 }
 

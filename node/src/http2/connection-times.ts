@@ -15,7 +15,7 @@ export type Due =
   | "keepalive-ping";
 
 /** The state of the connection that the timers depend on. */
-export interface ConnectionSigns {
+export interface ConnectionActivity {
   readonly hasSettings: boolean;
   readonly streams: number;
   /** Whether the socket has taken bytes that it has not written yet. */
@@ -88,7 +88,7 @@ export class ConnectionTimes {
   }
 
   /** Returns the most urgent due action; null if there is none. */
-  due(nowMs: number, signs: ConnectionSigns): Due | null {
+  due(nowMs: number, signs: ConnectionActivity): Due | null {
     this.#nowMs = nowMs;
     const { handshakeMs, writeMs, idleMs } = this.#limits;
     if (!signs.hasSettings && nowMs - this.#openedMs >= handshakeMs) {
@@ -106,10 +106,10 @@ export class ConnectionTimes {
     if (signs.hasSettings && signs.streams === 0 && !this.#isDraining && nowMs - this.#idleSinceMs >= idleMs) {
       return "idle";
     }
-    return signs.hasSettings && signs.isReading ? this.#lifeSignDue(nowMs) : null;
+    return signs.hasSettings && signs.isReading ? this.#keepaliveDue(nowMs) : null;
   }
 
-  #lifeSignDue(nowMs: number): Due | null {
+  #keepaliveDue(nowMs: number): Due | null {
     const { keepaliveMs, keepaliveTimeoutMs } = this.#limits;
     if (this.#pingedMs !== NEVER_MS) {
       return nowMs - this.#pingedMs >= keepaliveTimeoutMs ? "keepalive-timeout" : null;

@@ -1,5 +1,5 @@
 /** The client's control frames of a connection and its streams: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, PRIORITY. */
-import type { Conduct } from "./conduct.ts";
+import type { ProtocolEnforcement } from "./conduct.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ErrorCode } from "./error-code.ts";
 import { ACK, PRIORITY_BYTES, readUint31 } from "./frame.ts";
@@ -12,7 +12,7 @@ const UPDATES_PER_DATA_FRAME = 2;
 
 export class ControlFrames {
   readonly #parts: ConnectionParts;
-  readonly #conduct: Conduct;
+  readonly #enforcement: ProtocolEnforcement;
   readonly #onAcknowledged: () => void;
   readonly #settingsTarget: SettingsTarget;
   #hasSettings = false;
@@ -20,10 +20,10 @@ export class ControlFrames {
   #smallUpdates = 0;
 
   /** @param onAcknowledged called when the client has acknowledged the server's SETTINGS */
-  constructor(parts: ConnectionParts, conduct: Conduct, onAcknowledged: () => void) {
+  constructor(parts: ConnectionParts, enforcement: ProtocolEnforcement, onAcknowledged: () => void) {
     const { sender, streams } = parts;
     this.#parts = parts;
-    this.#conduct = conduct;
+    this.#enforcement = enforcement;
     this.#onAcknowledged = onAcknowledged;
     this.#settingsTarget = {
       onHeaderTableSize: (bytes) => sender.setHeaderTableBytes(bytes),
@@ -43,11 +43,11 @@ export class ControlFrames {
     if (stream !== undefined) {
       counters.resetsReceived++;
       this.#parts.owner.onPeerReset(stream, code);
-      this.#conduct.allows("resets");
+      this.#enforcement.allows("resets");
       // The bytes that the stream had queued are free for other streams.
       this.#parts.sender.pump();
     } else {
-      this.#conduct.ignoreUnlessIdle(streamId);
+      this.#enforcement.ignoreUnlessIdle(streamId);
     }
   }
 
@@ -60,30 +60,30 @@ export class ControlFrames {
     if (streamId === 0) {
       this.#widenConnection(increment);
     } else if (stream === undefined) {
-      this.#conduct.ignoreUnlessIdle(streamId);
+      this.#enforcement.ignoreUnlessIdle(streamId);
     } else if (increment === 0) {
-      this.#conduct.refuseOpen(stream, "wrong-window-update");
+      this.#enforcement.refuseOpen(stream, "wrong-window-update");
     } else if (sender.widenStream(stream, increment)) {
       sender.pump();
     } else {
-      this.#conduct.refuseOpen(stream, "window-overflow");
+      this.#enforcement.refuseOpen(stream, "window-overflow");
     }
   }
 
   #widenConnection(increment: number): void {
     if (increment === 0) {
-      this.#conduct.fail("wrong-window-update", ErrorCode.ProtocolError);
+      this.#enforcement.fail("wrong-window-update", ErrorCode.ProtocolError);
     } else if (this.#parts.sender.widen(increment)) {
       this.#parts.sender.pump();
     } else {
-      this.#conduct.fail("window-overflow", ErrorCode.FlowControlError);
+      this.#enforcement.fail("window-overflow", ErrorCode.FlowControlError);
     }
   }
 
   #allowsSmallUpdate(): boolean {
     this.#smallUpdates++;
     const isPaid = this.#smallUpdates <= UPDATES_PER_DATA_FRAME * this.#parts.sender.dataFrames;
-    return isPaid || this.#conduct.allows("smallWindowUpdates");
+    return isPaid || this.#enforcement.allows("smallWindowUpdates");
   }
 
   onSettings(flags: number, bytes: Uint8Array, from: number, to: number): void {
@@ -92,7 +92,7 @@ export class ControlFrames {
       return;
     }
     this.#hasSettings = true;
-    if (!this.#conduct.allows("settings")) {
+    if (!this.#enforcement.allows("settings")) {
       return;
     }
     const error = applySettings(bytes, from, to, this.#settingsTarget);
@@ -100,13 +100,13 @@ export class ControlFrames {
       this.#parts.sender.acknowledgeSettings();
       this.#parts.sender.pump();
     } else {
-      this.#conduct.fail("wrong-settings", error);
+      this.#enforcement.fail("wrong-settings", error);
     }
   }
 
   #onSettingsAcknowledged(): void {
     if (this.#isAcknowledged) {
-      this.#conduct.allows("ignoredFrames");
+      this.#enforcement.allows("ignoredFrames");
     } else {
       this.#isAcknowledged = true;
       this.#onAcknowledged();
@@ -115,10 +115,10 @@ export class ControlFrames {
 
   onPing(flags: number, bytes: Uint8Array, from: number): void {
     if ((flags & ACK) !== 0) {
-      if (this.#conduct.allows("ignoredFrames")) {
+      if (this.#enforcement.allows("ignoredFrames")) {
         this.#parts.owner.onPong(bytes, from);
       }
-    } else if (this.#conduct.allows("pings")) {
+    } else if (this.#enforcement.allows("pings")) {
       this.#parts.sender.sendPing(ACK, bytes, from);
     }
   }
@@ -126,11 +126,11 @@ export class ControlFrames {
   /** Priorities are obsolete (§5.3), so only their form is checked. */
   onPriority(streamId: number, bytes: Uint8Array, from: number, to: number): void {
     if (to - from !== PRIORITY_BYTES) {
-      this.#conduct.refuseAny(streamId, "wrong-priority-length");
+      this.#enforcement.refuseAny(streamId, "wrong-priority-length");
     } else if (readUint31(bytes, from) === streamId) {
-      this.#conduct.refuseAny(streamId, "wrong-priority");
+      this.#enforcement.refuseAny(streamId, "wrong-priority");
     } else {
-      this.#conduct.allows("ignoredFrames");
+      this.#enforcement.allows("ignoredFrames");
     }
   }
 }

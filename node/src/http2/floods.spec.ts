@@ -32,7 +32,7 @@ const NOTHING = Buffer.alloc(0);
 function sendUntilClosed(link: LinkedConnection, partOf: (at: number) => Buffer, countMax: number): number {
   for (let at = 0; at < countMax; at++) {
     link.send(partOf(at));
-    if (link.connection.closure !== null) {
+    if (link.connection.closeResult !== null) {
       return at + 1;
     }
   }
@@ -120,7 +120,7 @@ describe("a flood", () => {
       // The client's SETTINGS are the first of the burst, and the first part may not count yet.
       const count = sendUntilClosed(link, (at) => part(link, at), 30);
       expect(count).to.be.within(burst, burst + 2);
-      expect(link.connection.closure).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
+      expect(link.connection.closeResult).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
       expect(link.counters.closedConnections[reason]).to.equal(1);
       expect(link.callsOf("closed").length).to.equal(1);
     });
@@ -139,7 +139,7 @@ describe("a flood", () => {
         link.take();
         link.nowMs += 600;
       }
-      expect(link.connection.closure).to.equal(null);
+      expect(link.connection.closeResult).to.equal(null);
     });
   }
 
@@ -156,15 +156,15 @@ describe("a flood", () => {
       const count = sendUntilClosed(
         link,
         () => {
-          heldMax = Math.max(heldMax, link.connection.heldBytes.incomplete);
+          heldMax = Math.max(heldMax, link.connection.bufferedBytes.incomplete);
           return part;
         },
         100,
       );
       expect(count).to.be.at.most(33);
       expect(heldMax).to.be.at.most(64 * KIBIBYTE);
-      expect(link.connection.closure).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
-      expect(link.connection.heldBytes.incomplete).to.equal(0);
+      expect(link.connection.closeResult).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
+      expect(link.connection.bufferedBytes.incomplete).to.equal(0);
     }
   });
 
@@ -175,7 +175,7 @@ describe("a flood", () => {
     const bomb = Buffer.concat([link.encoder.block(GRPC_REQUEST), Buffer.alloc(16_000, 0x80 | 62)]);
     link.send(frame(FrameType.Headers, Flag.EndHeaders | Flag.EndStream, 3, bomb));
     expect(link.counters.refusedStreams["header-list-too-large"]).to.equal(1);
-    expect(link.connection.closure).to.equal(null);
+    expect(link.connection.closeResult).to.equal(null);
   });
 
   it("of bytes that are not consumed is stopped by the windows", () => {
@@ -185,7 +185,7 @@ describe("a flood", () => {
     const count = sendUntilClosed(
       link,
       (at) => {
-        heldMax = Math.max(heldMax, link.connection.heldBytes.unread);
+        heldMax = Math.max(heldMax, link.connection.bufferedBytes.unread);
         const id = 2 * Math.floor(at / 4) + 1;
         return Buffer.concat([
           at % 4 === 0 ? link.encoder.headers(id, GRPC_REQUEST) : NOTHING,
@@ -196,7 +196,7 @@ describe("a flood", () => {
     );
     expect(count).to.equal(13);
     expect(heldMax).to.be.at.most(limits.unreadBytes);
-    expect(link.connection.closure?.reason).to.equal("window-overrun");
+    expect(link.connection.closeResult?.reason).to.equal("window-overrun");
   });
 
   it("of PINGs whose answers are not read makes the connection stop reading", () => {
@@ -208,7 +208,7 @@ describe("a flood", () => {
     }
     expect(sent).to.equal(6);
     // The limit is exceeded by at most the bytes that a client sends at once.
-    expect(link.connection.heldBytes.unwritten).to.be.within(10_000, 10_000 + 1_700);
+    expect(link.connection.bufferedBytes.unwritten).to.be.within(10_000, 10_000 + 1_700);
     link.take();
     expect(link.connection.isReading).to.equal(true);
   });
@@ -231,9 +231,9 @@ describe("a slow reader", () => {
       link.request(2 * at + 1, GRPC_REQUEST, Flag.EndStream);
       link.take();
     }
-    expect(link.connection.heldBytes.queued).to.equal(limits.queuedBytes);
+    expect(link.connection.bufferedBytes.queued).to.equal(limits.queuedBytes);
     expect(link.counters.refusedStreams["too-many-queued-bytes"]).to.equal(80);
-    expect(link.connection.closure).to.equal(null);
+    expect(link.connection.closeResult).to.equal(null);
   });
 
   it("that takes nothing from its socket makes the connection stop reading, within the limits of its streams", () => {
@@ -247,7 +247,7 @@ describe("a slow reader", () => {
       link.request(2 * requests + 1, GRPC_REQUEST, Flag.EndStream);
       requests++;
     }
-    const { queued, unwritten } = link.connection.heldBytes;
+    const { queued, unwritten } = link.connection.bufferedBytes;
     expect(requests).to.equal(2);
     expect(queued + unwritten).to.be.at.most(limits.unwrittenBytes + 2 * BODY.length);
   });
@@ -269,7 +269,7 @@ describe("a slow reader", () => {
     for (let at = 0; at < 50; at++) {
       link.take();
       link.send(windowUpdate(0, 30_000), windowUpdate(1, 30_000));
-      const { queued, unwritten } = link.connection.heldBytes;
+      const { queued, unwritten } = link.connection.bufferedBytes;
       heldMax = Math.max(heldMax, queued + unwritten);
     }
     expect(link.callsOf("writable").length).to.be.greaterThan(20);
@@ -291,7 +291,7 @@ describe("a slow reader", () => {
       link.send(rstStream(2 * at + 1, ErrorCode.Cancel));
       link.take();
     }
-    expect([link.connection.heldBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
+    expect([link.connection.bufferedBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
     expect(link.counters.streamsOpened).to.equal(200);
     expect(link.counters.streamsClosed).to.equal(200);
   });

@@ -132,11 +132,11 @@ describe("a reader of frames", () => {
       Buffer.concat([CLIENT_PREFACE, frame(FrameType.Headers, 0, 1, Buffer.alloc(1_000))]).subarray(0, 600),
       [600],
     );
-    expect(recorder.reader.keptBytes).to.equal(600 - CLIENT_PREFACE.length);
+    expect(recorder.reader.bufferedBytes).to.equal(600 - CLIENT_PREFACE.length);
     recorder.read(Buffer.alloc(1_000 - (600 - CLIENT_PREFACE.length - 9)), [100]);
-    expect(recorder.reader.keptBytes).to.equal(0);
+    expect(recorder.reader.bufferedBytes).to.equal(0);
     recorder.read(data(1, Buffer.alloc(1_000)).subarray(0, 900), [100]);
-    expect(recorder.reader.keptBytes).to.equal(0);
+    expect(recorder.reader.bufferedBytes).to.equal(0);
   });
 
   for (const partBytes of [1, 5, 10_000]) {
@@ -146,7 +146,7 @@ describe("a reader of frames", () => {
         recorder.stopsAt = 7;
         recorder.read(Buffer.concat([CLIENT_PREFACE, wrong, ping("")]), [partBytes]);
         expect(recorder.lines.map((line) => line.split(" ")[0])).to.deep.equal(["head"]);
-        expect(recorder.reader.keptBytes).to.equal(0);
+        expect(recorder.reader.bufferedBytes).to.equal(0);
       }
     });
   }

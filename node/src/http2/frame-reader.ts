@@ -8,7 +8,7 @@
 import { DATA, HEAD_BYTES, PADDED, PREFACE, readUint31 } from "./frame.ts";
 
 /** Memory for a frame that arrived in pieces is freed after the frame if it is larger than this. */
-const KEPT_BYTES_MAX = 256;
+const BUFFER_BYTES_KEPT = 256;
 
 /** Takes frames. Bytes are valid only during the call: their memory is reused. */
 export interface FrameSink {
@@ -45,8 +45,8 @@ export class FrameReader {
   #dataBytes = 0;
   #paddingBytes = 0;
   /** The first bytes of an incomplete frame. */
-  #kept: Uint8Array = new Uint8Array(0);
-  #keptBytes = 0;
+  #buffered: Uint8Array = new Uint8Array(0);
+  #bufferedBytes = 0;
   /** How many bytes must be in `#kept` before it can be processed. */
   #wantedBytes = HEAD_BYTES;
 
@@ -60,14 +60,14 @@ export class FrameReader {
   }
 
   /** Stored bytes of an incomplete frame, for counting. */
-  get keptBytes(): number {
-    return this.#keptBytes;
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
   }
 
   /** Stops: reads nothing more, not even the rest of the present bytes. */
   stop(): void {
     this.#isStopped = true;
-    this.#forgetKept();
+    this.#dropBuffer();
   }
 
   read(bytes: Uint8Array, from: number, to: number): void {
@@ -75,8 +75,8 @@ export class FrameReader {
     while (at < to && !this.#isStopped) {
       if (this.#isInData) {
         at = this.#readData(bytes, at, to);
-      } else if (this.#keptBytes > 0) {
-        at = this.#addToKept(bytes, at, to);
+      } else if (this.#bufferedBytes > 0) {
+        at = this.#addToBuffer(bytes, at, to);
       } else {
         at = this.#readFrame(bytes, at, to);
       }
@@ -99,13 +99,13 @@ export class FrameReader {
   /** Reads a frame that begins at `at`. */
   #readFrame(bytes: Uint8Array, at: number, to: number): number {
     if (to - at < HEAD_BYTES) {
-      return this.#keep(bytes, at, to, HEAD_BYTES);
+      return this.#buffer(bytes, at, to, HEAD_BYTES);
     }
     const together = this.#readHead(bytes, at);
     if (to - at < together) {
-      return this.#isStopped ? to : this.#keep(bytes, at, to, together);
+      return this.#isStopped ? to : this.#buffer(bytes, at, to, together);
     }
-    this.#handOn(bytes, at);
+    this.#deliver(bytes, at);
     return at + together;
   }
 
@@ -123,7 +123,7 @@ export class FrameReader {
   }
 
   /** Passes on the frame that begins at `at`; its head was read. */
-  #handOn(bytes: Uint8Array, at: number): void {
+  #deliver(bytes: Uint8Array, at: number): void {
     if (this.#isStopped) {
       return;
     }
@@ -166,43 +166,43 @@ export class FrameReader {
   }
 
   /** Stores the rest of the bytes until `wanted` bytes are stored. */
-  #keep(bytes: Uint8Array, at: number, to: number, wanted: number): number {
+  #buffer(bytes: Uint8Array, at: number, to: number, wanted: number): number {
     this.#wantedBytes = wanted;
-    if (this.#kept.length < wanted) {
-      const larger = new Uint8Array(Math.max(wanted, KEPT_BYTES_MAX));
-      larger.set(this.#kept.subarray(0, this.#keptBytes));
-      this.#kept = larger;
+    if (this.#buffered.length < wanted) {
+      const larger = new Uint8Array(Math.max(wanted, BUFFER_BYTES_KEPT));
+      larger.set(this.#buffered.subarray(0, this.#bufferedBytes));
+      this.#buffered = larger;
     }
-    const end = Math.min(to, at + wanted - this.#keptBytes);
-    this.#kept.set(bytes.subarray(at, end), this.#keptBytes);
-    this.#keptBytes += end - at;
+    const end = Math.min(to, at + wanted - this.#bufferedBytes);
+    this.#buffered.set(bytes.subarray(at, end), this.#bufferedBytes);
+    this.#bufferedBytes += end - at;
     return end;
   }
 
-  #addToKept(bytes: Uint8Array, at: number, to: number): number {
-    const end = this.#keep(bytes, at, to, this.#wantedBytes);
-    if (this.#keptBytes < this.#wantedBytes) {
+  #addToBuffer(bytes: Uint8Array, at: number, to: number): number {
+    const end = this.#buffer(bytes, at, to, this.#wantedBytes);
+    if (this.#bufferedBytes < this.#wantedBytes) {
       return end;
     }
     if (this.#wantedBytes === HEAD_BYTES) {
-      const together = this.#readHead(this.#kept, 0);
+      const together = this.#readHead(this.#buffered, 0);
       if (this.#isStopped) {
         return to;
       }
       if (together > HEAD_BYTES) {
-        return this.#keep(bytes, end, end, together);
+        return this.#buffer(bytes, end, end, together);
       }
     }
-    const frame = this.#kept;
-    this.#forgetKept();
-    this.#handOn(frame, 0);
+    const frame = this.#buffered;
+    this.#dropBuffer();
+    this.#deliver(frame, 0);
     return end;
   }
 
-  #forgetKept(): void {
-    this.#keptBytes = 0;
-    if (this.#kept.length > KEPT_BYTES_MAX) {
-      this.#kept = new Uint8Array(0);
+  #dropBuffer(): void {
+    this.#bufferedBytes = 0;
+    if (this.#buffered.length > BUFFER_BYTES_KEPT) {
+      this.#buffered = new Uint8Array(0);
     }
   }
 }

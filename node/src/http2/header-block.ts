@@ -50,7 +50,7 @@ export class HeaderBlock {
     if (length > this.#bytesMax) {
       return "header-block-too-large";
     }
-    this.#makeRoom(length);
+    this.#ensureCapacity(length);
     this.#bytes.set(bytes.subarray(from, to), this.#length);
     this.#length = length;
     return null;
@@ -63,7 +63,7 @@ export class HeaderBlock {
     this.#bytes = new Uint8Array(0);
   }
 
-  #makeRoom(length: number): void {
+  #ensureCapacity(length: number): void {
     if (this.#bytes.length < length) {
       const larger = new Uint8Array(Math.max(length, 2 * this.#bytes.length, BLOCK_BYTES_MIN));
       larger.set(this.#bytes.subarray(0, this.#length));

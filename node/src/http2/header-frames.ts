@@ -2,7 +2,7 @@
  * Decodes the header blocks in HEADERS and CONTINUATION frames (RFC 9113 §6.2 and §6.10). A block in one frame is
  * decoded in place.
  */
-import type { Conduct } from "./conduct.ts";
+import type { ProtocolEnforcement } from "./conduct.ts";
 import { ErrorCode } from "./error-code.ts";
 import { END_HEADERS, END_STREAM, HAS_PRIORITY, PADDED, PRIORITY_BYTES, readUint31 } from "./frame.ts";
 import { HeaderBlock } from "./header-block.ts";
@@ -16,16 +16,16 @@ import type { RequestFrames } from "./request-frames.ts";
 const BLOCK_BYTES_PER_LIST_BYTE = 4;
 
 export class HeaderFrames {
-  readonly #conduct: Conduct;
+  readonly #enforcement: ProtocolEnforcement;
   readonly #requests: RequestFrames;
   readonly #decoder: HeaderDecoder;
   readonly #block: HeaderBlock;
   /** Whether the priority in the last HEADERS frame depends on its own stream. */
   #isOwnDependency = false;
 
-  constructor(limits: Http2Limits, conduct: Conduct, requests: RequestFrames) {
+  constructor(limits: Http2Limits, enforcement: ProtocolEnforcement, requests: RequestFrames) {
     const { headerTableBytes, headerListBytes, continuationFrames } = limits;
-    this.#conduct = conduct;
+    this.#enforcement = enforcement;
     this.#requests = requests;
     this.#decoder = new HeaderDecoder({ tableBytesMax: headerTableBytes, listBytesMax: headerListBytes });
     this.#block = new HeaderBlock(BLOCK_BYTES_PER_LIST_BYTE * headerListBytes, continuationFrames);
@@ -63,7 +63,7 @@ export class HeaderFrames {
     at += hasPriority ? PRIORITY_BYTES : 0;
     const endsStream = (flags & END_STREAM) !== 0;
     if (at > end) {
-      this.#conduct.fail("wrong-padding", ErrorCode.ProtocolError);
+      this.#enforcement.fail("wrong-padding", ErrorCode.ProtocolError);
     } else if ((flags & END_HEADERS) !== 0) {
       this.#decode(streamId, endsStream, bytes, at, end);
     } else {
@@ -84,7 +84,7 @@ export class HeaderFrames {
   #addToBlock(bytes: Uint8Array, from: number, to: number): boolean {
     const problem = this.#block.add(bytes, from, to);
     if (problem !== null) {
-      this.#conduct.fail(problem, ErrorCode.EnhanceYourCalm);
+      this.#enforcement.fail(problem, ErrorCode.EnhanceYourCalm);
     }
     return problem === null;
   }
@@ -98,7 +98,7 @@ export class HeaderFrames {
         throw error;
       }
       // The two sides no longer have the same compression state.
-      this.#conduct.fail("wrong-header-block", ErrorCode.CompressionError);
+      this.#enforcement.fail("wrong-header-block", ErrorCode.CompressionError);
       return;
     }
     this.#requests.onBlock(streamId, endsStream, this.#isOwnDependency, decoded);

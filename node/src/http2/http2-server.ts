@@ -59,7 +59,7 @@ export class Http2Server {
   constructor(options: Http2ServerOptions) {
     this.#options = options;
     const { queuedBytesOfAll = DEFAULT_QUEUED_BYTES_OF_ALL } = options;
-    this.#queuedOfAll = new QueuedBytes(queuedBytesOfAll, () => this.#giveUpLargest());
+    this.#queuedOfAll = new QueuedBytes(queuedBytesOfAll, () => this.#closeLargestQueue());
     this.#tlsServer = options.tls === null ? null : this.#createTlsServer(options.tls);
   }
 
@@ -178,7 +178,7 @@ export class Http2Server {
   }
 
   /** Closes connections until the queued bytes of all are within the limit. */
-  #giveUpLargest(): void {
+  #closeLargestQueue(): void {
     while (this.#queuedOfAll.isExceeded) {
       let largest: ServerConnection | null = null;
       for (const { connection } of this.#connections) {
@@ -189,7 +189,7 @@ export class Http2Server {
       if (largest === null || largest.queuedBytes === 0) {
         throw new Error("More queued bytes are counted than the connections have");
       }
-      largest.giveUp();
+      largest.closeOverQueueLimit();
     }
   }
 

@@ -7,7 +7,7 @@
  */
 
 export { BufferPool } from "./buffer-pool.ts";
-export type { CloseReason, Closure, StreamRefusal } from "./closure.ts";
+export type { CloseReason, CloseResult as Closure, StreamRefusal } from "./closure.ts";
 export { createCounters, type Http2Counters } from "./counters.ts";
 export { ErrorCode } from "./error-code.ts";
 export { Http2Server, type Http2ServerOptions } from "./http2-server.ts";
@@ -16,7 +16,7 @@ export { QueuedBytes } from "./queued-bytes.ts";
 export type { WriteOutcome } from "./sender.ts";
 export {
   type ConnectionHandler,
-  type HeldBytes,
+  type BufferedBytes as HeldBytes,
   ServerConnection,
   type ServerConnectionOptions,
 } from "./server-connection.ts";

@@ -14,9 +14,9 @@ describe("a receive window", () => {
   it("grows by the consumed bytes, when they are half of its size", () => {
     const window = new ReceiveWindow(100);
     window.receive(100);
-    expect(window.giveBack(49)).to.equal(0);
+    expect(window.release(49)).to.equal(0);
     expect(window.receive(1)).to.equal(false);
-    expect(window.giveBack(1)).to.equal(50);
+    expect(window.release(1)).to.equal(50);
     expect(window.receive(50)).to.equal(true);
   });
 
@@ -32,13 +32,13 @@ describe("a receive window", () => {
           unread += isReceived ? received : 0;
           granted -= isReceived ? received : 0;
           const given = Math.min(taken, unread);
-          granted += window.giveBack(given);
+          granted += window.release(given);
           unread -= given;
           expect(window.unreadBytes).to.equal(unread);
           expect(unread + granted).to.be.at.most(size);
         }
         // A consumer that takes everything lets the peer continue.
-        granted += window.giveBack(unread);
+        granted += window.release(unread);
         expect(granted).to.be.greaterThan(0);
       }),
     );

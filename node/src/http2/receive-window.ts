@@ -29,7 +29,7 @@ export class ReceiveWindow {
   }
 
   /** Counts consumed bytes. Returns by how much the peer's window grows now; often 0. */
-  giveBack(count: number): number {
+  release(count: number): number {
     this.#returnable += count;
     if (this.#returnable < this.#size / 2) {
       return 0;

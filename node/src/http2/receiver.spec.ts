@@ -197,7 +197,7 @@ describe("the receiving half of a connection", () => {
       it(`for ${title}`, () => {
         const link = LinkedConnection.established();
         send(link);
-        expect(link.connection.closure).to.deep.equal({ reason, code });
+        expect(link.connection.closeResult).to.deep.equal({ reason, code });
         expect(goAwayOf(link.take())?.code).to.equal(code);
         expect(link.callsOf("closed").length).to.equal(1);
         expect(link.counters.closedConnections[reason]).to.equal(1);
@@ -210,7 +210,7 @@ describe("the receiving half of a connection", () => {
     it("for a wrong preface", () => {
       const link = new LinkedConnection();
       link.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
-      expect(link.connection.closure?.reason).to.equal("wrong-preface");
+      expect(link.connection.closeResult?.reason).to.equal("wrong-preface");
     });
 
     for (const [title, first] of [
@@ -220,7 +220,7 @@ describe("the receiving half of a connection", () => {
       it(`for ${title} before SETTINGS`, () => {
         const link = new LinkedConnection();
         link.send(CLIENT_PREFACE, first);
-        expect(link.connection.closure?.reason).to.equal("wrong-order");
+        expect(link.connection.closeResult?.reason).to.equal("wrong-order");
       });
     }
 
@@ -231,10 +231,10 @@ describe("the receiving half of a connection", () => {
       }
       const part = data(1, Buffer.alloc(16_383));
       link.send(part, part, part, data(3, Buffer.alloc(16_383)), data(3, Buffer.alloc(3)));
-      expect(link.connection.closure).to.equal(null);
-      expect(link.connection.heldBytes.unread).to.equal(65_535);
+      expect(link.connection.closeResult).to.equal(null);
+      expect(link.connection.bufferedBytes.unread).to.equal(65_535);
       link.send(data(3, "a"));
-      expect(link.connection.closure).to.deep.equal({ reason: "window-overrun", code: FlowControlError });
+      expect(link.connection.closeResult).to.deep.equal({ reason: "window-overrun", code: FlowControlError });
     });
   });
 
@@ -360,7 +360,7 @@ describe("the receiving half of a connection", () => {
         const frames = link.take();
         expect(resetsOf(frames)).to.deep.equal([`${reason === "too-many-streams" ? 7 : 1}: ${code}`]);
         expect(link.counters.refusedStreams[reason]).to.equal(1);
-        expect(link.connection.closure).to.equal(null);
+        expect(link.connection.closeResult).to.equal(null);
         if (link.connection.streamCount === 2) {
           link.send(rstStream(3, ErrorCode.Cancel));
         }
@@ -415,7 +415,7 @@ describe("the receiving half of a connection", () => {
       link.request(1, GRPC_REQUEST);
       link.send(...Array.from({ length: 4 }, () => data(1, Buffer.alloc(16_383))));
       expect(updatesOf(link.take())).to.deep.equal([]);
-      expect(link.connection.heldBytes.unread).to.equal(65_532);
+      expect(link.connection.bufferedBytes.unread).to.equal(65_532);
       link.connection.consume(link.stream(1), 32_767);
       expect(updatesOf(link.take())).to.deep.equal([]);
       link.connection.consume(link.stream(1), 1);
@@ -425,7 +425,7 @@ describe("the receiving half of a connection", () => {
       link.send(data(1, "abc"));
       link.connection.consume(link.stream(1), 3);
       expect(updatesOf(link.take())).to.deep.equal(["0: 65535"]);
-      expect(link.connection.heldBytes.unread).to.equal(0);
+      expect(link.connection.bufferedBytes.unread).to.equal(0);
     });
 
     it("with those of padding", () => {
@@ -452,7 +452,7 @@ describe("the receiving half of a connection", () => {
         link.connection.reset(link.stream(1), ErrorCode.Cancel);
         link.send(bytes.subarray(bytes.length - rest));
         expect(updatesOf(link.take())).to.deep.equal([`0: ${64_000 - rest}`]);
-        expect(link.connection.heldBytes.unread).to.equal(0);
+        expect(link.connection.bufferedBytes.unread).to.equal(0);
       }
     });
 
@@ -467,13 +467,13 @@ describe("the receiving half of a connection", () => {
   it("ends when the client goes away and no stream is open", () => {
     const idle = LinkedConnection.established();
     idle.send(goAway(0, ErrorCode.NoError));
-    expect(idle.connection.closure?.reason).to.equal("peer-went-away");
+    expect(idle.connection.closeResult?.reason).to.equal("peer-went-away");
 
     const busy = LinkedConnection.established();
     busy.request(1, GRPC_REQUEST, UNARY);
     busy.send(goAway(0, ErrorCode.NoError));
-    expect(busy.connection.closure).to.equal(null);
+    expect(busy.connection.closeResult).to.equal(null);
     busy.connection.end(busy.stream(1), [":status", "200"]);
-    expect(busy.connection.closure?.reason).to.equal("peer-went-away");
+    expect(busy.connection.closeResult?.reason).to.equal("peer-went-away");
   });
 });

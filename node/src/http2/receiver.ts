@@ -1,5 +1,5 @@
 /** The receiving half of a connection: finds the frames of a client, and passes each to the part that handles it. */
-import { Conduct } from "./conduct.ts";
+import { ProtocolEnforcement } from "./conduct.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ControlFrames } from "./control-frames.ts";
 import { ErrorCode } from "./error-code.ts";
@@ -26,17 +26,17 @@ import type { ServerStream } from "./server-stream.ts";
 export class Receiver implements FrameSink {
   readonly #parts: ConnectionParts;
   readonly #reader = new FrameReader(this);
-  readonly #conduct: Conduct;
+  readonly #enforcement: ProtocolEnforcement;
   readonly #headers: HeaderFrames;
   readonly #requests: RequestFrames;
   readonly #control: ControlFrames;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    this.#conduct = new Conduct(parts);
-    this.#requests = new RequestFrames(parts, this.#conduct);
-    this.#headers = new HeaderFrames(parts.limits, this.#conduct, this.#requests);
-    this.#control = new ControlFrames(parts, this.#conduct, () => this.#headers.acknowledgeSettings());
+    this.#enforcement = new ProtocolEnforcement(parts);
+    this.#requests = new RequestFrames(parts, this.#enforcement);
+    this.#headers = new HeaderFrames(parts.limits, this.#enforcement, this.#requests);
+    this.#control = new ControlFrames(parts, this.#enforcement, () => this.#headers.acknowledgeSettings());
   }
 
   /** Whether the client has sent its first SETTINGS. */
@@ -51,7 +51,7 @@ export class Receiver implements FrameSink {
 
   /** Bytes of incomplete frames and header blocks. */
   get incompleteBytes(): number {
-    return this.#reader.keptBytes + this.#headers.incompleteBytes;
+    return this.#reader.bufferedBytes + this.#headers.incompleteBytes;
   }
 
   receive(bytes: Uint8Array, from: number, to: number): void {
@@ -76,15 +76,15 @@ export class Receiver implements FrameSink {
   }
 
   onWrongPreface(): void {
-    this.#conduct.fail("wrong-preface", ErrorCode.ProtocolError);
+    this.#enforcement.fail("wrong-preface", ErrorCode.ProtocolError);
   }
 
   onHead(type: number, flags: number, streamId: number, length: number): void {
     const error = length > FRAME_BYTES_INITIAL ? ErrorCode.FrameSizeError : headErrorOf(type, flags, streamId, length);
     if (error !== ErrorCode.NoError) {
-      this.#conduct.fail("wrong-frame", error);
+      this.#enforcement.fail("wrong-frame", error);
     } else if (!this.#isInOrder(type, flags, streamId)) {
-      this.#conduct.fail("wrong-order", ErrorCode.ProtocolError);
+      this.#enforcement.fail("wrong-order", ErrorCode.ProtocolError);
     }
   }
 
@@ -116,7 +116,7 @@ export class Receiver implements FrameSink {
         break;
       default:
         // Frames of unknown types must be ignored (§5.5).
-        this.#conduct.allows("ignoredFrames");
+        this.#enforcement.allows("ignoredFrames");
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { StreamRefusal } from "./closure.ts";
-import type { Conduct } from "./conduct.ts";
+import type { ProtocolEnforcement } from "./conduct.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ErrorCode } from "./error-code.ts";
 import { END_STREAM } from "./frame.ts";
@@ -17,7 +17,7 @@ const NO_FIELDS: readonly string[] = [];
 
 export class RequestFrames {
   readonly #parts: ConnectionParts;
-  readonly #conduct: Conduct;
+  readonly #enforcement: ProtocolEnforcement;
   readonly #requestFields = new RequestFields();
   readonly #window: ReceiveWindow;
   #isStopped = false;
@@ -25,9 +25,9 @@ export class RequestFrames {
   #dataStream: ServerStream | null = null;
   #dataEndsStream = false;
 
-  constructor(parts: ConnectionParts, conduct: Conduct) {
+  constructor(parts: ConnectionParts, enforcement: ProtocolEnforcement) {
     this.#parts = parts;
-    this.#conduct = conduct;
+    this.#enforcement = enforcement;
     this.#window = new ReceiveWindow(parts.limits.unreadBytes);
   }
 
@@ -48,31 +48,31 @@ export class RequestFrames {
       throw new RangeError("More bytes of a request are consumed than were received");
     }
     stream.unreadBytes -= count;
-    this.#giveBack(stream, count);
+    this.#returnWindow(stream, count);
   }
 
   /** Drops the bytes that an ended stream did not consume, so that the connection may receive as many again. */
   release(stream: ServerStream): void {
-    this.#giveBack(null, stream.unreadBytes);
+    this.#returnWindow(null, stream.unreadBytes);
     stream.unreadBytes = 0;
   }
 
   onDataHead(flags: number, streamId: number, length: number, overhead: number): void {
     if (overhead > length) {
-      this.#conduct.fail("wrong-padding", ErrorCode.ProtocolError);
+      this.#enforcement.fail("wrong-padding", ErrorCode.ProtocolError);
       return;
     }
     if (!this.#window.receive(length)) {
-      this.#conduct.fail("window-overrun", ErrorCode.FlowControlError);
+      this.#enforcement.fail("window-overrun", ErrorCode.FlowControlError);
       return;
     }
     this.#dataEndsStream = (flags & END_STREAM) !== 0;
-    if (length === overhead && !this.#dataEndsStream && !this.#conduct.allows("emptyData")) {
+    if (length === overhead && !this.#dataEndsStream && !this.#enforcement.allows("emptyData")) {
       return;
     }
     this.#dataStream = this.#streamOfData(streamId, length);
     if (overhead > 0) {
-      this.#giveBack(this.#dataStream, overhead);
+      this.#returnWindow(this.#dataStream, overhead);
     }
   }
 
@@ -80,13 +80,13 @@ export class RequestFrames {
     const stream = this.#dataStream;
     const count = to - from;
     if (stream === null || !stream.isOpen) {
-      this.#giveBack(null, count);
+      this.#returnWindow(null, count);
       return;
     }
     stream.receivedBytes += count;
     stream.unreadBytes += count;
     if (stream.declaredBytes !== UNDECLARED && stream.receivedBytes > stream.declaredBytes) {
-      this.#conduct.refuseOpen(stream, "wrong-content-length");
+      this.#enforcement.refuseOpen(stream, "wrong-content-length");
     } else {
       stream.handler.onData(stream, bytes, from, to);
     }
@@ -108,11 +108,11 @@ export class RequestFrames {
       return null;
     }
     if (!stream.isRequestOpen) {
-      this.#conduct.refuseOpen(stream, "closed-stream");
+      this.#enforcement.refuseOpen(stream, "closed-stream");
       return null;
     }
     if (!stream.receiveWindow.receive(length)) {
-      this.#conduct.refuseOpen(stream, "window-overrun");
+      this.#enforcement.refuseOpen(stream, "window-overrun");
       return null;
     }
     return stream;
@@ -121,24 +121,24 @@ export class RequestFrames {
   #onDataForClosed(streamId: number): void {
     const state = this.#parts.streams.closedStateOf(streamId);
     if (state === "idle") {
-      this.#conduct.fail("wrong-stream", ErrorCode.ProtocolError);
+      this.#enforcement.fail("wrong-stream", ErrorCode.ProtocolError);
     } else if (state !== "reset") {
-      this.#conduct.refuseClosed(streamId, "closed-stream");
+      this.#enforcement.refuseClosed(streamId, "closed-stream");
     }
   }
 
   /** Gives consumed bytes back: to the connection, and to the stream if one is given. */
-  #giveBack(stream: ServerStream | null, count: number): void {
+  #returnWindow(stream: ServerStream | null, count: number): void {
     if (this.#isStopped) {
       return;
     }
     const { sender } = this.#parts;
-    const increment = this.#window.giveBack(count);
+    const increment = this.#window.release(count);
     if (increment > 0) {
       sender.sendWindowUpdate(0, increment);
     }
     if (stream?.isRequestOpen) {
-      const ofStream = stream.receiveWindow.giveBack(count);
+      const ofStream = stream.receiveWindow.release(count);
       if (ofStream > 0) {
         sender.sendWindowUpdate(stream.id, ofStream);
       }
@@ -168,7 +168,7 @@ export class RequestFrames {
     }
     const refusal = this.#refusalOf(endsStream, isOwnDependency, decoded);
     if (refusal !== null) {
-      this.#conduct.refuseClosed(streamId, refusal);
+      this.#enforcement.refuseClosed(streamId, refusal);
       return;
     }
     const stream = this.#parts.owner.open(streamId, decoded.fields, this.#requestFields.declaredBytes);
@@ -200,13 +200,13 @@ export class RequestFrames {
 
   #onTrailers(stream: ServerStream, endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): void {
     if (!stream.isRequestOpen) {
-      this.#conduct.refuseOpen(stream, "closed-stream");
+      this.#enforcement.refuseOpen(stream, "closed-stream");
     } else if (decoded.isTooLarge) {
-      this.#conduct.refuseOpen(stream, "header-list-too-large");
+      this.#enforcement.refuseOpen(stream, "header-list-too-large");
     } else if (isOwnDependency) {
-      this.#conduct.refuseOpen(stream, "wrong-priority");
+      this.#enforcement.refuseOpen(stream, "wrong-priority");
     } else if (!endsStream || !areGoodTrailers(decoded.fields)) {
-      this.#conduct.refuseOpen(stream, "malformed-trailers");
+      this.#enforcement.refuseOpen(stream, "malformed-trailers");
     } else {
       this.#endRequest(stream, decoded.fields);
     }
@@ -218,13 +218,13 @@ export class RequestFrames {
     if (state !== "reset") {
       // A number that was skipped can no longer be used (§5.1.1).
       const code = state === "ended" ? ErrorCode.StreamClosed : ErrorCode.ProtocolError;
-      this.#conduct.fail("wrong-stream", code);
+      this.#enforcement.fail("wrong-stream", code);
     }
   }
 
   #endRequest(stream: ServerStream, trailers: readonly string[]): void {
     if (stream.declaredBytes !== UNDECLARED && stream.receivedBytes !== stream.declaredBytes) {
-      this.#conduct.refuseOpen(stream, "wrong-content-length");
+      this.#enforcement.refuseOpen(stream, "wrong-content-length");
       return;
     }
     stream.isRequestOpen = false;

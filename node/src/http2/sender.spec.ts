@@ -178,12 +178,12 @@ describe("the sending half of a connection", () => {
       expect(textOf(link.take()).filter((text) => !text.includes("content-type"))).to.deep.equal([
         ...["1 Data 7", "3 Data 7", "3 Headers grpc-status 0."],
       ]);
-      expect([link.connection.heldBytes.queued, link.connection.streamCount]).to.deep.equal([3, 1]);
+      expect([link.connection.bufferedBytes.queued, link.connection.streamCount]).to.deep.equal([3, 1]);
       link.send(windowUpdate(1, 2));
       expect(textOf(link.take())).to.deep.equal(["1 Data 2"]);
       link.send(windowUpdate(1, 1));
       expect(textOf(link.take())).to.deep.equal(["1 Data 1", "1 Headers grpc-status 0."]);
-      expect([link.connection.heldBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
+      expect([link.connection.bufferedBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
     });
 
     it("if a window is one byte too small, and not if it is large enough", () => {
@@ -211,7 +211,7 @@ describe("the sending half of a connection", () => {
         link.connection.answer(link.stream(id), FIELDS, PREFIX, Buffer.alloc(30_000), TRAILERS);
       }
       link.take();
-      expect(link.connection.heldBytes.queued).to.equal(120_015 - 65_535);
+      expect(link.connection.bufferedBytes.queued).to.equal(120_015 - 65_535);
       link.send(windowUpdate(0, 40_000));
       const lengths = textOf(link.take()).filter((text) => text.includes("Data"));
       expect(lengths).to.deep.equal(["3 Data 16384", "5 Data 16384", "3 Data 7232"]);
@@ -246,13 +246,13 @@ describe("the sending half of a connection", () => {
     it("for the socket, above the limit of unwritten bytes", () => {
       const link = linkWith([1], { limits: { unwrittenBytes: 30_000 } });
       link.connection.answer(link.stream(1), FIELDS, PREFIX, Buffer.alloc(60_000), TRAILERS);
-      expect(link.connection.heldBytes.unwritten).to.be.within(30_000, 50_000);
+      expect(link.connection.bufferedBytes.unwritten).to.be.within(30_000, 50_000);
       expect(link.connection.isReading).to.equal(false);
       const first = link.connection.takeOutput();
       expect(first?.length).to.be.within(30_000, 50_000);
       expect([link.connection.takeOutput(), link.connection.isReading]).to.deep.equal([null, false]);
       link.connection.written();
-      expect(link.connection.heldBytes.unwritten).to.be.within(20_000, 30_000);
+      expect(link.connection.bufferedBytes.unwritten).to.be.within(20_000, 30_000);
       expect(link.connection.isReading).to.equal(true);
     });
 
@@ -263,7 +263,7 @@ describe("the sending half of a connection", () => {
       }
       link.send(rstStream(1, ErrorCode.Cancel));
       link.connection.reset(link.stream(3), ErrorCode.Cancel);
-      expect([link.connection.heldBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
+      expect([link.connection.bufferedBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
       link.take();
       link.send(settings([Setting.InitialWindowSize, 100]));
       expect(textOf(link.take())).to.deep.equal(["0 Settings 0"]);
@@ -383,7 +383,7 @@ describe("the sending half of a connection", () => {
       for (const id of [1, 3]) {
         link.connection.answer(link.stream(id), FIELDS, PREFIX, Buffer.alloc(200), TRAILERS);
       }
-      expect(link.connection.heldBytes.queued).to.equal(410);
+      expect(link.connection.bufferedBytes.queued).to.equal(410);
       link.take();
       link.request(5, GRPC_REQUEST, Flag.EndStream);
       expect(textOf(link.take())).to.deep.equal(["5 RstStream 4"]);
@@ -468,7 +468,7 @@ describe("the sending half of a connection", () => {
             );
           }
         }
-        expect(link.connection.heldBytes.queued).to.equal(0);
+        expect(link.connection.bufferedBytes.queued).to.equal(0);
         expect(link.connection.streamCount).to.equal(0);
       }),
       { numRuns: 200 },

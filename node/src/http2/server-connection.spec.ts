@@ -106,7 +106,7 @@ describe("a connection", () => {
         link.send(Buffer.from("000004080000000000000fffff", "hex"), Buffer.from("0000040800000000010000ffff", "hex"));
         link.send(Buffer.from("00000403000000000100000008", "hex"));
       }
-      expect(link.connection.closure?.reason, call).to.equal("closed-by-server");
+      expect(link.connection.closeResult?.reason, call).to.equal("closed-by-server");
       expect(link.calls.at(-1)?.call).to.equal("closed");
       expect(link.calls.filter((each) => each.call === "reset" || each.call === "closed").length).to.be.at.most(2);
     }
@@ -123,7 +123,7 @@ describe("a connection", () => {
     link.pass(30_000);
     expect(pingsOf(link.take()).length).to.equal(1);
     link.pass(10_000);
-    expect(link.connection.closure?.reason).to.equal("keepalive-timeout");
+    expect(link.connection.closeResult?.reason).to.equal("keepalive-timeout");
     expect(link.callsOf("reset").length).to.equal(1);
   });
 
@@ -131,9 +131,9 @@ describe("a connection", () => {
     const link = new LinkedConnection();
     link.send(CLIENT_PREFACE);
     link.pass(9_000);
-    expect(link.connection.closure).to.equal(null);
+    expect(link.connection.closeResult).to.equal(null);
     link.pass(1_000);
-    expect(link.connection.closure?.reason).to.equal("handshake-timeout");
+    expect(link.connection.closeResult?.reason).to.equal("handshake-timeout");
   });
 
   it("ends after a time without streams", () => {
@@ -149,7 +149,7 @@ describe("a connection", () => {
       [STREAM_MAX, "idle"],
       [1, "idle"],
     ]);
-    expect(link.connection.closure?.reason).to.equal("idle");
+    expect(link.connection.closeResult?.reason).to.equal("idle");
   });
 
   it("ends when the socket does not write the bytes that it took", () => {
@@ -157,11 +157,11 @@ describe("a connection", () => {
     link.send(ping(""));
     expect(link.connection.takeOutput()).to.not.equal(null);
     for (let at = 0; at < 60; at++) {
-      expect(link.connection.closure).to.equal(null);
+      expect(link.connection.closeResult).to.equal(null);
       link.send(ping(""));
       link.pass(1_000);
     }
-    expect(link.connection.closure?.reason).to.equal("write-timeout");
+    expect(link.connection.closeResult?.reason).to.equal("write-timeout");
   });
 
   describe("drains", () => {
@@ -180,10 +180,10 @@ describe("a connection", () => {
       expect(link.take()).to.deep.equal([]);
       expect(link.callsOf("request").map(({ id }) => id)).to.deep.equal([1, 3]);
       for (const id of [1, 3]) {
-        expect(link.connection.closure).to.equal(null);
+        expect(link.connection.closeResult).to.equal(null);
         link.connection.end(link.stream(id), [":status", "200"]);
       }
-      expect(link.connection.closure).to.deep.equal({ reason: "drained", code: ErrorCode.NoError });
+      expect(link.connection.closeResult).to.deep.equal({ reason: "drained", code: ErrorCode.NoError });
       expect(link.callsOf("reset")).to.deep.equal([]);
     });
 
@@ -191,15 +191,15 @@ describe("a connection", () => {
       const link = LinkedConnection.established();
       link.connection.drain(Number.POSITIVE_INFINITY);
       link.send(ping("drainin?", Flag.Ack));
-      expect(link.connection.closure).to.equal(null);
+      expect(link.connection.closeResult).to.equal(null);
       link.pass(1_000);
-      expect(link.connection.closure?.reason).to.equal("drained");
+      expect(link.connection.closeResult?.reason).to.equal("drained");
     });
 
     it("not because the client answers a PING that was never sent", () => {
       const link = LinkedConnection.established();
       link.send(ping("draining", Flag.Ack));
-      expect([link.connection.closure, link.take()]).to.deep.equal([null, []]);
+      expect([link.connection.closeResult, link.take()]).to.deep.equal([null, []]);
     });
 
     it("until the deadline at the latest", () => {
@@ -208,16 +208,16 @@ describe("a connection", () => {
       link.connection.drain(link.nowMs + 5_000);
       link.connection.drain(link.nowMs + 9_000);
       link.pass(4_000);
-      expect(link.connection.closure).to.equal(null);
+      expect(link.connection.closeResult).to.equal(null);
       link.pass(1_000);
-      expect(link.connection.closure?.reason).to.equal("drain-deadline");
+      expect(link.connection.closeResult?.reason).to.equal("drain-deadline");
       expect(link.callsOf("reset")).to.deep.equal([{ call: "reset", id: 1, code: ErrorCode.Cancel }]);
     });
 
     it("at once before the client has sent its SETTINGS", () => {
       const link = new LinkedConnection();
       link.connection.drain(Number.POSITIVE_INFINITY);
-      expect(link.connection.closure?.reason).to.equal("drained");
+      expect(link.connection.closeResult?.reason).to.equal("drained");
     });
   });
 });

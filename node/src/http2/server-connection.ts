@@ -7,7 +7,7 @@
  * do nothing, because a user may not know yet that it has ended.
  */
 import type { BufferPool } from "./buffer-pool.ts";
-import { type CloseReason, type Closure, REFUSAL_CODES, type StreamRefusal } from "./closure.ts";
+import { type CloseReason, type CloseResult, REFUSAL_CODES, type StreamRefusal } from "./closure.ts";
 import { ConnectionTimes } from "./connection-times.ts";
 import type { Http2Counters } from "./counters.ts";
 import { ErrorCode } from "./error-code.ts";
@@ -35,7 +35,7 @@ export interface ConnectionHandler {
    */
   onRequest(stream: ServerStream, fields: readonly string[]): StreamHandler;
   /** Called once when the connection has ended, or ends after its last bytes; after all `onReset` calls. */
-  onClosed(closure: Closure): void;
+  onClosed(closure: CloseResult): void;
 }
 
 /** The payload of keepalive PINGs, and of the PING that shows that the client has received GOAWAY. */
@@ -63,7 +63,7 @@ export interface ServerConnectionOptions {
 }
 
 /** Memory that the connection uses because of its client, in bytes. */
-export interface HeldBytes {
+export interface BufferedBytes {
   /** Bytes of requests that are received and not consumed. */
   readonly unread: number;
   /** Bytes of incomplete frames and header blocks. */
@@ -90,7 +90,7 @@ export class ServerConnection {
   #reasonWhenDrained: CloseReason = "drained";
   /** The reason to end after the last stream; null while it need not end. */
   #reasonToEnd: CloseReason | null = null;
-  #closure: Closure | null = null;
+  #closeResult: CloseResult | null = null;
 
   constructor(options: ServerConnectionOptions) {
     const { limits, counters, pool, queuedOfAll, nowMs, varyingFields, onOutput, handlerOf } = options;
@@ -123,8 +123,8 @@ export class ServerConnection {
   }
 
   /** How it ended; null before. After the end there may still be output to take for a short time. */
-  get closure(): Closure | null {
-    return this.#closure;
+  get closeResult(): CloseResult | null {
+    return this.#closeResult;
   }
 
   /** Number of open streams. */
@@ -142,7 +142,7 @@ export class ServerConnection {
     return this.#sender.queuedBytes;
   }
 
-  get heldBytes(): HeldBytes {
+  get bufferedBytes(): BufferedBytes {
     return {
       unread: this.#receiver.unreadBytes,
       incomplete: this.#receiver.incompleteBytes,
@@ -153,7 +153,7 @@ export class ServerConnection {
 
   /** Whether it reads from the client now. If not, it does so again after the socket has written. */
   get isReading(): boolean {
-    return this.#closure === null && this.#output.unwrittenBytes < this.#limits.unwrittenBytes;
+    return this.#closeResult === null && this.#output.unwrittenBytes < this.#limits.unwrittenBytes;
   }
 
   /** Whether the socket has taken bytes that it has not written yet. */
@@ -165,7 +165,7 @@ export class ServerConnection {
 
   /** Receives bytes of the client. They are not stored: the caller may reuse their memory after the call. */
   receive(bytes: Uint8Array, from: number, to: number, nowMs: number): void {
-    if (this.#closure === null) {
+    if (this.#closeResult === null) {
       this.#counters.bytesReceived += to - from;
       this.#times.onReceived(nowMs);
       this.#receiver.receive(bytes, from, to);
@@ -174,7 +174,7 @@ export class ServerConnection {
 
   /** Does what is due. Call it about once a second. */
   tick(nowMs: number): void {
-    if (this.#closure !== null) {
+    if (this.#closeResult !== null) {
       return;
     }
     const due = this.#times.due(nowMs, {
@@ -208,14 +208,14 @@ export class ServerConnection {
   /** Call it when the taken bytes are written; their memory is reused. */
   written(): void {
     this.#output.written();
-    if (this.#closure === null) {
+    if (this.#closeResult === null) {
       this.#sender.pump();
     }
   }
 
   /** Ends the connection because its socket has ended. */
   abandon(reason: CloseReason): void {
-    if (this.#closure === null) {
+    if (this.#closeResult === null) {
       this.#end({ reason, code: ErrorCode.NoError });
     }
   }
@@ -298,7 +298,7 @@ export class ServerConnection {
 
   /** Ends after the open streams; the client must not open others. At the deadline it ends in any case. */
   drain(deadlineMs: number): void {
-    if (this.#closure === null) {
+    if (this.#closeResult === null) {
       this.#drain("drained", deadlineMs);
     }
   }
@@ -309,12 +309,12 @@ export class ServerConnection {
   }
 
   /** Ends at once, because this connection has the most queued bytes of all. */
-  giveUp(): void {
+  closeOverQueueLimit(): void {
     this.#fail("answers-not-taken", ErrorCode.EnhanceYourCalm);
   }
 
   #fail(reason: CloseReason, code: number): void {
-    if (this.#closure === null) {
+    if (this.#closeResult === null) {
       this.#sender.sendGoAway(Math.min(this.#streams.lastId, this.#lastAcceptedId), code, reason);
       this.#end({ reason, code });
     }
@@ -420,15 +420,15 @@ export class ServerConnection {
   }
 
   #endIfDone(): void {
-    if (this.#closure === null && this.#reasonToEnd !== null && this.#streams.size === 0) {
+    if (this.#closeResult === null && this.#reasonToEnd !== null && this.#streams.size === 0) {
       this.#end({ reason: this.#reasonToEnd, code: ErrorCode.NoError });
     }
   }
 
-  #end(closure: Closure): void {
-    this.#closure = closure;
+  #end(result: CloseResult): void {
+    this.#closeResult = result;
     this.#receiver.stop();
-    const code = closure.code === ErrorCode.NoError ? ErrorCode.Cancel : closure.code;
+    const code = result.code === ErrorCode.NoError ? ErrorCode.Cancel : result.code;
     const streams = [...this.#streams.values()];
     for (const stream of streams) {
       this.#streams.end(stream.id);
@@ -438,8 +438,8 @@ export class ServerConnection {
       stream.handler.onReset(stream, code);
     }
     this.#counters.connectionsClosed++;
-    this.#counters.closedConnections[closure.reason]++;
-    this.#handler.onClosed(closure);
+    this.#counters.closedConnections[result.reason]++;
+    this.#handler.onClosed(result);
     this.#onOutput();
   }
 }

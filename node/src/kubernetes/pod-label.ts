@@ -82,13 +82,13 @@ export class PodLabel {
     let retryMs = RETRY_MS_MIN;
     while (!this.#stopping.signal.aborted) {
       const superseded = this.#superseding.signal;
-      const isTold = await this.#attempt(superseded);
-      await this.#rest(isTold ? REFRESH_MS : retryMs, superseded);
-      retryMs = isTold || superseded.aborted ? RETRY_MS_MIN : Math.min(2 * retryMs, RETRY_MS_MAX);
+      const isDone = await this.#attempt(superseded);
+      await this.#waitFor(isDone ? REFRESH_MS : retryMs, superseded);
+      retryMs = isDone || superseded.aborted ? RETRY_MS_MIN : Math.min(2 * retryMs, RETRY_MS_MAX);
     }
   }
 
-  async #rest(ms: number, superseded: AbortSignal): Promise<void> {
+  async #waitFor(ms: number, superseded: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([this.#stopping.signal, superseded]);
     if (signal.aborted) {
       return;
@@ -109,7 +109,7 @@ export class PodLabel {
       return true;
     }
     try {
-      await this.#tell(report, superseded);
+      await this.#applyRole(report, superseded);
       this.#problem = null;
       return true;
     } catch (error) {
@@ -123,10 +123,10 @@ export class PodLabel {
     }
   }
 
-  async #tell({ role, term, others }: RoleReport, superseded: AbortSignal): Promise<void> {
+  async #applyRole({ role, term, others }: RoleReport, superseded: AbortSignal): Promise<void> {
     const { pod: own, log } = this.#options;
     if (role === "leader") {
-      const rivals = await Promise.all([...others()].map(([name, its]) => this.#fence(name, its, term, superseded)));
+      const rivals = await Promise.all([...others()].map(([name, its]) => this.#writeTerm(name, its, term, superseded)));
       if (rivals.includes(true)) {
         return;
       }
@@ -140,7 +140,7 @@ export class PodLabel {
   }
 
   /** Writes this leader's term on the pod of another member. Returns whether that pod is the leader of a later term. */
-  async #fence(name: string, role: PodRole, term: number, superseded: AbortSignal): Promise<boolean> {
+  async #writeTerm(name: string, role: PodRole, term: number, superseded: AbortSignal): Promise<boolean> {
     const pod = await this.#read(name);
     if (pod === null) {
       return false;

@@ -16,7 +16,7 @@ import type { BackupSource } from "../process/index.ts";
 
 export interface OpenBackup {
   readonly store: BackupStore;
-  readonly unseal: UnsealOptions;
+  readonly decryptOptions: UnsealOptions;
   readonly catalog: Catalog;
   readonly plan: RestorePlan;
 }
@@ -26,18 +26,18 @@ export interface OpenBackup {
  * backup does not reach the point, or if the keys do not fit. Also raises a StoreFailure, and the errors of the action.
  */
 export async function withBackup<T>(source: BackupSource, action: (backup: OpenBackup) => Promise<T>): Promise<T> {
-  const unseal: UnsealOptions = source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
-  const store = await open(source.location, unseal);
+  const decryptOptions: UnsealOptions = source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
+  const store = await open(source.location, decryptOptions);
   try {
     const catalog = await readCatalog(store, source.clusterId ?? undefined);
     const plan = planRestore(catalog, source.point, source.snapshotId ?? undefined);
-    return await action({ store, unseal, catalog, plan });
+    return await action({ store, decryptOptions, catalog, plan });
   } finally {
     await store.close();
   }
 }
 
-async function open(location: StoreLocation, unseal: UnsealOptions): Promise<BackupStore> {
-  const isFile = location.kind === "directory" && (await SnapshotFile.isThere(location.directory));
-  return isFile ? SnapshotFile.open(location.directory, unseal) : openStore(location, { create: false });
+async function open(location: StoreLocation, decryptOptions: UnsealOptions): Promise<BackupStore> {
+  const isFile = location.kind === "directory" && (await SnapshotFile.exists(location.directory));
+  return isFile ? SnapshotFile.open(location.directory, decryptOptions) : openStore(location, { create: false });
 }

@@ -21,7 +21,7 @@ import {
 import { type Rebuilt, rebuild } from "../rebuild/index.ts";
 import { OfflineState } from "../storage/index.ts";
 import { withBackup } from "./backup-source.ts";
-import { endOffline } from "./offline-end.ts";
+import { reportFailure } from "./offline-end.ts";
 import { progressLines } from "./progress-lines.ts";
 
 /** The first argument of the program, instead of a flag. */
@@ -63,7 +63,7 @@ export async function backupCommand(args: readonly string[]): Promise<number> {
     process.stdout.write(`quoin-node: ${await verify(location, verifyProgram.opts<Flags>())}\n`);
     return ExitCode.Stopped;
   } catch (error) {
-    return endOffline(error);
+    return reportFailure(error);
   }
 }
 
@@ -82,14 +82,14 @@ async function verify(location: StoreLocation, flags: Flags): Promise<string> {
   const directory = scratch ?? (await mkdtemp(join(tmpdir(), "quoin-verify-")));
   await requireEmpty(directory);
   try {
-    return await withBackup(source, async ({ store, unseal, catalog, plan }) => {
+    return await withBackup(source, async ({ store, decryptOptions, catalog, plan }) => {
       for (const { message } of catalog.problems) {
         process.stderr.write(`quoin-node: note: ${message}\n`);
       }
       const state = await OfflineState.create(join(directory, STATE));
       try {
         const { point } = source;
-        const rebuilt = await rebuild({ store, objects: plan, unseal, point, state, onProgress: progressLines() });
+        const rebuilt = await rebuild({ store, objects: plan, decryptOptions, point, state, onProgress: progressLines() });
         return describe(catalog.clusterId, rebuilt);
       } finally {
         await state.close();

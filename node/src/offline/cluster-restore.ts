@@ -48,9 +48,9 @@ export async function restoreCluster(
   { clusterId, member, owner, wallMs }: NewCluster,
   onProgress: (progress: RebuildProgress) => void,
 ): Promise<RestoreReport> {
-  return withBackup(source, async ({ store, unseal, catalog, plan }) => {
+  return withBackup(source, async ({ store, decryptOptions, catalog, plan }) => {
     const { point, revisionJump, keepsSigningKeys } = source;
-    const rebuilt = await rebuild({ store, objects: plan, unseal, point, state: restoration.state, onProgress });
+    const rebuilt = await rebuild({ store, objects: plan, decryptOptions, point, state: restoration.state, onProgress });
     const staged = await restoration.complete(
       {
         ...{ cause: "restore", clusterId, revisionJump, owner, wallMs },

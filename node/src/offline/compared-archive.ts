@@ -19,7 +19,7 @@ import {
 import type { Command } from "commander";
 import { UsageError } from "../command-line/index.ts";
 import { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "../process/index.ts";
-import { wordsOf } from "./offline-end.ts";
+import { describeError } from "./offline-end.ts";
 
 /**
  * A person waits for the comparison and can repeat it, so this gives up an unreachable store sooner than a member does.
@@ -80,7 +80,7 @@ export async function compareArchive(flags: ArchiveFlags, clusterId: string): Pr
     }
   } catch (error) {
     if (error instanceof BackupError || error instanceof StoreFailure) {
-      return { problem: wordsOf(error) };
+      return { problem: describeError(error) };
     }
     throw error;
   }

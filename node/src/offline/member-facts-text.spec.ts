@@ -16,7 +16,7 @@ const FACTS: MemberFacts = {
 };
 
 function compared(place: string, changes: Partial<ComparedFacts>): ComparedMember {
-  return { place, facts: { ...FACTS, ...changes }, problem: null };
+  return { location: place, facts: { ...FACTS, ...changes }, problem: null };
 }
 
 function described(members: readonly ComparedMember[]): string[] {
@@ -55,7 +55,7 @@ describe("the facts of a member, for people", () => {
       compared("/a", { lastTerm: 3, lastIndex: 900 }),
       compared("/b", { lastTerm: 4, lastIndex: 91, name: "q-1", memberId: 22 }),
       compared("/c", { lastTerm: 4, lastIndex: 90 }),
-      { place: "/d", facts: null, problem: "/d is damaged" },
+      { location: "/d", facts: null, problem: "/d is damaged" },
     ]);
     expect(lines).to.deep.equal([
       "MEMBER    LAST TERM  LAST INDEX  COMMITTED  APPLIED  WRITTEN                   DIRECTORY",
@@ -70,7 +70,7 @@ describe("the facts of a member, for people", () => {
   it("reports when several end at the same entry, and when no member is usable", () => {
     const several = described([compared("/a", {}), compared("/b", {}), compared("/c", { lastIndex: 1 })]);
     expect(several.at(-1)).to.equal("recover from any of /a, /b: they end at the same entry");
-    expect(described([{ place: "/d", facts: null, problem: "no" }])).to.deep.equal([
+    expect(described([{ location: "/d", facts: null, problem: "no" }])).to.deep.equal([
       "not usable: no",
       "none of these members is usable for a recovery",
     ]);

@@ -14,8 +14,8 @@ export interface ComparedFacts
 /** One member of a comparison: its facts, or why its data is not usable. */
 export type ComparedMember =
   /** A data directory, or the address of a running member. */
-  | { readonly place: string; readonly facts: ComparedFacts; readonly problem: null }
-  | { readonly place: string; readonly facts: null; readonly problem: string };
+  | { readonly location: string; readonly facts: ComparedFacts; readonly problem: null }
+  | { readonly location: string; readonly facts: null; readonly problem: string };
 
 type LastEntry = Pick<ComparedFacts, "lastTerm" | "lastIndex">;
 
@@ -55,7 +55,7 @@ export function describeComparison(compared: readonly ComparedMember[]): string[
   const isOfDirectories = usable.every(({ facts }) => facts.writtenAtMs !== null);
   const rows = [
     [...COLUMNS.map(([title]) => title), isOfDirectories ? "DIRECTORY" : "DIRECTORY OR ADDRESS"],
-    ...usable.map(({ facts, place }) => [...COLUMNS.map(([, of]) => of(facts)), place]),
+    ...usable.map(({ facts, location: place }) => [...COLUMNS.map(([, of]) => of(facts)), place]),
   ];
   const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const table = rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  "));
@@ -76,8 +76,8 @@ export function describeChoice(compared: readonly ComparedMember[]): string[] {
   const why = `it has the greatest last term, ${lastTerm}, and with it the greatest last index, ${lastIndex}`;
   const choice =
     equals.length > 1
-      ? `recover from any of ${equals.map(({ place }) => place).join(", ")}: they end at the same entry`
-      : `recover from ${best.place}: ${why}`;
+      ? `recover from any of ${equals.map(({ location: place }) => place).join(", ")}: they end at the same entry`
+      : `recover from ${best.location}: ${why}`;
   const isRunning = equals.some(({ facts }) => facts.writtenAtMs === null);
   return isRunning
     ? [choice, "next: stop all members, and compare their data directories again: a running member may still write"]

@@ -54,13 +54,13 @@ async function restore(
   context: { readonly configuration: RestoreConfiguration; readonly wallMs: number; readonly logger: Logger },
   restoration: Restoration,
   founding: Founding,
-  told: (progress: string) => void,
+  onProgress: (progress: string) => void,
 ): Promise<string> {
   const { configuration, wallMs, logger } = context;
   const { clusterId, clusterName, memberName: name, address } = founding;
   const cluster = { clusterId, wallMs, owner: ownerOf(founding), member: { clusterName, name, address } };
   try {
-    const report = await restoreCluster(configuration, restoration, cluster, toldAtTimes(told));
+    const report = await restoreCluster(configuration, restoration, cluster, throttledProgress(onProgress));
     // The local launcher shows this field.
     logger.info({ restore: describeRestore(report) }, "the cluster was restored from a backup");
     return summaryOf(report);
@@ -70,7 +70,7 @@ async function restore(
 }
 
 /** Calls `told` every time, because that call may end the restore, but changes the text only at intervals. */
-function toldAtTimes(told: (progress: string) => void): (progress: RebuildProgress) => void {
+function throttledProgress(onProgress: (progress: string) => void): (progress: RebuildProgress) => void {
   let text = "the cluster is being restored from a backup";
   let changedMs = performance.now();
   return (progress) => {
@@ -78,7 +78,7 @@ function toldAtTimes(told: (progress: string) => void): (progress: RebuildProgre
       changedMs = performance.now();
       text = `the cluster is being restored from a backup: ${describeProgress(progress)}`;
     }
-    told(text);
+    onProgress(text);
   };
 }
 

@@ -6,8 +6,8 @@ import { ExitCode, exitCodeOf } from "../process/index.ts";
 import { Refused, StoreError } from "../storage/index.ts";
 
 /** Prints the error, and returns the exit code. */
-export function endOffline(error: unknown): number {
-  process.stderr.write(`quoin-node: ${wordsOf(error)}\n`);
+export function reportFailure(error: unknown): number {
+  process.stderr.write(`quoin-node: ${describeError(error)}\n`);
   if (error instanceof Refused) {
     return error.state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused;
   }
@@ -18,7 +18,7 @@ export function endOffline(error: unknown): number {
 }
 
 /** Describes the error, and the next step if there is one. */
-export function wordsOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (error instanceof StoreError && error.kind === "locked") {
     return `${error.message}. A process uses this directory: stop the member first`;
   }

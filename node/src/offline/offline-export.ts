@@ -17,7 +17,7 @@ import { parseArguments, UsageError } from "../command-line/index.ts";
 import { ExitCode } from "../process/index.ts";
 import { readProgress } from "../state/index.ts";
 import { Refused, StoppedMember } from "../storage/index.ts";
-import { endOffline } from "./offline-end.ts";
+import { reportFailure } from "./offline-end.ts";
 
 /** The first argument of the program, instead of a flag. */
 export const EXPORT = "export";
@@ -42,7 +42,7 @@ export async function exportOffline(args: readonly string[], version: string): P
     }
     return ExitCode.Stopped;
   } catch (error) {
-    return endOffline(error);
+    return reportFailure(error);
   }
 }
 
@@ -59,7 +59,7 @@ function exportProgram(): Command {
 
 async function run({ dataDir, keyFile }: Flags, target: string, version: string): Promise<void> {
   const key = keyFile === undefined ? null : await readKey(keyFile);
-  tell(
+  printLine(
     key?.warning ??
       (key === null ? "the snapshot is not encrypted, and contains signing keys and password hashes" : null),
   );
@@ -67,7 +67,7 @@ async function run({ dataDir, keyFile }: Flags, target: string, version: string)
   try {
     const { stream, index } = snapshotOf(member, version);
     await write(seal(stream, key?.keyRing.first), target);
-    tell(
+    printLine(
       `the state of cluster ${member.facts.clusterId} at index ${index} was exported; this member knows that entries up to ` +
         `${member.facts.commitIndex} are committed, and has entries up to ${member.facts.lastIndex}`,
     );
@@ -126,7 +126,7 @@ async function readKey(path: string): Promise<KeyFile> {
   }
 }
 
-function tell(line: string | null): void {
+function printLine(line: string | null): void {
   if (line !== null) {
     process.stderr.write(`quoin-node: ${line}\n`);
   }

@@ -50,7 +50,7 @@ export async function resetOwnerOffline(args: readonly string[], version: string
     }
     return ExitCode.Stopped;
   } catch (error) {
-    return tellOf(error);
+    return reportError(error);
   }
 }
 
@@ -84,8 +84,8 @@ async function reset(flags: Flags, version: string): Promise<string> {
     ...{ peering: null, record: null, measureDisk, hasReserve: false },
     log: createLogger("error", name),
     onRole: () => undefined,
-    onFatal: (error) => process.exit(tellOf(error)),
-    onEnd: (_end, reason) => process.exit(tellOf(new Refused("MEMBER_REFUSED", reason))),
+    onFatal: (error) => process.exit(reportError(error)),
+    onEnd: (_end, reason) => process.exit(reportError(new Refused("MEMBER_REFUSED", reason))),
     onDiskStuck: () => {
       writeSync(process.stderr.fd, `quoin-node: ${DISK_STUCK_MESSAGE}\n`);
       endAtOnce();
@@ -177,8 +177,8 @@ async function resetIn(replica: Replica, credentials: OwnerCredentials): Promise
 }
 
 /** Prints the error, and returns the exit code. */
-function tellOf(error: unknown): number {
-  process.stderr.write(`quoin-node: ${wordsOf(error)}\n`);
+function reportError(error: unknown): number {
+  process.stderr.write(`quoin-node: ${describeError(error)}\n`);
   return codeOf(error);
 }
 
@@ -198,7 +198,7 @@ function isPassing({ code }: CoordinationError): boolean {
 }
 
 /** Describes the error, and the next step if there is one. */
-function wordsOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof StoreError && error.kind === "locked") {
     return `${error.message}. Stop that process first, or use \`quoinctl owner reset\` while it runs`;
   }

@@ -30,7 +30,7 @@ import {
 } from "../storage/index.ts";
 import { type ArchiveFlags, addArchiveOptions, compareArchive, requireArchiveFlags } from "./compared-archive.ts";
 import { describeArchive, describeFacts } from "./member-facts-text.ts";
-import { endOffline, wordsOf } from "./offline-end.ts";
+import { reportFailure, describeError } from "./offline-end.ts";
 import { comparisonReport, problemReport, successorReport, writeReport } from "./offline-report.ts";
 import { probeOthers } from "./ready-members.ts";
 import { compareMembers } from "./survivor-comparison.ts";
@@ -64,8 +64,8 @@ export async function recoverOffline(args: readonly string[]): Promise<number> {
     }
     return ExitCode.Stopped;
   } catch (error) {
-    const code = endOffline(error);
-    writeReport(report, problemReport(wordsOf(error)));
+    const code = reportFailure(error);
+    writeReport(report, problemReport(describeError(error)));
     return code;
   }
 }
@@ -152,7 +152,7 @@ async function recover(directory: string, flags: Flags): Promise<Identity> {
     print(describeFacts(directory, facts));
     requireLostVoters(member);
     await requireLostQuorum(facts, flags);
-    await tellArchive(facts, flags);
+    await printArchive(facts, flags);
     await confirm(facts, flags);
     const { progress, formerRevision } = await stageRecovery(member, await planOf(flags));
     print([
@@ -202,7 +202,7 @@ async function requireLostQuorum({ cluster, memberId }: MemberFacts, { ignoreRea
 }
 
 /** Prints whether the archive has more. Raises Refused if the flags name an archive that is not readable. */
-async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
+async function printArchive(facts: MemberFacts, flags: Flags): Promise<void> {
   const archive = await compareArchive(flags, facts.clusterId);
   if (archive === null) {
     return;

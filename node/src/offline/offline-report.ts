@@ -40,7 +40,7 @@ export function comparisonReport({ directories, archive }: Comparison): Recovery
   return {
     ...(archive === null ? {} : { archive: clipped(archive) }),
     directories: directories.map((one) => {
-      const { place: directory } = one;
+      const { location: directory } = one;
       return one.facts === null
         ? { directory, problem: one.problem.slice(0, PROBLEM_LENGTH_MAX), mayPass: one.mayPass }
         : { directory, member: memberReport(one.facts) };

@@ -31,7 +31,7 @@ import {
   withSuccessionLock,
 } from "../storage/index.ts";
 import { describeRestore, type RestoreReport, restoreCluster } from "./cluster-restore.ts";
-import { endOffline } from "./offline-end.ts";
+import { reportFailure } from "./offline-end.ts";
 import { progressLines } from "./progress-lines.ts";
 
 /** The first argument of the program, instead of a flag. */
@@ -61,7 +61,7 @@ export async function restoreOffline(args: readonly string[]): Promise<number> {
     }
     return ExitCode.Stopped;
   } catch (error) {
-    return endOffline(error);
+    return reportFailure(error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { GetStatusResponse, MemberState } from "@quoin/proto";
 import { expect } from "chai";
-import { askMember, comparedRunning, isAddress, livingQuorum, type RunningMember } from "./running-member.ts";
+import { queryMember, comparedRunning, isAddress, livingQuorum, type RunningMember } from "./running-member.ts";
 
 const VOTERS = ["1", "22", "23"];
 
@@ -49,7 +49,7 @@ describe("a running member that is compared", () => {
 
   it("gives the reason if there is no answer", async () => {
     // Nothing listens on port 1 of this machine.
-    const answer = await askMember("127.0.0.1:1", { token: "t", ca: null });
+    const answer = await queryMember("127.0.0.1:1", { token: "t", ca: null });
     expect(answer)
       .to.be.a("string")
       .and.match(/^127.0.0.1:1: .*ECONNREFUSED/);

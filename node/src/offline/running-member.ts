@@ -37,7 +37,7 @@ export function isAddress(text: string): boolean {
 }
 
 /** Asks one member. Never rejects: the returned text says why there is no answer. */
-export function askMember(
+export function queryMember(
   address: string,
   security: { readonly token: string; readonly ca: Buffer | null },
 ): Promise<RunningMember | string> {
@@ -87,14 +87,14 @@ export function comparedRunning({ address, status }: RunningMember): ComparedMem
   const { id, name, clusterId, lastIndex, lastTerm, commitIndex, appliedIndex } = status;
   if (status.state !== MemberState.RUNNING) {
     const state = [enumName(MemberState, status.state), ...status.alarms].join(": ");
-    return { place: address, facts: null, problem: `${address}: the member is ${state}` };
+    return { location: address, facts: null, problem: `${address}: the member is ${state}` };
   }
   if (lastTerm === 0n && lastIndex > 0n) {
     const problem = `${address}: its release does not report the term of its last entry. Stop it, and use its data directory`;
-    return { place: address, facts: null, problem };
+    return { location: address, facts: null, problem };
   }
   return {
-    place: address,
+    location: address,
     facts: {
       ...{ clusterId, name, memberId: Number(id), lastIndex: Number(lastIndex), lastTerm: Number(lastTerm) },
       ...{ commitIndex: Number(commitIndex), appliedIndex: Number(appliedIndex), writtenAtMs: null },

@@ -15,9 +15,9 @@ import {
   describeComparison,
   furthest,
 } from "./member-facts-text.ts";
-import { wordsOf } from "./offline-end.ts";
+import { describeError } from "./offline-end.ts";
 import {
-  askMember,
+  queryMember,
   comparedRunning,
   isAddress,
   livingQuorum,
@@ -35,9 +35,9 @@ export interface ComparisonOptions {
 
 /** The content of a data directory, or why it is not usable. */
 export type ComparedDirectory =
-  | { readonly place: string; readonly facts: MemberFacts; readonly problem: null }
+  | { readonly location: string; readonly facts: MemberFacts; readonly problem: null }
   | {
-      readonly place: string;
+      readonly location: string;
       readonly facts: null;
       readonly problem: string;
       /** Whether it may contain a member's data that a retry or another release can read. */
@@ -54,18 +54,18 @@ export interface Comparison {
  * Prints the comparison and the choice, and returns the content of the directories and of the archive. Raises UsageError
  * if members belong to different clusters or cannot be asked. Raises Refused if they show that the quorum is not lost.
  */
-export async function compareMembers(places: readonly string[], options: ComparisonOptions): Promise<Comparison> {
-  const [directories, addresses] = [places.filter((place) => !isOfRunning(place)), places.filter(isOfRunning)];
-  const answers = await askAll(addresses, options);
+export async function compareMembers(locations: readonly string[], options: ComparisonOptions): Promise<Comparison> {
+  const [directories, addresses] = [locations.filter((location) => !isAddressOfRunning(location)), locations.filter(isAddressOfRunning)];
+  const answers = await queryAll(addresses, options);
   const running = answers.filter((answer) => typeof answer !== "string");
   const stopped: ComparedDirectory[] = [];
   for (const directory of directories) {
-    stopped.push(await look(directory));
+    stopped.push(await inspect(directory));
   }
   const compared: ComparedMember[] = [...stopped];
   for (const [at, answer] of answers.entries()) {
-    const place = addresses[at] as string;
-    compared.push(typeof answer === "string" ? { place, facts: null, problem: answer } : comparedRunning(answer));
+    const location = addresses[at] as string;
+    compared.push(typeof answer === "string" ? { location, facts: null, problem: answer } : comparedRunning(answer));
   }
   const clusterIds = new Set(compared.flatMap(({ facts }) => (facts === null ? [] : [facts.clusterId])));
   if (clusterIds.size > 1) {
@@ -88,11 +88,11 @@ export async function compareMembers(places: readonly string[], options: Compari
 }
 
 /** An existing path on this machine is a directory, even if its name looks like an address. */
-function isOfRunning(place: string): boolean {
-  return isAddress(place) && !existsSync(place);
+function isAddressOfRunning(location: string): boolean {
+  return isAddress(location) && !existsSync(location);
 }
 
-function askAll(
+function queryAll(
   addresses: readonly string[],
   { adminTokenFile, caFile }: ComparisonOptions,
 ): Promise<(RunningMember | string)[]> {
@@ -103,17 +103,17 @@ function askAll(
     throw new UsageError(`${addresses[0]} is an admin port: name the file with an admin token by --admin-token-file`);
   }
   const security = readAccess({ adminTokenFile, caFile });
-  return Promise.all(addresses.map((address) => askMember(address, security)));
+  return Promise.all(addresses.map((address) => queryMember(address, security)));
 }
 
-async function look(directory: string): Promise<ComparedDirectory> {
+async function inspect(directory: string): Promise<ComparedDirectory> {
   try {
     const member = await StoppedMember.open(directory, { acceptRetired: false });
     await member.close();
-    return { place: directory, facts: member.facts, problem: null };
+    return { location: directory, facts: member.facts, problem: null };
   } catch (error) {
     if (error instanceof Refused || error instanceof StoreError || error instanceof UnknownVersion) {
-      return { place: directory, facts: null, problem: wordsOf(error), mayPass: !(error instanceof Refused) };
+      return { location: directory, facts: null, problem: describeError(error), mayPass: !(error instanceof Refused) };
     }
     throw error;
   }

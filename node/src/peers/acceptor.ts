@@ -19,7 +19,7 @@ import { decodeJoin, encodeJoinAnswer, type JoinAnswer, type JoinRequest, type R
 import { isAccepted } from "./join-token.ts";
 import { listenAt } from "./listen-at.ts";
 import type { PeerEnvironment, PeerTls } from "./peer-environment.ts";
-import { StrangerLog } from "./stranger-log.ts";
+import { RejectedConnectionLog } from "./stranger-log.ts";
 import { TLS_VERSION, type TlsSet } from "./tls-files.ts";
 
 export interface AcceptorUser {
@@ -34,16 +34,16 @@ export class Acceptor {
   readonly #user: AcceptorUser;
   readonly #server: Server;
   readonly #tlsServer: TlsServer | null;
-  readonly #strangers: StrangerLog;
+  readonly #rejectedConnections: RejectedConnectionLog;
   /** All TCP connections, so that `stop` can end every one. */
   readonly #sockets = new Set<Socket>();
   /** Connections whose first frame arrived. */
-  readonly #introduced = new Set<FrameConnection>();
+  readonly #identified = new Set<FrameConnection>();
 
   constructor(environment: PeerEnvironment, user: AcceptorUser) {
     this.#environment = environment;
     this.#user = user;
-    this.#strangers = new StrangerLog(environment.log, environment.clock);
+    this.#rejectedConnections = new RejectedConnectionLog(environment.log, environment.clock);
     this.#tlsServer = environment.tls === null ? null : createSecureServer(environment.tls, environment.limits.helloMs);
     this.#server = this.#tlsServer ?? createServer();
     this.#server.on("connection", (socket: Socket) => this.#onSocket(socket));
@@ -52,7 +52,7 @@ export class Acceptor {
       // A peer may reset a connection that it no longer needs, as superseded dials do. Any other error shows a
       // fault.
       const level = error.code === "ECONNRESET" ? "info" : "warn";
-      this.#strangers.add(level, "a connection to the peer port failed in TLS", error.message);
+      this.#rejectedConnections.add(level, "a connection to the peer port failed in TLS", error.message);
       socket.destroy();
     });
   }
@@ -64,7 +64,7 @@ export class Acceptor {
       this.#server.once("listening", () => {
         this.#server.off("error", reject);
         this.#server.on("error", (error) => {
-          this.#strangers.add("warn", "the peer port could not accept a connection", error.message);
+          this.#rejectedConnections.add("warn", "the peer port could not accept a connection", error.message);
         });
         const address = this.#server.address();
         resolve(typeof address === "object" && address !== null ? address.port : port);
@@ -92,9 +92,9 @@ export class Acceptor {
   #onSocket(socket: Socket): void {
     // The socket ends by itself after an error, and its reader sees that; but Node requires a listener.
     socket.on("error", () => socket.destroy());
-    if (this.#sockets.size - this.#introduced.size >= this.#environment.limits.handshakesMax) {
+    if (this.#sockets.size - this.#identified.size >= this.#environment.limits.handshakesMax) {
       const reason = `${this.#environment.limits.handshakesMax} connections`;
-      this.#strangers.add("warn", "too many connections to the peer port have not introduced themselves", reason);
+      this.#rejectedConnections.add("warn", "too many connections to the peer port have not introduced themselves", reason);
       socket.destroy();
       return;
     }
@@ -112,16 +112,16 @@ export class Acceptor {
     const connection = new FrameConnection(socket, clock, limits, first, {
       onFrame: (frame) => {
         cancel();
-        this.#introduced.add(connection);
+        this.#identified.add(connection);
         this.#onFirstFrame(connection, frame);
       },
       onEnded: (reason) => {
         cancel();
-        this.#strangers.add("warn", "a connection to the peer port was not let in", reason);
+        this.#rejectedConnections.add("warn", "a connection to the peer port was not let in", reason);
       },
     });
     const cancel = clock.after(limits.helloMs, () => connection.end(`no introduction within ${limits.helloMs} ms`));
-    socket.on("close", () => this.#introduced.delete(connection));
+    socket.on("close", () => this.#identified.delete(connection));
   }
 
   #onFirstFrame(connection: FrameConnection, frame: Frame): void {

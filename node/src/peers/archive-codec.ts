@@ -27,7 +27,7 @@ export interface ArchiveReport {
 }
 
 /** Which member archives, and its progress, as the leader knows them. */
-export interface ArchiveDuty {
+export interface ArchiverAssignment {
   /** 0 = no member. */
   readonly archiverId: number;
   readonly archive: ArchiveReport;

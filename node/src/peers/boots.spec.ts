@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { Boots } from "./boots.ts";
+import { SeenBoots } from "./boots.ts";
 
 describe("Boots", () => {
   it("distinguishes a restart from a first meeting and from the same boot", () => {
-    const boots = new Boots();
+    const boots = new SeenBoots();
     expect(boots.seen("a")).to.equal(0);
     expect(boots.note("a", 3)).to.equal(false);
     expect(boots.note("a", 3)).to.equal(false);
@@ -13,10 +13,10 @@ describe("Boots", () => {
   });
 
   it("forgets former members", () => {
-    const boots = new Boots();
+    const boots = new SeenBoots();
     boots.note("a", 3);
     boots.note("b", 4);
-    boots.keepOnly(new Set(["b"]));
+    boots.retainOnly(new Set(["b"]));
     expect([boots.seen("a"), boots.seen("b")]).to.deep.equal([0, 4]);
   });
 });

@@ -4,7 +4,7 @@
  * A lower boot belongs to an older copy of a data directory, or to a process that no longer exists: this member ignores
  * everything that it says. The record lives as long as this process.
  */
-export class Boots {
+export class SeenBoots {
   readonly #seen = new Map<string, number>();
 
   /** The highest boot seen for the incarnation, 0 for none. */
@@ -20,7 +20,7 @@ export class Boots {
   }
 
   /** Forgets all other incarnations, so that those of former members do not accumulate. */
-  keepOnly(incarnations: ReadonlySet<string>): void {
+  retainOnly(incarnations: ReadonlySet<string>): void {
     for (const incarnation of this.#seen.keys()) {
       if (!incarnations.has(incarnation)) {
         this.#seen.delete(incarnation);

@@ -10,7 +10,7 @@ import {
   encodeAnswer,
   encodeHello,
   type Hello,
-  judgeHello,
+  validateHello,
 } from "./hello.ts";
 
 const SELF = {
@@ -56,7 +56,7 @@ describe("judgeHello", () => {
   for (const [position, [refusal]] of wrongs.entries()) {
     it(`refuses by the first rule that fails: ${refusal}`, () => {
       const wrong = wrongs.slice(position).reduceRight((sofar, [, change]) => change(sofar), hello());
-      expect(judgeHello(wrong, view(), 3)).to.equal(refusal);
+      expect(validateHello(wrong, view(), 3)).to.equal(refusal);
     });
   }
 
@@ -85,7 +85,7 @@ describe("judgeHello", () => {
   ];
   for (const [what, refusal, said, changes, bootSeen] of cases) {
     it(what, () => {
-      expect(judgeHello(said, view(changes), bootSeen)).to.equal(refusal);
+      expect(validateHello(said, view(changes), bootSeen)).to.equal(refusal);
     });
   }
 });

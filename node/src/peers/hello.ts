@@ -132,7 +132,7 @@ export function speaksProtocol(offered: VersionRange): boolean {
  *
  * @param bootSeen the highest boot ever seen of the source's incarnation, 0 for none
  */
-export function judgeHello(hello: Hello, view: AcceptorView, bootSeen: number): IdentityRefusal | null {
+export function validateHello(hello: Hello, view: AcceptorView, bootSeen: number): IdentityRefusal | null {
   const { source, target } = hello;
   if (view.clusterId === null || hello.clusterId !== view.clusterId) {
     return "WRONG_CLUSTER";

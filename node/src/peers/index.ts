@@ -1,4 +1,4 @@
-export { type ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "./archive-codec.ts";
+export { type ArchiverAssignment as ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "./archive-codec.ts";
 export { Backoff } from "./backoff.ts";
 export { ConnectionError } from "./connection-error.ts";
 export {
@@ -21,7 +21,7 @@ export {
   type Hello,
   type HelloRefusal,
   type IdentityRefusal,
-  judgeHello,
+  validateHello as judgeHello,
   type PeerIdentity,
   PROTOCOL_VERSIONS,
   type SelfDescription,
@@ -38,15 +38,15 @@ export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
 export { PeerTransport, type PeerTransportOptions } from "./peer-transport.ts";
 export {
   decodeLeaderTick,
-  decodeQuestion,
-  decodeReply,
+  decodeLeaderRequest as decodeQuestion,
+  decodeLeaderReply as decodeReply,
   encodeLeaderTick,
-  encodeQuestion,
-  encodeReply,
+  encodeLeaderRequest as encodeQuestion,
+  encodeLeaderReply as encodeReply,
   type LeaderTick,
   type MemberHealthReport,
-  type Question,
-  type Reply,
+  type LeaderRequest as Question,
+  type LeaderReply as Reply,
 } from "./question-codec.ts";
 export { ServerTls } from "./server-tls.ts";
 export {

@@ -42,7 +42,7 @@ export class JoinTokenFile {
       if (!(error instanceof JoinTokenFileError)) {
         throw error;
       }
-      this.#tell(error.message);
+      this.#reportProblem(error.message);
     }
     return this.#tokens;
   }
@@ -52,7 +52,7 @@ export class JoinTokenFile {
     return this.#problem;
   }
 
-  #tell(problem: string): void {
+  #reportProblem(problem: string): void {
     if (problem !== this.#problem) {
       this.#problem = problem;
       this.#log.warn({ problem }, "the last valid join tokens stay in use");

@@ -5,12 +5,12 @@ import { FrameError } from "./frame.ts";
 import { decodeHello, encodeHello, type Hello } from "./hello.ts";
 import { decodeJoin, decodeJoinAnswer, encodeJoin, encodeJoinAnswer, type JoinAnswer } from "./join-codec.ts";
 import {
-  decodeQuestion,
-  decodeReply,
-  encodeQuestion,
-  encodeReply,
-  type Question,
-  type Reply,
+  decodeLeaderRequest,
+  decodeLeaderReply,
+  encodeLeaderRequest,
+  encodeLeaderReply,
+  type LeaderRequest,
+  type LeaderReply,
 } from "./question-codec.ts";
 import {
   decodeManifest,
@@ -40,8 +40,8 @@ interface Recorded {
 
 const hello = { decode: decodeHello, encode: (value: Hello) => encodeHello(value) };
 const answer = { decode: decodeJoinAnswer, encode: (value: JoinAnswer) => encodeJoinAnswer(value) };
-const question = { decode: decodeQuestion, encode: (value: Question) => encodeQuestion(value) };
-const reply = { decode: decodeReply, encode: (value: Reply) => encodeReply(value) };
+const question = { decode: decodeLeaderRequest, encode: (value: LeaderRequest) => encodeLeaderRequest(value) };
+const reply = { decode: decodeLeaderReply, encode: (value: LeaderReply) => encodeLeaderReply(value) };
 const join = {
   decode: decodeJoin,
   encode: ({ request, joinToken }: ReturnType<typeof decodeJoin>) => encodeJoin(request, joinToken),

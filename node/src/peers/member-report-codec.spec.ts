@@ -7,9 +7,9 @@ const DIGEST = 0xffff_ffff;
 describe("member report codec", () => {
   it("returns every report as it was", () => {
     const reports: readonly MemberReport[] = [
-      { room: "ok", isCritical: false, checkpoint: null },
-      { room: "low", isCritical: false, checkpoint: { index: 2 ** 53 - 1, digest: DIGEST } },
-      { room: "full", isCritical: true, checkpoint: { index: 1, digest: 0 } },
+      { diskSpace: "ok", isCritical: false, checkpoint: null },
+      { diskSpace: "low", isCritical: false, checkpoint: { index: 2 ** 53 - 1, digest: DIGEST } },
+      { diskSpace: "full", isCritical: true, checkpoint: { index: 1, digest: 0 } },
     ];
     for (const report of reports) {
       expect(decodeMemberReport(encodeMemberReport(report))).to.deep.equal(report);
@@ -17,7 +17,7 @@ describe("member report codec", () => {
   });
 
   it("refuses truncations, longer bodies and unknown values", () => {
-    const body = encodeMemberReport({ room: "full", isCritical: true, checkpoint: { index: 9, digest: DIGEST } });
+    const body = encodeMemberReport({ diskSpace: "full", isCritical: true, checkpoint: { index: 9, digest: DIGEST } });
     for (let length = 0; length < body.length; length++) {
       expect(() => decodeMemberReport(body.subarray(0, length))).to.throw(FrameError);
     }

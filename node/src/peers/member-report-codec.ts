@@ -6,21 +6,21 @@
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { FrameError } from "./frame.ts";
 
-const ROOMS = ["ok", "low", "full"] as const;
+const DISK_SPACE_LEVELS = ["ok", "low", "full"] as const;
 const DIGEST_MAX = 0xffff_ffff;
 
 export interface MemberReport {
   /** Free space on the sender's disk. */
-  readonly room: (typeof ROOMS)[number];
+  readonly diskSpace: (typeof DISK_SPACE_LEVELS)[number];
   /** The leader knows that the disks of most voters are full. */
   readonly isCritical: boolean;
   /** The digest of the sender's state after the entry at an index, an unsigned 32-bit number; null if it has none. */
   readonly checkpoint: { readonly index: number; readonly digest: number } | null;
 }
 
-export function encodeMemberReport({ room, isCritical, checkpoint }: MemberReport): Uint8Array {
+export function encodeMemberReport({ diskSpace, isCritical, checkpoint }: MemberReport): Uint8Array {
   return new BodyWriter(4 * NUMBER_BYTES)
-    .number(ROOMS.indexOf(room))
+    .number(DISK_SPACE_LEVELS.indexOf(diskSpace))
     .number(isCritical ? 1 : 0)
     .number(checkpoint?.index ?? 0)
     .number(checkpoint?.digest ?? 0)
@@ -30,7 +30,7 @@ export function encodeMemberReport({ room, isCritical, checkpoint }: MemberRepor
 /** Raises a FrameError unless the body is a whole report. */
 export function decodeMemberReport(body: Uint8Array): MemberReport {
   const read = new BodyReader(body);
-  const report = { room: read.oneOf(ROOMS), isCritical: read.flag() };
+  const report = { diskSpace: read.oneOf(DISK_SPACE_LEVELS), isCritical: read.flag() };
   const [index, digest] = [read.number(), read.number()];
   read.end();
   if (digest > DIGEST_MAX || (index === 0 && digest !== 0)) {

@@ -18,7 +18,7 @@ import type { PeerMember } from "./join-codec.ts";
 import type { PeerEnvironment } from "./peer-environment.ts";
 import type { ConnectedPeer } from "./peer-handler.ts";
 
-export type Accepted = Answer & { readonly ok: true };
+export type AcceptedAnswer = Answer & { readonly ok: true };
 
 export interface LinkUser {
   /** The first frame of the next connection. */
@@ -26,7 +26,7 @@ export interface LinkUser {
   /** The IP address that the member has announced; null if it has announced none. */
   dialHint(link: PeerLink): string | null;
   /** The peer has accepted. Returns what is known about it now, or null if the link must not use the connection. */
-  onAccepted(link: PeerLink, accepted: Accepted): ConnectedPeer | null;
+  onAccepted(link: PeerLink, accepted: AcceptedAnswer): ConnectedPeer | null;
   /** The link takes frames. */
   onUsable(link: PeerLink, connected: ConnectedPeer): void;
   onRefused(link: PeerLink, refusal: HelloRefusal): void;
@@ -58,10 +58,10 @@ export class PeerLink {
    * Whether the next dial uses the address that the member has announced. Dials by announced address and by name
    * alternate.
    */
-  #byHint = true;
+  #usesHint = true;
   #cancelRetry: (() => void) | null = null;
   /** Lets the next connection introduce itself once this one is over. */
-  #letNextGo: (() => void) | null = null;
+  #releaseNext: (() => void) | null = null;
   #cancelRenewal: () => void = () => {};
   #closed = false;
 
@@ -89,7 +89,7 @@ export class PeerLink {
     const isMoved = member.address !== this.#member.address;
     this.#member = member;
     if (isMoved) {
-      this.dialAnew();
+      this.redial();
     }
   }
 
@@ -108,13 +108,13 @@ export class PeerLink {
       this.#cancelRetry?.();
       this.#cancelRetry = null;
       this.#backoff.reset();
-      this.#byHint = true;
+      this.#usesHint = true;
       this.#startDial();
     }
   }
 
   /** The member has announced its address: gives up a dial to another one. */
-  dialAnew(): void {
+  redial(): void {
     if (this.#connection === null) {
       this.#dial?.cancel();
       this.#dial = null;
@@ -145,8 +145,8 @@ export class PeerLink {
 
   #startDial(): void {
     const { limits } = this.#environment;
-    const dialHint = this.#byHint ? this.#user.dialHint(this) : null;
-    this.#byHint = !this.#byHint;
+    const dialHint = this.#usesHint ? this.#user.dialHint(this) : null;
+    this.#usesHint = !this.#usesHint;
     const plan = {
       address: this.#member.address,
       dialHint,
@@ -178,7 +178,7 @@ export class PeerLink {
       go();
       return;
     }
-    this.#letNextGo = go;
+    this.#releaseNext = go;
     this.#connection.finish();
   }
 
@@ -224,9 +224,9 @@ export class PeerLink {
     this.#connection = null;
     this.#cancelRenewal();
     this.#user.onLost(this, connection.takeUnsent(), reason);
-    const letNextGo = this.#letNextGo;
-    this.#letNextGo = null;
-    letNextGo?.();
+    const releaseNext = this.#releaseNext;
+    this.#releaseNext = null;
+    releaseNext?.();
     if (this.#dial === null) {
       this.#retry();
     }

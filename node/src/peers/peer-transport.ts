@@ -11,7 +11,7 @@ import type { LookupFunction } from "node:net";
 import { invariant } from "../primitives/index.ts";
 import { stamp } from "../stamps/index.ts";
 import { Acceptor } from "./acceptor.ts";
-import { Boots } from "./boots.ts";
+import { SeenBoots } from "./boots.ts";
 import { ConnectionError } from "./connection-error.ts";
 import { Dial } from "./dial.ts";
 import type { FrameConnection } from "./frame-connection.ts";
@@ -21,7 +21,7 @@ import {
   encodeHello,
   type Hello,
   type HelloRefusal,
-  judgeHello,
+  validateHello,
   type PeerIdentity,
   PROTOCOL_VERSION,
   PROTOCOL_VERSIONS,
@@ -32,7 +32,7 @@ import { DEFAULT_PEER_LIMITS, type PeerLimits } from "./limits.ts";
 import { type PeerClock, systemPeerClock } from "./peer-clock.ts";
 import type { PeerEnvironment } from "./peer-environment.ts";
 import type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
-import { type Accepted, type LinkUser, PeerLink } from "./peer-link.ts";
+import { type AcceptedAnswer, type LinkUser, PeerLink } from "./peer-link.ts";
 import { SnapshotReceiver } from "./snapshot-receiver.ts";
 import { SnapshotSender } from "./snapshot-sender.ts";
 import { type TlsFilePaths, TlsFiles, type TlsSet } from "./tls-files.ts";
@@ -60,7 +60,7 @@ export interface PeerTransportOptions {
 export class PeerTransport {
   readonly #environment: PeerEnvironment;
   readonly #acceptor: Acceptor;
-  readonly #boots = new Boots();
+  readonly #seenBoots = new SeenBoots();
   readonly #incoming = new IncomingConnections();
   /** By incarnation: the IP address that a member has announced. */
   readonly #dialHints = new Map<string, string>();
@@ -136,10 +136,10 @@ export class PeerTransport {
     for (const member of others.values()) {
       this.#link(member);
     }
-    this.#judgeAgain();
+    this.#revalidate();
     const listed = [...others.values()].map(({ incarnation }) => incarnation);
     const known = new Set([...listed, ...this.#incoming.incarnations()]);
-    this.#boots.keepOnly(known);
+    this.#seenBoots.retainOnly(known);
     for (const incarnation of this.#dialHints.keys()) {
       if (!known.has(incarnation)) {
         this.#dialHints.delete(incarnation);
@@ -167,7 +167,7 @@ export class PeerTransport {
       return true;
     }
     if (link?.isUsable === true) {
-      this.#tellUnreachable(peer);
+      this.#reportUnreachable(peer);
     }
     return false;
   }
@@ -279,15 +279,15 @@ export class PeerTransport {
       },
       onLost: (link, unsent, reason) => {
         log.warn({ ...fields(link), reason }, "the connection to a member is lost");
-        this.#tellUnreachable(link.member.memberId);
+        this.#reportUnreachable(link.member.memberId);
         if (unsent.length > 0) {
-          this.#later(() => handler.onUnsent(link.member.memberId, link.kind, unsent));
+          this.#callLater(() => handler.onUnsent(link.member.memberId, link.kind, unsent));
         }
       },
       onFailed: (link, reason, isRefused) => {
         log.info({ ...fields(link), reason }, "a member could not be reached");
         if (isRefused && link.kind === "control") {
-          this.#later(() => handler.onGone(link.member.memberId));
+          this.#callLater(() => handler.onGone(link.member.memberId));
         }
       },
     };
@@ -296,23 +296,23 @@ export class PeerTransport {
   /**
    * A dialed member has accepted. Returns null if a higher boot of it is known, so that this one is an earlier boot.
    */
-  #onAccepted(link: PeerLink, { boot, damaged }: Accepted): ConnectedPeer | null {
+  #onAccepted(link: PeerLink, { boot, damaged }: AcceptedAnswer): ConnectedPeer | null {
     const { memberId, incarnation } = link.member;
-    if (boot < this.#boots.seen(incarnation)) {
+    if (boot < this.#seenBoots.seen(incarnation)) {
       this.#environment.log.warn({ peer: memberId, boot }, "a former boot of a member has answered");
       return null;
     }
-    return { incarnation, boot, restarted: this.#meet(incarnation, boot), damaged, versions: null };
+    return { incarnation, boot, restarted: this.#recordBoot(incarnation, boot), damaged, versions: null };
   }
 
   #onHello(connection: FrameConnection, hello: Hello): void {
     const { handler, log } = this.#environment;
     const { source, kind } = hello;
     if (handler.view().clusterId === null) {
-      this.#putOff(connection, hello);
+      this.#rejectAsTooEarly(connection, hello);
       return;
     }
-    const refusal = this.#judge(hello) ?? this.#judgeRoom(hello);
+    const refusal = this.#validate(hello) ?? this.#checkSnapshotCapacity(hello);
     if (refusal !== null) {
       log.warn({ peer: source.memberId, kind, refusal }, "the handshake of a member is refused");
       connection.endWith(FrameType.Answer, encodeAnswer({ ok: false, refusal }), "the handshake was refused");
@@ -323,14 +323,14 @@ export class PeerTransport {
     // (P34).
     this.#incoming.add(incoming);
     const isMoved = this.#noteDialHint(source, hello.dialHint);
-    const restarted = this.#meet(source.incarnation, source.boot);
+    const restarted = this.#recordBoot(source.incarnation, source.boot);
     const { self } = handler.view();
     const answer = { ok: true, protocol: PROTOCOL_VERSION, boot: self.boot, damaged: self.damaged } as const;
     connection.write(FrameType.Answer, encodeAnswer(answer));
     log.info({ peer: source.memberId, kind, boot: source.boot }, "a member has connected");
     for (const link of this.#links.get(source.memberId)?.values() ?? []) {
       if (isMoved) {
-        link.dialAnew();
+        link.redial();
       } else {
         link.dialNow();
       }
@@ -353,7 +353,7 @@ export class PeerTransport {
    * This process has received a slot, which others may know before it is durable here; or its data is lost, which it
    * reports elsewhere. Neither is a refusal: the peer tries again, at the latest when this member dials it.
    */
-  #putOff(connection: FrameConnection, { source, kind }: Hello): void {
+  #rejectAsTooEarly(connection: FrameConnection, { source, kind }: Hello): void {
     const reason = "this process does not belong to a cluster yet";
     this.#environment.log.info({ peer: source.memberId, kind, reason }, "a member has connected too early");
     connection.expectNothing({ onFrame: () => {}, onEnded: () => {} });
@@ -378,8 +378,8 @@ export class PeerTransport {
   }
 
   /** Records a boot and ends everything of a lower one. Returns whether there was a lower one. */
-  #meet(incarnation: string, boot: number): boolean {
-    const restarted = this.#boots.note(incarnation, boot);
+  #recordBoot(incarnation: string, boot: number): boolean {
+    const restarted = this.#seenBoots.note(incarnation, boot);
     if (restarted) {
       this.#incoming.endBootsBelow(incarnation, boot);
       for (const links of this.#links.values()) {
@@ -393,19 +393,19 @@ export class PeerTransport {
     return restarted;
   }
 
-  #judge(hello: Hello): HelloRefusal | null {
-    return judgeHello(hello, this.#environment.handler.view(), this.#boots.seen(hello.source.incarnation));
+  #validate(hello: Hello): HelloRefusal | null {
+    return validateHello(hello, this.#environment.handler.view(), this.#seenBoots.seen(hello.source.incarnation));
   }
 
   /** A snapshot may replace an older one of its source, or start if few enough are incoming. */
-  #judgeRoom({ kind, source }: Hello): HelloRefusal | null {
+  #checkSnapshotCapacity({ kind, source }: Hello): HelloRefusal | null {
     const isNew = kind === "snapshot" && this.#incoming.get(source.incarnation, kind) === undefined;
     return isNew && this.#incoming.count(kind) >= this.#environment.limits.incomingSnapshotsMax ? "BUSY" : null;
   }
 
-  #judgeAgain(): void {
+  #revalidate(): void {
     for (const { connection, hello } of [...this.#incoming]) {
-      const refusal = this.#judge(hello);
+      const refusal = this.#validate(hello);
       if (refusal !== null) {
         connection.end(`its member does not belong here any more: ${refusal}`);
       }
@@ -460,10 +460,10 @@ export class PeerTransport {
     }
   }
 
-  #tellUnreachable(peer: number): void {
+  #reportUnreachable(peer: number): void {
     if (!this.#unreachable.has(peer)) {
       this.#unreachable.add(peer);
-      this.#later(() => {
+      this.#callLater(() => {
         this.#unreachable.delete(peer);
         this.#environment.handler.onUnreachable(peer);
       });
@@ -471,7 +471,7 @@ export class PeerTransport {
   }
 
   /** Calls the handler after the current call of the transport, or the current event, is over. */
-  #later(call: () => void): void {
+  #callLater(call: () => void): void {
     queueMicrotask(() => {
       if (!this.#stopped) {
         call();

@@ -2,20 +2,20 @@ import { expect } from "chai";
 import { FrameError } from "./frame.ts";
 import {
   decodeLeaderTick,
-  decodeQuestion,
-  decodeReply,
+  decodeLeaderRequest,
+  decodeLeaderReply,
   encodeLeaderTick,
-  encodeQuestion,
-  encodeReply,
-  type Question,
-  type Reply,
+  encodeLeaderRequest,
+  encodeLeaderReply,
+  type LeaderRequest,
+  type LeaderReply,
 } from "./question-codec.ts";
 
-const QUESTIONS: readonly Question[] = [
+const QUESTIONS: readonly LeaderRequest[] = [
   { seq: 1, term: 2, kind: "membership" },
   { seq: 3, term: 4, kind: "transfer", target: 5, ifTerm: 6 },
 ];
-const REPLIES: readonly Reply[] = [
+const REPLIES: readonly LeaderReply[] = [
   {
     seq: 1,
     term: 2,
@@ -31,12 +31,12 @@ const REPLIES: readonly Reply[] = [
 describe("question codec", () => {
   it("returns questions, replies and ticks as they were", () => {
     for (const question of QUESTIONS) {
-      expect(decodeQuestion(encodeQuestion(question))).to.deep.equal(question);
+      expect(decodeLeaderRequest(encodeLeaderRequest(question))).to.deep.equal(question);
     }
     for (const reply of REPLIES) {
-      expect(decodeReply(encodeReply(reply))).to.deep.equal(reply);
+      expect(decodeLeaderReply(encodeLeaderReply(reply))).to.deep.equal(reply);
     }
-    const tick = { term: 3, tickMs: Number.MAX_SAFE_INTEGER, commitIndex: 7, lastingConfigIndex: 5 };
+    const tick = { term: 3, tickMs: Number.MAX_SAFE_INTEGER, commitIndex: 7, quorumKnownConfigIndex: 5 };
     expect(decodeLeaderTick(encodeLeaderTick(tick))).to.deep.equal(tick);
   });
 
@@ -49,10 +49,10 @@ describe("question codec", () => {
       "[]",
     ];
     for (const body of bodies) {
-      expect(() => decodeQuestion(Buffer.from(body)), body).to.throw(FrameError);
+      expect(() => decodeLeaderRequest(Buffer.from(body)), body).to.throw(FrameError);
     }
-    expect(() => decodeReply(Buffer.from('{"seq":1,"term":2,"kind":"membership","health":[]}'))).to.throw(FrameError);
-    const tick = encodeLeaderTick({ term: 1, tickMs: 2, commitIndex: 3, lastingConfigIndex: 3 });
+    expect(() => decodeLeaderReply(Buffer.from('{"seq":1,"term":2,"kind":"membership","health":[]}'))).to.throw(FrameError);
+    const tick = encodeLeaderTick({ term: 1, tickMs: 2, commitIndex: 3, quorumKnownConfigIndex: 3 });
     expect(() => decodeLeaderTick(tick.subarray(1))).to.throw(FrameError);
   });
 });

@@ -5,7 +5,7 @@
  * This file also encodes the leader's tick, which the leader sends with its heartbeats.
  */
 
-import { type ArchiveDuty, type ArchiveReport, archiveDuty, archiveReport } from "./archive-codec.ts";
+import { type ArchiverAssignment, type ArchiveReport, archiveDuty, archiveReport } from "./archive-codec.ts";
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { count, encodeJson, flag, jsonReader, list, memberId, object, objectBy, oneOf, text } from "./json-body.ts";
 
@@ -19,10 +19,10 @@ export interface LeaderTick {
   /** Not an index that the receiver has: it only shows how far the receiver is behind. */
   readonly commitIndex: number;
   /** Index of the configuration that a majority durably knows to be committed, 0 if none is known yet (P18). */
-  readonly lastingConfigIndex: number;
+  readonly quorumKnownConfigIndex: number;
 }
 
-export type Question = {
+export type LeaderRequest = {
   /** Number of the question in the asking process. */
   readonly seq: number;
   /** The question is for the leader of this term. */
@@ -41,7 +41,7 @@ export interface MemberHealthReport {
   readonly promotable: boolean;
 }
 
-export type Reply = {
+export type LeaderReply = {
   readonly seq: number;
   readonly term: number;
 } & (
@@ -51,7 +51,7 @@ export type Reply = {
       readonly changing: boolean;
       readonly health: readonly MemberHealthReport[];
       /** For a member that may archive. */
-      readonly archive?: ArchiveDuty | undefined;
+      readonly archive?: ArchiverAssignment | undefined;
     }
   /** The transfer has begun. */
   | { readonly kind: "transfer" }
@@ -83,9 +83,9 @@ const readReply = jsonReader(
   ]),
 );
 
-export function encodeLeaderTick({ term, tickMs, commitIndex, lastingConfigIndex }: LeaderTick): Uint8Array {
+export function encodeLeaderTick({ term, tickMs, commitIndex, quorumKnownConfigIndex }: LeaderTick): Uint8Array {
   const writer = new BodyWriter(4 * NUMBER_BYTES).number(term).number(tickMs);
-  return writer.number(commitIndex).number(lastingConfigIndex).finish();
+  return writer.number(commitIndex).number(quorumKnownConfigIndex).finish();
 }
 
 /** Raises a FrameError unless the body is a whole tick. */
@@ -95,26 +95,26 @@ export function decodeLeaderTick(body: Uint8Array): LeaderTick {
     term: read.number(),
     tickMs: read.number(),
     commitIndex: read.number(),
-    lastingConfigIndex: read.number(),
+    quorumKnownConfigIndex: read.number(),
   };
   read.end();
   return tick;
 }
 
-export function encodeQuestion(question: Question): Uint8Array {
-  return encodeJson(question);
+export function encodeLeaderRequest(request: LeaderRequest): Uint8Array {
+  return encodeJson(request);
 }
 
 /** Raises a FrameError unless the body is a whole question. */
-export function decodeQuestion(body: Uint8Array): Question {
+export function decodeLeaderRequest(body: Uint8Array): LeaderRequest {
   return readQuestion(body);
 }
 
-export function encodeReply(reply: Reply): Uint8Array {
+export function encodeLeaderReply(reply: LeaderReply): Uint8Array {
   return encodeJson(reply);
 }
 
 /** Raises a FrameError unless the body is a whole reply. */
-export function decodeReply(body: Uint8Array): Reply {
+export function decodeLeaderReply(body: Uint8Array): LeaderReply {
   return readReply(body);
 }

@@ -25,14 +25,14 @@ export class SnapshotReceiver {
   #brokenBy: string | null = null;
 
   /** Takes over the connection; its next frames belong to the snapshot. Calls `onOver` once it has ended. */
-  constructor(connection: FrameConnection, onOver: () => void) {
+  constructor(connection: FrameConnection, onEnded: () => void) {
     this.#connection = connection;
     connection.carry(
       {
         onFrame: (frame) => this.#onFrame(frame),
         onEnded: (reason) => {
           this.#break(reason);
-          onOver();
+          onEnded();
         },
       },
       (type) => carries("snapshot", type) || type === FrameType.SnapshotEnd,

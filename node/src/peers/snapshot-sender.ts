@@ -24,16 +24,16 @@ export type SnapshotTarget = Pick<DialPlan, "address" | "dialHint">;
 
 export class SnapshotSender {
   readonly #dial: Dial;
-  readonly #onOver: () => void;
+  readonly #onEnded: () => void;
   #connection: FrameConnection | null = null;
   #waiting: Waiting | null = null;
   /** The reader has confirmed the end. */
-  #isTaken = false;
+  #isComplete = false;
   #brokenBy: ConnectionError | null = null;
 
   /** Dials at once. Calls `onOver` once, when the connection has ended or could not be opened. */
-  constructor(environment: PeerEnvironment, target: SnapshotTarget, hello: Uint8Array, onOver: () => void) {
-    this.#onOver = onOver;
+  constructor(environment: PeerEnvironment, target: SnapshotTarget, hello: Uint8Array, onEnded: () => void) {
+    this.#onEnded = onEnded;
     const plan = {
       ...target,
       first: { type: FrameType.Hello, body: hello },
@@ -59,7 +59,7 @@ export class SnapshotSender {
   /** Reports that nothing follows; resolves when the peer has read everything. Rejects like `write`. */
   async end(): Promise<void> {
     await this.#write(FrameType.SnapshotEnd, new Uint8Array(0));
-    await this.#until(() => this.#isTaken);
+    await this.#until(() => this.#isComplete);
   }
 
   /** Gives up; a waiting call rejects. */
@@ -112,7 +112,7 @@ export class SnapshotSender {
   }
 
   #onFrame(_taken: Frame): void {
-    this.#isTaken = true;
+    this.#isComplete = true;
     this.#wake();
     this.#connection?.end("the snapshot was taken");
   }
@@ -131,6 +131,6 @@ export class SnapshotSender {
     const waiting = this.#waiting;
     this.#waiting = null;
     waiting?.reject(error);
-    this.#onOver();
+    this.#onEnded();
   }
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { FakePeerClock } from "../../test/peers/index.ts";
-import { StrangerLog } from "./stranger-log.ts";
+import { RejectedConnectionLog } from "./stranger-log.ts";
 
 describe("StrangerLog", () => {
   it("writes each kind of line once in ten seconds, and how many it left out", () => {
@@ -8,7 +8,7 @@ describe("StrangerLog", () => {
     const lines: string[] = [];
     const line = (level: string) => (fields: object, message: string) =>
       void lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
-    const log = new StrangerLog({ info: line("info"), warn: line("warn") }, clock);
+    const log = new RejectedConnectionLog({ info: line("info"), warn: line("warn") }, clock);
     for (let times = 0; times < 1_000; times++) {
       log.add("warn", "not let in", `reason ${times}`);
     }

@@ -9,7 +9,7 @@ import type { PeerLog } from "./peer-handler.ts";
 /** Minimum milliseconds between two lines of a kind. */
 const INTERVAL_MS = 10_000;
 
-export class StrangerLog {
+export class RejectedConnectionLog {
   readonly #log: PeerLog;
   readonly #clock: Pick<PeerClock, "monotonicMs">;
   /** By message: when the last line was written, and how many were left out since. */

@@ -12,7 +12,7 @@ import type { TrustedProxies } from "../api/http/index.ts";
 import type { Clock } from "../replica/index.ts";
 import type { Logger } from "../telemetry/index.ts";
 
-export class ClientGates {
+export class ClientConnectionLimiters {
   readonly grpc: ConnectionGate;
   readonly http: ConnectionGate;
   readonly admin: ConnectionGate;
@@ -22,9 +22,9 @@ export class ClientGates {
   /** @param proxies proxies that connect to the HTTP port for many clients */
   constructor(limits: ClientLimits, proxies: TrustedProxies, log: Logger, { monotonicMs }: Clock) {
     this.#probe = new DescriptorProbe(log, monotonicMs);
-    const share = new DescriptorShare(descriptorLimit());
-    const ofClients = { limits: limits.connections, share, log, monotonicMs };
-    const ofAdministrators = { limits: ADMINISTRATION_CONNECTIONS, share: null, log, monotonicMs };
+    const descriptorBudget = new DescriptorShare(descriptorLimit());
+    const ofClients = { limits: limits.connections, descriptorBudget, log, monotonicMs };
+    const ofAdministrators = { limits: ADMINISTRATION_CONNECTIONS, descriptorBudget: null, log, monotonicMs };
     this.grpc = new ConnectionGate({ port: "grpc", ...ofClients });
     this.http = new ConnectionGate({ port: "http", ...ofClients, isProxy: (address) => proxies.includes(address) });
     this.admin = new ConnectionGate({ port: "admin", ...ofAdministrators });

@@ -65,12 +65,12 @@ export async function listenHttp(
   at: Listen,
   {
     tls,
-    gate,
+    connectionLimiter,
     clients,
-  }: { readonly tls: ServerTls | null; readonly gate: ConnectionGate; readonly clients?: ClientAddresses },
+  }: { readonly tls: ServerTls | null; readonly connectionLimiter: ConnectionGate; readonly clients?: ClientAddresses },
 ): Promise<Stoppable & { readonly address: string }> {
   const server = createHttpServer(application, { tls, ...(clients === undefined ? {} : { clients }) });
-  gate.guard(server);
+  connectionLimiter.guard(server);
   await bound(flag, at, () => {
     listenAt(server, at.host, at.port);
     return once(server, "listening");

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
 import { until } from "../../test/harness/index.ts";
-import { Pulse } from "./pulse.ts";
+import { SharedTimer } from "./pulse.ts";
 
 const INTERVAL_MS = 5;
 
 describe("Pulse", () => {
-  let pulse: Pulse;
+  let pulse: SharedTimer;
   let beats: string[];
 
   beforeEach(() => {
     beats = [];
-    pulse = new Pulse(INTERVAL_MS, () => beats.push("own"));
+    pulse = new SharedTimer(INTERVAL_MS, () => beats.push("own"));
   });
 
   afterEach(() => pulse.stop());

@@ -2,7 +2,7 @@
 
 import { type Scheduler, systemScheduler } from "../replica/index.ts";
 
-export class Pulse {
+export class SharedTimer {
   readonly #intervalMs: number;
   readonly #callbacks = new Set<{ readonly call: () => void }>();
   readonly #timer: NodeJS.Timeout;
@@ -11,7 +11,7 @@ export class Pulse {
   constructor(intervalMs: number, callback: () => void) {
     this.#intervalMs = intervalMs;
     this.#callbacks.add({ call: callback });
-    this.#timer = setInterval(() => this.#beat(), intervalMs).unref();
+    this.#timer = setInterval(() => this.#fire(), intervalMs).unref();
   }
 
   /**
@@ -22,7 +22,7 @@ export class Pulse {
     return {
       ...systemScheduler,
       every: (intervalMs, callback) =>
-        intervalMs === this.#intervalMs ? this.#join(callback) : systemScheduler.every(intervalMs, callback),
+        intervalMs === this.#intervalMs ? this.#add(callback) : systemScheduler.every(intervalMs, callback),
     };
   }
 
@@ -30,19 +30,19 @@ export class Pulse {
     clearInterval(this.#timer);
   }
 
-  #join(callback: () => void): () => void {
-    const member = { call: callback };
-    this.#callbacks.add(member);
+  #add(callback: () => void): () => void {
+    const subscriber = { call: callback };
+    this.#callbacks.add(subscriber);
     this.#timer.ref();
     return () => {
-      this.#callbacks.delete(member);
+      this.#callbacks.delete(subscriber);
       if (this.#callbacks.size === 1) {
         this.#timer.unref();
       }
     };
   }
 
-  #beat(): void {
+  #fire(): void {
     for (const { call } of this.#callbacks) {
       call();
     }

@@ -53,7 +53,7 @@ export interface RestoreFlags {
 }
 
 /** The description of the argument that names a backup. */
-export const LOCATION_WORDS = "directory, s3://bucket/prefix, or a file with one snapshot";
+export const LOCATION_HELP = "directory, s3://bucket/prefix, or a file with one snapshot";
 
 /** Adds the flags of a command that reads a backup. */
 export function addSourceOptions(command: Command): Command {
@@ -91,7 +91,7 @@ export function addRestoreOptions(program: Command): Command {
     .addOption(
       new Option(
         "--restore-from <location>",
-        `found the cluster from this backup: ${LOCATION_WORDS}; ignored by a member with data`,
+        `found the cluster from this backup: ${LOCATION_HELP}; ignored by a member with data`,
       )
         .env("QUOIN_RESTORE_FROM")
         .argParser(parseStore),

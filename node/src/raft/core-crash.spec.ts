@@ -87,7 +87,7 @@ class Member {
       reader: this.#disk,
       checksum: crc32,
     });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     this.#applyTo = this.#durableApplied;
     this.#inFlight = null;
     this.#asked = new Map();
@@ -124,7 +124,7 @@ class Member {
         return;
       }
       case "fitness":
-        this.#core.setFitness({ ...FIT, mayVote: each.mayVote, mayLead: each.mayLead });
+        this.#core.setEligibility({ ...FIT, mayVote: each.mayVote, mayLead: each.mayLead });
         return;
       case "crash":
         if (this.#inFlight !== null && each.lastWriteLands) {
@@ -146,7 +146,7 @@ class Member {
   }
 
   #drain(): void {
-    const { append, apply, reads, readsLostUpTo, role } = this.#core.drain(this.#inFlight === null);
+    const { append, apply, reads, readsFailedUpTo: readsLostUpTo, role } = this.#core.drain(this.#inFlight === null);
     this.#inFlight = append ?? this.#inFlight;
     if (apply !== null) {
       expect(apply.from).to.equal(this.#applyTo + 1);

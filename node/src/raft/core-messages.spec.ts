@@ -39,7 +39,7 @@ function start(disk = stored(2), options: Partial<CoreOptions> = {}): RaftCore {
     checksum: crc32,
     ...options,
   });
-  core.setFitness(FIT);
+  core.setEligibility(FIT);
   return core;
 }
 
@@ -257,7 +257,7 @@ describe("data in doubt", () => {
       { ...FIT, damaged: true, mayLead: false },
       { ...FIT, damaged: true, mayVote: false },
     ]) {
-      expect(() => core.setFitness(fitness)).to.throw(InvariantViolation, "neither votes nor leads");
+      expect(() => core.setEligibility(fitness)).to.throw(InvariantViolation, "neither votes nor leads");
     }
   });
 
@@ -280,7 +280,7 @@ describe("data in doubt", () => {
     });
     core.step(heartbeat({ commit: 9 }));
     expect([core.drain(true).lossProven, core.commitIndex]).to.deep.equal([false, 3]);
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.step(heartbeat({ commit: 9 }));
     expect([core.drain(true).lossProven, core.drain(true).lossProven]).to.deep.equal([true, false]);
   });

@@ -92,7 +92,7 @@ export class CoreState {
    * change. A member that the change removed may still be needed for an election. It is needed until a majority of the
    * others durably knows that the change is committed (P18).
    */
-  get lastingCommit(): number {
+  get durableCommit(): number {
     return this.#changeSeq === 0 ? this.#commit : this.#commitBefore;
   }
 
@@ -141,7 +141,7 @@ export class CoreState {
       });
       this.unappliedBytes += this.log.bytesInMemory(this.#commit + 1, index);
       if (this.log.someType(this.#commit + 1, index, mayRemoveVoters)) {
-        this.#commitBefore = this.lastingCommit;
+        this.#commitBefore = this.durableCommit;
         this.writes.markDirty();
         this.#changeSeq = this.writes.nextSeq;
       }
@@ -154,11 +154,11 @@ export class CoreState {
    * committed configuration change durable.
    */
   onDurable(writeSeq: number): boolean {
-    const isLasting = this.#changeSeq !== 0 && writeSeq >= this.#changeSeq;
-    if (isLasting) {
+    const isChangeDurable = this.#changeSeq !== 0 && writeSeq >= this.#changeSeq;
+    if (isChangeDurable) {
       this.#changeSeq = 0;
     }
-    return isLasting;
+    return isChangeDurable;
   }
 
   /** Restarts the log after this entry. A snapshot that contains the entry's effects replaces this member's state. */
@@ -170,7 +170,7 @@ export class CoreState {
   }
 
   /** Whether the log contains this entry, or begins right after it. */
-  holds(index: number, term: number): boolean {
+  containsEntry(index: number, term: number): boolean {
     return index >= this.log.firstIndex - 1 && index <= this.log.lastIndex && this.log.term(index) === term;
   }
 

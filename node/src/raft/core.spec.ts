@@ -50,7 +50,7 @@ function settle(core: RaftCore): void {
 /** A leader that has committed and applied the first entry of its term. */
 function leader(options: Partial<CoreOptions> = {}, disk = founded()): RaftCore {
   const core = restore(disk, options);
-  core.setFitness(FIT);
+  core.setEligibility(FIT);
   core.campaign();
   settle(core);
   applyAll(core);
@@ -79,7 +79,7 @@ describe("the election of a sole voter", () => {
       { ...FIT, mayVote: false },
       { ...FIT, mayLead: false },
     ]) {
-      core.setFitness(fitness);
+      core.setEligibility(fitness);
       expect(core.campaign()).to.equal(false);
     }
     expect([core.role, core.term, core.drain(true).append]).to.deep.equal(["follower", 1, null]);
@@ -87,7 +87,7 @@ describe("the election of a sole voter", () => {
 
   it("P4, P54: is won when the write of its own term and vote is durable, not before", () => {
     const core = restore(founded());
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     expect(core.campaign()).to.equal(true);
     expect([core.role, core.term, core.leader]).to.deep.equal(["candidate", 2, 0]);
     const { append } = core.drain(true);
@@ -102,8 +102,8 @@ describe("the election of a sole voter", () => {
     const core = leader();
     accepted(core, [command()]);
     const earlier = core.drain(true).append?.writeSeq ?? 0;
-    core.setFitness({ ...FIT, mayLead: false });
-    core.setFitness(FIT);
+    core.setEligibility({ ...FIT, mayLead: false });
+    core.setEligibility(FIT);
     core.campaign();
     core.onAppendDurable(earlier);
     expect([core.role, core.term]).to.deep.equal(["candidate", 3]);
@@ -115,7 +115,7 @@ describe("the election of a sole voter", () => {
 
   it("P54: waits for its own vote however slow the disk is, instead of entering one term after the other", () => {
     const core = restore(founded());
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.campaign();
     const first = core.drain(true).append?.writeSeq ?? 0;
     for (let tick = 0; tick < 200; tick++) {
@@ -129,10 +129,10 @@ describe("the election of a sole voter", () => {
 
   it("P6: is followed by an empty entry of the new term", () => {
     const core = restore(founded());
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.campaign();
     core.onAppendDurable(core.drain(true).append?.writeSeq ?? 0);
-    expect(core.isSettledLeader).to.equal(false);
+    expect(core.hasCommittedInTerm).to.equal(false);
     const { append } = core.drain(true);
     const [row] = append?.rows ?? [];
     expect(append?.rows.length).to.equal(1);
@@ -143,13 +143,13 @@ describe("the election of a sole voter", () => {
     ]);
     expect(isIntactEntry(row as Uint8Array, crc32)).to.equal(true);
     core.onAppendDurable(append?.writeSeq ?? 0);
-    expect([core.isSettledLeader, core.commitIndex]).to.deep.equal([true, 2]);
+    expect([core.hasCommittedInTerm, core.commitIndex]).to.deep.equal([true, 2]);
   });
 
   it("is for voters only", () => {
     for (const voters of [[], [2], [2, 3, 4]]) {
       const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters } });
-      core.setFitness(FIT);
+      core.setEligibility(FIT);
       expect(core.campaign(), JSON.stringify(voters)).to.equal(false);
     }
   });
@@ -160,7 +160,7 @@ describe("the election of a sole voter", () => {
       [1, 2, 3],
     ]) {
       const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters } });
-      core.setFitness(FIT);
+      core.setEligibility(FIT);
       expect(core.campaign()).to.equal(true);
       settle(core);
       expect([core.role, core.commitIndex], JSON.stringify(voters)).to.deep.equal(["candidate", 1]);
@@ -171,7 +171,7 @@ describe("the election of a sole voter", () => {
     const passed: string[] = [];
     const disk = founded().add(EntryType.Empty, 1).add(EntryType.Bootstrap, 1).add(EntryType.Empty, 1);
     const core = restore(disk, { applied: 1, configuration: { ...NO_CONFIGURATION, index: 1, voters: [ID] } });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     listenToMarks((name) => passed.push(name));
     try {
       expect(core.campaign()).to.equal(false);
@@ -187,13 +187,13 @@ describe("the election of a sole voter", () => {
 
   it("P15: does not wait for a configuration that is not known as committed", () => {
     const core = restore(founded().add(EntryType.Bootstrap, 1), { commit: 1, applied: 1 });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     expect(core.campaign()).to.equal(true);
   });
 
   it("is possible as soon as the founding entry is applied", () => {
     const core = restore(founded(), { applied: 0, configuration: NO_CONFIGURATION });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     expect(core.campaign()).to.equal(false);
     expect(core.drain(true).apply).to.deep.equal({ from: 1, to: 1 });
     expect(core.drain(true).role).to.equal(null);
@@ -233,14 +233,14 @@ describe("the election timer", () => {
         return draws[(asked.length - 1) % draws.length] as number;
       },
     });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     expect(ticksToCampaign(core)).to.equal(20);
     const timeouts: number[] = [];
     for (let round = 0; round < 4; round++) {
       const drawnBefore = asked.length;
       settle(core);
-      core.setFitness({ ...FIT, mayLead: false });
-      core.setFitness(FIT);
+      core.setEligibility({ ...FIT, mayLead: false });
+      core.setEligibility(FIT);
       timeouts.push(ticksToCampaign(core));
       expect(asked.length).to.be.above(drawnBefore);
     }
@@ -254,14 +254,14 @@ describe("the election timer", () => {
     let drawn = 0;
     const core = leader({ random: () => ++drawn % 20 });
     const before = drawn;
-    core.setFitness({ ...FIT, mayLead: false });
+    core.setEligibility({ ...FIT, mayLead: false });
     expect(drawn).to.be.above(before);
   });
 
   it("restarts when a campaign is refused, so that it does not ask on every tick", () => {
     const passed: string[] = [];
     const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters: [2] } });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     listenToMarks((name) => passed.push(name));
     try {
       expect(ticksToCampaign(core)).to.equal(1_000);
@@ -281,7 +281,7 @@ describe("the election timer", () => {
 
   it("works at its smallest limits", () => {
     const core = restore(founded(), limits({ electionTicksMin: 1, electionTicksMax: 2 }));
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.tick();
     expect(core.role).to.equal("candidate");
   });
@@ -291,8 +291,8 @@ describe("fitness", () => {
   it("lost by a leader ends its leadership, in the same term", () => {
     const core = leader();
     core.drain(true);
-    core.setFitness({ ...FIT, mayLead: false });
-    expect([core.role, core.term, core.leader, core.isSettledLeader]).to.deep.equal(["follower", 2, 0, false]);
+    core.setEligibility({ ...FIT, mayLead: false });
+    expect([core.role, core.term, core.leader, core.hasCommittedInTerm]).to.deep.equal(["follower", 2, 0, false]);
     expect(core.drain(true).role).to.deep.equal({ role: "follower", term: 2, leader: 0 });
     expect(core.propose([command()])).to.equal("not-leader");
   });
@@ -304,10 +304,10 @@ describe("fitness", () => {
       { ...FIT, mayVote: false, mayLead: false },
     ]) {
       const core = restore(founded());
-      core.setFitness(FIT);
+      core.setEligibility(FIT);
       core.campaign();
       const { append } = core.drain(true);
-      core.setFitness(fitness);
+      core.setEligibility(fitness);
       core.onAppendDurable(append?.writeSeq ?? 0);
       expect([core.role, core.leader], JSON.stringify(fitness)).to.deep.equal(["follower", 0]);
       expect(core.drain(true).append).to.equal(null);
@@ -316,14 +316,14 @@ describe("fitness", () => {
 
   it("to vote, lost by a leader, leaves it leading: it has voted", () => {
     const core = leader();
-    core.setFitness({ ...FIT, mayVote: false });
+    core.setEligibility({ ...FIT, mayVote: false });
     expect(core.role).to.equal("leader");
   });
 
   it("found again allows another election, of a new term", () => {
     const core = leader();
-    core.setFitness({ ...FIT, mayVote: false, mayLead: false });
-    core.setFitness(FIT);
+    core.setEligibility({ ...FIT, mayVote: false, mayLead: false });
+    core.setEligibility(FIT);
     expect(core.role).to.equal("follower");
     core.campaign();
     settle(core);
@@ -335,7 +335,7 @@ describe("proposals", () => {
   it("to any member but the leader are refused, and nothing is appended", () => {
     const core = restore(founded());
     expect(core.propose([command()])).to.equal("not-leader");
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.campaign();
     expect(core.propose([command()])).to.equal("not-leader");
     expect(core.lastIndex).to.equal(1);
@@ -367,7 +367,7 @@ describe("proposals", () => {
   it("P5: of earlier terms are committed only with an entry of the own term", () => {
     const disk = founded().add(EntryType.Command, 1).add(EntryType.Command, 1);
     const core = restore(disk, { commit: 1, applied: 1 });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.campaign();
     core.onAppendDurable(core.drain(true).append?.writeSeq ?? 0);
     expect([core.role, core.stableIndex, core.commitIndex]).to.deep.equal(["leader", 3, 1]);
@@ -577,7 +577,7 @@ describe("linearizable reads", () => {
   it("P7: wait for the first entry of the leader's term to be committed", () => {
     const disk = founded().add(EntryType.Command, 1);
     const core = restore(disk, { commit: 1, applied: 1 });
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.campaign();
     core.onAppendDurable(core.drain(true).append?.writeSeq ?? 0);
     const position = core.readIndex();
@@ -591,27 +591,27 @@ describe("linearizable reads", () => {
     const core = restore(founded());
     const first = core.readIndex();
     const second = core.readIndex();
-    expect(core.drain(true).readsLostUpTo).to.equal(second);
-    expect(core.drain(true).readsLostUpTo).to.equal(0);
+    expect(core.drain(true).readsFailedUpTo).to.equal(second);
+    expect(core.drain(true).readsFailedUpTo).to.equal(0);
     expect([first, second, core.readIndex()]).to.deep.equal([1, 2, 3]);
   });
 
   it("are lost when the leader steps down", () => {
     const core = leader();
     const position = core.readIndex();
-    core.setFitness({ ...FIT, mayLead: false });
-    const { reads, readsLostUpTo } = core.drain(true);
+    core.setEligibility({ ...FIT, mayLead: false });
+    const { reads, readsFailedUpTo: readsLostUpTo } = core.drain(true);
     expect([reads, readsLostUpTo]).to.deep.equal([null, position]);
   });
 
   it("are lost when more wait than the limit", () => {
     const core = restore(founded(), limits({ readsMax: 1 }));
-    core.setFitness(FIT);
+    core.setEligibility(FIT);
     core.campaign();
     core.onAppendDurable(core.drain(true).append?.writeSeq ?? 0);
     core.readIndex();
     core.readIndex();
-    expect(core.drain(false).readsLostUpTo).to.equal(2);
+    expect(core.drain(false).readsFailedUpTo).to.equal(2);
   });
 });
 
@@ -634,7 +634,7 @@ describe("restoring", () => {
   }
 
   it("begins as a follower without a leader, and reports it", () => {
-    const { role, append, apply, reads, readsLostUpTo } = restore(three()).drain(true);
+    const { role, append, apply, reads, readsFailedUpTo: readsLostUpTo } = restore(three()).drain(true);
     expect(role).to.deep.equal({ role: "follower", term: 2, leader: 0 });
     expect([append, apply, reads, readsLostUpTo]).to.deep.equal([null, null, null, 0]);
   });

@@ -25,7 +25,7 @@ import {
   isJoint,
 } from "./configuration.ts";
 import { CoreState } from "./core-state.ts";
-import { Election, type Fitness, type Role } from "./election.ts";
+import { Election, type Eligibility, type Role } from "./election.ts";
 import type { Checksum } from "./entry.ts";
 import { Follower } from "./follower.ts";
 import { Install, type LogReset, type OfferVerdict, type SnapshotOffer } from "./install.ts";
@@ -53,7 +53,7 @@ export type Refusal = "not-leader" | ProposalRefusal;
 export type ChangeProposalRefusal = "not-leader" | ReconfigurationRefusal;
 
 /** What the driver knows about this member's data and disk. */
-export interface MemberFitness extends Fitness {
+export interface MemberEligibility extends Eligibility {
   /** Acknowledged data was lost, so this member neither votes nor leads until it has the data again. */
   readonly damaged: boolean;
   /** The disk has no space for entries from other members. */
@@ -109,7 +109,7 @@ export interface Effects {
   /** Confirmed reads, up to and including this position: serve them once `index` is applied. */
   reads: { readonly position: number; readonly index: number } | null;
   /** Positions up to and including this one will never be confirmed; 0 = none. */
-  readsLostUpTo: number;
+  readsFailedUpTo: number;
   /** Peers that need entries from before the leader's log: send them a snapshot. */
   snapshotsWanted: number[];
   role: { readonly role: Role; readonly term: number; readonly leader: number } | null;
@@ -136,7 +136,7 @@ export class RaftCore {
     append: null,
     apply: null,
     reads: null,
-    readsLostUpTo: 0,
+    readsFailedUpTo: 0,
     snapshotsWanted: [],
     role: null,
     lossProven: false,
@@ -224,8 +224,8 @@ export class RaftCore {
   }
 
   /** Whether this member leads and has committed an entry of its term, so that it may answer reads (P6, P7). */
-  get isSettledLeader(): boolean {
-    return this.#election.leadership?.isSettled === true;
+  get hasCommittedInTerm(): boolean {
+    return this.#election.leadership?.hasCommittedInTerm === true;
   }
 
   /**
@@ -233,9 +233,9 @@ export class RaftCore {
    * index of that configuration, else 0. From then on a process that is not a member of it may end: no election needs
    * it (P18).
    */
-  get lastingConfigIndex(): number {
+  get quorumKnownConfigIndex(): number {
     const { configuration } = this.#state;
-    return this.#election.leadership?.isConfigurationLasting === true ? configuration.index : 0;
+    return this.#election.leadership?.isConfigurationKnownByQuorum === true ? configuration.index : 0;
   }
 
   /** Whether a leadership transfer is under way; the caller must keep proposals back until it ends. */
@@ -284,7 +284,7 @@ export class RaftCore {
     this.#election.tick();
     if (this.#election.leadership === null && reads.hasWaited(this.#state.tick, limits.readTicks)) {
       mark("raft.read.unanswered");
-      reads.loseAll();
+      reads.failAll();
     }
   }
 
@@ -292,17 +292,17 @@ export class RaftCore {
    * Sets whether the member may vote and lead; before the first call it may do neither. A leader that may no longer
    * lead transfers the leadership if possible, else steps down. A candidate that may no longer do both gives up.
    */
-  setFitness(fitness: MemberFitness): void {
-    invariant(!fitness.damaged || !(fitness.mayVote || fitness.mayLead), "a damaged member neither votes nor leads");
-    this.#follower.setDisk(fitness);
-    this.#election.setFitness(fitness);
+  setEligibility(eligibility: MemberEligibility): void {
+    invariant(!eligibility.damaged || !(eligibility.mayVote || eligibility.mayLead), "a damaged member neither votes nor leads");
+    this.#follower.setDisk(eligibility);
+    this.#election.setEligibility(eligibility);
   }
 
   /**
    * Sets whether a client at this member waits for the next commit; if so, the leader sends each commit index at once.
    */
-  setWatched(isWatched: boolean): void {
-    this.#follower.setWatched(isWatched);
+  setHasWaiters(hasWaiters: boolean): void {
+    this.#follower.setHasWaiters(hasWaiters);
   }
 
   /** If this member leads: a client at the other member waits until the entry is committed there. */
@@ -361,7 +361,7 @@ export class RaftCore {
     if (leader === 0) {
       return reads.refuse();
     }
-    const position = reads.ask(0, tick);
+    const position = reads.request(0, tick);
     this.#state.send({ type: "read-request", from: id, to: leader, term, boot, position });
     return position;
   }
@@ -381,10 +381,10 @@ export class RaftCore {
   onAppendDurable(writeSeq: number): void {
     const released = this.#state.writes.durable(writeSeq, this.#state.term);
     this.#state.log.flushed(writeSeq);
-    const isChangeLasting = this.#state.onDurable(writeSeq);
+    const isChangeDurable = this.#state.onDurable(writeSeq);
     for (const message of released) {
-      const isTold = isChangeLasting && message.type === "append-reply";
-      this.#state.send(isTold ? { ...message, commit: this.#state.lastingCommit } : message);
+      const reportsCommit = isChangeDurable && message.type === "append-reply";
+      this.#state.send(reportsCommit ? { ...message, commit: this.#state.durableCommit } : message);
     }
     this.#install.durable(writeSeq);
     this.#election.onDurable(writeSeq);
@@ -487,7 +487,7 @@ export class RaftCore {
   offerSnapshot(offer: SnapshotOffer): OfferVerdict {
     if (offer.term < this.#state.term) {
       // The answer carries this member's term, so that the old leader steps down.
-      this.#follower.accept(offer.from, this.#state.commit);
+      this.#follower.acknowledge(offer.from, this.#state.commit);
       return "stale";
     }
     if (offer.term > this.#state.term) {
@@ -499,7 +499,7 @@ export class RaftCore {
       this.#state.commitTo(offer.index);
     }
     if (verdict !== "install" && !this.#install.isPlaced) {
-      this.#follower.accept(offer.from, this.#state.commit);
+      this.#follower.acknowledge(offer.from, this.#state.commit);
     }
     return verdict;
   }
@@ -538,7 +538,7 @@ export class RaftCore {
     this.#handedOut = index;
     this.#election.onConfiguration();
     if (this.#election.leader !== 0) {
-      this.#follower.accept(this.#election.leader, index);
+      this.#follower.acknowledge(this.#election.leader, index);
     }
   }
 
@@ -559,7 +559,7 @@ export class RaftCore {
       return;
     }
     this.#dispatch(message);
-    this.#election.stepDownIfOver();
+    this.#election.stepDownIfEnded();
   }
 
   /** Processes a message of the current term. */
@@ -642,7 +642,7 @@ export class RaftCore {
     effects.messages = state.outbox;
     state.outbox = [];
     effects.reads = state.reads.takeConfirmed();
-    effects.readsLostUpTo = state.reads.takeLost();
+    effects.readsFailedUpTo = state.reads.takeFailed();
     effects.role = this.#election.takeChanged() ? { role, term: state.term, leader } : null;
     effects.lossProven = this.#follower.takeLossProven();
     effects.installCancelled = this.#install.takeCancelled();

@@ -18,7 +18,7 @@ import { Votes } from "./votes.ts";
 export type Role = "follower" | "candidate" | "leader";
 
 /** Whether a member may vote and lead. */
-export interface Fitness {
+export interface Eligibility {
   readonly mayVote: boolean;
   readonly mayLead: boolean;
 }
@@ -42,7 +42,7 @@ export class Election {
   #phase: Phase = "follower";
   #leader = 0;
   #leadership: Leadership | null = null;
-  #fitness: Fitness = { mayVote: false, mayLead: false };
+  #eligibility: Eligibility = { mayVote: false, mayLead: false };
   /** The write that carries this member's vote for itself in the current term. */
   #selfVoteSeq = 0;
   #isSelfVoteDurable = false;
@@ -98,8 +98,8 @@ export class Election {
   /** Advances the clock by one tick. */
   tick(): void {
     if (this.#leadership !== null) {
-      this.#leadership.tick(this.#fitness.mayLead);
-      this.stepDownIfOver();
+      this.#leadership.tick(this.#eligibility.mayLead);
+      this.stepDownIfEnded();
       return;
     }
     this.#elapsedTicks++;
@@ -126,21 +126,21 @@ export class Election {
   }
 
   /** A leader that may not lead transfers the leadership if possible, else steps down. A candidate gives up. */
-  setFitness(fitness: Fitness): void {
-    this.#fitness = fitness;
+  setEligibility(eligibility: Eligibility): void {
+    this.#eligibility = eligibility;
     if (this.#leadership !== null) {
-      const mayStay = fitness.mayLead || this.#leadership.isTransferring || this.#leadership.transferToBest() === null;
+      const mayStay = eligibility.mayLead || this.#leadership.isTransferring || this.#leadership.transferToBest() === null;
       if (!mayStay) {
         this.becomeFollower(0);
       }
-    } else if (this.#phase !== "follower" && !(fitness.mayLead && fitness.mayVote)) {
+    } else if (this.#phase !== "follower" && !(eligibility.mayLead && eligibility.mayVote)) {
       this.becomeFollower(0);
     }
   }
 
   /** Steps down, in the same term, if a rule has ended the leadership. */
-  stepDownIfOver(): void {
-    if (this.#leadership?.isOver === true) {
+  stepDownIfEnded(): void {
+    if (this.#leadership?.hasEnded === true) {
       this.becomeFollower(0);
     }
   }
@@ -158,17 +158,17 @@ export class Election {
       return false;
     }
     mark("raft.pre-campaign");
-    this.#stand("pre-candidate", 0);
+    this.#enterPhase("pre-candidate", 0);
     this.#votes = new Votes();
     this.#votes.record(this.#state.id, true);
     this.#askForPreVotes();
-    this.#conclude();
+    this.#evaluateVotes();
     return true;
   }
 
   #askForPreVotes(): void {
     for (const to of this.#state.otherVoters) {
-      this.#state.send({ type: "pre-vote", ...this.#candidacy(to), term: this.#state.term + 1 });
+      this.#state.send({ type: "pre-vote", ...this.#candidateFields(to), term: this.#state.term + 1 });
     }
   }
 
@@ -177,13 +177,13 @@ export class Election {
     if (this.#phase === "candidate" && this.#selfVoteSeq <= writeSeq) {
       this.#isSelfVoteDurable = true;
       this.#votes.record(this.#state.id, true);
-      this.#conclude();
+      this.#evaluateVotes();
     }
   }
 
   #isElectable(): boolean {
     const { id, configuration, log, applied, commit } = this.#state;
-    if (this.#phase === "leader" || !this.#fitness.mayLead || !this.#fitness.mayVote || this.#install.isUnderWay) {
+    if (this.#phase === "leader" || !this.#eligibility.mayLead || !this.#eligibility.mayVote || this.#install.isUnderWay) {
       return false;
     }
     // An outgoing voter may be the only remaining member with the joint configuration in its log.
@@ -204,20 +204,20 @@ export class Election {
     this.#state.voteFor(this.#state.id);
     this.#selfVoteSeq = this.#state.writes.nextSeq;
     this.#isSelfVoteDurable = false;
-    this.#stand("candidate", 0);
+    this.#enterPhase("candidate", 0);
     this.#votes = new Votes();
     this.#restartTimer();
     for (const to of this.#state.otherVoters) {
-      this.#state.defer({ type: "vote", ...this.#candidacy(to), term: this.#state.term, transfer });
+      this.#state.defer({ type: "vote", ...this.#candidateFields(to), term: this.#state.term, transfer });
     }
   }
 
-  #candidacy(to: number): { from: number; to: number; lastIndex: number; lastTerm: number } {
+  #candidateFields(to: number): { from: number; to: number; lastIndex: number; lastTerm: number } {
     const { id, log } = this.#state;
     return { from: id, to, lastIndex: log.lastIndex, lastTerm: log.lastTerm };
   }
 
-  #conclude(): void {
+  #evaluateVotes(): void {
     switch (this.#votes.result(this.#state.configuration)) {
       case "pending":
         return;
@@ -238,7 +238,7 @@ export class Election {
     invariant(this.#phase === "candidate", "only a candidate becomes leader", () => this.#phase);
     invariant(this.#state.vote === this.#state.id, "a leader has voted for itself");
     mark("raft.elected");
-    this.#stand("leader", this.#state.id);
+    this.#enterPhase("leader", this.#state.id);
     this.#leadership = new Leadership(this.#state);
   }
 
@@ -250,7 +250,7 @@ export class Election {
       mark("raft.stepped-down");
       this.#leadership = null;
     }
-    this.#stand("follower", leader);
+    this.#enterPhase("follower", leader);
     this.#restartTimer();
   }
 
@@ -258,7 +258,7 @@ export class Election {
   enterTerm(term: number, leader: number): void {
     this.#state.enterTerm(term);
     // Reads that were requested in the old term are requested again in this one.
-    this.#state.reads.loseAll();
+    this.#state.reads.failAll();
     this.#hasChanged = true;
     this.becomeFollower(leader);
   }
@@ -287,13 +287,13 @@ export class Election {
   admit(message: Message): boolean {
     switch (message.type) {
       case "vote":
-        if (this.#ignores(message)) {
+        if (this.#ignoresWhileInContact(message)) {
           return false;
         }
         this.enterTerm(message.term, 0);
         return true;
       case "pre-vote":
-        if (!this.#ignores(message)) {
+        if (!this.#ignoresWhileInContact(message)) {
           this.#onPreVote(message);
         }
         return false;
@@ -318,11 +318,11 @@ export class Election {
 
   /** Answers a vote request of the current term. */
   onVote(message: Vote): void {
-    if (this.#ignores(message)) {
+    if (this.#ignoresWhileInContact(message)) {
       return;
     }
     const isFree = this.#state.vote === 0 || this.#state.vote === message.from;
-    const granted = isFree && this.#fitness.mayVote && this.#isUpToDate(message);
+    const granted = isFree && this.#eligibility.mayVote && this.#isUpToDate(message);
     if (granted) {
       invariant(this.#phase === "follower" || this.#phase === "pre-candidate", "a candidate has voted for itself");
       this.#state.voteFor(message.from);
@@ -347,7 +347,7 @@ export class Election {
     this.#learnCommit(message);
     if (this.#phase === "candidate") {
       this.#votes.record(message.from, message.granted);
-      this.#conclude();
+      this.#evaluateVotes();
     }
   }
 
@@ -356,7 +356,7 @@ export class Election {
     this.#learnCommit(message);
     if (this.#phase === "pre-candidate" && !message.granted) {
       this.#votes.record(message.from, false);
-      this.#conclude();
+      this.#evaluateVotes();
     }
   }
 
@@ -369,7 +369,7 @@ export class Election {
   }
 
   #onPreVote(message: PreVote): void {
-    if (!this.#fitness.mayVote || !this.#isUpToDate(message)) {
+    if (!this.#eligibility.mayVote || !this.#isUpToDate(message)) {
       this.refusePreVote(message.from);
       return;
     }
@@ -386,7 +386,7 @@ export class Election {
       this.#leadership !== null ||
       this.#install.isPlaced ||
       commit <= known ||
-      !this.#state.holds(commit, commitTerm)
+      !this.#state.containsEntry(commit, commitTerm)
     ) {
       return;
     }
@@ -400,7 +400,7 @@ export class Election {
   #onPreVoteGranted(message: PreVoteReply): void {
     if (this.#phase === "pre-candidate" && message.term === this.#state.term + 1) {
       this.#votes.record(message.from, true);
-      this.#conclude();
+      this.#evaluateVotes();
     }
   }
 
@@ -417,7 +417,7 @@ export class Election {
   }
 
   /** A member that hears a leader keeps it: a member that is cut off or removed cannot depose it (P19). */
-  #ignores(message: Vote | PreVote): boolean {
+  #ignoresWhileInContact(message: Vote | PreVote): boolean {
     const isForTransfer = message.type === "vote" && message.transfer;
     const hearsLeader =
       this.#leader !== 0 && this.#state.tick - this.contactTick <= this.#state.limits.contactTicks && !isForTransfer;
@@ -434,11 +434,11 @@ export class Election {
 
   // ---- The role and its timer ----
 
-  #stand(phase: Phase, leader: number): void {
+  #enterPhase(phase: Phase, leader: number): void {
     const wasLeading = this.#phase === "leader";
     if (wasLeading || phase === "leader" || this.#leader !== leader) {
       // The leader that was asked, or that was about to be asked, does not answer any more.
-      this.#state.reads.loseAll();
+      this.#state.reads.failAll();
     }
     if (this.#phase !== phase || this.#leader !== leader || phase === "candidate") {
       this.#hasChanged = true;

@@ -22,7 +22,7 @@ export type EntryType = (typeof EntryType)[keyof typeof EntryType];
  * Identifies one attempt to log a command; never used twice, ignored by apply. All zero if no member waits for the
  * entry.
  */
-export interface Origin {
+export interface ProposalOrigin {
   readonly memberId: number;
   readonly boot: number;
   readonly seq: number;
@@ -32,17 +32,17 @@ export interface Origin {
 export interface Envelope {
   readonly tickMs: number;
   readonly wallMs: number;
-  readonly origin: Origin;
+  readonly origin: ProposalOrigin;
 }
 
 /** CRC-32 (ISO-HDLC, as zlib computes it) of the bytes. */
 export type Checksum = (bytes: Uint8Array) => number;
 
 /** No attempt: the origin of entries that the core or the leader itself adds. */
-export const NO_ORIGIN: Origin = { memberId: 0, boot: 0, seq: 0 };
+export const NO_PROPOSAL_ORIGIN: ProposalOrigin = { memberId: 0, boot: 0, seq: 0 };
 
 /** An envelope that carries neither time nor origin: for entries that the core adds by itself. */
-export const NO_ENVELOPE: Envelope = { tickMs: 0, wallMs: 0, origin: NO_ORIGIN };
+export const NO_ENVELOPE: Envelope = { tickMs: 0, wallMs: 0, origin: NO_PROPOSAL_ORIGIN };
 
 /** Bytes of a row before its payload. */
 export const ENTRY_HEADER_BYTES = 64;
@@ -130,7 +130,7 @@ export function entryWallMs(row: Uint8Array): number {
 }
 
 /** The origin in the envelope of a row. */
-export function entryOrigin(row: Uint8Array): Origin {
+export function entryOrigin(row: Uint8Array): ProposalOrigin {
   return { memberId: readUint53(row, 40), boot: readUint53(row, 48), seq: readUint53(row, 56) };
 }
 

@@ -24,7 +24,7 @@ export class Follower {
    */
   #damaged = true;
   #diskFull = false;
-  #isWatched = false;
+  #hasWaiters = false;
   #lossProven = false;
 
   constructor(state: CoreState, election: Election, install: Install) {
@@ -40,8 +40,8 @@ export class Follower {
   }
 
   /** Sets whether a client at this member waits for the next commit. */
-  setWatched(isWatched: boolean): void {
-    this.#isWatched = isWatched;
+  setHasWaiters(hasWaiters: boolean): void {
+    this.#hasWaiters = hasWaiters;
   }
 
   /** Whether the leader has proven, since the last call, that acknowledged entries disappeared unnoticed. */
@@ -78,10 +78,10 @@ export class Follower {
     const { log, commit, unappliedBytes, limits } = this.#state;
     if (prevIndex < commit) {
       mark("raft.append.below-commit");
-      this.#acceptIfAsked(message, commit);
+      this.#acknowledgeIfRequested(message, commit);
       return;
     }
-    if (!this.#state.holds(prevIndex, prevTerm)) {
+    if (!this.#state.containsEntry(prevIndex, prevTerm)) {
       this.refuse(message, "no");
       return;
     }
@@ -90,10 +90,10 @@ export class Follower {
       this.refuse(message, this.#diskFull ? "full" : "busy");
       return;
     }
-    this.#take(message);
+    this.#appendNewRows(message);
     const lastNew = prevIndex + rows.length;
     this.#state.commitTo(Math.min(message.commit, lastNew));
-    this.#acceptIfAsked(message, lastNew);
+    this.#acknowledgeIfRequested(message, lastNew);
   }
 
   /** Counts only from the current leader in the current term, for this start of this member (P10). */
@@ -106,7 +106,7 @@ export class Follower {
   /**
    * Adds the rows that the log does not contain; the first row with a different term removes the entries from there on.
    */
-  #take({ prevIndex, term, rows }: Append): void {
+  #appendNewRows({ prevIndex, term, rows }: Append): void {
     const { log, commit } = this.#state;
     let hasNews = false;
     let index = prevIndex;
@@ -138,13 +138,13 @@ export class Follower {
   // ---- Answers ----
 
   /** Reports, once it is durable, that the log equals the leader's up to the index. */
-  accept(to: number, index: number): void {
+  acknowledge(to: number, index: number): void {
     this.#answerAppend(to, { index, refused: false, hintIndex: 0, hintTerm: 0, busy: "no" });
   }
 
-  #acceptIfAsked({ from, wantsReply }: Append, index: number): void {
+  #acknowledgeIfRequested({ from, wantsReply }: Append, index: number): void {
     if (wantsReply) {
-      this.accept(from, index);
+      this.acknowledge(from, index);
     } else {
       mark("raft.append.no-reply");
     }
@@ -159,13 +159,13 @@ export class Follower {
 
   /** Needs no write: each quorum that elects has its term durable. */
   answerHeartbeat(to: number, readPosition: number): void {
-    const { id, term, lastingCommit: commit, applied } = this.#state;
-    const watched = this.#isWatched;
+    const { id, term, durableCommit: commit, applied } = this.#state;
+    const watched = this.#hasWaiters;
     this.#state.send({ type: "heartbeat-reply", from: id, to, term, commit, applied, readPosition, watched });
   }
 
   #answerAppend(to: number, answer: Pick<AppendReply, "index" | "refused" | "hintIndex" | "hintTerm" | "busy">): void {
-    const { id, term, lastingCommit: commit } = this.#state;
+    const { id, term, durableCommit: commit } = this.#state;
     this.#state.defer({ type: "append-reply", from: id, to, term, commit, ...answer });
   }
 }

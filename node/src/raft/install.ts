@@ -62,7 +62,7 @@ export class Install {
       mark("raft.snapshot.stale");
       return "stale";
     }
-    if (this.#state.holds(offer.index, offer.entryTerm)) {
+    if (this.#state.containsEntry(offer.index, offer.entryTerm)) {
       mark("raft.snapshot.matches");
       this.cancel();
       return "matches";
@@ -122,7 +122,7 @@ export class Install {
     placed.writeSeq = writeSeq;
     const { index, term } = placed;
     // The log did not contain the entry at the offer, and any append since then would have cancelled the snapshot.
-    invariant(!this.#state.holds(index, term), "a log that holds the last entry of a snapshot needs none");
+    invariant(!this.#state.containsEntry(index, term), "a log that holds the last entry of a snapshot needs none");
     this.#state.resetLog(index, term);
     return { index, term };
   }

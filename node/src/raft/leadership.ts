@@ -55,7 +55,7 @@ export class Leadership {
   #pendingConfigIndex: number;
   #uncommittedBytes: number;
   #isHeartbeatDue = true;
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(state: CoreState) {
     this.#state = state;
@@ -71,12 +71,12 @@ export class Leadership {
   }
 
   /** Whether the core must step down, in the same term. */
-  get isOver(): boolean {
-    return this.#isOver;
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Whether an entry of this term is committed, so that the leader may answer reads (P6, P7). */
-  get isSettled(): boolean {
+  get hasCommittedInTerm(): boolean {
     return this.#state.commit >= this.#termStart;
   }
 
@@ -109,12 +109,12 @@ export class Leadership {
     const { tick, limits } = this.#state;
     if (tick - this.quorumHeardTick > limits.contactTicks) {
       mark("raft.check-quorum");
-      this.#isOver = true;
+      this.#hasEnded = true;
       return;
     }
     this.#transfer.tick();
     if (!mayLead && !this.#transfer.isUnderWay) {
-      this.#isOver = true;
+      this.#hasEnded = true;
       return;
     }
     if (tick % limits.heartbeatTicks === 0) {
@@ -190,7 +190,7 @@ export class Leadership {
       return 0;
     }
     this.#isHeartbeatDue = true;
-    return reads.ask(commit, tick);
+    return reads.request(commit, tick);
   }
 
   /**
@@ -200,12 +200,12 @@ export class Leadership {
    */
   onReadRequest({ from, boot, position }: ReadRequest): void {
     const { reads, commit, tick } = this.#state;
-    if (this.isSettled && this.#isQuorumWith(from)) {
+    if (this.hasCommittedInTerm && this.#isQuorumWith(from)) {
       mark("raft.read.confirmed-by-request");
       this.#replyToRead(from, boot, position, commit);
       return;
     }
-    reads.askFor(from, boot, position, commit, tick);
+    reads.requestFor(from, boot, position, commit, tick);
     this.#isHeartbeatDue = true;
   }
 
@@ -221,14 +221,14 @@ export class Leadership {
       return;
     }
     if (message.refused) {
-      progress.refused(message.index, this.#lastPossibleMatch(message.hintIndex, message.hintTerm));
+      progress.rejected(message.index, this.#lastPossibleMatch(message.hintIndex, message.hintTerm));
       return;
     }
     if (message.index > this.#state.log.lastIndex) {
       // In this term, a peer never acknowledges more than the leader sent to it (P34).
       return;
     }
-    if (progress.accepted(message.index, this.#state.log.firstIndex, this.#state.tick)) {
+    if (progress.acknowledged(message.index, this.#state.log.firstIndex, this.#state.tick)) {
       this.#observeCatchUp(progress);
       this.advanceCommit();
     }
@@ -243,9 +243,9 @@ export class Leadership {
     }
     progress.commit = Math.max(progress.commit, message.commit);
     progress.applied = message.applied;
-    progress.isWatched = message.watched;
+    progress.hasWaiters = message.watched;
     progress.readPosition = Math.max(progress.readPosition, message.readPosition);
-    progress.heartbeatAnswered(this.#state.log.firstIndex, this.#state.log.lastIndex);
+    progress.onHeartbeatReply(this.#state.log.firstIndex, this.#state.log.lastIndex);
     this.#observeCatchUp(progress);
     this.#stepDownIfRemoved();
   }
@@ -311,7 +311,7 @@ export class Leadership {
   /** Confirms the reads that a quorum has answered since the last call. */
   confirmReads(): void {
     const { id, reads, commit, configuration } = this.#state;
-    if (!this.isSettled || reads.isEmpty) {
+    if (!this.hasCommittedInTerm || reads.isEmpty) {
       return;
     }
     const position = quorumReached(configuration, (voter) => {
@@ -369,7 +369,7 @@ export class Leadership {
       commit,
       readPosition: reads.position,
     });
-    progress.told(commit);
+    progress.commitSentTo(commit);
   }
 
   /** Sends the next Append to the peer if it is useful; returns whether it contained entries. */
@@ -469,20 +469,20 @@ export class Leadership {
       return "learner-not-ready";
     }
     // Only the new voters count: a change away from lost members must stay possible (P21).
-    const isSafe = majorityReached(next.voters, (id) => (id === self || this.#isHeardAndFit(id) ? 1 : 0)) === 1;
+    const isSafe = majorityReached(next.voters, (id) => (id === self || this.#isHeardAndEligible(id) ? 1 : 0)) === 1;
     return isSafe ? null : "quorum-unsafe";
   }
 
   #isReady(id: number): boolean {
     const applied = this.#peers.get(id)?.applied ?? 0;
     return (
-      this.#isHeardAndFit(id) &&
+      this.#isHeardAndEligible(id) &&
       this.#catchUps.get(id)?.isReady === true &&
       this.#state.commit - applied <= this.#state.limits.learnerLagEntriesMax
     );
   }
 
-  #isHeardAndFit(id: number): boolean {
+  #isHeardAndEligible(id: number): boolean {
     const progress = this.#peers.get(id);
     return (
       progress !== undefined &&
@@ -506,10 +506,10 @@ export class Leadership {
    * Whether a majority of the voters durably knows that the current configuration is committed. From then on no removed
    * member is needed for anything (P18).
    */
-  get isConfigurationLasting(): boolean {
-    const { id, configuration, lastingCommit } = this.#state;
+  get isConfigurationKnownByQuorum(): boolean {
+    const { id, configuration, durableCommit } = this.#state;
     const known = quorumReached(configuration, (voter) => {
-      return voter === id ? lastingCommit : (this.#peers.get(voter)?.commit ?? 0);
+      return voter === id ? durableCommit : (this.#peers.get(voter)?.commit ?? 0);
     });
     return known >= configuration.index;
   }
@@ -517,9 +517,9 @@ export class Leadership {
   /** A leader that is no longer a voter keeps leading until the others know about the change (P17, P18). */
   #stepDownIfRemoved(): void {
     const { id, configuration } = this.#state;
-    if (!isJoint(configuration) && !configuration.voters.includes(id) && this.isConfigurationLasting) {
+    if (!isJoint(configuration) && !configuration.voters.includes(id) && this.isConfigurationKnownByQuorum) {
       mark("raft.removed-leader-steps-down");
-      this.#isOver = true;
+      this.#hasEnded = true;
     }
   }
 

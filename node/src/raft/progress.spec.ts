@@ -15,7 +15,7 @@ function newProgress(next = 11): Progress {
 /** A peer that has acknowledged 10; the leader sends 11 and more. */
 function replicating(): Progress {
   const progress = newProgress();
-  progress.accepted(10, FIRST, TICK);
+  progress.acknowledged(10, FIRST, TICK);
   return progress;
 }
 
@@ -49,15 +49,15 @@ const TRANSITIONS: readonly Transition[] = [
   ["nothing yet", newProgress, () => 0, { state: "probe", match: 0, next: 11, isPaused: false }],
   // probe
   ["one Append", probing, (p) => p.sent(12, 99, COMMIT, TICK), probe(10, 11, true)],
-  ["its answer", sentProbe, (p) => p.accepted(12, FIRST, TICK), replicate(12, 13)],
-  ["an answer from before", sentProbe, (p) => p.accepted(9, FIRST, TICK), probe(10, 11, true)],
-  ["the same answer again", sentProbe, (p) => p.accepted(10, FIRST, TICK), replicate(10, 11)],
-  ["P34: a refusal of what matches", sentProbe, (p) => p.refused(10, 3), probe(10, 11, true)],
-  ["P34: a refusal of another probe", unknown, (p) => p.refused(7, 3), probe(0, 11, true)],
-  ["a refusal", unknown, (p) => p.refused(10, 6), probe(0, 7, false)],
-  ["a refusal with a hint beyond", unknown, (p) => p.refused(10, 30), probe(0, 10, false)],
-  ["a refusal with a hint of nothing", unknown, (p) => p.refused(10, 0), probe(0, 1, false)],
-  ["P40: an answered heartbeat", sentProbe, (p) => p.heartbeatAnswered(FIRST, 12), probe(10, 11, false)],
+  ["its answer", sentProbe, (p) => p.acknowledged(12, FIRST, TICK), replicate(12, 13)],
+  ["an answer from before", sentProbe, (p) => p.acknowledged(9, FIRST, TICK), probe(10, 11, true)],
+  ["the same answer again", sentProbe, (p) => p.acknowledged(10, FIRST, TICK), replicate(10, 11)],
+  ["P34: a refusal of what matches", sentProbe, (p) => p.rejected(10, 3), probe(10, 11, true)],
+  ["P34: a refusal of another probe", unknown, (p) => p.rejected(7, 3), probe(0, 11, true)],
+  ["a refusal", unknown, (p) => p.rejected(10, 6), probe(0, 7, false)],
+  ["a refusal with a hint beyond", unknown, (p) => p.rejected(10, 30), probe(0, 10, false)],
+  ["a refusal with a hint of nothing", unknown, (p) => p.rejected(10, 0), probe(0, 1, false)],
+  ["P40: an answered heartbeat", sentProbe, (p) => p.onHeartbeatReply(FIRST, 12), probe(10, 11, false)],
   ["P39: a peer that is busy", sentProbe, (p) => p.slowDown(), probe(10, 11, true)],
   ["a lost connection", sentProbe, (p) => p.disconnected(), probe(10, 11, false)],
   ["a lost connection before any answer", unknown, (p) => p.disconnected(), probe(0, 11, false)],
@@ -67,28 +67,28 @@ const TRANSITIONS: readonly Transition[] = [
   ["entries", replicating, (p) => p.sent(12, 99, COMMIT, TICK), replicate(10, 13)],
   ["an Append without entries", replicating, (p) => p.sent(10, 0, COMMIT, TICK), replicate(10, 11)],
   ["a full window", replicating, fill, replicate(10, 15, true)],
-  ["an answer", full, (p) => p.accepted(12, FIRST, TICK), replicate(12, 15)],
-  ["a late answer", full, (p) => p.accepted(9, FIRST, TICK), replicate(10, 15, true)],
-  ["P34: a refusal of what matches", full, (p) => p.refused(10, 3), replicate(10, 15, true)],
-  ["P39: a refusal", full, (p) => p.refused(14, 12), probe(10, 13, false)],
-  ["P34: a refusal with a hint below what matches", full, (p) => p.refused(14, 2), probe(10, 11, false)],
-  ["P39: an answered heartbeat", full, (p) => p.heartbeatAnswered(FIRST, 14), replicate(10, 15)],
+  ["an answer", full, (p) => p.acknowledged(12, FIRST, TICK), replicate(12, 15)],
+  ["a late answer", full, (p) => p.acknowledged(9, FIRST, TICK), replicate(10, 15, true)],
+  ["P34: a refusal of what matches", full, (p) => p.rejected(10, 3), replicate(10, 15, true)],
+  ["P39: a refusal", full, (p) => p.rejected(14, 12), probe(10, 13, false)],
+  ["P34: a refusal with a hint below what matches", full, (p) => p.rejected(14, 2), probe(10, 11, false)],
+  ["P39: an answered heartbeat", full, (p) => p.onHeartbeatReply(FIRST, 14), replicate(10, 15)],
   [
     "an answered heartbeat of a peer that has all",
     replicating,
-    (p) => p.heartbeatAnswered(FIRST, 10),
+    (p) => p.onHeartbeatReply(FIRST, 10),
     replicate(10, 11),
   ],
   ["P41: a peer that is busy", full, (p) => p.slowDown(), probe(10, 11, true)],
   ["a lost connection", full, (p) => p.disconnected(), probe(10, 11, false)],
   ["P46: lost data", full, (p) => p.forgetMatch(), probe(0, 15, false)],
   // snapshot
-  ["P26: an answer that is not enough", needingSnapshot, (p) => p.accepted(15, 20, TICK), snapshot(15, 16)],
-  ["P26: an answer that is just enough", needingSnapshot, (p) => p.accepted(19, 20, TICK), replicate(19, 20)],
-  ["a refusal", needingSnapshot, (p) => p.refused(12, 3), snapshot(10, 11)],
-  ["an answered heartbeat", needingSnapshot, (p) => p.heartbeatAnswered(20, 30), snapshot(10, 11)],
-  ["P26: one that reports enough", reporting(19), (p) => p.heartbeatAnswered(20, 30), probe(10, 20, false)],
-  ["one that reports too little", reporting(18), (p) => p.heartbeatAnswered(20, 30), snapshot(10, 11)],
+  ["P26: an answer that is not enough", needingSnapshot, (p) => p.acknowledged(15, 20, TICK), snapshot(15, 16)],
+  ["P26: an answer that is just enough", needingSnapshot, (p) => p.acknowledged(19, 20, TICK), replicate(19, 20)],
+  ["a refusal", needingSnapshot, (p) => p.rejected(12, 3), snapshot(10, 11)],
+  ["an answered heartbeat", needingSnapshot, (p) => p.onHeartbeatReply(20, 30), snapshot(10, 11)],
+  ["P26: one that reports enough", reporting(19), (p) => p.onHeartbeatReply(20, 30), probe(10, 20, false)],
+  ["one that reports too little", reporting(18), (p) => p.onHeartbeatReply(20, 30), snapshot(10, 11)],
   ["a failure", needingSnapshot, (p) => p.snapshotFailed(TICK), probe(10, 11, false)],
   ["a lost connection before it began", needingSnapshot, (p) => p.disconnected(), probe(10, 11, false)],
   ["a lost connection while it is sent", streaming, (p) => p.disconnected(), snapshot(10, 11)],
@@ -163,10 +163,10 @@ describe("the progress of a peer", () => {
   }
 
   it("reports whether an answer is news", () => {
-    expect(replicating().accepted(10, FIRST, TICK)).to.equal(false);
-    expect(replicating().accepted(11, FIRST, TICK)).to.equal(true);
-    expect(full().refused(10, 3)).to.equal(false);
-    expect(full().refused(11, 3)).to.equal(true);
+    expect(replicating().acknowledged(10, FIRST, TICK)).to.equal(false);
+    expect(replicating().acknowledged(11, FIRST, TICK)).to.equal(true);
+    expect(full().rejected(10, 3)).to.equal(false);
+    expect(full().rejected(11, 3)).to.equal(true);
   });
 
   it("is sent nothing while it is paused", () => {
@@ -181,7 +181,7 @@ describe("the progress of a peer", () => {
     progress.sent(11, 10, COMMIT, TICK);
     expect(progress.mayWantEmptyAppend(COMMIT)).to.equal(false);
     expect(progress.mayWantEmptyAppend(COMMIT + 1)).to.equal(true);
-    progress.heartbeatAnswered(FIRST, 11);
+    progress.onHeartbeatReply(FIRST, 11);
     expect(progress.mayWantEmptyAppend(COMMIT)).to.equal(true);
     progress.sent(11, 0, COMMIT, TICK);
     expect(progress.mayWantEmptyAppend(COMMIT)).to.equal(false);
@@ -192,14 +192,14 @@ describe("the progress of a peer", () => {
     progress.slowDown();
     expect(progress.inFlightMax).to.equal(2);
     for (const max of [1, 1]) {
-      progress.accepted(10, FIRST, TICK);
+      progress.acknowledged(10, FIRST, TICK);
       progress.slowDown();
       expect(progress.inFlightMax).to.equal(max);
     }
-    progress.accepted(10, FIRST, TICK);
+    progress.acknowledged(10, FIRST, TICK);
     progress.sent(11, 10, COMMIT, TICK);
     expect(progress.isPaused).to.equal(true);
-    progress.accepted(11, FIRST, TICK);
+    progress.acknowledged(11, FIRST, TICK);
     expect(progress.inFlightMax).to.equal(2);
   });
 
@@ -207,7 +207,7 @@ describe("the progress of a peer", () => {
     const progress = full();
     expect(progress.isStalled(TICK + 19, 20)).to.equal(false);
     expect(progress.isStalled(TICK + 20, 20)).to.equal(true);
-    progress.accepted(11, FIRST, TICK + 15);
+    progress.acknowledged(11, FIRST, TICK + 15);
     expect(progress.isStalled(TICK + 99, 20), "not full").to.equal(false);
     progress.sent(15, 10, COMMIT, TICK + 30);
     expect(progress.isStalled(TICK + 34, 20)).to.equal(false);
@@ -226,11 +226,11 @@ describe("the progress of a peer", () => {
 
   it("P27: wants another snapshot when the peer has the first and the log begins even later", () => {
     const answered = sentSnapshot();
-    answered.accepted(25, 40, TICK);
+    answered.acknowledged(25, 40, TICK);
     expect([answered.state, answered.wantsSnapshot(TICK)]).to.deep.equal(["snapshot", true]);
     const reported = sentSnapshot();
     reported.commit = 25;
-    reported.heartbeatAnswered(40, 50);
+    reported.onHeartbeatReply(40, 50);
     expect([reported.state, reported.wantsSnapshot(TICK)]).to.deep.equal(["snapshot", true]);
   });
 
@@ -249,7 +249,7 @@ describe("the progress of a peer", () => {
       waits.push(waited);
     }
     expect(waits).to.deep.equal([20, 40, 80, 160, 320, 600, 600]);
-    progress.accepted(30, FIRST, tick);
+    progress.acknowledged(30, FIRST, tick);
     progress.becomeSnapshot();
     progress.snapshotFailed(tick);
     expect(progress.isBackingOff(tick + 19)).to.equal(true);

@@ -39,7 +39,7 @@ export class Progress {
   /** The peer's disk is full: the leader must not transfer the leadership to it. */
   diskFull = false;
   /** As far as the leader knows, a client at the peer waits for the next commit. */
-  isWatched = true;
+  hasWaiters = true;
   #state: ProgressState = "probe";
   #match = 0;
   #next: number;
@@ -48,7 +48,7 @@ export class Progress {
   /** Highest index that a client at the peer waits for. */
   #awaitedIndex = 0;
   /** The leader must send an Append even if it is empty: the answer shows whether earlier ones were lost (P39). */
-  #isAskedAgain = false;
+  #isReplyRequested = false;
   /** probe: an Append is unanswered. */
   #isProbeSent = false;
   /** snapshot: index of the snapshot that is being sent, 0 = none yet. */
@@ -104,7 +104,7 @@ export class Progress {
   }
 
   /** A heartbeat informs the peer that it has everything up to the index, and that this is committed. */
-  told(commit: number): void {
+  commitSentTo(commit: number): void {
     this.#commitSent = Math.max(this.#commitSent, commit);
   }
 
@@ -118,13 +118,13 @@ export class Progress {
    * peer. If none waits, the next entries or the next heartbeat carry the commit index.
    */
   mayWantEmptyAppend(commit: number): boolean {
-    const isAwaited = this.isWatched || this.#commitSent < this.#awaitedIndex;
+    const isAwaited = this.hasWaiters || this.#commitSent < this.#awaitedIndex;
     return this.wantsReply || (isAwaited && this.#commitSent < commit);
   }
 
   /** Whether an empty Append needs an answer: the leader does not know the peer's log, or messages may be lost. */
   get wantsReply(): boolean {
-    return this.#state === "probe" || this.#isAskedAgain;
+    return this.#state === "probe" || this.#isReplyRequested;
   }
 
   // ---- Entries ----
@@ -140,7 +140,7 @@ export class Progress {
   /** The leader sent an Append up to this index, with this many bytes of entries and this commit index. */
   sent(lastIndex: number, bytes: number, commit: number, tick: number): void {
     invariant(!this.isPaused, "a peer that is paused is sent no entries", () => `${this.id} ${this.#state}`);
-    this.#isAskedAgain = false;
+    this.#isReplyRequested = false;
     this.#commitSent = commit;
     if (this.#state === "probe") {
       this.#isProbeSent = true;
@@ -159,7 +159,7 @@ export class Progress {
    * The peer has acknowledged everything up to the index in this term. `first` is the first index of the leader's log.
    * Returns whether match grew.
    */
-  accepted(index: number, first: number, tick: number): boolean {
+  acknowledged(index: number, first: number, tick: number): boolean {
     const grew = index > this.#match;
     this.#match = Math.max(this.#match, index);
     this.#next = Math.max(this.#next, index + 1);
@@ -177,7 +177,7 @@ export class Progress {
    * The peer's log does not contain the entry at `index`; it may match at `hint`. Returns whether the answer is new. A
    * refusal below the known match, or of an earlier probe, is old (P34).
    */
-  refused(index: number, hint: number): boolean {
+  rejected(index: number, hint: number): boolean {
     if (index <= this.#match || this.#state === "snapshot") {
       return false;
     }
@@ -190,7 +190,7 @@ export class Progress {
   }
 
   /** The peer answered a heartbeat and reported `commit`; the leader's log contains first..last. */
-  heartbeatAnswered(first: number, last: number): void {
+  onHeartbeatReply(first: number, last: number): void {
     switch (this.#state) {
       case "probe":
         // The probe may be lost, or may have found the peer busy (P40).
@@ -204,7 +204,7 @@ export class Progress {
         if (this.#match < last) {
           // All messages in flight may be lost: the answer to one more Append shows it (P39).
           this.#window.freeOneIfFull();
-          this.#isAskedAgain = true;
+          this.#isReplyRequested = true;
         }
         return;
     }
@@ -326,7 +326,7 @@ export class Progress {
   #reset(state: ProgressState): void {
     this.#state = state;
     this.#isProbeSent = false;
-    this.#isAskedAgain = false;
+    this.#isReplyRequested = false;
     this.#snapshotIndex = 0;
     this.#snapshotSentTick = Number.POSITIVE_INFINITY;
     this.#window.clear();

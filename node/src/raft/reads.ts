@@ -17,7 +17,7 @@ interface Request {
   readonly peer: number;
   readonly boot: number;
   readonly peerPosition: number;
-  readonly askedTick: number;
+  readonly requestedTick: number;
 }
 
 /** A follower's request that is confirmed. */
@@ -33,7 +33,7 @@ export class Reads {
   #position = 0;
   #requests: Request[] = [];
   #confirmed: { position: number; index: number } | null = null;
-  #lost = 0;
+  #failed = 0;
 
   constructor(max: number) {
     this.#max = max;
@@ -49,13 +49,13 @@ export class Reads {
   }
 
   /** Returns a new position of this member itself. Only a leader uses `commit`. */
-  ask(commit: number, tick: number): number {
-    return this.#add({ index: commit, peer: 0, boot: 0, peerPosition: 0, askedTick: tick });
+  request(commit: number, tick: number): number {
+    return this.#add({ index: commit, peer: 0, boot: 0, peerPosition: 0, requestedTick: tick });
   }
 
   /** Adds a new position for a follower's request. Its confirmation also answers the follower's earlier requests. */
-  askFor(peer: number, boot: number, peerPosition: number, commit: number, tick: number): void {
-    this.#add({ index: commit, peer, boot, peerPosition, askedTick: tick });
+  requestFor(peer: number, boot: number, peerPosition: number, commit: number, tick: number): void {
+    this.#add({ index: commit, peer, boot, peerPosition, requestedTick: tick });
   }
 
   /** A quorum of the leader confirmed all positions up to this one. Returns the followers' requests among them. */
@@ -70,7 +70,7 @@ export class Reads {
       const index = Math.max(request.index, termStart);
       invariant(index <= commit, "read points are committed", () => `${index} > ${commit}`);
       if (request.peer === 0) {
-        this.#settle(request.position, index);
+        this.#confirmOwn(request.position, index);
       } else {
         replies.push({ peer: request.peer, boot: request.boot, position: request.peerPosition, index });
       }
@@ -85,13 +85,13 @@ export class Reads {
     if (waiting.length < this.#requests.length) {
       const last = this.#requests[this.#requests.length - waiting.length - 1] as Request;
       this.#requests = waiting;
-      this.#settle(last.position, index);
+      this.#confirmOwn(last.position, index);
     }
   }
 
   /** Whether a request of this member itself has waited for more than this many ticks. */
   hasWaited(tick: number, ticks: number): boolean {
-    return this.#requests.some(({ peer, askedTick }) => peer === 0 && tick - askedTick > ticks);
+    return this.#requests.some(({ peer, requestedTick }) => peer === 0 && tick - requestedTick > ticks);
   }
 
   /** The follower has restarted: this member must not answer its earlier requests (P10). */
@@ -100,16 +100,16 @@ export class Reads {
   }
 
   /** None of the waiting requests will be confirmed; followers ask again by themselves. */
-  loseAll(): void {
-    this.#loseOwn();
+  failAll(): void {
+    this.#failOwn();
     this.#requests = [];
   }
 
   /** Returns a new position that is lost at once, with all earlier ones: no leader can confirm it. */
   refuse(): number {
     this.#position = safeCount(this.#position + 1, "read position");
-    this.#loseOwn();
-    this.#lost = this.#position;
+    this.#failOwn();
+    this.#failed = this.#position;
     return this.#position;
   }
 
@@ -123,29 +123,29 @@ export class Reads {
   }
 
   /** The highest own position lost since the last call, 0 if none. */
-  takeLost(): number {
-    const lost = this.#lost;
-    this.#lost = 0;
-    return lost;
+  takeFailed(): number {
+    const failed = this.#failed;
+    this.#failed = 0;
+    return failed;
   }
 
   #add(request: Omit<Request, "position">): number {
     this.#position = safeCount(this.#position + 1, "read position");
     this.#requests.push({ ...request, position: this.#position });
     if (this.#requests.length > this.#max) {
-      this.loseAll();
+      this.failAll();
     }
     return this.#position;
   }
 
   /** A loss covers all positions up to one, so this member loses all its own positions together. */
-  #loseOwn(): void {
+  #failOwn(): void {
     const own = this.#requests.filter(({ peer }) => peer === 0);
-    this.#lost = Math.max(this.#lost, own.at(-1)?.position ?? 0);
+    this.#failed = Math.max(this.#failed, own.at(-1)?.position ?? 0);
     this.#requests = this.#requests.filter(({ peer }) => peer !== 0);
   }
 
-  #settle(position: number, index: number): void {
+  #confirmOwn(position: number, index: number): void {
     this.#confirmed = { position, index: Math.max(index, this.#confirmed?.index ?? 0) };
   }
 }

@@ -26,7 +26,7 @@ export class Transfer {
   /** The member that is to lead, 0 = no transfer is under way. */
   #target = 0;
   #untilTick = 0;
-  #isTargetTold = false;
+  #isTimeoutNowSent = false;
 
   constructor(state: CoreState, peers: ReadonlyMap<number, Progress>) {
     this.#state = state;
@@ -44,7 +44,7 @@ export class Transfer {
       mark("raft.transfer.begun");
       this.#target = target;
       this.#untilTick = this.#state.tick + this.#state.limits.transferTicks;
-      this.#isTargetTold = false;
+      this.#isTimeoutNowSent = false;
       this.proceed();
     }
     return refusal;
@@ -68,10 +68,10 @@ export class Transfer {
   /** Asks a target that has everything, once, to start its election. */
   proceed(): void {
     const { id, term, log } = this.#state;
-    if (this.#target === 0 || this.#isTargetTold || this.#peers.get(this.#target)?.match !== log.lastIndex) {
+    if (this.#target === 0 || this.#isTimeoutNowSent || this.#peers.get(this.#target)?.match !== log.lastIndex) {
       return;
     }
-    this.#isTargetTold = true;
+    this.#isTimeoutNowSent = true;
     this.#state.send({ type: "timeout-now", from: id, to: this.#target, term });
     mark("raft.transfer.told");
   }

@@ -40,7 +40,7 @@ describe("a rebuilt state", function () {
   async function rebuilt(): Promise<Rebuilt> {
     const state = await OfflineState.create(join(directories.make(), "state"));
     const objects = planRestore(await readCatalog(store), LATEST);
-    return rebuild({ store, objects, unseal: {}, point: LATEST, state }).finally(() => state.close());
+    return rebuild({ store, objects, decryptOptions: {}, point: LATEST, state }).finally(() => state.close());
   }
 
   async function refusal(): Promise<BackupError> {

@@ -29,7 +29,7 @@ export interface RebuildOptions {
   readonly store: BackupStore;
   /** A chain, or a restore plan. */
   readonly objects: ChainObjects;
-  readonly unseal: UnsealOptions;
+  readonly decryptOptions: UnsealOptions;
   readonly point: RebuildPoint;
   /** A new, empty state. It stays open, and is not durable afterwards. */
   readonly state: OfflineState;
@@ -69,7 +69,7 @@ export interface Rebuilt {
  */
 export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
   const run = new RebuildRun(options);
-  for await (const part of readChain(options.store, options.objects, options.unseal)) {
+  for await (const part of readChain(options.store, options.objects, options.decryptOptions)) {
     await run.take(part);
   }
   return run.end();
@@ -83,7 +83,7 @@ class RebuildRun {
   #index = 0;
   #term = 0;
   /** Whether the point is reached. The rebuild then still reads entries, but applies none. */
-  #isOver = false;
+  #hasReachedPoint = false;
   #segments = 0;
   #rows = 0;
   #entries = 0;
@@ -95,7 +95,7 @@ class RebuildRun {
   }
 
   async take(part: ChainPart): Promise<void> {
-    this.#tell(part.name);
+    this.#reportProgress(part.name);
     requireKnownHeader(part.name, part.header);
     if (part.kind === "snapshot") {
       await this.#load(part.name, part.header, part.rows);
@@ -121,7 +121,7 @@ class RebuildRun {
     const { point } = this.#options;
     const isShort =
       (point.kind === "revision" && revision < point.revision) ||
-      (point.kind === "time" && !this.#isOver && wallMs < point.wallMs) ||
+      (point.kind === "time" && !this.#hasReachedPoint && wallMs < point.wallMs) ||
       (point.kind === "index" && appliedIndex < point.index);
     if (isShort) {
       throw new BackupError(
@@ -138,7 +138,7 @@ class RebuildRun {
       }
       this.#state.writeRows(rows);
       this.#rows += rows.length;
-      this.#tell(name);
+      this.#reportProgress(name);
     }
     const last = this.#state.lastOfRows;
     if (last === null || last.index !== header.index || last.term !== header.term) {
@@ -168,7 +168,7 @@ class RebuildRun {
       for (const { bytes } of entries) {
         this.#applyEntry(name, header, bytes);
       }
-      this.#tell(name);
+      this.#reportProgress(name);
     }
     this.#segments++;
     if (header.stateDigest !== undefined && this.#index === header.lastIndex) {
@@ -177,15 +177,15 @@ class RebuildRun {
   }
 
   #applyEntry(name: string, header: SegmentHeader, row: Uint8Array): void {
-    if (this.#isOver) {
+    if (this.#hasReachedPoint) {
       return;
     }
     this.#requireNext(name, row);
     const { point } = this.#options;
     // The state knows its revision only after a commit, so read it only where it matters.
     const isNear = point.kind === "revision" && (header.lastRevision ?? Number.POSITIVE_INFINITY) >= point.revision;
-    this.#isOver = isBeyond(point, row, isNear ? this.#state.progress.revision : 0);
-    if (this.#isOver) {
+    this.#hasReachedPoint = isBeyond(point, row, isNear ? this.#state.progress.revision : 0);
+    if (this.#hasReachedPoint) {
       return;
     }
     this.#state.apply(row);
@@ -196,7 +196,7 @@ class RebuildRun {
     if (divergence !== null) {
       throw new BackupError(
         "damaged",
-        `at index ${divergence.index} the rebuilt state has the digest ${hexOf(divergence.digest)}, and the cluster had ${hexOf(divergence.toldDigest)}. Use another snapshot, and report this`,
+        `at index ${divergence.index} the rebuilt state has the digest ${hexOf(divergence.digest)}, and the cluster had ${hexOf(divergence.clusterDigest)}. Use another snapshot, and report this`,
         { object: name },
       );
     }
@@ -228,7 +228,7 @@ class RebuildRun {
     this.#digestsCompared++;
   }
 
-  #tell(object: string): void {
+  #reportProgress(object: string): void {
     const { onProgress, objects } = this.#options;
     onProgress?.({
       ...{

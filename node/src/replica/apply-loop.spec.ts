@@ -129,7 +129,7 @@ describe("ApplyLoop", () => {
   it("lets the leader know at once that a caller waits for what is committed, and a second later that none does", () => {
     const loop = newLoop();
     const told: boolean[] = [];
-    core.setWatched = (isWatched) => told.push(isWatched);
+    core.setHasWaiters = (isWatched) => told.push(isWatched);
     const tickAfter = (milliseconds: number) => {
       time.stall(milliseconds);
       loop.onTick(time.monotonicMs());

@@ -36,11 +36,11 @@ export interface AppliedEntry {
   readonly seq: number;
   readonly outcome: Outcome | null;
   /** Attempts of this process that waited in the state and got their outcome from this entry, in order. */
-  readonly settled: readonly SettledAttempt[];
+  readonly endedWaits: readonly AnsweredAttempt[];
 }
 
 /** An attempt of this process, and the outcome that another entry gave it. */
-export interface SettledAttempt {
+export interface AnsweredAttempt {
   readonly seq: number;
   readonly outcome: Outcome;
 }
@@ -82,7 +82,7 @@ const FILTER_ROWS_PER_TICK = 1_000;
 const FILTER_SEED: FilterSeed = [randomInt(2 ** 32) | 0, randomInt(2 ** 32) | 0];
 /** A member still counts as watched for this long after the last reader: readers that poll come back. */
 const WATCHED_MS = 1_000;
-const NONE_SETTLED: readonly SettledAttempt[] = [];
+const NO_ENDED_WAITS: readonly AnsweredAttempt[] = [];
 
 export class ApplyLoop {
   readonly #context: ApplyLoopContext;
@@ -170,7 +170,7 @@ export class ApplyLoop {
     this.#syncIfDue(nowMs);
     this.#flush();
     if (this.#long === null && !this.#isStopped) {
-      this.#machine.readForReplayFilters(FILTER_ROWS_PER_TICK);
+      this.#machine.readForDeduplicationFilters(FILTER_ROWS_PER_TICK);
     }
     this.arm();
   }
@@ -200,7 +200,7 @@ export class ApplyLoop {
     this.#context.tick.observe(tickMs);
     this.#options.compaction.reset(appliedIndex);
     this.#isResting = false;
-    this.#tellObservers(null);
+    this.#notifyObservers(null);
   }
 
   /** Makes the applied state durable as soon as possible, and then calls `onDurable`. */
@@ -219,10 +219,10 @@ export class ApplyLoop {
     if (this.#observers.size > 0 || this.#options.isWaiting()) {
       this.#watchedUntilMs = nowMs + WATCHED_MS;
     }
-    core.setWatched(nowMs < this.#watchedUntilMs);
+    core.setHasWaiters(nowMs < this.#watchedUntilMs);
   }
 
-  #tellObservers(entries: readonly AppliedEntry[] | null): void {
+  #notifyObservers(entries: readonly AppliedEntry[] | null): void {
     for (const listener of this.#observers) {
       listener(entries);
     }
@@ -320,7 +320,7 @@ export class ApplyLoop {
     this.#options.compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;
     this.#options.onApplied(entries);
-    this.#tellObservers(entries);
+    this.#notifyObservers(entries);
     if (wasResting) {
       this.#options.onRest();
     }
@@ -336,26 +336,26 @@ export class ApplyLoop {
   /** Counts the entry that the state machine has just applied. */
   #applied(row: Uint8Array, outcome: Outcome | null): AppliedEntry {
     const { memberId, boot, tick, statistics } = this.#context;
-    statistics.onApplied(outcome, this.#machine.watched, this.#machine.settled);
+    statistics.onApplied(outcome, this.#machine.watched, this.#machine.endedWaits);
     tick.observe(entryTickMs(row));
     const origin = entryOrigin(row);
     const isOwn = origin.memberId === memberId && origin.boot === boot;
-    return { row, seq: isOwn ? origin.seq : 0, outcome, settled: this.#ownSettled(row) };
+    return { row, seq: isOwn ? origin.seq : 0, outcome, endedWaits: this.#ownEndedWaits(row) };
   }
 
   /**
    * Attempts of this process that got their outcome from this entry. Also asks the core to inform other members soon.
    */
-  #ownSettled(row: Uint8Array): readonly SettledAttempt[] {
+  #ownEndedWaits(row: Uint8Array): readonly AnsweredAttempt[] {
     const { memberId, boot, core } = this.#context;
-    const { settled } = this.#machine;
-    if (settled.length === 0) {
-      return NONE_SETTLED;
+    const { endedWaits } = this.#machine;
+    if (endedWaits.length === 0) {
+      return NO_ENDED_WAITS;
     }
-    for (const { attempt } of settled) {
+    for (const { attempt } of endedWaits) {
       core.awaitAt(attempt.memberId, entryIndex(row));
     }
-    return settled
+    return endedWaits
       .filter(({ attempt }) => attempt.memberId === memberId && attempt.boot === boot)
       .map(({ attempt, outcome }) => ({ seq: attempt.seq, outcome }));
   }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { NO_ARCHIVE } from "../peers/index.ts";
-import { ARCHIVER_AWAY_MS, ArchiveDuties } from "./archive-duties.ts";
+import { ARCHIVER_AWAY_MS, ArchiverAssigner } from "./archive-duties.ts";
 
 const LEADER = 1;
 const IDLE = NO_ARCHIVE;
@@ -8,7 +8,7 @@ const ARCHIVING = { ...NO_ARCHIVE, isArchiving: true, index: 9 };
 const FAILING = { ...ARCHIVING, failures: 3 };
 
 describe("duty to archive", () => {
-  let duties: ArchiveDuties;
+  let duties: ArchiverAssigner;
   let nowMs: number;
 
   /** Lets these members ask in turn for some seconds, and returns which one archives in the end. */
@@ -24,7 +24,7 @@ describe("duty to archive", () => {
   }
 
   beforeEach(() => {
-    duties = new ArchiveDuties(LEADER);
+    duties = new ArchiverAssigner(LEADER);
     nowMs = 0;
   });
 

@@ -11,7 +11,7 @@
 import { type ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "../peers/index.ts";
 
 /** A new leader waits this long before it chooses, in milliseconds: members ask every second. */
-const SETTLE_MS = 3_000;
+const FIRST_CHOICE_DELAY_MS = 3_000;
 /** A member that has not asked for this long counts as away, in milliseconds. */
 export const ARCHIVER_AWAY_MS = 8_000;
 /** After this many failures in a row the leader chooses another member, and avoids this one for `FAILED_MS`. */
@@ -23,13 +23,13 @@ interface Candidate {
   readonly heardMs: number;
 }
 
-export class ArchiveDuties {
+export class ArchiverAssigner {
   readonly #memberId: number;
   readonly #candidates = new Map<number, Candidate>();
   /** Members that failed repeatedly, and until when the leader prefers others. */
   readonly #failedUntilMs = new Map<number, number>();
   #term = 0;
-  #settledMs = 0;
+  #choiceFromMs = 0;
   #archiverId = 0;
   #archive: ArchiveReport = NO_ARCHIVE;
 
@@ -51,7 +51,7 @@ export class ArchiveDuties {
     if (memberId === this.#archiverId && report.failures >= FAILURES_MAX) {
       this.#failedUntilMs.set(memberId, nowMs + FAILED_MS);
     }
-    if (nowMs >= this.#settledMs) {
+    if (nowMs >= this.#choiceFromMs) {
       this.#choose(nowMs);
     }
     return { archiverId: this.#archiverId, archive: this.#archive };
@@ -59,7 +59,7 @@ export class ArchiveDuties {
 
   #begin(term: number, nowMs: number): void {
     this.#term = term;
-    this.#settledMs = nowMs + SETTLE_MS;
+    this.#choiceFromMs = nowMs + FIRST_CHOICE_DELAY_MS;
     this.#archiverId = 0;
     this.#candidates.clear();
   }

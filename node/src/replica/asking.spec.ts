@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { FakeTime, until } from "../../test/harness/index.ts";
 import { ConnectionError, type JoinAnswer } from "../peers/index.ts";
-import { Asking, type Worth } from "./asking.ts";
+import { JoinPoller, type PollDecision } from "./asking.ts";
 
 const NO_SLOT: JoinAnswer = { result: "NO_SLOT" };
 const TRY_LATER: JoinAnswer = { result: "TRY_LATER" };
@@ -11,8 +11,8 @@ describe("Asking", () => {
   let asked: string[];
   let lines: string[];
   let answers: Map<string, JoinAnswer>;
-  let worth: (answer: JoinAnswer) => Worth;
-  let asking: Asking;
+  let worth: (answer: JoinAnswer) => PollDecision;
+  let asking: JoinPoller;
 
   beforeEach(() => {
     time = new FakeTime();
@@ -23,9 +23,9 @@ describe("Asking", () => {
     const note = (fields: object, message: string): void => {
       lines.push(`${message} ${Object.values(fields).join(" ")}`);
     };
-    asking = new Asking({
+    asking = new JoinPoller({
       addresses: () => ["a:1", "b:1", "c:1"],
-      ask: async (address) => {
+      requestJoin: async (address) => {
         asked.push(address);
         const answer = answers.get(address);
         if (answer === undefined) {
@@ -90,9 +90,9 @@ describe("Asking", () => {
   it("takes the answer in flight when it is stopped, asks no other address, and continues when it is started", async () => {
     const { promise, resolve } = Promise.withResolvers<JoinAnswer>();
     const taken: string[] = [];
-    asking = new Asking({
+    asking = new JoinPoller({
       addresses: () => ["a:1", "b:1"],
-      ask: (address) => {
+      requestJoin: (address) => {
         asked.push(address);
         return promise;
       },
@@ -118,7 +118,7 @@ describe("Asking", () => {
 
   it("asks all at the same time on request, and returns who has answered", async () => {
     answers.set("a:1", NO_SLOT).set("c:1", TRY_LATER);
-    expect([...(await asking.askAll())].sort()).to.deep.equal([
+    expect([...(await asking.pollAll())].sort()).to.deep.equal([
       ["a:1", NO_SLOT],
       ["c:1", TRY_LATER],
     ]);

@@ -9,14 +9,14 @@ import { Backoff, ConnectionError, type JoinAnswer, type PeerLog } from "../peer
 import type { Scheduler } from "./clock.ts";
 
 /** What an answer means: ask the next address; end this round; stop asking. */
-export type Worth = "ask-next" | "ask-later" | "enough";
+export type PollDecision = "ask-next" | "ask-later" | "enough";
 
-export interface AskingOptions {
+export interface JoinPollerOptions {
   /** host:port of members that may know the cluster. Called for each round. */
   readonly addresses: () => readonly string[];
   /** Rejects with a ConnectionError if there is no answer. */
-  readonly ask: (address: string) => Promise<JoinAnswer>;
-  readonly onAnswer: (address: string, answer: JoinAnswer) => Worth;
+  readonly requestJoin: (address: string) => Promise<JoinAnswer>;
+  readonly onAnswer: (address: string, answer: JoinAnswer) => PollDecision;
   readonly scheduler: Scheduler;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -27,25 +27,25 @@ export interface AskingOptions {
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 5_000;
 
-export class Asking {
-  readonly #options: AskingOptions;
+export class JoinPoller {
+  readonly #options: JoinPollerOptions;
   readonly #backoff: Backoff;
   /** The last answer or error of each address, so that only changes are logged. */
-  readonly #words = new Map<string, string>();
+  readonly #lastResults = new Map<string, string>();
   #round: Promise<void> | null = null;
   #roundCount = 0;
   #cancelPause: (() => void) | null = null;
-  #wanted = false;
+  #isActive = false;
 
-  constructor(options: AskingOptions) {
+  constructor(options: JoinPollerOptions) {
     this.#options = options;
     this.#backoff = new Backoff(PAUSE_MS_MIN, PAUSE_MS_MAX, options.random);
   }
 
   /** Begins or continues to ask; does nothing if it asks already. */
   start(): void {
-    if (!this.#wanted) {
-      this.#wanted = true;
+    if (!this.#isActive) {
+      this.#isActive = true;
       this.#backoff.reset();
       if (this.#round === null) {
         this.#startRound();
@@ -55,54 +55,54 @@ export class Asking {
 
   /** Stops asking until `start`; resolves when the request in flight has ended and its answer is processed. */
   async stop(): Promise<void> {
-    this.#wanted = false;
+    this.#isActive = false;
     this.#cancelPause?.();
     this.#cancelPause = null;
     await this.#round;
   }
 
   /** Asks every address once, all at the same time and outside of the rounds. Returns the answers by address. */
-  async askAll(): Promise<ReadonlyMap<string, JoinAnswer>> {
+  async pollAll(): Promise<ReadonlyMap<string, JoinAnswer>> {
     const answers = new Map<string, JoinAnswer>();
-    const askOne = async (address: string): Promise<void> => {
-      const answer = await this.#askOne(address);
+    const pollOne = async (address: string): Promise<void> => {
+      const answer = await this.#pollOne(address);
       if (answer !== null) {
         answers.set(address, answer);
       }
     };
-    await Promise.all(this.#options.addresses().map(askOne));
+    await Promise.all(this.#options.addresses().map(pollOne));
     return answers;
   }
 
   #startRound(): void {
-    this.#round = this.#askInTurn().then(() => {
+    this.#round = this.#pollInTurn().then(() => {
       this.#round = null;
-      if (this.#wanted) {
+      if (this.#isActive) {
         this.#pause();
       }
     });
   }
 
-  async #askInTurn(): Promise<void> {
+  async #pollInTurn(): Promise<void> {
     const addresses = this.#options.addresses();
     const first = this.#roundCount++;
-    for (let at = 0; at < addresses.length && this.#wanted; at++) {
+    for (let at = 0; at < addresses.length && this.#isActive; at++) {
       const address = addresses[(first + at) % addresses.length] ?? "";
-      const answer = await this.#askOne(address);
-      const worth = answer === null ? "ask-next" : this.#options.onAnswer(address, answer);
-      if (worth === "enough") {
-        this.#wanted = false;
+      const answer = await this.#pollOne(address);
+      const decision = answer === null ? "ask-next" : this.#options.onAnswer(address, answer);
+      if (decision === "enough") {
+        this.#isActive = false;
       }
-      if (worth !== "ask-next") {
+      if (decision !== "ask-next") {
         return;
       }
     }
   }
 
-  async #askOne(address: string): Promise<JoinAnswer | null> {
-    const { ask, log } = this.#options;
+  async #pollOne(address: string): Promise<JoinAnswer | null> {
+    const { requestJoin, log } = this.#options;
     try {
-      const answer = await ask(address);
+      const answer = await requestJoin(address);
       this.#note(address, answer.result, () =>
         log.info({ seed: address, answer: answer.result }, "a seed has answered"),
       );
@@ -117,10 +117,10 @@ export class Asking {
     }
   }
 
-  #note(address: string, word: string, tell: () => void): void {
-    if (this.#words.get(address) !== word) {
-      this.#words.set(address, word);
-      tell();
+  #note(address: string, result: string, log: () => void): void {
+    if (this.#lastResults.get(address) !== result) {
+      this.#lastResults.set(address, result);
+      log();
     }
   }
 

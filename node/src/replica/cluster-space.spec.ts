@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { decodeMemberReport, type MemberReport } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
 import { Checkpoints } from "../state/index.ts";
-import { ClusterSpace } from "./cluster-space.ts";
+import { ClusterDiskSpace } from "./cluster-space.ts";
 import type { Transport } from "./transport.ts";
 
 const VOTERS = [1, 3, 4];
 const CHECKPOINT = { index: 1_000, digest: 7 };
-const report = (room: MemberReport["room"], isCritical = false): MemberReport => ({
-  room,
+const report = (room: MemberReport["diskSpace"], isCritical = false): MemberReport => ({
+  diskSpace: room,
   isCritical,
   checkpoint: CHECKPOINT,
 });
@@ -19,7 +19,7 @@ describe("ClusterSpace", () => {
   let core: { role: "leader" | "follower"; leader: number };
 
   /** The space of member 1 of three, with a core that the spec controls. */
-  function spaceOf(role: "leader" | "follower", leader: number): ClusterSpace {
+  function spaceOf(role: "leader" | "follower", leader: number): ClusterDiskSpace {
     core = { role, leader };
     const checkpoints = new Checkpoints(CHECKPOINT.index);
     checkpoints.onApplied(CHECKPOINT.index, CHECKPOINT.digest);
@@ -37,7 +37,7 @@ describe("ClusterSpace", () => {
       core: Object.assign(core, { configuration }) as unknown as RaftCore,
       transport: transport as unknown as Transport,
     };
-    return new ClusterSpace(context, {
+    return new ClusterDiskSpace(context, {
       applyLoop: { checkpoints },
       onCritical: () => {
         criticals++;
@@ -52,15 +52,15 @@ describe("ClusterSpace", () => {
 
   it("P45: takes what grows unless the leader itself or most voters have little room", () => {
     const space = spaceOf("leader", 1);
-    expect(space.hasRoom).to.equal(true);
+    expect(space.hasCapacity).to.equal(true);
     space.onReport(3, report("full"));
-    expect(space.hasRoom, "one full member stops no other").to.equal(true);
+    expect(space.hasCapacity, "one full member stops no other").to.equal(true);
     space.onReport(4, report("low"));
-    expect(space.hasRoom).to.equal(false);
+    expect(space.hasCapacity).to.equal(false);
     space.onReport(4, report("ok"));
-    expect(space.hasRoom).to.equal(true);
+    expect(space.hasCapacity).to.equal(true);
     space.onOwnSpace("low");
-    expect(space.hasRoom).to.equal(false);
+    expect(space.hasCapacity).to.equal(false);
   });
 
   it("P45: has the reserves given back when most voters have no room left, and not before", () => {
@@ -82,7 +82,7 @@ describe("ClusterSpace", () => {
     for (let nowMs = 0; nowMs <= 2_000; nowMs += 50) {
       space.onTick(nowMs);
     }
-    expect(sent.map(({ to, report: { room } }) => [to, room])).to.deep.equal([
+    expect(sent.map(({ to, report: { diskSpace: room } }) => [to, room])).to.deep.equal([
       [3, "ok"],
       [3, "ok"],
       [3, "ok"],
@@ -109,6 +109,6 @@ describe("ClusterSpace", () => {
     space.onTick(1_000);
     core.role = "leader";
     core.leader = 1;
-    expect(space.hasRoom).to.equal(true);
+    expect(space.hasCapacity).to.equal(true);
   });
 });

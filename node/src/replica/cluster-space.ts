@@ -10,13 +10,13 @@
 import { encodeMemberReport, FrameType, type MemberReport } from "../peers/index.ts";
 import { members } from "../raft/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
-import type { DiskSpace } from "./fitness.ts";
+import type { DiskSpaceLevel } from "./fitness.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 
 /** What this part shares with others. */
 export type ClusterSpaceContext = Pick<ReplicaContext, "memberId" | "core" | "transport">;
 
-export interface ClusterSpaceOptions {
+export interface ClusterDiskSpaceOptions {
   /** Has the digests of this member's state, for its reports to the leader. */
   readonly applyLoop: Pick<ApplyLoop, "checkpoints">;
   /** Called when the disks of most voters are full: this member must release its reserve. */
@@ -26,31 +26,31 @@ export interface ClusterSpaceOptions {
 /** Interval between two reports of a member, in milliseconds. */
 const REPORT_INTERVAL_MS = 1_000;
 
-export class ClusterSpace {
+export class ClusterDiskSpace {
   readonly #context: ClusterSpaceContext;
-  readonly #options: ClusterSpaceOptions;
-  #own: DiskSpace = "ok";
+  readonly #options: ClusterDiskSpaceOptions;
+  #own: DiskSpaceLevel = "ok";
   /** The last report of each peer, by id. */
-  readonly #peers = new Map<number, DiskSpace>();
+  readonly #peers = new Map<number, DiskSpaceLevel>();
   #reportedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(context: ClusterSpaceContext, options: ClusterSpaceOptions) {
+  constructor(context: ClusterSpaceContext, options: ClusterDiskSpaceOptions) {
     this.#context = context;
     this.#options = options;
   }
 
   /** Whether this member, as leader, may append commands that make the state larger. */
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return this.#own === "ok" && !this.#isMost((space) => space !== "ok");
   }
 
-  onOwnSpace(space: DiskSpace): void {
+  onOwnSpace(space: DiskSpaceLevel): void {
     this.#own = space;
     this.#reportedMs = Number.NEGATIVE_INFINITY;
   }
 
-  onReport(peer: number, { room, isCritical }: MemberReport): void {
-    this.#peers.set(peer, room);
+  onReport(peer: number, { diskSpace, isCritical }: MemberReport): void {
+    this.#peers.set(peer, diskSpace);
     if (isCritical && peer === this.#context.core.leader) {
       this.#options.onCritical();
     }
@@ -79,12 +79,12 @@ export class ClusterSpace {
   #send(to: number, isCritical: boolean): void {
     const { transport } = this.#context;
     if (to !== 0 && transport.isConnected(to, "control")) {
-      const report = { room: this.#own, isCritical, checkpoint: this.#options.applyLoop.checkpoints.newest };
+      const report = { diskSpace: this.#own, isCritical, checkpoint: this.#options.applyLoop.checkpoints.newest };
       transport.send(to, "control", FrameType.MemberReport, encodeMemberReport(report));
     }
   }
 
-  #isMost(isSuch: (space: DiskSpace) => boolean): boolean {
+  #isMost(isSuch: (space: DiskSpaceLevel) => boolean): boolean {
     const { core, memberId } = this.#context;
     const { voters } = core.configuration;
     const such = voters.filter((id) => isSuch(id === memberId ? this.#own : (this.#peers.get(id) ?? "ok")));

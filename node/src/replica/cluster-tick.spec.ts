@@ -45,12 +45,12 @@ describe("cluster tick", () => {
   });
 
   it("S21: continues from the tick that a leader has sent, but not if a later leader may not have known it", () => {
-    tick.hear(2, 9_000);
+    tick.onLeaderTick(2, 9_000);
     tick.follow(2);
     expect(tick.nowMs).to.equal(9_000);
     tick.follow(3);
     expect(tick.nowMs).to.equal(5_000);
-    tick.hear(3, 5_500);
+    tick.onLeaderTick(3, 5_500);
     tick.start(4);
     time.advance(10);
     expect(tick.nowMs).to.equal(5_510);

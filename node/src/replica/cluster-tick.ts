@@ -15,7 +15,7 @@ export class ClusterTick {
   readonly #clock: Clock;
   #loggedMs: number;
   /** The greatest tick known from a leader outside of the log, and the leader's term. */
-  #told = { term: 0, tickMs: 0 };
+  #received = { term: 0, tickMs: 0 };
   /** Term of the last entry in this member's log, while it does not lead. */
   #lastTerm = 0;
   /** The tick at which the clock was started, when, and in which term; null while this member does not lead. */
@@ -29,7 +29,7 @@ export class ClusterTick {
   /** The greatest tick that this member may continue from, in whole milliseconds. */
   get nowMs(): number {
     if (this.#running === null) {
-      return this.#told.term >= this.#lastTerm ? Math.max(this.#loggedMs, this.#told.tickMs) : this.#loggedMs;
+      return this.#received.term >= this.#lastTerm ? Math.max(this.#loggedMs, this.#received.tickMs) : this.#loggedMs;
     }
     const { baseMs, startedMs } = this.#running;
     return baseMs + Math.floor(this.#clock.monotonicMs() - startedMs);
@@ -44,9 +44,9 @@ export class ClusterTick {
   }
 
   /** The leader of the term has sent its tick. */
-  hear(term: number, tickMs: number): void {
-    if (term > this.#told.term || (term === this.#told.term && tickMs > this.#told.tickMs)) {
-      this.#told = { term, tickMs };
+  onLeaderTick(term: number, tickMs: number): void {
+    if (term > this.#received.term || (term === this.#received.term && tickMs > this.#received.tickMs)) {
+      this.#received = { term, tickMs };
     }
   }
 
@@ -66,7 +66,7 @@ export class ClusterTick {
   /** This member no longer leads. */
   stop(): void {
     if (this.#running !== null) {
-      this.hear(this.#running.term, this.nowMs);
+      this.onLeaderTick(this.#running.term, this.nowMs);
       this.#running = null;
     }
   }

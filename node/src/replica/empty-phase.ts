@@ -9,11 +9,11 @@
 import { CoordinationError, type Founding, type MemberAddress } from "../state/index.ts";
 import { type DataDirectory, type Identity, StoreError } from "../storage/index.ts";
 import { foundFrom } from "./founding-backup.ts";
-import { type Accepted, Joining, type WaitingState } from "./joining.ts";
+import { type AcceptedJoin, Joining, type WaitingState } from "./joining.ts";
 import type { MemberContext, OwnData } from "./member-context.ts";
-import type { Asker } from "./member-peers.ts";
+import type { JoiningProcess } from "./member-peers.ts";
 import type { MemberStatus } from "./member-status.ts";
-import type { Told } from "./peer-directory.ts";
+import type { MemberList } from "./peer-directory.ts";
 import { shuttingDown } from "./refusals.ts";
 
 type EmptyDirectory = DataDirectory & { readonly phase: "empty" };
@@ -25,7 +25,7 @@ type Attempt =
   | { readonly kind: "joining"; readonly done: Promise<void> };
 
 /** The directory has the data of a member; `told` is the list of members if another member has sent it. */
-type OnEntered = (own: OwnData, told: Told | null) => void;
+type OnEntered = (own: OwnData, told: MemberList | null) => void;
 
 const NO_ATTEMPT: Attempt = { kind: "none" };
 
@@ -85,10 +85,10 @@ export class EmptyPhase {
       return;
     }
     const { peers, peering } = connections;
-    const asker: Asker = { clusterName, clusterId: "", memberId: 0, name, incarnation, endpoints };
+    const asker: JoiningProcess = { clusterName, clusterId: "", memberId: 0, name, incarnation, endpoints };
     this.#joining = new Joining({
       ...{ name, clusterName, seeds, scheduler, log, random: peering.random },
-      ask: (seed) => peers.ask(seed, { ...asker, clusterId: record?.clusterId ?? "" }),
+      requestJoin: (seed) => peers.requestJoin(seed, { ...asker, clusterId: record?.clusterId ?? "" }),
       objectionTo: (clusterId) => record?.problem ?? record?.objectionTo(clusterId) ?? null,
       onWaiting: (state, reason) => this.#report({ state, reason }),
       onAccepted: (answer) => this.#onAccepted(answer),
@@ -143,7 +143,7 @@ export class EmptyPhase {
     const { foundingBackup: backup = null, clock } = options;
     try {
       const { data, from } = await this.#orFatal(
-        foundFrom(this.#directory, founding, { backup, told, wallMs: clock.wallMs() }),
+        foundFrom(this.#directory, founding, { backup, onProgress: told, wallMs: clock.wallMs() }),
       );
       this.#onEntered({ data, foundedFrom: from, succession: null }, null);
       return data.identity.memberId;
@@ -165,13 +165,13 @@ export class EmptyPhase {
     this.#askForSlot();
   }
 
-  #onAccepted(answer: Accepted): void {
+  #onAccepted(answer: AcceptedJoin): void {
     if (!this.#context.isStopping()) {
       this.#attempt = { kind: "joining", done: this.#join(answer) };
     }
   }
 
-  async #join({ clusterId, memberId, directory: members, index }: Accepted): Promise<void> {
+  async #join({ clusterId, memberId, directory: members, index }: AcceptedJoin): Promise<void> {
     this.#report({ state: "JOINING", reason: "" });
     this.#context.options.log.info({ clusterId, memberId }, "this member got a slot");
     try {

@@ -1,29 +1,29 @@
 import { expect } from "chai";
-import { Fitness } from "./fitness.ts";
+import { Eligibility } from "./fitness.ts";
 
 const FIT = { mayVote: true, mayLead: true, damaged: false, diskFull: false };
 
 describe("the fitness of a member", () => {
-  let fitness: Fitness;
+  let fitness: Eligibility;
   beforeEach(() => {
-    fitness = new Fitness(false);
+    fitness = new Eligibility(false);
   });
 
   it("is full as long as nothing is wrong", () => {
-    expect([fitness.memberFitness(false), fitness.isFit, fitness.alarms]).to.deep.equal([FIT, true, []]);
+    expect([fitness.memberEligibility(false), fitness.mayServe, fitness.alarms]).to.deep.equal([FIT, true, []]);
   });
 
   it("P46: damaged it neither votes nor leads nor serves, also alone, until it is healed", () => {
-    const damaged = new Fitness(true);
+    const damaged = new Eligibility(true);
     for (const isSole of [false, true]) {
-      expect(damaged.memberFitness(isSole)).to.deep.equal({ ...FIT, mayVote: false, mayLead: false, damaged: true });
+      expect(damaged.memberEligibility(isSole)).to.deep.equal({ ...FIT, mayVote: false, mayLead: false, damaged: true });
     }
-    expect([damaged.isFit, damaged.alarms.length]).to.deep.equal([false, 1]);
+    expect([damaged.mayServe, damaged.alarms.length]).to.deep.equal([false, 1]);
     damaged.onWriteBegun(0);
     damaged.onWritten();
-    expect(damaged.memberFitness(false), "a write heals nothing").to.include({ mayVote: false, damaged: true });
-    damaged.onHealed();
-    expect([damaged.memberFitness(false), damaged.isFit, damaged.alarms]).to.deep.equal([FIT, true, []]);
+    expect(damaged.memberEligibility(false), "a write heals nothing").to.include({ mayVote: false, damaged: true });
+    damaged.onDataRecovered();
+    expect([damaged.memberEligibility(false), damaged.mayServe, damaged.alarms]).to.deep.equal([FIT, true, []]);
   });
 
   it("a log write in flight for more than 1 s keeps it from leading, for more than 30 s ends the process", () => {
@@ -35,11 +35,11 @@ describe("the fitness of a member", () => {
       [30_501, true, true],
     ] as const) {
       expect(fitness.isStuck(nowMs), `${nowMs}`).to.equal(isStuck);
-      expect(fitness.memberFitness(false), `${nowMs}`).to.deep.equal({ ...FIT, mayLead: !isStalled });
-      expect([fitness.isFit, fitness.alarms.length], `${nowMs}`).to.deep.equal([!isStalled, isStalled ? 1 : 0]);
+      expect(fitness.memberEligibility(false), `${nowMs}`).to.deep.equal({ ...FIT, mayLead: !isStalled });
+      expect([fitness.mayServe, fitness.alarms.length], `${nowMs}`).to.deep.equal([!isStalled, isStalled ? 1 : 0]);
     }
     fitness.onWritten();
-    expect([fitness.memberFitness(false), fitness.isFit]).to.deep.equal([FIT, true]);
+    expect([fitness.memberEligibility(false), fitness.mayServe]).to.deep.equal([FIT, true]);
     expect(fitness.isStuck(1e9), "nothing is in flight").to.equal(false);
   });
 
@@ -48,21 +48,21 @@ describe("the fitness of a member", () => {
     fitness.onWritten();
     fitness.onWriteBegun(900);
     expect(fitness.isStuck(1_800)).to.equal(false);
-    expect(fitness.isFit).to.equal(true);
+    expect(fitness.mayServe).to.equal(true);
   });
 
   it("P45: with little room it leads and serves, with none it does neither and takes no entries", () => {
     fitness.onSpace("low");
-    expect([fitness.memberFitness(false), fitness.isFit, fitness.alarms]).to.deep.equal([
+    expect([fitness.memberEligibility(false), fitness.mayServe, fitness.alarms]).to.deep.equal([
       FIT,
       true,
       ["the disk is nearly full"],
     ]);
     fitness.onSpace("full");
-    expect(fitness.memberFitness(false)).to.deep.equal({ ...FIT, mayLead: false, diskFull: true });
-    expect([fitness.isFit, fitness.alarms]).to.deep.equal([false, ["the disk is full"]]);
+    expect(fitness.memberEligibility(false)).to.deep.equal({ ...FIT, mayLead: false, diskFull: true });
+    expect([fitness.mayServe, fitness.alarms]).to.deep.equal([false, ["the disk is full"]]);
     fitness.onSpace("ok");
-    expect([fitness.memberFitness(false), fitness.isFit]).to.deep.equal([FIT, true]);
+    expect([fitness.memberEligibility(false), fitness.mayServe]).to.deep.equal([FIT, true]);
   });
 
   it("alone it continues to lead whatever the disk does: no other member could", () => {
@@ -70,12 +70,12 @@ describe("the fitness of a member", () => {
     fitness.onWriteBegun(0);
     fitness.isStuck(2_000);
     fitness.onLeaving();
-    expect(fitness.memberFitness(true)).to.deep.equal({ ...FIT, diskFull: true });
+    expect(fitness.memberEligibility(true)).to.deep.equal({ ...FIT, diskFull: true });
   });
 
   it("about to stop it votes and leads no more", () => {
     fitness.onLeaving();
-    expect(fitness.memberFitness(false)).to.deep.equal({ ...FIT, mayLead: false });
-    expect(fitness.isFit, "it serves to its end").to.equal(true);
+    expect(fitness.memberEligibility(false)).to.deep.equal({ ...FIT, mayLead: false });
+    expect(fitness.mayServe, "it serves to its end").to.equal(true);
   });
 });

@@ -11,7 +11,7 @@ import type { MemberFitness } from "../raft/index.ts";
 /**
  * How full the disk is: with `low` the member refuses commands that grow the state, with `full` it takes no entries.
  */
-export type DiskSpace = "ok" | "low" | "full";
+export type DiskSpaceLevel = "ok" | "low" | "full";
 
 /**
  * In milliseconds: after `STALL_MS` in flight a log write makes the member unfit to lead, after `STUCK_MS` it is stuck.
@@ -19,9 +19,9 @@ export type DiskSpace = "ok" | "low" | "full";
 const STALL_MS = 1_000;
 const STUCK_MS = 30_000;
 
-export class Fitness {
+export class Eligibility {
   #damaged: boolean;
-  #space: DiskSpace = "ok";
+  #space: DiskSpaceLevel = "ok";
   #isLeaving = false;
   #writingSinceMs: number | null = null;
   #isStalled = false;
@@ -49,23 +49,23 @@ export class Fitness {
   }
 
   /** Whether the disk and the data allow this member to serve. A nearly full disk does. */
-  get isFit(): boolean {
+  get mayServe(): boolean {
     return !this.#damaged && !this.#isStalled && this.#space !== "full";
   }
 
   /** The fitness for the consensus core. A sole voter cannot hand over, so only damage keeps it from leading. */
-  memberFitness(isSole: boolean): MemberFitness {
+  memberEligibility(isSoleVoter: boolean): MemberFitness {
     const diskFull = this.#space === "full";
     const isHindered = this.#isStalled || diskFull || this.#isLeaving;
-    const mayLead = !this.#damaged && (isSole || !isHindered);
+    const mayLead = !this.#damaged && (isSoleVoter || !isHindered);
     return { mayVote: !this.#damaged, mayLead, damaged: this.#damaged, diskFull };
   }
 
-  onHealed(): void {
+  onDataRecovered(): void {
     this.#damaged = false;
   }
 
-  onSpace(space: DiskSpace): void {
+  onSpace(space: DiskSpaceLevel): void {
     this.#space = space;
   }
 

@@ -16,9 +16,9 @@ export interface FoundingBackup {
    * a CoordinationError if the backup cannot be used, a StoreError if the disk of this member fails, and what `told`
    * raises.
    *
-   * @param told is called often with the progress, for people
+   * @param onProgress is called often with the progress, for people
    */
-  restore(restoration: Restoration, founding: Founding, told: (progress: string) => void): Promise<string>;
+  restore(restoration: Restoration, founding: Founding, onProgress: (progress: string) => void): Promise<string>;
 }
 
 /** The data of the first member, and the description that `restore` returned; empty without a backup. */
@@ -34,18 +34,18 @@ export async function foundFrom(
   from: {
     /** Null = the new cluster is empty. */
     readonly backup: FoundingBackup | null;
-    readonly told: (progress: string) => void;
+    readonly onProgress: (progress: string) => void;
     /** Milliseconds since 1970. */
     readonly wallMs: number;
   },
 ): Promise<Founded> {
-  const { backup, told, wallMs } = from;
+  const { backup, onProgress, wallMs } = from;
   if (backup === null) {
     return { data: await directory.found(founding, { tickMs: 0, wallMs }), from: "" };
   }
   let restored = "";
   const data = await directory.restore(async (restoration) => {
-    restored = await backup.restore(restoration, founding, told);
+    restored = await backup.restore(restoration, founding, onProgress);
   });
   return { data, from: restored };
 }

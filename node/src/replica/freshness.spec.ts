@@ -6,11 +6,11 @@ import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
 /** A member serves only while it can answer linearizable reads (S35). */
 describe("Freshness", () => {
-  let core: { role: Role; leader: number; contactAgeTicks: number; isSettledLeader: boolean };
+  let core: { role: Role; leader: number; contactAgeTicks: number; hasCommittedInTerm: boolean };
   let freshness: Freshness;
 
   beforeEach(() => {
-    core = { role: "follower", leader: 3, contactAgeTicks: 0, isSettledLeader: false };
+    core = { role: "follower", leader: 3, contactAgeTicks: 0, hasCommittedInTerm: false };
     freshness = new Freshness({
       // Only the fields that are read.
       core: core as RaftCore,
@@ -20,7 +20,7 @@ describe("Freshness", () => {
 
   /** Whether a voter that has applied up to the index can answer clients. */
   function isFresh(appliedIndex: number, nowMs: number): boolean {
-    return freshness.unled() === null && freshness.behind(appliedIndex, nowMs) === null;
+    return freshness.noLeaderReason() === null && freshness.lagReason(appliedIndex, nowMs) === null;
   }
 
   it("is not there at a follower before it has what was committed when it first heard of a leader", () => {
@@ -51,26 +51,26 @@ describe("Freshness", () => {
     core.leader = 1;
     core.role = "leader";
     expect(isFresh(1, 0), "no entry of its term is committed").to.equal(false);
-    core.isSettledLeader = true;
+    core.hasCommittedInTerm = true;
     expect(isFresh(1, 0)).to.equal(true);
     core.role = "candidate";
     expect(isFresh(1, 0)).to.equal(false);
   });
 
   it("says what is missing", () => {
-    expect(freshness.behind(100, 0)).to.include("first heard a leader");
+    expect(freshness.lagReason(100, 0)).to.include("first heard a leader");
     freshness.onLeaderCommit(100, 0);
     freshness.onLeaderCommit(200, 1_000);
-    expect([freshness.unled(), freshness.behind(100, 1_000)]).to.deep.equal([null, null]);
-    expect(freshness.behind(100, 7_500)).to.include("6500 ms behind");
+    expect([freshness.noLeaderReason(), freshness.lagReason(100, 1_000)]).to.deep.equal([null, null]);
+    expect(freshness.lagReason(100, 7_500)).to.include("6500 ms behind");
     core.contactAgeTicks = 120;
-    expect(freshness.unled()).to.include("the leader was heard 6000 ms ago");
-    Object.assign(core, { role: "leader", isSettledLeader: true });
-    expect(freshness.unled()).to.include("a majority was heard 6000 ms ago");
-    Object.assign(core, { contactAgeTicks: 0, isSettledLeader: false });
-    expect(freshness.unled()).to.include("has not committed an entry of its term");
+    expect(freshness.noLeaderReason()).to.include("the leader was heard 6000 ms ago");
+    Object.assign(core, { role: "leader", hasCommittedInTerm: true });
+    expect(freshness.noLeaderReason()).to.include("a majority was heard 6000 ms ago");
+    Object.assign(core, { contactAgeTicks: 0, hasCommittedInTerm: false });
+    expect(freshness.noLeaderReason()).to.include("has not committed an entry of its term");
     core.leader = 0;
-    expect(freshness.unled()).to.equal("no leader is known");
+    expect(freshness.noLeaderReason()).to.equal("no leader is known");
   });
 
   it("names a leader only while it was heard lately: what is applied here may be of any age otherwise", () => {

@@ -12,7 +12,7 @@ import type { ReplicaContext } from "./replica-context.ts";
 /**
  * A member that has heard no leader, or lags behind in applying, for longer than this does not serve, in milliseconds.
  */
-const BEHIND_MS_MAX = 5_000;
+const LAG_MS_MAX = 5_000;
 
 /** What this part shares with others. */
 export type FreshnessContext = Pick<ReplicaContext, "core" | "coreTickMs" | "commitTimes"> & {
@@ -41,26 +41,26 @@ export class Freshness {
   }
 
   /** Why no leader can serve clients now; null if one can. */
-  unled(): string | null {
-    const { role, leader, contactAgeTicks, isSettledLeader } = this.#context.core;
+  noLeaderReason(): string | null {
+    const { role, leader, contactAgeTicks, hasCommittedInTerm } = this.#context.core;
     const isLeader = role === "leader";
     if (leader === 0 || (!isLeader && role !== "follower")) {
       return "no leader is known";
     }
     const contactAgeMs = contactAgeTicks * this.#context.coreTickMs;
-    if (contactAgeMs > BEHIND_MS_MAX) {
-      return `${isLeader ? "a majority" : "the leader"} was heard ${contactAgeMs} ms ago, more than ${BEHIND_MS_MAX}`;
+    if (contactAgeMs > LAG_MS_MAX) {
+      return `${isLeader ? "a majority" : "the leader"} was heard ${contactAgeMs} ms ago, more than ${LAG_MS_MAX}`;
     }
-    return isLeader && !isSettledLeader ? "this member leads, and has not committed an entry of its term yet" : null;
+    return isLeader && !hasCommittedInTerm ? "this member leads, and has not committed an entry of its term yet" : null;
   }
 
   /** Why this member, with entries applied up to the index, cannot answer clients now; null if it can. */
-  behind(appliedIndex: number, nowMs: number): string | null {
+  lagReason(appliedIndex: number, nowMs: number): string | null {
     const isLeader = this.#context.core.role === "leader";
     if (!isLeader && (this.#catchUpIndex === null || appliedIndex < this.#catchUpIndex)) {
       return "this member has not applied what was committed when it first heard a leader";
     }
     const lagMs = this.#context.commitTimes.lagMs(appliedIndex, nowMs);
-    return lagMs > BEHIND_MS_MAX ? `what is applied is ${lagMs} ms behind, more than ${BEHIND_MS_MAX}` : null;
+    return lagMs > LAG_MS_MAX ? `what is applied is ${lagMs} ms behind, more than ${LAG_MS_MAX}` : null;
   }
 }

@@ -11,7 +11,7 @@ export class Handover {
   readonly #core: RaftCore;
   readonly #untilMs: number;
   readonly #done: () => void;
-  #isOver = false;
+  #hasEnded = false;
 
   /** Tries until `untilMs` on the monotonic clock; `done` is called once, by `proceed` or `end`. */
   constructor(core: RaftCore, untilMs: number, done: () => void) {
@@ -21,11 +21,11 @@ export class Handover {
   }
 
   /** Continues the handover. Returns true once, when it ends: this member must not lead again. */
-  proceed(nowMs: number, isSole: boolean): boolean {
-    if (this.#isOver) {
+  proceed(nowMs: number, isSoleVoter: boolean): boolean {
+    if (this.#hasEnded) {
       return false;
     }
-    if (this.#core.role === "leader" && !isSole && nowMs < this.#untilMs) {
+    if (this.#core.role === "leader" && !isSoleVoter && nowMs < this.#untilMs) {
       if (!this.#core.isTransferring) {
         this.#core.transfer(0);
       }
@@ -36,8 +36,8 @@ export class Handover {
   }
 
   end(): void {
-    if (!this.#isOver) {
-      this.#isOver = true;
+    if (!this.#hasEnded) {
+      this.#hasEnded = true;
       this.#done();
     }
   }

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { followingCore, ReplicaCluster, resultOf, ScriptedLeader, settleCore } from "../../test/harness/index.ts";
 import { listenToMarks } from "../primitives/index.ts";
 import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
-import { Healing } from "./healing.ts";
+import { DataLossRecovery } from "./healing.ts";
 
 const DAMAGED = "acknowledged data was lost: this member follows without a vote until it has it again";
 
@@ -127,7 +127,7 @@ describe("a member that has lost acknowledged data", () => {
   it("P46: needs what was committed when it asked both as committed and as durable", () => {
     for (const isCommittedFirst of [true, false]) {
       const core = followingCore();
-      const healing = new Healing(core);
+      const healing = new DataLossRecovery(core);
       expect(healing.proceed()).to.equal(false);
       core.step({ type: "read-reply", from: 1, to: 2, term: 5, boot: 1, position: 1, index: 1 });
       const { reads } = core.drain(true);

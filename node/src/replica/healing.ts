@@ -10,7 +10,7 @@
 import { invariant, mark } from "../primitives/index.ts";
 import type { RaftCore } from "../raft/index.ts";
 
-export class Healing {
+export class DataLossRecovery {
   readonly #core: RaftCore;
   /** Term of the leader that was asked, and the position of the request; 0 = no request is open. */
   #term = 0;
@@ -52,7 +52,7 @@ export class Healing {
   }
 
   /** Positions up to this one will never be confirmed. */
-  onReadsLost(position: number): void {
+  onReadsFailed(position: number): void {
     if (this.#isOpen(position)) {
       this.#position = 0;
     }

@@ -48,7 +48,7 @@ describe("frames of other members", () => {
     frames.push(1, "control", messageFrame(HEARTBEAT));
     frames.push(1, "control", {
       type: FrameType.ClusterTick,
-      body: encodeLeaderTick({ term: 5, tickMs: 7, commitIndex: 1, lastingConfigIndex: 1 }),
+      body: encodeLeaderTick({ term: 5, tickMs: 7, commitIndex: 1, quorumKnownConfigIndex: 1 }),
     });
     frames.push(1, "control", {
       type: FrameType.Question,

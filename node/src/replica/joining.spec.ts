@@ -31,7 +31,7 @@ describe("Joining", () => {
       name: "q-2",
       clusterName: "demo",
       seeds: ["a:1", "b:1"],
-      ask: async (seed) => {
+      requestJoin: async (seed) => {
         asked.push(seed);
         const answer = answers.get(seed);
         if (answer === undefined) {

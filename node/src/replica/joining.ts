@@ -8,10 +8,10 @@
  */
 
 import type { JoinAnswer, PeerLog, SuccessorCluster } from "../peers/index.ts";
-import { Asking, type Worth } from "./asking.ts";
+import { JoinPoller, type PollDecision } from "./asking.ts";
 import type { Scheduler } from "./clock.ts";
 
-export type Accepted = JoinAnswer & { readonly result: "ACCEPTED" };
+export type AcceptedJoin = JoinAnswer & { readonly result: "ACCEPTED" };
 
 /** State of a process that has no slot. */
 export type WaitingState = "EMPTY" | "MEMBER_DATA_LOST" | "WRONG_CLUSTER";
@@ -22,7 +22,7 @@ export interface JoiningOptions {
   /** Peer endpoints of members that may know the cluster, without the endpoint of this process. */
   readonly seeds: readonly string[];
   /** Rejects with a ConnectionError if there is no answer. */
-  readonly ask: (address: string) => Promise<JoinAnswer>;
+  readonly requestJoin: (address: string) => Promise<JoinAnswer>;
   readonly scheduler: Scheduler;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -32,35 +32,35 @@ export interface JoiningOptions {
   /** Called when the answers of the seeds change. */
   readonly onWaiting: (state: WaitingState, reason: string) => void;
   /** Called once, when this process gets the slot. It stops asking then. */
-  readonly onAccepted: (answer: Accepted) => void;
+  readonly onAccepted: (answer: AcceptedJoin) => void;
 }
 
 export class Joining {
   readonly #options: JoiningOptions;
-  readonly #asking: Asking;
+  readonly #poller: JoinPoller;
   /** Seeds that gave an answer about the slot; the others belong to another cluster or run another version. */
   readonly #informed = new Set<string>();
-  #accepted = false;
+  #hasSlot = false;
 
   constructor(options: JoiningOptions) {
     this.#options = options;
-    const { seeds, ask, scheduler, random, log } = options;
-    this.#asking = new Asking({
-      ...{ ask, scheduler, random, log },
+    const { seeds, requestJoin, scheduler, random, log } = options;
+    this.#poller = new JoinPoller({
+      ...{ requestJoin, scheduler, random, log },
       addresses: () => seeds,
       onAnswer: (seed, answer) => this.#onAnswer(seed, answer),
     });
   }
 
   start(): void {
-    if (!this.#accepted) {
-      this.#asking.start();
+    if (!this.#hasSlot) {
+      this.#poller.start();
     }
   }
 
   /** Stops asking; resolves when no request is in flight. */
   stop(): Promise<void> {
-    return this.#asking.stop();
+    return this.#poller.stop();
   }
 
   /**
@@ -69,8 +69,8 @@ export class Joining {
    */
   async objection(): Promise<string | null> {
     // Wait for the request in flight first: whichever of joining and founding began first wins.
-    await this.#asking.stop();
-    const answers = this.#accepted ? new Map<string, JoinAnswer>() : await this.#asking.askAll();
+    await this.#poller.stop();
+    const answers = this.#hasSlot ? new Map<string, JoinAnswer>() : await this.#poller.pollAll();
     let objection: string | null = null;
     for (const [seed, answer] of answers) {
       if (answer.result !== "NO_CLUSTER") {
@@ -78,22 +78,22 @@ export class Joining {
         this.#onAnswer(seed, answer);
       }
     }
-    return this.#accepted ? "this member has got a slot of a cluster" : objection;
+    return this.#hasSlot ? "this member has got a slot of a cluster" : objection;
   }
 
-  #onAnswer(seed: string, answer: JoinAnswer): Worth {
+  #onAnswer(seed: string, answer: JoinAnswer): PollDecision {
     const { name, clusterName } = this.#options;
     switch (answer.result) {
       case "ACCEPTED":
-        return this.#accept(seed, answer);
+        return this.#onSlotGranted(seed, answer);
       case "NO_SLOT":
-        this.#tell(seed, "EMPTY", `waiting to be added: cluster "${clusterName}" has no slot named "${name}"`);
+        this.#reportWaiting(seed, "EMPTY", `waiting to be added: cluster "${clusterName}" has no slot named "${name}"`);
         return "ask-later";
       case "SLOT_TAKEN":
-        this.#tell(seed, "MEMBER_DATA_LOST", lossOf(name, answer.memberId));
+        this.#reportWaiting(seed, "MEMBER_DATA_LOST", lossOf(name, answer.memberId));
         return "ask-later";
       case "WRONG_CLUSTER":
-        this.#tellUnlessInformed(
+        this.#reportUnlessInformed(
           "WRONG_CLUSTER",
           answer.successor === undefined
             ? `the seed ${seed} belongs to a cluster with another name or id than "${clusterName}"`
@@ -101,7 +101,7 @@ export class Joining {
         );
         return "ask-next";
       case "VERSION":
-        this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs an incompatible version`);
+        this.#reportUnlessInformed("EMPTY", `the seed ${seed} runs an incompatible version`);
         return "ask-next";
       case "REMOVED":
       case "NO_CLUSTER":
@@ -110,28 +110,28 @@ export class Joining {
     }
   }
 
-  #accept(seed: string, answer: Accepted): Worth {
+  #onSlotGranted(seed: string, answer: AcceptedJoin): PollDecision {
     const { objectionTo, onAccepted } = this.#options;
-    if (this.#accepted) {
+    if (this.#hasSlot) {
       return "enough";
     }
     const objection = objectionTo(answer.clusterId);
     if (objection !== null) {
-      this.#tell(seed, "WRONG_CLUSTER", objection);
+      this.#reportWaiting(seed, "WRONG_CLUSTER", objection);
       return "ask-later";
     }
-    this.#accepted = true;
+    this.#hasSlot = true;
     onAccepted(answer);
     return "enough";
   }
 
-  #tell(seed: string, state: WaitingState, reason: string): void {
+  #reportWaiting(seed: string, state: WaitingState, reason: string): void {
     this.#informed.add(seed);
     this.#options.onWaiting(state, reason);
   }
 
   /** A seed that knows nothing about the slot does not outweigh one that does. */
-  #tellUnlessInformed(state: WaitingState, reason: string): void {
+  #reportUnlessInformed(state: WaitingState, reason: string): void {
     if (this.#informed.size === 0) {
       this.#options.onWaiting(state, reason);
     }

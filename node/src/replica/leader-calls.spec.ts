@@ -241,12 +241,12 @@ describe("LeaderCalls", () => {
   describe("at the leader", () => {
     it("P8: returns the members after a round to a majority, and only while it leads that term", () => {
       const calls = over(leadingCore());
-      calls.onQuestion(2, { seq: 7, term: 5, kind: "membership" });
+      calls.onRequest(2, { seq: 7, term: 5, kind: "membership" });
       expect(replies()).to.deep.equal([]);
       barriers.shift()?.(null);
       const [reply] = replies();
       expect(reply).to.include({ seq: 7, term: 5, kind: "membership", commitIndex: 1, changing: false });
-      calls.onQuestion(2, { seq: 8, term: 5, kind: "membership" });
+      calls.onRequest(2, { seq: 8, term: 5, kind: "membership" });
       barriers.shift()?.(noLeader());
       expect(replies()).to.deep.equal([{ seq: 8, term: 5, kind: "refused", reason: "no-quorum" }]);
     });
@@ -254,7 +254,7 @@ describe("LeaderCalls", () => {
     it("P8: one that was deposed during the round returns nothing", () => {
       const core = leadingCore();
       const calls = over(core);
-      calls.onQuestion(2, { seq: 7, term: 5, kind: "membership" });
+      calls.onRequest(2, { seq: 7, term: 5, kind: "membership" });
       follow(core, 2, 6);
       barriers.shift()?.(null);
       expect(replies()).to.deep.equal([{ seq: 7, term: 5, kind: "refused", reason: "not-leader" }]);
@@ -263,18 +263,18 @@ describe("LeaderCalls", () => {
     it("S36: refuses requests for the leader of another term, and never forwards them", () => {
       const calls = over(leadingCore());
       for (const term of [4, 6]) {
-        calls.onQuestion(2, { seq: 7, term, kind: "transfer", target: 3, ifTerm: 0 });
+        calls.onRequest(2, { seq: 7, term, kind: "transfer", target: 3, ifTerm: 0 });
         expect(replies()).to.deep.equal([{ seq: 7, term, kind: "refused", reason: "not-leader" }]);
       }
-      over(followingCore()).onQuestion(3, { seq: 7, term: 5, kind: "membership" });
+      over(followingCore()).onRequest(3, { seq: 7, term: 5, kind: "membership" });
       expect(replies()).to.deep.equal([{ seq: 7, term: 5, kind: "refused", reason: "not-leader" }]);
       expect(questions()).to.deep.equal([]);
     });
 
     it("a transfer under the condition of another term is refused, as is one that the core refuses", () => {
       const calls = over(leadingCore());
-      calls.onQuestion(2, { seq: 7, term: 5, kind: "transfer", target: 3, ifTerm: 4 });
-      calls.onQuestion(2, { seq: 8, term: 5, kind: "transfer", target: 9, ifTerm: 5 });
+      calls.onRequest(2, { seq: 7, term: 5, kind: "transfer", target: 3, ifTerm: 4 });
+      calls.onRequest(2, { seq: 8, term: 5, kind: "transfer", target: 9, ifTerm: 5 });
       expect(replies().map((reply) => (reply.kind === "refused" ? reply.reason : reply.kind))).to.deep.equal([
         "term-changed",
         "unknown-member",

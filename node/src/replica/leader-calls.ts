@@ -17,11 +17,11 @@ import {
 import { mark } from "../primitives/index.ts";
 import { type CoreLimits, isJoint, type TransferRefusal } from "../raft/index.ts";
 import { CoordinationError, readCluster, type StateReader } from "../state/index.ts";
-import { ArchiveDuties } from "./archive-duties.ts";
+import { ArchiverAssigner } from "./archive-duties.ts";
 import type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 import type { ReadDone } from "./pending-reads.ts";
 import type { ReplicaContext } from "./replica-context.ts";
-import { deadlineError, holdUntil } from "./waiters.ts";
+import { deadlineError, leaderWaitUntil } from "./waiters.ts";
 
 /** What this part shares with others; it only reads the state. */
 export type LeaderCallsContext = Pick<
@@ -32,20 +32,20 @@ export type LeaderCallsContext = Pick<
   readonly limits: { readonly core: Pick<CoreLimits, "transferTicks"> };
 };
 
-type Ask =
+type RequestedCall =
   | { readonly kind: "membership"; readonly archive?: ArchiveReport | null; readonly done: MembershipViewDone }
   | { readonly kind: "transfer"; readonly target: number; readonly ifTerm: number; readonly done: TransferDone };
 
 interface Call {
-  readonly ask: Ask;
+  readonly requested: RequestedCall;
   readonly deadlineMs: number;
   /** Until when it may wait for a leader. */
-  readonly holdUntilMs: number;
+  readonly waitUntilMs: number;
   /** The leader that the request was sent to, and its term; 0 = no request is in flight. */
   leader: number;
   term: number;
   seq: number;
-  askedMs: number;
+  sentMs: number;
   /** The leader that was asked last and has not refused. Its transfer may have begun unseen. 0 = none. */
   lastLeader: number;
   lastTerm: number;
@@ -66,7 +66,7 @@ const TRANSFER_GRACE_MS = 500;
 export class LeaderCalls {
   readonly #context: LeaderCallsContext;
   readonly #readBarrier: (deadlineMs: number, done: ReadDone) => void;
-  readonly #archiveDuties: ArchiveDuties;
+  readonly #archiverAssigner: ArchiverAssigner;
   #calls: Call[] = [];
   #seq = 0;
   /** A call may have to be sent. A refused request waits for the next tick. */
@@ -76,17 +76,17 @@ export class LeaderCalls {
   constructor(context: LeaderCallsContext, readBarrier: (deadlineMs: number, done: ReadDone) => void) {
     this.#context = context;
     this.#readBarrier = readBarrier;
-    this.#archiveDuties = new ArchiveDuties(context.memberId);
+    this.#archiverAssigner = new ArchiverAssigner(context.memberId);
   }
 
   get size(): number {
     return this.#calls.length;
   }
 
-  add(ask: Ask, deadlineMs: number): void {
-    const holdUntilMs = holdUntil(this.#context.clock.monotonicMs(), deadlineMs);
-    const noLeader = { leader: 0, term: 0, seq: 0, askedMs: 0, lastLeader: 0, lastTerm: 0 };
-    this.#calls.push({ ask, deadlineMs, holdUntilMs, ...noLeader, untilMs: null });
+  add(requested: RequestedCall, deadlineMs: number): void {
+    const waitUntilMs = leaderWaitUntil(this.#context.clock.monotonicMs(), deadlineMs);
+    const noLeader = { leader: 0, term: 0, seq: 0, sentMs: 0, lastLeader: 0, lastTerm: 0 };
+    this.#calls.push({ requested, deadlineMs, waitUntilMs, ...noLeader, untilMs: null });
     this.#isDue = true;
     this.#context.arm();
   }
@@ -103,17 +103,17 @@ export class LeaderCalls {
       const isBegun = call.untilMs !== null;
       if (isBegun && isLed && term > call.term && leader !== call.leader) {
         this.#finishTransfer(call, leader, term);
-      } else if (isLed && isDoneUnheard(call, leader, term)) {
+      } else if (isLed && isDoneWithoutReply(call, leader, term)) {
         mark("replica.transfer.done-unheard");
         this.#finishTransfer(call, leader, term);
       } else if (!isBegun && isLed && (call.leader !== leader || call.term !== term)) {
-        this.#askLeader(call, leader, term);
+        this.#sendToLeader(call, leader, term);
       }
     }
   }
 
   /** Called at every tick: refuses calls that have waited too long, and makes the rest due again. */
-  onTick(nowMs: number, heldReason: () => CoordinationError): void {
+  onTick(nowMs: number, waitReason: () => CoordinationError): void {
     this.#isDue = this.#calls.length > 0;
     for (const call of this.#calls) {
       if (call.untilMs !== null && call.untilMs <= nowMs) {
@@ -122,10 +122,10 @@ export class LeaderCalls {
         this.#end(call, new CoordinationError("NO_LEADER", message, { outcome: "unknown" }));
       } else if (call.deadlineMs <= nowMs) {
         this.#end(call, deadlineError());
-      } else if (call.leader === 0 && call.holdUntilMs <= nowMs) {
-        this.#end(call, mayHaveBegun(call) ? unheardError() : heldReason());
-      } else if (call.leader !== 0 && call.untilMs === null && nowMs - call.askedMs >= REPLY_MS) {
-        this.#askAgain(call);
+      } else if (call.leader === 0 && call.waitUntilMs <= nowMs) {
+        this.#end(call, mayHaveBegun(call) ? noReplyError() : waitReason());
+      } else if (call.leader !== 0 && call.untilMs === null && nowMs - call.sentMs >= REPLY_MS) {
+        this.#markUnsent(call);
       }
     }
   }
@@ -140,13 +140,13 @@ export class LeaderCalls {
   onUnreachable(peer: number): void {
     for (const call of this.#calls) {
       if (call.leader === peer && call.untilMs === null) {
-        this.#askAgain(call);
+        this.#markUnsent(call);
       }
     }
   }
 
   /** Marks the request as not sent, so that the next `proceed` sends it to the leader of that time. */
-  #askAgain(call: Call): void {
+  #markUnsent(call: Call): void {
     call.leader = 0;
     call.term = 0;
   }
@@ -154,16 +154,16 @@ export class LeaderCalls {
   // ---- Answering ----
 
   /** Answers a member that considers this one the leader of that term. */
-  onQuestion(peer: number, question: Question): void {
-    this.#answer(peer, question, (reply) => {
+  onRequest(peer: number, request: Question): void {
+    this.#answer(peer, request, (reply) => {
       this.#context.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
       this.#context.arm();
     });
   }
 
-  #answer(asker: number, question: Question, reply: (reply: Reply) => void): void {
+  #answer(requester: number, request: Question, reply: (reply: Reply) => void): void {
     const { core } = this.#context;
-    const { seq, term, kind } = question;
+    const { seq, term, kind } = request;
     const refuse = (reason: ReplyRefusal): void => reply({ seq, term, kind: "refused", reason });
     if (core.role !== "leader" || core.term !== term) {
       refuse("not-leader");
@@ -175,17 +175,17 @@ export class LeaderCalls {
           refuse(error === null ? "not-leader" : "no-quorum");
           return;
         }
-        const { archive: report } = question;
-        const archive = report === undefined ? {} : { archive: this.#archiveDuty(asker, report) };
+        const { archive: report } = request;
+        const archive = report === undefined ? {} : { archive: this.#archiverAssignment(requester, report) };
         reply({ seq, term, kind, ...this.#membership(), ...archive });
       });
       return;
     }
-    if (question.ifTerm !== 0 && question.ifTerm !== term) {
+    if (request.ifTerm !== 0 && request.ifTerm !== term) {
       refuse("term-changed");
       return;
     }
-    const refusal = core.transfer(question.target);
+    const refusal = core.transfer(request.target);
     if (refusal === null) {
       reply({ seq, term, kind });
     } else {
@@ -193,9 +193,9 @@ export class LeaderCalls {
     }
   }
 
-  #archiveDuty(asker: number, report: ArchiveReport) {
+  #archiverAssignment(requester: number, report: ArchiveReport) {
     const { core, clock } = this.#context;
-    return this.#archiveDuties.onReport(asker, report, core.term, clock.monotonicMs());
+    return this.#archiverAssigner.onReport(requester, report, core.term, clock.monotonicMs());
   }
 
   /** The members' health as this leader knows it. */
@@ -223,18 +223,18 @@ export class LeaderCalls {
 
   // ---- Asking ----
 
-  #askLeader(call: Call, leader: number, term: number): void {
+  #sendToLeader(call: Call, leader: number, term: number): void {
     const { memberId, transport, clock } = this.#context;
     this.#seq++;
-    Object.assign(call, { seq: this.#seq, leader, term, askedMs: clock.monotonicMs() });
-    const question = questionOf(call);
+    Object.assign(call, { seq: this.#seq, leader, term, sentMs: clock.monotonicMs() });
+    const request = requestOf(call);
     if (leader === memberId) {
-      this.#answer(memberId, question, (reply) => this.onReply(reply));
-    } else if (transport.send(leader, "control", FrameType.Question, encodeQuestion(question))) {
+      this.#answer(memberId, request, (reply) => this.onReply(reply));
+    } else if (transport.send(leader, "control", FrameType.Question, encodeQuestion(request))) {
       call.lastLeader = leader;
       call.lastTerm = term;
     } else {
-      this.#askAgain(call);
+      this.#markUnsent(call);
     }
   }
 
@@ -243,14 +243,14 @@ export class LeaderCalls {
     if (call === undefined || call.untilMs !== null) {
       return;
     }
-    const { ask } = call;
+    const { requested } = call;
     if (reply.kind === "refused") {
       this.#onRefused(call, reply.reason);
-    } else if (reply.kind === "membership" && ask.kind === "membership") {
+    } else if (reply.kind === "membership" && requested.kind === "membership") {
       this.#remove(call);
       const { commitIndex, changing, health, archive } = reply;
-      ask.done(null, { leaderId: call.leader, term: call.term, commitIndex, changing, health, archive });
-    } else if (reply.kind === "transfer" && ask.kind === "transfer") {
+      requested.done(null, { leaderId: call.leader, term: call.term, commitIndex, changing, health, archive });
+    } else if (reply.kind === "transfer" && requested.kind === "transfer") {
       const { clock, coreTickMs, limits } = this.#context;
       call.untilMs = clock.monotonicMs() + limits.core.transferTicks * coreTickMs + TRANSFER_GRACE_MS;
     }
@@ -263,7 +263,7 @@ export class LeaderCalls {
       case "not-leader":
       case "no-quorum":
         // Ask again at the next tick: another leader, or the same one.
-        this.#askAgain(call);
+        this.#markUnsent(call);
         return;
       case "self":
         this.#finishTransfer(call, call.leader, call.term);
@@ -274,22 +274,22 @@ export class LeaderCalls {
   }
 
   #finishTransfer(call: Call, leader: number, term: number): void {
-    const { ask } = call;
-    if (ask.kind !== "transfer") {
+    const { requested } = call;
+    if (requested.kind !== "transfer") {
       return;
     }
-    if (ask.target !== 0 && ask.target !== leader) {
-      const message = `member ${leader} was elected instead of ${ask.target}`;
+    if (requested.target !== 0 && requested.target !== leader) {
+      const message = `member ${leader} was elected instead of ${requested.target}`;
       this.#end(call, new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" }));
       return;
     }
     this.#remove(call);
-    ask.done(null, { id: leader, term });
+    requested.done(null, { id: leader, term });
   }
 
   #end(call: Call, error: CoordinationError): void {
     if (this.#remove(call)) {
-      call.ask.done(error, null);
+      call.requested.done(error, null);
     }
   }
 
@@ -302,25 +302,25 @@ export class LeaderCalls {
 }
 
 /** Whether a transfer may have begun at a leader whose answer was not heard. */
-function mayHaveBegun({ ask, lastTerm }: Call): boolean {
-  return ask.kind === "transfer" && lastTerm !== 0;
+function mayHaveBegun({ requested, lastTerm }: Call): boolean {
+  return requested.kind === "transfer" && lastTerm !== 0;
 }
 
 /** Whether a transfer is done although the leader's answer never arrived. */
-function isDoneUnheard({ ask, untilMs, lastLeader, lastTerm }: Call, leader: number, term: number): boolean {
+function isDoneWithoutReply({ requested, untilMs, lastLeader, lastTerm }: Call, leader: number, term: number): boolean {
   const isOther = lastTerm !== 0 && term > lastTerm && leader !== lastLeader;
-  return ask.kind === "transfer" && untilMs === null && isOther && (ask.target === 0 || ask.target === leader);
+  return requested.kind === "transfer" && untilMs === null && isOther && (requested.target === 0 || requested.target === leader);
 }
 
-function unheardError(): CoordinationError {
+function noReplyError(): CoordinationError {
   const message = "the leader was asked to hand over and did not answer";
   return new CoordinationError("NO_LEADER", message, { outcome: "unknown" });
 }
 
-function questionOf({ ask, seq, term }: Call): Question {
-  return ask.kind === "membership"
-    ? { seq, term, kind: "membership", archive: ask.archive ?? undefined }
-    : { seq, term, kind: "transfer", target: ask.target, ifTerm: ask.ifTerm };
+function requestOf({ requested, seq, term }: Call): Question {
+  return requested.kind === "membership"
+    ? { seq, term, kind: "membership", archive: requested.archive ?? undefined }
+    : { seq, term, kind: "transfer", target: requested.target, ifTerm: requested.ifTerm };
 }
 
 function transferError(reason: string, term: number): CoordinationError {

@@ -20,7 +20,7 @@ import {
   type MemoryRegion,
 } from "../state/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
-import { LeaderDuties } from "./leader-duties.ts";
+import { LeaderMaintenance } from "./leader-duties.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
 import { Proposals } from "./proposals.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
@@ -45,7 +45,7 @@ describe("LeaderDuties", () => {
     tick = new ClusterTick(time, applied.tickMs);
   });
 
-  function over(core: RaftCore): { duties: LeaderDuties; proposals: Proposals } {
+  function over(core: RaftCore): { duties: LeaderMaintenance; proposals: Proposals } {
     const context = {
       ...{ memberId: core.id, boot: 1, clusterVersionMax: CLUSTER_VERSION },
       ...{ core, state: applied.store, transport, clock: time, tick, statistics: new ReplicaStatistics() },
@@ -57,9 +57,9 @@ describe("LeaderDuties", () => {
       onDiverged: (reason: string) => diverged.push(reason),
     };
     const proposals = new Proposals(context, {
-      hasRoom: () => true,
-      lastingConfigIndex: () => core.lastingConfigIndex,
-      hold: () => undefined,
+      hasCapacity: () => true,
+      quorumKnownConfigIndex: () => core.quorumKnownConfigIndex,
+      backOff: () => undefined,
     });
     const applyLoop = {
       checkpoints,
@@ -67,7 +67,7 @@ describe("LeaderDuties", () => {
         return applied.progress;
       },
     };
-    const duties = new LeaderDuties(context, { applyLoop, proposals });
+    const duties = new LeaderMaintenance(context, { applyLoop, proposals });
     return { duties, proposals };
   }
 

@@ -27,7 +27,7 @@ export type LeaderDutiesContext = Pick<
   readonly limits: Pick<ReplicaLimits, "maintenance">;
 };
 
-export interface LeaderDutiesOptions {
+export interface LeaderMaintenanceOptions {
   readonly applyLoop: Pick<ApplyLoop, "progress" | "checkpoints">;
   readonly proposals: Proposals;
 }
@@ -37,19 +37,19 @@ const MAINTENANCE_DEADLINE_MS = 60_000;
 /** Interval between two tick frames, in milliseconds; they are sent independently of the heartbeats. */
 const TICK_INTERVAL_MS = 100;
 
-export class LeaderDuties {
+export class LeaderMaintenance {
   /** Compares the states of the members. */
   readonly comparison: StateComparison;
   /** Knows the cluster versions that the members can run. */
   readonly versions: VersionRaise;
   readonly #context: LeaderDutiesContext;
-  readonly #options: LeaderDutiesOptions;
+  readonly #options: LeaderMaintenanceOptions;
   readonly #maintenance: Maintenance;
   #isMaintaining = false;
   #isStopped = false;
-  #tickToldMs = Number.NEGATIVE_INFINITY;
+  #tickSentMs = Number.NEGATIVE_INFINITY;
 
-  constructor(context: LeaderDutiesContext, options: LeaderDutiesOptions) {
+  constructor(context: LeaderDutiesContext, options: LeaderMaintenanceOptions) {
     this.#context = context;
     this.#options = options;
     this.#maintenance = new Maintenance(context.state, context.limits.maintenance);
@@ -61,9 +61,9 @@ export class LeaderDuties {
   onTick(nowMs: number): void {
     this.#compare();
     this.#maintain();
-    if (nowMs - this.#tickToldMs >= TICK_INTERVAL_MS) {
-      this.#tickToldMs = nowMs;
-      this.tellTick();
+    if (nowMs - this.#tickSentMs >= TICK_INTERVAL_MS) {
+      this.#tickSentMs = nowMs;
+      this.sendTick();
     }
   }
 
@@ -75,7 +75,7 @@ export class LeaderDuties {
     const { core, onDiverged } = this.#context;
     if (core.role !== "leader") {
       this.comparison.clear();
-      this.versions.wait();
+      this.versions.reset();
       return;
     }
     this.comparison.catchUp();
@@ -88,7 +88,7 @@ export class LeaderDuties {
   #maintain(): void {
     const { core, tick, clock } = this.#context;
     const { applyLoop, proposals } = this.#options;
-    if (this.#isMaintaining || this.#isStopped || !core.isSettledLeader) {
+    if (this.#isMaintaining || this.#isStopped || !core.hasCommittedInTerm) {
       return;
     }
     const due = this.#maintenance.due(applyLoop.progress, tick.nowMs) ?? this.comparison.next();
@@ -105,13 +105,13 @@ export class LeaderDuties {
   }
 
   /** If this member leads, sends the periodic tick frame to the others now. */
-  tellTick(): void {
+  sendTick(): void {
     const { memberId, core, transport, tick } = this.#context;
     if (core.role !== "leader") {
       return;
     }
-    const { term, commitIndex, lastingConfigIndex } = core;
-    const body = encodeLeaderTick({ term, tickMs: tick.nowMs, commitIndex, lastingConfigIndex });
+    const { term, commitIndex, quorumKnownConfigIndex } = core;
+    const body = encodeLeaderTick({ term, tickMs: tick.nowMs, commitIndex, quorumKnownConfigIndex });
     for (const id of members(core.configuration)) {
       if (id !== memberId && transport.isConnected(id, "control")) {
         transport.send(id, "control", FrameType.ClusterTick, body);

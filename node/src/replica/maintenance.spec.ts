@@ -55,7 +55,7 @@ describe("maintenance", () => {
   }
 
   it("proposes nothing while nothing runs out, however long", () => {
-    expect(log.progress.replays).to.equal(0);
+    expect(log.progress.storedAnswers).to.equal(0);
     expect(due(log.tickMs + 1e9)).to.equal(null);
   });
 
@@ -110,14 +110,14 @@ describe("maintenance", () => {
     expect(due(331_000)).to.deep.equal({ kind: "drop-replays" });
     log.tickMs = 331_000;
     log.lead({ kind: "drop-replays" });
-    expect(log.progress.replays).to.equal(6);
+    expect(log.progress.storedAnswers).to.equal(6);
     expect(due(log.tickMs)).to.equal(null);
     log.tickMs = 331_000 + 2 * 30_000;
     log.lead(due(log.tickMs) as NonNullable<ReturnType<typeof due>>);
-    expect(log.progress.replays).to.equal(2);
+    expect(log.progress.storedAnswers).to.equal(2);
     log.tickMs += 30_000;
     log.lead(due(log.tickMs) as NonNullable<ReturnType<typeof due>>);
-    expect(log.progress.replays).to.equal(0);
+    expect(log.progress.storedAnswers).to.equal(0);
   });
 
   it("drops short generations in lots, and not one by one as each ends", () => {

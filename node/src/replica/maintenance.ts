@@ -121,7 +121,7 @@ function dueByTime(
       return { kind: "expire-locks", timers };
     }
   }
-  if (progress.replays > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
+  if (progress.storedAnswers > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "drop-replays" };
   }
   const slack = { revisions: limits.trimsMax, ageMs: limits.trimDelayMs };
@@ -133,11 +133,11 @@ function dueByTime(
 
 /** A tick, so that time advances while any timer runs. */
 function dueTick(
-  { tickMs: loggedMs, expiringKeys, lockTimers, replays, logTimers }: Progress,
+  { tickMs: loggedMs, expiringKeys, lockTimers, storedAnswers, logTimers }: Progress,
   tickMs: number,
   { idleTickMs }: MaintenanceLimits,
 ): ClusterOperation | null {
-  const timeMatters = expiringKeys > 0 || lockTimers > 0 || replays > 0 || logTimers > 0;
+  const timeMatters = expiringKeys > 0 || lockTimers > 0 || storedAnswers > 0 || logTimers > 0;
   return timeMatters && tickMs - loggedMs >= idleTickMs ? { kind: "tick" } : null;
 }
 

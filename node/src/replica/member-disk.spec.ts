@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { FakeTime, TemporaryDirectories } from "../../test/harness/index.ts";
 import type { DiskRoom } from "../storage/index.ts";
-import type { DiskSpace } from "./fitness.ts";
+import type { DiskSpaceLevel } from "./fitness.ts";
 import { MemberDisk } from "./member-disk.ts";
 
 const GIB = 1024 ** 3;
@@ -15,7 +15,7 @@ describe("MemberDisk", () => {
   let directory: string;
   let time: FakeTime;
   let room: DiskRoom | Error;
-  let changes: DiskSpace[];
+  let changes: DiskSpaceLevel[];
 
   beforeEach(() => {
     directory = join(directories.make(), "data");
@@ -32,7 +32,7 @@ describe("MemberDisk", () => {
       }
       return room;
     };
-    const onChange = (space: DiskSpace) => changes.push(space);
+    const onChange = (space: DiskSpaceLevel) => changes.push(space);
     return new MemberDisk({ directory, scheduler: time, measureDisk, hasReserve, onChange });
   }
 
@@ -41,12 +41,12 @@ describe("MemberDisk", () => {
     const reserve = join(directory, "reserve");
     writeFileSync(reserve, "room");
     const roomy = diskOf(true);
-    await roomy.makeRoom();
+    await roomy.ensureSpace();
     expect(existsSync(reserve)).to.equal(true);
     await roomy.stop();
     room = FULL;
     const full = diskOf(true);
-    await full.makeRoom();
+    await full.ensureSpace();
     expect(existsSync(reserve)).to.equal(false);
     expect(full.space).to.equal("full");
     await full.stop();
@@ -58,7 +58,7 @@ describe("MemberDisk", () => {
     writeFileSync(reserve, "room");
     const disk = diskOf(true);
     room = FULL;
-    await disk.look();
+    await disk.refresh();
     expect(existsSync(reserve)).to.equal(true);
     room = ROOMY;
     await disk.release();
@@ -69,11 +69,11 @@ describe("MemberDisk", () => {
   it("keeps no reserve if configured so, and starts if there is no directory yet", async () => {
     room = new Error("ENOENT");
     const disk = diskOf(false);
-    await disk.makeRoom();
+    await disk.ensureSpace();
     expect(disk.alarms).to.deep.equal(["the free space on the disk is not known: ENOENT"]);
     mkdirSync(directory);
     room = ROOMY;
-    await disk.look();
+    await disk.refresh();
     expect(disk.alarms).to.deep.equal([]);
     await disk.stop();
     expect(existsSync(join(directory, "reserve"))).to.equal(false);

@@ -7,7 +7,7 @@
 
 import { type DiskRoom, DiskSpace, ReserveFile } from "../storage/index.ts";
 import type { Scheduler } from "./clock.ts";
-import type { DiskSpace as Space } from "./fitness.ts";
+import type { DiskSpaceLevel as Space } from "./fitness.ts";
 
 export interface MemberDiskOptions {
   readonly directory: string;
@@ -19,48 +19,48 @@ export interface MemberDiskOptions {
 }
 
 export class MemberDisk {
-  readonly #space: DiskSpace;
+  readonly #monitor: DiskSpace;
   readonly #reserve: ReserveFile | null;
-  #room: DiskRoom | null = null;
+  #fileSystemSpace: DiskRoom | null = null;
 
   constructor(options: MemberDiskOptions) {
     const { directory, scheduler, measureDisk, hasReserve, onChange } = options;
     this.#reserve = hasReserve ? new ReserveFile(directory) : null;
-    this.#space = new DiskSpace({
+    this.#monitor = new DiskSpace({
       directory,
       scheduler,
       measure: measureDisk,
-      onMeasured: (room) => {
-        this.#room = room;
-        void this.#reserve?.keep(room);
+      onMeasured: (measured) => {
+        this.#fileSystemSpace = measured;
+        void this.#reserve?.maintain(measured);
       },
       onChange,
     });
   }
 
   get space(): Space {
-    return this.#space.space;
+    return this.#monitor.space;
   }
 
   /** As of the last measurement; null before the first one. */
-  get room(): DiskRoom | null {
-    return this.#room;
+  get fileSystemSpace(): DiskRoom | null {
+    return this.#fileSystemSpace;
   }
 
   /** What is wrong, for people. */
   get alarms(): string[] {
     const alarms: string[] = [];
-    if (this.#space.failure !== null) {
-      alarms.push(`the free space on the disk is not known: ${this.#space.failure.message}`);
+    if (this.#monitor.failure !== null) {
+      alarms.push(`the free space on the disk is not known: ${this.#monitor.failure.message}`);
     }
     const failure = this.#reserve?.failure ?? null;
     return failure === null ? alarms : [...alarms, `the disk reserve cannot be kept: ${failure.message}`];
   }
 
   /** Makes space for opening the stores; the caller must await it before that. Never rejects. */
-  async makeRoom(): Promise<void> {
-    await this.#space.refresh();
-    if (this.#space.space === "full") {
+  async ensureSpace(): Promise<void> {
+    await this.#monitor.refresh();
+    if (this.#monitor.space === "full") {
       await this.release();
     }
   }
@@ -68,16 +68,16 @@ export class MemberDisk {
   /** Releases the reserve. */
   async release(): Promise<void> {
     await this.#reserve?.release();
-    await this.#space.refresh();
+    await this.#monitor.refresh();
   }
 
   /** Measures the disk now instead of within the next second. */
-  async look(): Promise<void> {
-    await this.#space.refresh();
+  async refresh(): Promise<void> {
+    await this.#monitor.refresh();
   }
 
   async stop(): Promise<void> {
-    this.#space.stop();
+    this.#monitor.stop();
     await this.#reserve?.stop();
   }
 }

@@ -26,7 +26,7 @@ import { CLUSTER_VERSIONS, type MemberAddress } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import { answerJoin } from "./join-answer.ts";
 import { MemberTransport, ReceivedSnapshot } from "./member-transport.ts";
-import { PeerDirectory, type Told } from "./peer-directory.ts";
+import { PeerDirectory, type MemberList } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";
 import type { Transport } from "./transport.ts";
 
@@ -65,7 +65,7 @@ export interface PeerCertificate {
 }
 
 /** The identity of a process that asks to join. */
-export interface Asker {
+export interface JoiningProcess {
   readonly clusterName: string;
   readonly clusterId: string;
   readonly memberId: number;
@@ -119,7 +119,7 @@ export class MemberPeers implements PeerHandler {
 
   /** For the driver. */
   get transport(): Transport {
-    return new MemberTransport(this.#opened);
+    return new MemberTransport(this.#openTransport);
   }
 
   /** Current problems, for people. */
@@ -130,7 +130,7 @@ export class MemberPeers implements PeerHandler {
 
   /** The certificate that this member presents now; null without TLS. */
   get certificate(): PeerCertificate | null {
-    const set = this.#opened.tlsSet;
+    const set = this.#openTransport.tlsSet;
     return set === null
       ? null
       : {
@@ -153,20 +153,20 @@ export class MemberPeers implements PeerHandler {
 
   /** Accepts connections; resolves with the port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<number> {
-    return this.#opened.listen(host, port);
+    return this.#openTransport.listen(host, port);
   }
 
   /**
    * Asks the process at the address for a slot, or for the members. Rejects with a ConnectionError if it does not
    * answer.
    */
-  ask(address: string, asker: Asker): Promise<JoinAnswer> {
+  requestJoin(address: string, joining: JoiningProcess): Promise<JoinAnswer> {
     if (this.#stopped !== null) {
       return Promise.reject(new ConnectionError("this member stops"));
     }
-    const { clusterId } = asker;
-    const request = { ...asker, clusterId: clusterId === "" ? null : clusterId, versions: CLUSTER_VERSIONS };
-    return this.#opened.askToJoin(address, request);
+    const { clusterId } = joining;
+    const request = { ...joining, clusterId: clusterId === "" ? null : clusterId, versions: CLUSTER_VERSIONS };
+    return this.#openTransport.askToJoin(address, request);
   }
 
   /** This member belongs to a cluster; `replica` receives what arrives. */
@@ -184,8 +184,8 @@ export class MemberPeers implements PeerHandler {
   }
 
   /** Takes the list of members that another member has sent. */
-  learn(told: Told): void {
-    this.#serving?.directory.learn(told);
+  onMemberList(list: MemberList): void {
+    this.#serving?.directory.onMemberList(list);
     this.#setPeers();
   }
 
@@ -196,17 +196,17 @@ export class MemberPeers implements PeerHandler {
   }
 
   /** The damage is healed. Reconnects to all others, so that new handshakes inform them. */
-  onHealed(): void {
+  onDataRecovered(): void {
     this.#self = { ...this.#self, damaged: false };
     if (this.#stopped === null && this.#dialing) {
-      this.#opened.setPeers([]);
+      this.#openTransport.setPeers([]);
       this.#setPeers();
     }
   }
 
   /** Ends all connections. The driver may still call `send`; its frames go nowhere. */
   stop(): Promise<void> {
-    this.#stopped ??= this.#opened.stop();
+    this.#stopped ??= this.#openTransport.stop();
     return this.#stopped;
   }
 
@@ -287,7 +287,7 @@ export class MemberPeers implements PeerHandler {
     }
   }
 
-  get #opened(): PeerTransport {
+  get #openTransport(): PeerTransport {
     if (this.#transport === null) {
       throw new Error("the transport is opened with its handler");
     }
@@ -317,6 +317,6 @@ export class MemberPeers implements PeerHandler {
         this.#unlisted.delete(peer);
       }
     }
-    this.#opened.setPeers(members);
+    this.#openTransport.setPeers(members);
   }
 }

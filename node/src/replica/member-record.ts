@@ -17,7 +17,7 @@ export interface MemberRecordOptions {
   /** Called when the record has changed. */
   readonly onChanged: () => void;
   /** Called when a newer configuration lasts. */
-  readonly onLasting: () => void;
+  readonly onQuorumKnown: () => void;
   /** Makes the applied state durable; `onDurable` of this object must be called after that. */
   readonly makeDurable: () => void;
   /** Called when the list of members may have changed and is durable. */
@@ -29,8 +29,8 @@ export class MemberRecord {
   readonly #options: MemberRecordOptions;
   #row: Uint8Array | undefined;
   /** `onMembers` is due once the applied state is durable. */
-  #isUntold = false;
-  #lastingConfigIndex = 0;
+  #isReportDue = false;
+  #quorumKnownConfigIndex = 0;
 
   constructor(context: MemberRecordContext, options: MemberRecordOptions) {
     this.#context = context;
@@ -39,13 +39,13 @@ export class MemberRecord {
   }
 
   /** Whether there is a record: the founding entry is applied. */
-  get isThere(): boolean {
+  get exists(): boolean {
     return this.#row !== undefined;
   }
 
   /** The newest configuration that lasts, as far as this member has heard since its start; 0 = none. */
-  get lastingConfigIndex(): number {
-    return this.#lastingConfigIndex;
+  get quorumKnownConfigIndex(): number {
+    return this.#quorumKnownConfigIndex;
   }
 
   /** Entries were applied, or the state was replaced: compares the record with the last one. */
@@ -56,38 +56,38 @@ export class MemberRecord {
     if (!isSame) {
       this.#row = row;
       this.#options.onChanged();
-      this.tell();
+      this.reportMembers();
     }
   }
 
   /** Checks whether this member, as leader, has seen that its configuration lasts. */
-  checkLasting(): void {
+  checkQuorumKnown(): void {
     const { core } = this.#context;
-    if (core.configuration.index > this.#lastingConfigIndex) {
-      this.learnLasting(core.lastingConfigIndex);
+    if (core.configuration.index > this.#quorumKnownConfigIndex) {
+      this.onQuorumKnown(core.quorumKnownConfigIndex);
     }
   }
 
   /** A leader says that this configuration lasts. */
-  learnLasting(configIndex: number): void {
-    if (configIndex > this.#lastingConfigIndex) {
+  onQuorumKnown(configIndex: number): void {
+    if (configIndex > this.#quorumKnownConfigIndex) {
       mark("replica.configuration.lasts");
-      this.#lastingConfigIndex = configIndex;
-      this.#options.onLasting();
-      this.tell();
+      this.#quorumKnownConfigIndex = configIndex;
+      this.#options.onQuorumKnown();
+      this.reportMembers();
     }
   }
 
   /** Reports the members as soon as the record is durable. */
-  tell(): void {
-    this.#isUntold = true;
+  reportMembers(): void {
+    this.#isReportDue = true;
     this.#options.makeDurable();
   }
 
   /** Everything that is applied is durable. */
   onDurable(): void {
-    if (this.#isUntold) {
-      this.#isUntold = false;
+    if (this.#isReportDue) {
+      this.#isReportDue = false;
       this.#options.onMembers();
     }
   }

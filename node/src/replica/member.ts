@@ -21,7 +21,7 @@ import {
 } from "../storage/index.ts";
 import { DeniedPhase } from "./denied-phase.ts";
 import { EmptyPhase } from "./empty-phase.ts";
-import type { DiskSpace } from "./fitness.ts";
+import type { DiskSpaceLevel } from "./fitness.ts";
 import { isFounder } from "./founding-backup.ts";
 import type { MemberConnections, MemberContext, OwnData } from "./member-context.ts";
 import { MemberDisk } from "./member-disk.ts";
@@ -29,7 +29,7 @@ import type { MemberOptions, MemberState } from "./member-options.ts";
 import { MemberPeers, type PeerCertificate } from "./member-peers.ts";
 import type { MemberPhase } from "./member-phases.ts";
 import { type MemberStatus, StatusLog } from "./member-status.ts";
-import type { Told } from "./peer-directory.ts";
+import type { MemberList } from "./peer-directory.ts";
 import { shuttingDown } from "./refusals.ts";
 import type { Replica } from "./replica.ts";
 import { type HaltedPhase, ServingPhase } from "./serving-phase.ts";
@@ -63,7 +63,7 @@ export class Member {
     this.#options = options;
     this.#context = { options, connections, disk, statusLog, isStopping: () => this.#stopped !== null };
     this.#startedMs = clock.monotonicMs();
-    void disk.look();
+    void disk.refresh();
     this.#phase = this.#firstPhase(directory);
     statusLog.note(this.#phase.status);
   }
@@ -78,7 +78,7 @@ export class Member {
     const disk = new MemberDisk({ ...options, onChange: (space) => member?.replica?.setDiskSpace(space) });
     let directory: DataDirectory | null = null;
     try {
-      await disk.makeRoom();
+      await disk.ensureSpace();
       directory = await openDataDirectory(options);
     } finally {
       if (directory === null || directory.phase === "refused") {
@@ -119,12 +119,12 @@ export class Member {
   }
 
   /** The disk space of the last measurement, at most a second ago unless the disk hangs; null before the first one. */
-  get diskRoom(): DiskRoom | null {
-    return this.#context.disk.room;
+  get fileSystemSpace(): DiskRoom | null {
+    return this.#context.disk.fileSystemSpace;
   }
 
   /** Whether that is enough. */
-  get diskSpace(): DiskSpace {
+  get diskSpace(): DiskSpaceLevel {
     return this.#context.disk.space;
   }
 
@@ -242,7 +242,7 @@ export class Member {
   /**
    * Sets the addresses at which others reach this process. It then begins to dial other members, or to ask for a slot.
    */
-  introduce(endpoints: MemberAddress): void {
+  setEndpoints(endpoints: MemberAddress): void {
     this.#endpoints = endpoints;
     if (this.#phase.kind === "empty") {
       this.#phase.introduce(endpoints);
@@ -313,11 +313,11 @@ export class Member {
   }
 
   /** From `empty` or `denied` to `serving`. */
-  #enter(own: OwnData, told: Told | null): void {
+  #enter(own: OwnData, memberList: MemberList | null): void {
     const serving = this.#serving(own);
-    this.#become(serving);
+    this.#setState(serving);
     if (this.#endpoints !== null) {
-      serving.introduce(this.#endpoints, told);
+      serving.introduce(this.#endpoints, memberList);
     }
   }
 
@@ -335,7 +335,7 @@ export class Member {
       return;
     }
     const halted = phase.kind === "serving" ? phase.halt() : phase;
-    this.#become(halted);
+    this.#setState(halted);
     const { own } = halted;
     try {
       own.data.retire(end, reason);
@@ -348,17 +348,17 @@ export class Member {
     const status = { state: STATE_OF_END[end], reason: `${reason}; ${WHAT_TO_DO[end]}` };
     // The log has the reason before the ends of the connections.
     this.#context.statusLog.note(status);
-    this.#phase = { kind: "retired", status, own, closed: this.#leave(halted) };
+    this.#phase = { kind: "retired", status, own, closed: this.#closeAfterRetirement(halted) };
     this.#options.onEnd(end, reason);
   }
 
-  async #leave({ asked, own }: HaltedPhase): Promise<void> {
+  async #closeAfterRetirement({ asked, own }: HaltedPhase): Promise<void> {
     await this.#context.connections?.peers.stop();
     await asked;
     await own.data.close();
   }
 
-  #become(phase: MemberPhase): void {
+  #setState(phase: MemberPhase): void {
     this.#phase = phase;
     this.#context.statusLog.note(phase.status);
   }
@@ -385,7 +385,7 @@ export class Member {
       case "serving": {
         await phase.stopAsking();
         const halted = phase.halt();
-        this.#become(halted);
+        this.#setState(halted);
         return this.#close(halted);
       }
       case "denied":

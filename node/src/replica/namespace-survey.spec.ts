@@ -36,14 +36,14 @@ describe("the survey of namespaces", () => {
     }
     set("quota.namespace.a.bytes", 2);
     const survey = new NamespaceSurvey();
-    expect(survey.look(log.store)).deep.equal([
+    expect(survey.scan(log.store)).deep.equal([
       [["a", "bytes"], 1.5],
       [["c", "keys"], 1],
       [["d", "keys"], 0.75],
       [["b", "keys"], 0.5],
     ]);
     set("quota.namespace.keys", 100);
-    expect(survey.look(log.store)).deep.equal([[["a", "bytes"], 1.5]]);
+    expect(survey.scan(log.store)).deep.equal([[["a", "bytes"], 1.5]]);
   });
 
   it("shows at most twenty, whatever there is, and of a round of several looks only what was found in all", () => {
@@ -53,10 +53,10 @@ describe("the survey of namespaces", () => {
     }
     fill("z", 3 - 1);
     const survey = new NamespaceSurvey();
-    expect(survey.look(log.store)).deep.equal([]);
-    const shown = survey.look(log.store);
+    expect(survey.scan(log.store)).deep.equal([]);
+    const shown = survey.scan(log.store);
     expect(shown.length).equal(20);
     expect(new Set(shown.map(([, share]) => share))).deep.equal(new Set([1]));
-    expect(survey.look(log.store)).equal(shown);
+    expect(survey.scan(log.store)).equal(shown);
   });
 });

@@ -22,7 +22,7 @@ export type QuotaShare = readonly [labels: readonly [namespace: string, quota: s
 const SHOWN_SHARE_MIN = 0.5;
 const SHOWN_MAX = 20;
 /** Namespaces that one look scans (S44). */
-const NAMESPACES_PER_LOOK = 1_000;
+const NAMESPACES_PER_SCAN = 1_000;
 const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);
 
 export class NamespaceSurvey {
@@ -32,8 +32,8 @@ export class NamespaceSurvey {
   #shown: readonly QuotaShare[] = [];
 
   /** Scans some more namespaces; returns at most SHOWN_MAX limits, the fullest first. */
-  look(state: StateReader): readonly QuotaShare[] {
-    this.#after = scanNamespaceUsage(state, this.#after, NAMESPACES_PER_LOOK, (namespace, usage) => {
+  scan(state: StateReader): readonly QuotaShare[] {
+    this.#after = scanNamespaceUsage(state, this.#after, NAMESPACES_PER_SCAN, (namespace, usage) => {
       const limits = namespaceLimitsOf(state, namespace, UNSET);
       for (const quota of KEPT_QUOTAS) {
         const share = usage[quota] === 0 ? 0 : usage[quota] / Math.max(limits[quota], 1);

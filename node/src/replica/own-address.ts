@@ -6,7 +6,7 @@ import { type MemberAddress, readCluster } from "../state/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { Replica } from "./replica.ts";
 
-export interface OwnAddressOptions {
+export interface AddressPublisherOptions {
   readonly memberId: number;
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
@@ -20,13 +20,13 @@ const PROPOSAL_MS_MAX = 5_000;
 /** Pause between two attempts, in milliseconds. */
 const PAUSE_MS = 1_000;
 
-export class OwnAddress {
-  readonly #options: OwnAddressOptions;
+export class AddressPublisher {
+  readonly #options: AddressPublisherOptions;
   #isBusy = false;
   #cancelPause: (() => void) | null = null;
   #stopped = false;
 
-  constructor(options: OwnAddressOptions) {
+  constructor(options: AddressPublisherOptions) {
     this.#options = options;
   }
 
@@ -46,14 +46,14 @@ export class OwnAddress {
   }
 
   /** Proposes to record the address if the record has another one, and retries until it is recorded. */
-  check(): void {
+  publishIfOutdated(): void {
     if (this.#stopped || this.#isBusy || !this.isOutdated) {
       return;
     }
     this.#isBusy = true;
     const { memberId: id, incarnation, address, replica, clock } = this.#options;
     const operation = { kind: "update-member", id, incarnation: Buffer.from(incarnation, "hex"), address } as const;
-    replica.proposeClusterOperation(operation, clock.monotonicMs() + PROPOSAL_MS_MAX, () => this.#pause());
+    replica.proposeClusterOperation(operation, clock.monotonicMs() + PROPOSAL_MS_MAX, () => this.#waitBeforeRetry());
   }
 
   stop(): void {
@@ -61,7 +61,7 @@ export class OwnAddress {
     this.#cancelPause?.();
   }
 
-  #pause(): void {
+  #waitBeforeRetry(): void {
     if (this.#stopped) {
       return;
     }
@@ -69,7 +69,7 @@ export class OwnAddress {
       cancel();
       this.#cancelPause = null;
       this.#isBusy = false;
-      this.check();
+      this.publishIfOutdated();
     });
     this.#cancelPause = cancel;
   }

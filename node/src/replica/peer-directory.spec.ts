@@ -48,7 +48,7 @@ describe("PeerDirectory", () => {
     const index = replica.status().appliedIndex;
     expect(directory.certainIndex).to.equal(index);
     replica.addSlot("q-1");
-    directory.learn({ members: [], index: 1_000 });
+    directory.onMemberList({ members: [], index: 1_000 });
     expect(directory.certainIndex, "applied, but not durable for certain").to.equal(index);
     directory.onRecordDurable();
     expect(directory.certainIndex).to.equal(index + 1);
@@ -82,7 +82,7 @@ describe("PeerDirectory", () => {
     claim("q-1");
     directory.onRecordDurable();
     // The sender has applied the removal. This member has not, and needs the vote of the removed one to learn of it.
-    directory.learn({ members: [FOUNDER], index: 1_000 });
+    directory.onMemberList({ members: [FOUNDER], index: 1_000 });
     expect(directory.known.members).to.deep.equal([FOUNDER]);
     expect(directory.dialed.map(({ memberId }) => memberId)).to.deep.equal([FOUNDER.memberId, id]);
     replica.remove(id);
@@ -93,7 +93,7 @@ describe("PeerDirectory", () => {
   it("knows a slot that another member's word leaves out, because it was not claimed then", () => {
     const id = replica.addSlot("q-1");
     directory.onRecordDurable();
-    directory.learn({ members: [FOUNDER], index: id + 10 });
+    directory.onMemberList({ members: [FOUNDER], index: id + 10 });
     expect(directory.incarnationOf(id)).to.equal("");
     expect(directory.incarnationOf(1)).to.equal(FOUNDER.incarnation);
     expect(directory.incarnationOf(id + 1)).to.equal(undefined);
@@ -109,7 +109,7 @@ describe("PeerDirectory", () => {
   it("believes another member as long as its word is newer than what is applied, and the record after that", () => {
     const told = { memberId: 40, incarnation: INCARNATION, address: "q-4:7402" };
     const index = replica.status().appliedIndex + 2;
-    directory.learn({ members: [told], index });
+    directory.onMemberList({ members: [told], index });
     expect(directory.known.members).to.deep.equal([told]);
     expect([...directory.known.incarnations.keys()]).to.deep.equal([40]);
     replica.addSlot("q-1");
@@ -122,10 +122,10 @@ describe("PeerDirectory", () => {
 
   it("keeps the newest word", () => {
     const word = (memberId: number) => [{ memberId, incarnation: INCARNATION, address: "q-4:7402" }];
-    directory.learn({ members: word(40), index: 100 });
-    directory.learn({ members: word(30), index: 99 });
+    directory.onMemberList({ members: word(40), index: 100 });
+    directory.onMemberList({ members: word(30), index: 99 });
     expect(directory.known.members).to.deep.equal(word(40));
-    directory.learn({ members: word(50), index: 101 });
+    directory.onMemberList({ members: word(50), index: 101 });
     expect(directory.known.members).to.deep.equal(word(50));
   });
 

@@ -14,7 +14,7 @@ import type { Replica } from "./replica.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
 
 /** Members as of the entry at an index. */
-export interface Told {
+export interface MemberList {
   readonly members: readonly PeerMember[];
   readonly index: number;
 }
@@ -34,7 +34,7 @@ interface Record {
   readonly known: Known;
 }
 
-interface DirectoryReplica extends Pick<Replica, "state" | "lastingConfigIndex"> {
+interface DirectoryReplica extends Pick<Replica, "state" | "quorumKnownConfigIndex"> {
   status(): Pick<ReplicaStatus, "appliedIndex">;
 }
 
@@ -43,10 +43,10 @@ export class PeerDirectory {
   #record: Record;
   /** Whether the record is durable here. Until `onRecordDurable` a power cut may undo it. */
   #isDurable = false;
-  #told: { readonly index: number; readonly known: Known } | null = null;
+  #received: { readonly index: number; readonly known: Known } | null = null;
 
   /** By member id: the address that the member has announced, and the one that was known before. */
-  readonly #moves = new Map<number, { readonly from: string; readonly to: string }>();
+  readonly #announcedMoves = new Map<number, { readonly from: string; readonly to: string }>();
 
   constructor(replica: DirectoryReplica) {
     this.#replica = replica;
@@ -64,13 +64,13 @@ export class PeerDirectory {
    */
   get certainIndex(): number {
     const configIndex = this.#record.cluster?.configuration.index ?? Number.POSITIVE_INFINITY;
-    return this.#isDurable && configIndex <= this.#replica.lastingConfigIndex ? this.#record.index : 0;
+    return this.#isDurable && configIndex <= this.#replica.quorumKnownConfigIndex ? this.#record.index : 0;
   }
 
   /** The members as known now: the newer one of the record and another member's list. */
   get known(): Known {
-    const told = this.#told;
-    return told !== null && this.#record.index < told.index ? told.known : this.#record.known;
+    const received = this.#received;
+    return received !== null && this.#record.index < received.index ? received.known : this.#record.known;
   }
 
   /** Incarnation of a member; "" if its slot is not known to be claimed, undefined if the member is not known. */
@@ -98,7 +98,7 @@ export class PeerDirectory {
     const ids = new Set(members.map(({ memberId }) => memberId));
     const recorded = this.#record.known.members.filter(({ memberId }) => !ids.has(memberId));
     return [...members, ...recorded].map((member) => {
-      const move = this.#moves.get(member.memberId);
+      const move = this.#announcedMoves.get(member.memberId);
       // A record that has changed since is newer than the announcement.
       return move?.from === member.address ? { ...member, address: move.to } : member;
     });
@@ -108,7 +108,7 @@ export class PeerDirectory {
   move(memberId: number, address: string): void {
     const member = this.known.members.find((one) => one.memberId === memberId);
     if (member !== undefined) {
-      this.#moves.set(memberId, { from: member.address, to: address });
+      this.#announcedMoves.set(memberId, { from: member.address, to: address });
     }
   }
 
@@ -119,10 +119,10 @@ export class PeerDirectory {
   }
 
   /** Takes another member's list. An older one than the last changes nothing. */
-  learn({ members, index }: Told): void {
-    if (index > (this.#told?.index ?? 0)) {
+  onMemberList({ members, index }: MemberList): void {
+    if (index > (this.#received?.index ?? 0)) {
       const incarnations = new Map(members.map(({ memberId, incarnation }) => [memberId, incarnation]));
-      this.#told = { index, known: { members, incarnations } };
+      this.#received = { index, known: { members, incarnations } };
     }
   }
 

@@ -19,7 +19,7 @@ describe("pending reads", () => {
 
   it("P11: are served when their index is applied, not when it is confirmed", () => {
     add("a");
-    reads.asked(1);
+    reads.requested(1);
     reads.confirmed(1, 10);
     reads.serve(9);
     expect(answers).to.deep.equal([]);
@@ -32,7 +32,7 @@ describe("pending reads", () => {
   it("are not served before they are confirmed, however much is applied", () => {
     add("a");
     reads.serve(1_000);
-    reads.asked(1);
+    reads.requested(1);
     reads.serve(1_000);
     expect(answers).to.deep.equal([]);
   });
@@ -40,13 +40,13 @@ describe("pending reads", () => {
   it("wait together for one position, and one confirmation serves all positions up to it", () => {
     add("a");
     add("b");
-    expect(reads.hasUnasked).to.equal(true);
-    reads.asked(1);
-    expect(reads.hasUnasked).to.equal(false);
+    expect(reads.hasUnrequested).to.equal(true);
+    reads.requested(1);
+    expect(reads.hasUnrequested).to.equal(false);
     add("c");
-    reads.asked(2);
+    reads.requested(2);
     add("d");
-    reads.asked(3);
+    reads.requested(3);
     reads.confirmed(2, 5);
     reads.serve(5);
     expect(answers).to.deep.equal(["a: served", "b: served", "c: served"]);
@@ -57,10 +57,10 @@ describe("pending reads", () => {
 
   it("keep the index of their own confirmation when a later one has a greater index", () => {
     add("a");
-    reads.asked(1);
+    reads.requested(1);
     reads.confirmed(1, 5);
     add("b");
-    reads.asked(2);
+    reads.requested(2);
     reads.confirmed(2, 9);
     reads.serve(5);
     expect(answers).to.deep.equal(["a: served"]);
@@ -68,13 +68,13 @@ describe("pending reads", () => {
 
   it("P9: are asked again under a new position when theirs is lost, and a late confirmation of it serves no read", () => {
     add("a");
-    reads.asked(1);
-    reads.lost(1);
-    expect(reads.hasUnasked).to.equal(true);
+    reads.requested(1);
+    reads.failed(1);
+    expect(reads.hasUnrequested).to.equal(true);
     reads.confirmed(1, 1);
     reads.serve(100);
     expect(answers).to.deep.equal([]);
-    reads.asked(2);
+    reads.requested(2);
     reads.confirmed(1, 1);
     reads.serve(100);
     expect(answers, "the old position").to.deep.equal([]);
@@ -85,11 +85,11 @@ describe("pending reads", () => {
 
   it("lose only what is not confirmed yet", () => {
     add("a");
-    reads.asked(1);
+    reads.requested(1);
     reads.confirmed(1, 5);
     add("b");
-    reads.asked(2);
-    reads.lost(2);
+    reads.requested(2);
+    reads.failed(2);
     reads.serve(5);
     expect(answers).to.deep.equal(["a: served"]);
     expect(reads.size).to.equal(1);
@@ -102,16 +102,16 @@ describe("pending reads", () => {
     reads.expire(851, 901, noLeader);
     expect(answers).to.deep.equal(["a: NO_LEADER"]);
     expect(reads.size).to.equal(0);
-    expect(reads.hasUnasked).to.equal(false);
+    expect(reads.hasUnrequested).to.equal(false);
   });
 
   it("P11: fail at their deadline when what they wait for is never confirmed or never applied", () => {
     add("unconfirmed");
-    reads.asked(1);
+    reads.requested(1);
     reads.expire(999, 1_049, noLeader);
     expect(answers).to.deep.equal([]);
     add("unapplied", 0, 1_500);
-    reads.asked(2);
+    reads.requested(2);
     reads.confirmed(2, 10);
     reads.expire(1_000, 1_050, noLeader);
     expect(answers).to.deep.equal(["unconfirmed: DEADLINE"]);
@@ -124,8 +124,8 @@ describe("pending reads", () => {
 
   it("keep their first deadline and hold time when they are asked again", () => {
     add("a");
-    reads.asked(1);
-    reads.lost(1);
+    reads.requested(1);
+    reads.failed(1);
     reads.expire(900, 950, noLeader);
     expect(answers).to.deep.equal(["a: NO_LEADER"]);
   });
@@ -133,7 +133,7 @@ describe("pending reads", () => {
   it("are all refused at the end, asked or not", () => {
     add("unasked");
     add("asked");
-    reads.asked(1);
+    reads.requested(1);
     add("late");
     reads.refuseAll(new CoordinationError("SHUTTING_DOWN", "stop"));
     expect(answers.sort()).to.deep.equal(["asked: SHUTTING_DOWN", "late: SHUTTING_DOWN", "unasked: SHUTTING_DOWN"]);
@@ -145,10 +145,10 @@ describe("pending reads", () => {
 
   it("let an answer ask for another read", () => {
     reads.add(0, 1_000, () => add("second"));
-    reads.asked(1);
+    reads.requested(1);
     reads.confirmed(1, 1);
     reads.serve(1);
     expect(reads.size).to.equal(1);
-    expect(reads.hasUnasked).to.equal(true);
+    expect(reads.hasUnrequested).to.equal(true);
   });
 });

@@ -6,13 +6,13 @@
  */
 
 import { CoordinationError } from "../state/index.ts";
-import { holdUntil } from "./waiters.ts";
+import { leaderWaitUntil } from "./waiters.ts";
 
 export type ReadDone = (error: CoordinationError | null) => void;
 
 interface PendingRead {
   readonly deadlineMs: number;
-  readonly holdUntilMs: number;
+  readonly waitUntilMs: number;
   readonly done: ReadDone;
 }
 
@@ -25,7 +25,7 @@ interface Batch {
 }
 
 export class PendingReads {
-  #unasked: PendingRead[] = [];
+  #unrequested: PendingRead[] = [];
   /** In the order of their positions. */
   #batches: Batch[] = [];
   #size = 0;
@@ -35,19 +35,19 @@ export class PendingReads {
     return this.#size;
   }
 
-  get hasUnasked(): boolean {
-    return this.#unasked.length > 0;
+  get hasUnrequested(): boolean {
+    return this.#unrequested.length > 0;
   }
 
   add(nowMs: number, deadlineMs: number, done: ReadDone): void {
-    this.#unasked.push({ deadlineMs, holdUntilMs: holdUntil(nowMs, deadlineMs), done });
+    this.#unrequested.push({ deadlineMs, waitUntilMs: leaderWaitUntil(nowMs, deadlineMs), done });
     this.#size++;
   }
 
   /** The core has given this position to all reads that had none. */
-  asked(position: number): void {
-    this.#batches.push({ position, index: null, reads: this.#unasked });
-    this.#unasked = [];
+  requested(position: number): void {
+    this.#batches.push({ position, index: null, reads: this.#unrequested });
+    this.#unrequested = [];
   }
 
   /** Positions up to this one are confirmed at the index. */
@@ -60,11 +60,11 @@ export class PendingReads {
   }
 
   /** Positions up to this one will never be confirmed: their reads need a new position (P9). */
-  lost(position: number): void {
+  failed(position: number): void {
     const kept: Batch[] = [];
     for (const batch of this.#batches) {
       if (batch.position <= position && batch.index === null) {
-        this.#unasked.push(...batch.reads);
+        this.#unrequested.push(...batch.reads);
       } else {
         kept.push(batch);
       }
@@ -91,21 +91,21 @@ export class PendingReads {
    * Refuses reads that have waited too long. A read with a position is refused at its deadline. A read without one is
    * refused, with `heldReason`, if it may not wait until `nextMs`, when this is called again.
    */
-  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
-    this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs < nextMs, heldReason);
+  expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): void {
+    this.#unrequested = this.#refuseEnded(this.#unrequested, (read) => read.waitUntilMs < nextMs, waitReason);
     for (const batch of this.#batches) {
-      batch.reads = this.#keep(batch.reads, (read) => read.deadlineMs <= nowMs, readDeadlineError);
+      batch.reads = this.#refuseEnded(batch.reads, (read) => read.deadlineMs <= nowMs, readDeadlineError);
     }
   }
 
   refuseAll(error: CoordinationError): void {
-    this.#unasked = this.#keep(
-      this.#unasked,
+    this.#unrequested = this.#refuseEnded(
+      this.#unrequested,
       () => true,
       () => error,
     );
     for (const batch of this.#batches) {
-      batch.reads = this.#keep(
+      batch.reads = this.#refuseEnded(
         batch.reads,
         () => true,
         () => error,
@@ -114,16 +114,16 @@ export class PendingReads {
     this.#batches = [];
   }
 
-  #keep(reads: PendingRead[], isOver: (read: PendingRead) => boolean, error: () => CoordinationError): PendingRead[] {
-    const over = reads.filter(isOver);
-    if (over.length === 0) {
+  #refuseEnded(reads: PendingRead[], hasEnded: (read: PendingRead) => boolean, error: () => CoordinationError): PendingRead[] {
+    const ended = reads.filter(hasEnded);
+    if (ended.length === 0) {
       return reads;
     }
-    for (const read of over) {
+    for (const read of ended) {
       this.#size--;
       read.done(error());
     }
-    return reads.filter((read) => !isOver(read));
+    return reads.filter((read) => !hasEnded(read));
   }
 }
 

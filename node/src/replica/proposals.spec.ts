@@ -60,9 +60,9 @@ describe("Proposals", () => {
       arm: () => undefined,
     };
     return new Proposals(context, {
-      hasRoom: () => hasRoom,
-      lastingConfigIndex: () => core.lastingConfigIndex,
-      hold: () => {
+      hasCapacity: () => hasRoom,
+      quorumKnownConfigIndex: () => core.quorumKnownConfigIndex,
+      backOff: () => {
         holds++;
       },
     });

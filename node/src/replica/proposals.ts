@@ -52,7 +52,7 @@ import type { AppliedEntry } from "./apply-loop.ts";
 import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
-import { ToldRefusals } from "./told-refusals.ts";
+import { RefusalResendBuffer } from "./told-refusals.ts";
 import {
   type AttemptedWaiter,
   deadlineError,
@@ -76,11 +76,11 @@ export type ProposalsContext = Pick<
 
 export interface ProposalsOptions {
   /** Index of the newest configuration that a majority durably knows as committed. */
-  readonly lastingConfigIndex: () => number;
+  readonly quorumKnownConfigIndex: () => number;
   /** Whether the disks have space for commands that make the state larger. */
-  readonly hasRoom: () => boolean;
+  readonly hasCapacity: () => boolean;
   /** Pauses proposals until the next tick, because a retry would be refused again at once. */
-  readonly hold: () => void;
+  readonly backOff: () => void;
 }
 
 /** Why a leader did not append an attempt. */
@@ -98,7 +98,7 @@ export class Proposals {
   /** Applied changes of the membership that are joint, or that a majority may still forget. */
   #provisional: Provisional[] = [];
   /** Recent refusals that this member has sent to others. */
-  readonly #told = new ToldRefusals();
+  readonly #sentRefusals = new RefusalResendBuffer();
 
   constructor(context: ProposalsContext, options: ProposalsOptions) {
     this.#context = context;
@@ -130,11 +130,11 @@ export class Proposals {
   /**
    * An entry is applied and readable: answers the caller of its attempt, and callers whose wait for a lock it ended.
    */
-  answerAll({ seq, outcome, settled }: Pick<AppliedEntry, "seq" | "outcome" | "settled">): void {
+  answerAll({ seq, outcome, endedWaits }: Pick<AppliedEntry, "seq" | "outcome" | "endedWaits">): void {
     if (seq !== 0) {
       this.answer(seq, outcome);
     }
-    for (const attempt of settled) {
+    for (const attempt of endedWaits) {
       mark("replica.acquisition.settled");
       this.answer(attempt.seq, attempt.outcome);
     }
@@ -170,15 +170,15 @@ export class Proposals {
    * Answers changes of the membership that are final: no longer joint, and durably known to a majority, so that removed
    * members may be destroyed (P18). Also answers those whose deadline has passed.
    */
-  settle(nowMs: number): void {
+  answerFinalChanges(nowMs: number): void {
     if (this.#provisional.length === 0) {
       return;
     }
     const { core } = this.#context;
-    const { lastingConfigIndex } = this.#options;
-    const isSettled = !isJoint(core.configuration) && core.configuration.index <= lastingConfigIndex();
+    const { quorumKnownConfigIndex } = this.#options;
+    const isFinal = !isJoint(core.configuration) && core.configuration.index <= quorumKnownConfigIndex();
     for (const waiter of this.#provisional.splice(0)) {
-      if (isSettled) {
+      if (isFinal) {
         this.#waiters.answer(waiter, waiter.outcome);
       } else if (waiter.deadlineMs > nowMs) {
         this.#provisional.push(waiter);
@@ -190,7 +190,7 @@ export class Proposals {
   }
 
   /** This member was removed, and others say so only when that lasts: answers the changes that it has applied. */
-  settleRemoved(): void {
+  answerAfterRemoval(): void {
     if (!isJoint(this.#context.core.configuration)) {
       for (const waiter of this.#provisional.splice(0)) {
         this.#waiters.answer(waiter, waiter.outcome);
@@ -211,7 +211,7 @@ export class Proposals {
   /** The state was replaced by that of a snapshot of the entry (index, term). */
   onSnapshotInstalled(index: number, term: number): void {
     for (const { waiter, isCertain } of this.#waiters.coveredBy(index, term)) {
-      const verdict = this.#judge(waiter, isCertain);
+      const verdict = this.#snapshotVerdict(waiter, isCertain);
       if (verdict === "refuted") {
         mark("replica.attempt.refuted-by-snapshot");
         this.#retry(waiter.seq);
@@ -228,11 +228,11 @@ export class Proposals {
   }
 
   /** What the new state shows about an attempt that may be in it. */
-  #judge(waiter: AttemptedWaiter, isCertain: boolean): SnapshotVerdict {
+  #snapshotVerdict(waiter: AttemptedWaiter, isCertain: boolean): SnapshotVerdict {
     const { proposal, handedOutMs } = waiter;
     const { state, clock, limits } = this.#context;
     if (proposal.acquisition !== undefined) {
-      return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
+      return this.#acquisitionVerdict(waiter, proposal.acquisition, isCertain);
     }
     const ageMs = clock.monotonicMs() - handedOutMs;
     // The answer may have expired already, so its absence proves nothing.
@@ -240,7 +240,7 @@ export class Proposals {
       return "unknown";
     }
     const { subject, request } = proposal.stored;
-    const outcome = storedOutcome(state, subject, request, this.#lookedAt());
+    const outcome = storedOutcome(state, subject, request, this.#readContext());
     if (outcome !== null) {
       return this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
@@ -257,14 +257,14 @@ export class Proposals {
   }
 
   /** The same for a request for a lock. Its stored answer lives as long as the request waits or holds the lock. */
-  #judgeAcquisition(
+  #acquisitionVerdict(
     { state: waiterState, seq, handedOutMs, proposal }: AttemptedWaiter,
     { principal, request }: NonNullable<Proposal["acquisition"]>,
     isCertain: boolean,
   ): SnapshotVerdict {
     const { memberId, boot, state, clock, limits } = this.#context;
     const attempt = { memberId, boot, seq };
-    const outcome = acquisitionOutcome(state, { principal, request, attempt }, this.#lookedAt());
+    const outcome = acquisitionOutcome(state, { principal, request, attempt }, this.#readContext());
     if (outcome !== null) {
       mark("replica.acquisition.found-in-snapshot");
       // Anything but a refusal is the outcome of this very attempt.
@@ -278,15 +278,15 @@ export class Proposals {
     return isCertain ? "refuted" : "wait";
   }
 
-  #lookedAt(): LookedAt {
+  #readContext(): LookedAt {
     const { state, tick, limits } = this.#context;
     const sinceMs = tick.nowMs - limits.state.replayWindowMs;
     return { tickMs: tick.nowMs, sinceMs, revision: readProgress(state).revision };
   }
 
   /** Refuses calls that have waited too long; `nextMs` is when this is called again. */
-  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
-    for (const { waiter, done } of this.#waiters.expire(nowMs, nextMs, heldReason)) {
+  expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): void {
+    for (const { waiter, done } of this.#waiters.expire(nowMs, nextMs, waitReason)) {
       this.#abandon(waiter);
       done(deadlineError(), null);
     }
@@ -399,7 +399,7 @@ export class Proposals {
       if (typeof accepted === "string") {
         // Nothing was appended. The calls wait for capacity or for their deadline.
         mark("replica.propose.held");
-        this.#options.hold();
+        this.#options.backOff();
         return;
       }
       for (const [at, waiter] of commands.entries()) {
@@ -420,7 +420,7 @@ export class Proposals {
 
   /** Whether there is disk space for the command; refuses it if not. */
   #admits(waiter: Held): boolean {
-    if (this.#options.hasRoom() || !isGrowing(decodeCommand(waiter.proposal.payload))) {
+    if (this.#options.hasCapacity() || !isGrowing(decodeCommand(waiter.proposal.payload))) {
       return true;
     }
     this.#onRefused(waiter, "storage-full");
@@ -457,7 +457,7 @@ export class Proposals {
     const attempts = batch.map(({ seq, proposal }) => ({ seq, kind: proposal.type, row: proposal.payload }));
     if (!transport.send(leader, "log", FrameType.Forward, encodeForward({ term, attempts }))) {
       mark("replica.forward.held");
-      this.#options.hold();
+      this.#options.backOff();
       return;
     }
     this.#context.statistics.forwarded += batch.length;
@@ -525,7 +525,7 @@ export class Proposals {
     }
     for (const [reason, seqs] of refused) {
       const answer = { seqs, reason, leader: core.leader, term: core.term };
-      this.#told.add(peer, boot, answer, this.#context.clock.monotonicMs());
+      this.#sentRefusals.add(peer, boot, answer, this.#context.clock.monotonicMs());
       transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
     }
   }
@@ -534,7 +534,7 @@ export class Proposals {
   onConnected(peer: number, boot: number): void {
     const { clock, transport } = this.#context;
     if (transport.isConnected(peer, "log")) {
-      for (const answer of this.#told.of(peer, boot, clock.monotonicMs())) {
+      for (const answer of this.#sentRefusals.of(peer, boot, clock.monotonicMs())) {
         transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
       }
     }
@@ -547,7 +547,7 @@ export class Proposals {
     appended: { readonly seq: number; readonly index: number }[],
     refuse: (reason: AppendRefusal, seqs: readonly number[]) => void,
   ): void {
-    const hasRoom = this.#options.hasRoom();
+    const hasCapacity = this.#options.hasCapacity();
     const commands: { readonly payload: Uint8Array; readonly origin: Origin }[] = [];
     for (const { seq, kind, row } of attempts) {
       const origin = { memberId: peer, boot, seq };
@@ -558,7 +558,7 @@ export class Proposals {
         } else {
           appended.push({ seq, index: accepted.firstIndex });
         }
-      } else if (hasRoom || !isGrowing(decodeCommand(row))) {
+      } else if (hasCapacity || !isGrowing(decodeCommand(row))) {
         commands.push({ payload: row, origin });
       } else {
         refuse("storage-full", [seq]);
@@ -598,14 +598,14 @@ export class Proposals {
       // Most changes in progress end within milliseconds: the begin of a term, or the end of the last change.
       const held = waiter.state === "held" ? waiter : this.#retry(waiter.seq);
       if (held !== null) {
-        this.#waiters.rest(held, this.#context.clock.monotonicMs() + REST_MS, refusal);
+        this.#waiters.rest(held, this.#context.clock.monotonicMs() + RETRY_DELAY_MS, refusal);
       }
       return;
     }
     if (waiter.state === "handed-out") {
       this.#retry(waiter.seq);
     }
-    this.#options.hold();
+    this.#options.backOff();
   }
 
   /**
@@ -636,7 +636,7 @@ function isHeld(waiter: Waiter): waiter is Held {
 const CANCEL_DEADLINE_MS = 60_000;
 
 /** A change that was refused because another one is in progress is retried after this long, in milliseconds. */
-const REST_MS = 50;
+const RETRY_DELAY_MS = 50;
 
 /** Reasons that concern only changes of the membership; all others concern every call. */
 const DEFINITE = [

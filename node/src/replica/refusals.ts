@@ -31,7 +31,7 @@ function tooManyWaits({ queuedWaitsMax }: ReplicaLimits): CoordinationError {
 }
 
 /** Why calls have to wait at the moment: the refusal for calls that have waited too long. */
-export function reasonToHold(core: RaftCore, limits: ReplicaLimits): CoordinationError {
+export function reasonToWait(core: RaftCore, limits: ReplicaLimits): CoordinationError {
   const hasQuorum = core.contactAgeTicks <= limits.core.noQuorumTicks;
   if (core.role === "leader" && hasQuorum && !core.isTransferring) {
     return new CoordinationError("OVERLOADED", "this member cannot keep up with the writes; try again later");

@@ -25,7 +25,7 @@ export class ReplicaBackups {
   readonly #context: ReplicaBackupsContext;
   readonly #options: ReplicaBackupsOptions;
   readonly #exports: StateExports;
-  #keptFrom = Number.POSITIVE_INFINITY;
+  #retainedFrom = Number.POSITIVE_INFINITY;
 
   constructor(context: ReplicaBackupsContext, options: ReplicaBackupsOptions) {
     this.#context = context;
@@ -44,8 +44,8 @@ export class ReplicaBackups {
   }
 
   /** The first entry that is still to be archived; infinity if none is. */
-  get keptFrom(): number {
-    return this.#keptFrom;
+  get retainedFrom(): number {
+    return this.#retainedFrom;
   }
 
   /** Whether the maximum number of exports is open. */
@@ -54,8 +54,8 @@ export class ReplicaBackups {
   }
 
   /** Keeps entries from this index on in the log, within the limit of compaction. Infinity = none. */
-  keepFrom(index: number): void {
-    this.#keptFrom = index;
+  retainFrom(index: number): void {
+    this.#retainedFrom = index;
   }
 
   /** Opens an export of the current state; null if it cannot be read at the moment. */

@@ -75,14 +75,14 @@ describe("changes of the membership of three replicas", () => {
     const { log } = cluster.node(2);
     log.isHeld = true;
     cluster.advance(500);
-    expect([resultOf(call), cluster.replica(1).lastingConfigIndex]).to.deep.equal(["open", before?.index]);
+    expect([resultOf(call), cluster.replica(1).quorumKnownConfigIndex]).to.deep.equal(["open", before?.index]);
     log.isHeld = false;
     log.flush();
     expect(cluster.resultAfter(call)).to.equal("done");
     const { configuration } = readCluster(cluster.replica(1).state) ?? {};
-    expect(cluster.replica(1).lastingConfigIndex).to.equal(configuration?.index);
+    expect(cluster.replica(1).quorumKnownConfigIndex).to.equal(configuration?.index);
     cluster.until("the other one knows too", () => {
-      return cluster.replica(2).lastingConfigIndex === configuration?.index;
+      return cluster.replica(2).quorumKnownConfigIndex === configuration?.index;
     });
   });
 

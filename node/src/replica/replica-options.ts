@@ -44,7 +44,7 @@ export interface ReplicaOptions {
   /** Called when this member's state differs from the cluster's. The driver has stopped; the data must not be used. */
   readonly onDiverged: (reason: string) => void;
   /** Called when the lost data is back and the directory records that. */
-  readonly onHealed: () => void;
+  readonly onDataRecovered: () => void;
   /** Called when the disks of most voters are full: this member must release its reserve. */
   readonly onDiskCritical: () => void;
   /** Called when a log write does not return: the process must end. */

@@ -5,7 +5,7 @@
 
 import type { Progress } from "../state/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
-import type { Fitness } from "./fitness.ts";
+import type { Eligibility } from "./fitness.ts";
 import type { Freshness } from "./freshness.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
@@ -18,7 +18,7 @@ export type ReplicaReportContext = Pick<ReplicaContext, "memberId" | "core" | "c
 export interface ReplicaReportOptions {
   readonly applyLoop: ApplyLoop;
   readonly snapshots: Snapshots;
-  readonly fitness: Fitness;
+  readonly eligibility: Eligibility;
   readonly freshness: Freshness;
   readonly comparison: StateComparison;
 }
@@ -63,7 +63,7 @@ export class ReplicaReport {
   /** @param loopLagMs how late the event loop was at the last tick. */
   status(loopLagMs: number, isStopped: boolean): ReplicaStatus {
     const { core, memberId, commitTimes, clock } = this.#context;
-    const { applyLoop, freshness, fitness } = this.#options;
+    const { applyLoop, freshness, eligibility } = this.#options;
     const { appliedIndex, revision, digest } = applyLoop.progress;
     const { learners, learnersNext } = core.configuration;
     return {
@@ -82,7 +82,7 @@ export class ReplicaReport {
       isServing: !isStopped && Object.values(this.readiness()).every((problem) => problem === null),
       lagMs: commitTimes.lagMs(appliedIndex, clock.monotonicMs()),
       loopLagMs,
-      alarms: [...fitness.alarms, ...this.divergences],
+      alarms: [...eligibility.alarms, ...this.divergences],
     };
   }
 
@@ -93,15 +93,15 @@ export class ReplicaReport {
 
   readiness(): Readiness {
     const { core, memberId, clock } = this.#context;
-    const { applyLoop, snapshots, freshness, fitness } = this.#options;
+    const { applyLoop, snapshots, freshness, eligibility } = this.#options;
     const { appliedIndex } = applyLoop.progress;
     const isVoter = core.configuration.voters.includes(memberId);
-    const behind = freshness.behind(appliedIndex, clock.monotonicMs());
+    const behind = freshness.lagReason(appliedIndex, clock.monotonicMs());
     return {
       voter: isVoter ? null : "this member has no vote",
-      leader: freshness.unled(),
+      leader: freshness.noLeaderReason(),
       applied: snapshots.isCatchingUp ? "this member is being caught up by a snapshot" : behind,
-      disk: fitness.isFit ? null : fitness.alarms.join("; "),
+      disk: eligibility.mayServe ? null : eligibility.alarms.join("; "),
     };
   }
 

@@ -50,7 +50,7 @@ describe("ReplicaStatistics", () => {
     const machine = machineOver(new MemoryStateStore());
     const statistics = new ReplicaStatistics();
     for (const row of locks.log.rows) {
-      statistics.onApplied(machine.apply(row, soleVoter), machine.watched, machine.settled);
+      statistics.onApplied(machine.apply(row, soleVoter), machine.watched, machine.endedWaits);
     }
     expect(Object.fromEntries(statistics.lockGrants)).to.deep.equal({ normal: 3, downgraded: 0, upgraded: 0 });
     expect(Object.fromEntries(statistics.lockReleases)).to.deep.equal({
@@ -68,7 +68,7 @@ describe("ReplicaStatistics", () => {
     const machine = machineOver(new MemoryStateStore());
     const statistics = new ReplicaStatistics();
     for (const row of events.log.rows) {
-      statistics.onApplied(machine.apply(row, soleVoter), machine.watched, machine.settled);
+      statistics.onApplied(machine.apply(row, soleVoter), machine.watched, machine.endedWaits);
     }
     expect([statistics.appendedEvents, statistics.appendedEventBytes]).to.deep.equal([2, 5]);
   });

@@ -84,7 +84,7 @@ export class ReplicaStatistics {
   }
 
   /** An entry was applied, with its outcome, its visible changes, and the waits that it ended. */
-  onApplied(outcome: Outcome | null, watched: readonly WatchedChange[], settled: readonly SettledWait[]): void {
+  onApplied(outcome: Outcome | null, watched: readonly WatchedChange[], endedWaits: readonly SettledWait[]): void {
     this.appliedEntries++;
     if (outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "append-events") {
       this.appendedEvents += outcome.answer.appendedEvents;
@@ -97,8 +97,8 @@ export class ReplicaStatistics {
         increment(change.kind === "acquired" ? this.lockGrants : this.lockReleases, change.reason);
       }
     }
-    for (const { outcome: told } of settled) {
-      const waitedMs = grantedAfterMs(told);
+    for (const { outcome: wait } of endedWaits) {
+      const waitedMs = grantedAfterMs(wait);
       if (waitedMs !== null) {
         this.lockWaits.addMs(waitedMs);
       }

@@ -588,10 +588,10 @@ describe("Replica", () => {
         driven.time.advance(10);
       }
       const { lastIndex } = driven.replica.status();
-      expect(readProgress(driven.state).replays).to.be.at.most(250);
+      expect(readProgress(driven.state).storedAnswers).to.be.at.most(250);
       expect(lastIndex - start - 500, "entries of its own in five seconds").to.be.within(1, 10);
       driven.time.advance(30_000);
-      expect(readProgress(driven.state).replays).to.equal(0);
+      expect(readProgress(driven.state).storedAnswers).to.equal(0);
     });
 
     it("proposes one thing of its own at a time", () => {

@@ -27,17 +27,17 @@ import {
 import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { ArrivedFrame } from "./arrived-frame.ts";
 import type { Clock } from "./clock.ts";
-import { ClusterSpace } from "./cluster-space.ts";
+import { ClusterDiskSpace } from "./cluster-space.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import type { CommitTimes } from "./commit-times.ts";
 import { Compaction } from "./compaction.ts";
-import { type DiskSpace, Fitness } from "./fitness.ts";
+import { type DiskSpaceLevel, Eligibility } from "./fitness.ts";
 import { Freshness } from "./freshness.ts";
 import { Handover } from "./handover.ts";
-import { Healing } from "./healing.ts";
+import { DataLossRecovery } from "./healing.ts";
 import { IncomingFrames } from "./incoming-frames.ts";
 import { LeaderCalls } from "./leader-calls.ts";
-import { LeaderDuties } from "./leader-duties.ts";
+import { LeaderMaintenance } from "./leader-duties.ts";
 import { MemberRecord } from "./member-record.ts";
 import type { ArchiveReport, MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { stampSent } from "./message-stamps.ts";
@@ -45,7 +45,7 @@ import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { clusterProposalOf, membershipProposalOf, type Proposal, type ProposalDone, proposalOf } from "./proposal.ts";
 import { Proposals } from "./proposals.ts";
-import { overloadOfCalls, overloadOfWaits, reasonToHold, shuttingDown } from "./refusals.ts";
+import { overloadOfCalls, overloadOfWaits, reasonToWait, shuttingDown } from "./refusals.ts";
 import type { ReplicaBackups } from "./replica-backups.ts";
 import { replicaContextOf } from "./replica-context.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
@@ -72,7 +72,7 @@ export class Replica {
   readonly #limits: ReplicaLimits;
   readonly #clock: Clock;
   readonly #core: RaftCore;
-  readonly #fitness: Fitness;
+  readonly #eligibility: Eligibility;
   readonly #frames: IncomingFrames;
   readonly #proposals: Proposals;
   readonly #reads = new PendingReads();
@@ -82,18 +82,18 @@ export class Replica {
   readonly #snapshots: Snapshots;
   readonly #commitTimes: CommitTimes;
   readonly #freshness: Freshness;
-  readonly #duties: LeaderDuties;
-  readonly #space: ClusterSpace;
+  readonly #leaderMaintenance: LeaderMaintenance;
+  readonly #clusterDiskSpace: ClusterDiskSpace;
   readonly #record: MemberRecord;
   readonly #stopTimer: () => void;
-  #healing: Healing | null;
+  #dataLossRecovery: DataLossRecovery | null;
 
   #turnArmed = false;
   #stopped = false;
   #durableSeq = 0;
   #writing = false;
   /** Nothing is proposed or asked before the next tick, because the last attempt was refused. */
-  #isHolding = false;
+  #isBackingOff = false;
   #handover: Handover | null = null;
 
   #lastTickMs: number;
@@ -113,9 +113,9 @@ export class Replica {
     this.#commitTimes = context.commitTimes;
     this.statistics = context.statistics;
     this.#freshness = new Freshness(context);
-    this.#fitness = new Fitness(options.damaged);
-    this.#healing = options.damaged ? new Healing(core) : null;
-    this.#updateFitness();
+    this.#eligibility = new Eligibility(options.damaged);
+    this.#dataLossRecovery = options.damaged ? new DataLossRecovery(core) : null;
+    this.#updateEligibility();
     this.#frames = new IncomingFrames(memberId);
     const { first } = options.bounds;
     const { appliedIndex } = readProgress(state);
@@ -129,29 +129,29 @@ export class Replica {
       isWaiting: () => this.#proposals.queueing > 0,
     });
     const applyLoop = this.#applyLoop;
-    this.#space = new ClusterSpace(context, { applyLoop, onCritical: options.onDiskCritical });
+    this.#clusterDiskSpace = new ClusterDiskSpace(context, { applyLoop, onCritical: options.onDiskCritical });
     this.#proposals = new Proposals(context, {
-      hasRoom: () => this.#space.hasRoom,
-      lastingConfigIndex: () => this.#record.lastingConfigIndex,
-      hold: () => this.#hold(),
+      hasCapacity: () => this.#clusterDiskSpace.hasCapacity,
+      quorumKnownConfigIndex: () => this.#record.quorumKnownConfigIndex,
+      backOff: () => this.#backOff(),
     });
     this.#leaderCalls = new LeaderCalls(context, (deadlineMs, done) => this.readBarrier(deadlineMs, done));
-    this.#duties = new LeaderDuties(context, { applyLoop, proposals: this.#proposals });
+    this.#leaderMaintenance = new LeaderMaintenance(context, { applyLoop, proposals: this.#proposals });
     this.#snapshots = new Snapshots(context, applyLoop);
     this.report = new ReplicaReport(context, {
-      ...{ applyLoop, snapshots: this.#snapshots, fitness: this.#fitness, freshness: this.#freshness },
-      comparison: this.#duties.comparison,
+      ...{ applyLoop, snapshots: this.#snapshots, eligibility: this.#eligibility, freshness: this.#freshness },
+      comparison: this.#leaderMaintenance.comparison,
     });
     this.#record = new MemberRecord(context, {
       onChanged: () => this.#onRecord(),
-      onLasting: () => this.#onLasting(),
+      onQuorumKnown: () => this.#onQuorumKnownConfiguration(),
       makeDurable: () => applyLoop.makeDurable(),
       onMembers: () => options.onMembers(),
     });
-    if (this.#record.isThere) {
+    if (this.#record.exists) {
       // Without an applied record, the log keeps its own setting.
-      log.setSole(this.#isSole());
-      this.#record.tell();
+      log.setSoleVoter(this.#isSoleVoter());
+      this.#record.reportMembers();
     }
     this.#lastTickMs = clock.monotonicMs();
     this.#stopTimer = options.scheduler.every(TICK_MS, () => this.#onTimer());
@@ -174,8 +174,8 @@ export class Replica {
   }
 
   /** The newest configuration that lasts, as far as this member has heard since its start; 0 = none (P18). */
-  get lastingConfigIndex(): number {
-    return this.#record.lastingConfigIndex;
+  get quorumKnownConfigIndex(): number {
+    return this.#record.quorumKnownConfigIndex;
   }
 
   /** Calls back, in the same turn, after each change of `state`, until the returned function is called. */
@@ -232,7 +232,7 @@ export class Replica {
 
   /** Others say that this member was removed, so the changes of the membership that it has applied are final. */
   onRemoved(): void {
-    this.#proposals.settleRemoved();
+    this.#proposals.answerAfterRemoval();
   }
 
   /** The leader's view of the members, after a round to a majority. `archive` is this member's report to the leader. */
@@ -264,10 +264,10 @@ export class Replica {
   }
 
   /** Sets how full the disk is. */
-  setDiskSpace(space: DiskSpace): void {
-    this.#fitness.onSpace(space);
-    this.#space.onOwnSpace(space);
-    this.#updateFitness();
+  setDiskSpace(space: DiskSpaceLevel): void {
+    this.#eligibility.onSpace(space);
+    this.#clusterDiskSpace.onOwnSpace(space);
+    this.#updateEligibility();
     this.#arm();
   }
 
@@ -276,7 +276,7 @@ export class Replica {
     this.#stopped = true;
     this.#stopTimer();
     this.#applyLoop.stop();
-    this.#duties.stop();
+    this.#leaderMaintenance.stop();
     this.#snapshots.stop();
     this.#proposals.refuseAll();
     this.#reads.refuseAll(shuttingDown());
@@ -297,7 +297,7 @@ export class Replica {
     this.#frames.onConnected(peer, connected.boot, connected.restarted);
     this.#core.peerConnected(peer, connected);
     this.#proposals.onConnected(peer, connected.boot);
-    this.#duties.versions.onConnected(peer, connected);
+    this.#leaderMaintenance.versions.onConnected(peer, connected);
     this.#arm();
   }
 
@@ -360,8 +360,8 @@ export class Replica {
   }
 
   /** Pauses proposals and reads until the next tick, because a retry would be refused again at once. */
-  #hold(): void {
-    this.#isHolding = true;
+  #backOff(): void {
+    this.#isBackingOff = true;
   }
 
   #onTimer(): void {
@@ -397,20 +397,20 @@ export class Replica {
     for (; this.#ticksDue > 0; this.#ticksDue--) {
       this.#core.tick();
     }
-    this.#isHolding &&= !ticked;
-    if (!this.#isHolding) {
+    this.#isBackingOff &&= !ticked;
+    if (!this.#isBackingOff) {
       this.#proposals.handOut();
-      this.#askReads();
+      this.#requestReads();
     }
     this.#leaderCalls.proceed();
-    this.#record.checkLasting();
+    this.#record.checkQuorumKnown();
     if (ticked) {
       this.#afterTicks();
     }
     if (this.#stopped) {
       return;
     }
-    this.#heal();
+    this.#recoverLostData();
     this.#snapshots.placeIfReady();
     this.#drain();
     this.#options.transport.flush();
@@ -423,17 +423,17 @@ export class Replica {
         return;
       case "tick":
         if (frame.peer === this.#core.leader && frame.tick.term === this.#core.term) {
-          this.#tick.hear(frame.tick.term, frame.tick.tickMs);
+          this.#tick.onLeaderTick(frame.tick.term, frame.tick.tickMs);
           this.#freshness.onLeaderCommit(frame.tick.commitIndex, this.#clock.monotonicMs());
-          this.#record.learnLasting(frame.tick.lastingConfigIndex);
+          this.#record.onQuorumKnown(frame.tick.quorumKnownConfigIndex);
         }
         return;
       case "report":
-        this.#space.onReport(frame.peer, frame.report);
-        this.#duties.comparison.onReport(frame.peer, frame.report.checkpoint);
+        this.#clusterDiskSpace.onReport(frame.peer, frame.report);
+        this.#leaderMaintenance.comparison.onReport(frame.peer, frame.report.checkpoint);
         return;
       case "question":
-        this.#leaderCalls.onQuestion(frame.peer, frame.question);
+        this.#leaderCalls.onRequest(frame.peer, frame.question);
         return;
       case "reply":
         this.#leaderCalls.onReply(frame.reply);
@@ -451,9 +451,9 @@ export class Replica {
   }
 
   /** A configuration lasts: answers the calls that asked for it, here and at other members. */
-  #onLasting(): void {
-    this.#duties.tellTick();
-    this.#proposals.settle(this.#clock.monotonicMs());
+  #onQuorumKnownConfiguration(): void {
+    this.#leaderMaintenance.sendTick();
+    this.#proposals.answerFinalChanges(this.#clock.monotonicMs());
   }
 
   /** Stops, so that no call is answered from a state that differs from the cluster's. */
@@ -462,45 +462,45 @@ export class Replica {
     this.#options.onDiverged(reason);
   }
 
-  #updateFitness(): void {
-    this.#core.setFitness(this.#fitness.memberFitness(this.#isSole()));
+  #updateEligibility(): void {
+    this.#core.setEligibility(this.#eligibility.memberEligibility(this.#isSoleVoter()));
   }
 
-  #askReads(): void {
+  #requestReads(): void {
     const { role } = this.#core;
-    if (this.#reads.hasUnasked && (role === "leader" || (role === "follower" && this.#freshness.leader !== 0))) {
-      this.#reads.asked(this.#core.readIndex());
+    if (this.#reads.hasUnrequested && (role === "leader" || (role === "follower" && this.#freshness.leader !== 0))) {
+      this.#reads.requested(this.#core.readIndex());
     }
   }
 
   /** Periodic work. It comes after the proposals, so that no call waits without need. */
   #afterTicks(): void {
     const nowMs = this.#clock.monotonicMs();
-    const heldReason = () => reasonToHold(this.#core, this.#limits);
-    if (this.#fitness.isStuck(nowMs)) {
+    const waitReason = () => reasonToWait(this.#core, this.#limits);
+    if (this.#eligibility.isStuck(nowMs)) {
       this.#options.onDiskStuck();
       return;
     }
-    this.#updateFitness();
+    this.#updateEligibility();
     this.#commitTimes.observe(this.#core.commitIndex, nowMs);
-    this.#proposals.expire(nowMs, nowMs + TICK_MS, heldReason);
-    this.#proposals.settle(nowMs);
-    this.#reads.expire(nowMs, nowMs + TICK_MS, heldReason);
-    this.#leaderCalls.onTick(nowMs, heldReason);
+    this.#proposals.expire(nowMs, nowMs + TICK_MS, waitReason);
+    this.#proposals.answerFinalChanges(nowMs);
+    this.#reads.expire(nowMs, nowMs + TICK_MS, waitReason);
+    this.#leaderCalls.onTick(nowMs, waitReason);
     this.#snapshots.onTick(nowMs);
     this.#applyLoop.onTick(nowMs);
-    this.#duties.onTick(nowMs);
-    this.#space.onTick(nowMs);
+    this.#leaderMaintenance.onTick(nowMs);
+    this.#clusterDiskSpace.onTick(nowMs);
     if (this.#handover !== null) {
       this.#proceedHandover(nowMs);
     }
   }
 
   #proceedHandover(nowMs: number): void {
-    if (this.#handover?.proceed(nowMs, this.#isSole()) === true) {
+    if (this.#handover?.proceed(nowMs, this.#isSoleVoter()) === true) {
       // Otherwise it would be elected again, because its log is the most up to date.
-      this.#fitness.onLeaving();
-      this.#updateFitness();
+      this.#eligibility.onLeaving();
+      this.#updateEligibility();
     }
     this.#arm();
   }
@@ -555,26 +555,26 @@ export class Replica {
   #write(append: AppendEffect): void {
     this.#writing = true;
     const begunMs = this.#clock.monotonicMs();
-    this.#fitness.onWriteBegun(begunMs);
+    this.#eligibility.onWriteBegun(begunMs);
     this.#options.log.write(append, (writeSeq, writeMs) => {
       stamp("log.durable", writeSeq);
       this.statistics.onAppended(append.rows, this.#clock.monotonicMs() - begunMs, writeMs);
       this.#writing = false;
-      this.#fitness.onWritten();
+      this.#eligibility.onWritten();
       this.#durableSeq = writeSeq;
       this.#arm();
     });
   }
 
-  #onReads({ reads, readsLostUpTo }: Effects): void {
-    if (readsLostUpTo > 0) {
-      this.#reads.lost(readsLostUpTo);
-      this.#healing?.onReadsLost(readsLostUpTo);
-      this.#hold();
+  #onReads({ reads, readsFailedUpTo }: Effects): void {
+    if (readsFailedUpTo > 0) {
+      this.#reads.failed(readsFailedUpTo);
+      this.#dataLossRecovery?.onReadsFailed(readsFailedUpTo);
+      this.#backOff();
     }
     if (reads !== null) {
       this.#reads.confirmed(reads.position, reads.index);
-      this.#healing?.onReads(reads.position, reads.index);
+      this.#dataLossRecovery?.onReads(reads.position, reads.index);
       this.#reads.serve(this.#applyLoop.progress.appliedIndex);
     }
   }
@@ -590,7 +590,7 @@ export class Replica {
     }
     if (leader !== 0) {
       // Calls that waited for a leader continue at once.
-      this.#isHolding = false;
+      this.#isBackingOff = false;
       this.#arm();
     }
     this.#options.scheduler.immediate(() => this.#options.onRole(role, term, leader));
@@ -598,13 +598,13 @@ export class Replica {
 
   /** A sole voter campaigns as soon as it has applied what it knows as committed; it need not wait for a timeout. */
   #campaignIfAlone(): void {
-    if (this.#core.role === "follower" && this.#isSole() && this.#core.campaign()) {
+    if (this.#core.role === "follower" && this.#isSoleVoter() && this.#core.campaign()) {
       this.#arm();
     }
   }
 
   /** Whether this member is the only voter, as far as it has applied. */
-  #isSole(): boolean {
+  #isSoleVoter(): boolean {
     const { voters, outgoing } = this.#core.configuration;
     return voters.length === 1 && voters[0] === this.#options.memberId && outgoing.length === 0;
   }
@@ -619,28 +619,28 @@ export class Replica {
       this.#proposals.answerAll(entry);
     }
     mark("replica.answers.after");
-    this.#proposals.settle(this.#clock.monotonicMs());
+    this.#proposals.answerFinalChanges(this.#clock.monotonicMs());
     this.#reads.serve(this.#applyLoop.progress.appliedIndex);
     this.#campaignIfAlone();
     this.#arm();
   }
 
   #onRecord(): void {
-    this.#updateFitness();
-    this.#options.log.setSole(this.#isSole());
+    this.#updateEligibility();
+    this.#options.log.setSoleVoter(this.#isSoleVoter());
   }
 
   /** Continues the healing of a member that has lost data. */
-  #heal(): void {
-    if (this.#healing?.proceed() !== true) {
+  #recoverLostData(): void {
+    if (this.#dataLossRecovery?.proceed() !== true) {
       return;
     }
-    this.#healing = null;
-    this.#options.log.heal(() => {
+    this.#dataLossRecovery = null;
+    this.#options.log.clearDamage(() => {
       mark("replica.healed");
-      this.#fitness.onHealed();
-      this.#updateFitness();
-      this.#options.onHealed();
+      this.#eligibility.onDataRecovered();
+      this.#updateEligibility();
+      this.#options.onDataRecovered();
       this.#arm();
     });
   }

@@ -8,15 +8,15 @@
 
 import type { JoinAnswer } from "../peers/index.ts";
 import { CLUSTER_VERSIONS, type MemberAddress, readCluster } from "../state/index.ts";
-import { Asking, type Worth } from "./asking.ts";
+import { JoinPoller, type PollDecision } from "./asking.ts";
 import { FOUNDER_ID } from "./founding-backup.ts";
 import { succeeded } from "./joining.ts";
 import type { MemberConnections, MemberContext, OwnData } from "./member-context.ts";
-import type { Asker, MemberPeersUser } from "./member-peers.ts";
+import type { JoiningProcess, MemberPeersUser } from "./member-peers.ts";
 import type { MemberStatus } from "./member-status.ts";
 import { LONE_TRANSPORT } from "./member-transport.ts";
-import { OwnAddress } from "./own-address.ts";
-import type { Told } from "./peer-directory.ts";
+import { AddressPublisher } from "./own-address.ts";
+import type { MemberList } from "./peer-directory.ts";
 import { Replica } from "./replica.ts";
 
 type ServingStatus = MemberStatus<"JOINING" | "RUNNING" | "MEMBER_DAMAGED">;
@@ -26,9 +26,9 @@ type OnUnusable = (end: "removed" | "refused", reason: string) => void;
 
 /** What a member has once the address of its process is known. */
 interface Introduction {
-  readonly ownAddress: OwnAddress;
+  readonly ownAddress: AddressPublisher;
   /** Asks for the other members, and announces this member's address. Null without connections to others. */
-  readonly inquiry: Asking | null;
+  readonly inquiry: JoinPoller | null;
 }
 
 /** The driver has stopped, and the stores are still open. */
@@ -71,7 +71,7 @@ export class ServingPhase implements MemberPeersUser {
       onMembers: () => this.#onMembers(),
       onLoss: (reason) => onUnusable("refused", reason),
       onDiverged: (reason) => onUnusable("refused", reason),
-      onHealed: () => this.#onHealed(),
+      onDataRecovered: () => this.#onHealed(),
       onDiskCritical: () => void disk.release(),
       onDiskStuck: options.onDiskStuck,
     });
@@ -89,15 +89,15 @@ export class ServingPhase implements MemberPeersUser {
    * Others reach this process at this address: dials the other members, and asks for their list if neither the log nor
    * `told` has it.
    */
-  introduce(address: MemberAddress, told: Told | null): void {
+  introduce(address: MemberAddress, told: MemberList | null): void {
     const { options, connections, isStopping } = this.#context;
     if (isStopping()) {
       return;
     }
     const { memberId, incarnation } = this.own.data.identity;
     const { clock, scheduler } = options;
-    const ownAddress = new OwnAddress({ memberId, incarnation, address, replica: this.replica, clock, scheduler });
-    ownAddress.check();
+    const ownAddress = new AddressPublisher({ memberId, incarnation, address, replica: this.replica, clock, scheduler });
+    ownAddress.publishIfOutdated();
     if (connections === null) {
       this.#introduction = { ownAddress, inquiry: null };
       return;
@@ -105,7 +105,7 @@ export class ServingPhase implements MemberPeersUser {
     const inquiry = this.#inquiryAs(address, connections);
     this.#introduction = { ownAddress, inquiry };
     if (told !== null) {
-      connections.peers.learn(told);
+      connections.peers.onMemberList(told);
     }
     connections.peers.dial();
     if (told === null && (!this.#isListed || this.#isAstray)) {
@@ -177,21 +177,21 @@ export class ServingPhase implements MemberPeersUser {
     return this.#context.connections?.peers.hasUnlisted === true || this.#introduction?.ownAddress.isOutdated === true;
   }
 
-  #inquiryAs(address: MemberAddress, { peers, peering }: MemberConnections): Asking {
+  #inquiryAs(address: MemberAddress, { peers, peering }: MemberConnections): JoinPoller {
     const { name, clusterName, scheduler, log } = this.#context.options;
     const { clusterId, memberId, incarnation } = this.own.data.identity;
-    const asker: Asker = { clusterName, clusterId, memberId, name, incarnation, endpoints: address };
+    const asker: JoiningProcess = { clusterName, clusterId, memberId, name, incarnation, endpoints: address };
     const isOther = (endpoint: string) => endpoint !== address.peerEndpoint;
-    return new Asking({
+    return new JoinPoller({
       ...{ scheduler, log, random: peering.random },
       addresses: () => [...new Set([...peers.addresses, ...peering.seeds])].filter(isOther),
-      ask: (endpoint) => peers.ask(endpoint, asker),
+      requestJoin: (endpoint) => peers.requestJoin(endpoint, asker),
       onAnswer: (_endpoint, answer) => this.#onInquired(answer, peers),
     });
   }
 
   /** Processes another member's answer to the inquiry. */
-  #onInquired(answer: JoinAnswer, peers: MemberConnections["peers"]): Worth {
+  #onInquired(answer: JoinAnswer, peers: MemberConnections["peers"]): PollDecision {
     if (answer.result === "REMOVED") {
       this.replica.onRemoved();
       this.#onUnusable("removed", "a member of the cluster says that this one was removed from it");
@@ -205,7 +205,7 @@ export class ServingPhase implements MemberPeersUser {
     if (answer.result !== "ACCEPTED") {
       return "ask-next";
     }
-    peers.learn({ members: answer.directory, index: answer.index });
+    peers.onMemberList({ members: answer.directory, index: answer.index });
     // A member that has moved tells every other one until the move is recorded: only then do they dial the new address.
     return this.#isAstray ? "ask-next" : "enough";
   }
@@ -215,7 +215,7 @@ export class ServingPhase implements MemberPeersUser {
       return;
     }
     this.#context.connections?.peers.onMembers();
-    this.#introduction?.ownAddress.check();
+    this.#introduction?.ownAddress.publishIfOutdated();
     if (this.#isListed) {
       if (this.#status.state === "JOINING") {
         this.#report({ state: "RUNNING", reason: "" });
@@ -228,7 +228,7 @@ export class ServingPhase implements MemberPeersUser {
 
   #onHealed(): void {
     if (!this.#isHalted) {
-      this.#context.connections?.peers.onHealed();
+      this.#context.connections?.peers.onDataRecovered();
       this.#report({ state: "RUNNING", reason: "" });
     }
   }

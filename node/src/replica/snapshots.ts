@@ -55,7 +55,7 @@ export class Snapshots {
 
   /** The first entry that other members, or the archive, still need from this log; infinity if there is none. */
   get neededFrom(): number {
-    let needed = Math.min(this.#outgoing.neededFrom, this.backups.keptFrom);
+    let needed = Math.min(this.#outgoing.neededFrom, this.backups.retainedFrom);
     for (const { id } of readCluster(this.#state)?.members ?? []) {
       const peer = this.#core.peer(id);
       if (peer === undefined || this.#core.contactTicksOf(id) > NEEDED_TICKS) {

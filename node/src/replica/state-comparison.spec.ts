@@ -131,7 +131,7 @@ describe("StateComparison", () => {
   });
 
   it("says what differs", () => {
-    expect(describeDivergence({ index: 1_000, digest: 1, toldDigest: 0xffff_ffff })).to.equal(
+    expect(describeDivergence({ index: 1_000, digest: 1, clusterDigest: 0xffff_ffff })).to.equal(
       "at log index 1000 the state of this member had the digest 00000001, and that of the cluster ffffffff",
     );
   });

@@ -22,7 +22,7 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
     labels: ["kind"],
     read: served(({ statistics }) => labelled(statistics.keyChanges)),
   }),
-  ofProgress("quoin_replay_rows", "Stored answers for retried requests.", ({ replays }) => replays),
+  ofProgress("quoin_replay_rows", "Stored answers for retried requests.", ({ storedAnswers }) => storedAnswers),
   ofProgress("quoin_lock_holds", "Holds of locks and read-write locks.", ({ totals }) => totals.lockHolds),
   ofProgress("quoin_lock_waits", "Requests that wait for a lock.", ({ totals }) => totals.lockWaits),
   counter({
@@ -65,7 +65,7 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
     name: "quoin_namespace_quota_used_ratio",
     help: "Used share of a namespace's limit, for the twenty fullest limits with a share of at least 0.5.",
     labels: ["namespace", "quota"],
-    read: served(({ namespaces, state }) => namespaces.look(state)),
+    read: served(({ namespaces, state }) => namespaces.scan(state)),
   }),
   gauge({
     name: "quoin_history_bytes",

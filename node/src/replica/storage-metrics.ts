@@ -44,12 +44,12 @@ export const STORAGE_METRICS: readonly Metric<Member>[] = [
   gauge({
     name: "quoin_storage_disk_free_bytes",
     help: "Free bytes on the file system of the data directory.",
-    read: ({ diskRoom }) => diskRoom?.freeBytes ?? null,
+    read: ({ fileSystemSpace }) => fileSystemSpace?.freeBytes ?? null,
   }),
   gauge({
     name: "quoin_storage_disk_size_bytes",
     help: "Size of the file system of the data directory.",
-    read: ({ diskRoom }) => diskRoom?.totalBytes ?? null,
+    read: ({ fileSystemSpace }) => fileSystemSpace?.totalBytes ?? null,
   }),
   gauge({
     name: "quoin_storage_disk_space",

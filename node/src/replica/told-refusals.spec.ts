@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { ToldRefusals } from "./told-refusals.ts";
+import { RefusalResendBuffer } from "./told-refusals.ts";
 
 const refused = (seq: number) => ({ seqs: [seq], reason: "no-quorum", leader: 1, term: 3 });
 
 describe("ToldRefusals", () => {
   it("keeps what a peer was refused for as long as a call may wait, in its order", () => {
-    const told = new ToldRefusals();
+    const told = new RefusalResendBuffer();
     told.add(2, 7, refused(1), 0);
     told.add(2, 7, refused(2), 30_000);
     told.add(3, 1, refused(9), 0);
@@ -15,7 +15,7 @@ describe("ToldRefusals", () => {
   });
 
   it("keeps so many of them, the newest", () => {
-    const told = new ToldRefusals();
+    const told = new RefusalResendBuffer();
     for (let seq = 1; seq <= 100; seq++) {
       told.add(2, 7, refused(seq), 0);
     }
@@ -24,7 +24,7 @@ describe("ToldRefusals", () => {
   });
 
   it("forgets what another start of the peer had asked", () => {
-    const told = new ToldRefusals();
+    const told = new RefusalResendBuffer();
     told.add(2, 7, refused(1), 0);
     expect(told.of(2, 8, 0)).to.deep.equal([]);
     told.add(2, 8, refused(1), 0);

@@ -8,39 +8,39 @@
 
 import type { ForwardRefused } from "../peers/index.ts";
 
-interface Told {
+interface SentRefusals {
   readonly boot: number;
   readonly refusals: { readonly atMs: number; readonly refused: ForwardRefused }[];
 }
 
 /** Maximum number of kept refusals of a peer, and their maximum age in milliseconds: no call waits longer. */
-const KEPT_MAX = 64;
-const KEPT_MS = 60_000;
+const REFUSALS_MAX = 64;
+const REFUSAL_LIFETIME_MS = 60_000;
 
-export class ToldRefusals {
-  readonly #byPeer = new Map<number, Told>();
+export class RefusalResendBuffer {
+  readonly #byPeer = new Map<number, SentRefusals>();
 
   /** Keeps a refusal of attempts of this process of the peer. */
   add(peer: number, boot: number, refused: ForwardRefused, nowMs: number): void {
     const before = this.#byPeer.get(peer);
-    const told = before?.boot === boot ? before : { boot, refusals: [] };
-    told.refusals.push({ atMs: nowMs, refused });
-    if (told.refusals.length > KEPT_MAX) {
-      told.refusals.shift();
+    const sent = before?.boot === boot ? before : { boot, refusals: [] };
+    sent.refusals.push({ atMs: nowMs, refused });
+    if (sent.refusals.length > REFUSALS_MAX) {
+      sent.refusals.shift();
     }
-    this.#byPeer.set(peer, told);
+    this.#byPeer.set(peer, sent);
   }
 
   /** Refusals that this process of the peer may have missed, oldest first. Drops those of an earlier process. */
   of(peer: number, boot: number, nowMs: number): readonly ForwardRefused[] {
-    const told = this.#byPeer.get(peer);
-    if (told === undefined) {
+    const sent = this.#byPeer.get(peer);
+    if (sent === undefined) {
       return [];
     }
-    if (told.boot !== boot) {
+    if (sent.boot !== boot) {
       this.#byPeer.delete(peer);
       return [];
     }
-    return told.refusals.filter(({ atMs }) => nowMs - atMs <= KEPT_MS).map(({ refused }) => refused);
+    return sent.refusals.filter(({ atMs }) => nowMs - atMs <= REFUSAL_LIFETIME_MS).map(({ refused }) => refused);
   }
 }

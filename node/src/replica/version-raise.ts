@@ -22,13 +22,13 @@ export type VersionRaiseContext = Pick<ReplicaContext, "memberId" | "clusterVers
 };
 
 /** Number of checks within the time for which all members must be able to run the next version. */
-const LOOKS = 60;
+const CHECKS = 60;
 
 export class VersionRaise {
   readonly #context: VersionRaiseContext;
   /** The newest cluster version that the current process of each peer can run. */
   readonly #announced = new Map<number, number>();
-  #lookedMs = Number.NEGATIVE_INFINITY;
+  #checkedMs = Number.NEGATIVE_INFINITY;
   /** Since when all members can run the next version; null while they cannot. */
   #sinceMs: number | null = null;
 
@@ -47,7 +47,7 @@ export class VersionRaise {
   }
 
   /** This member does not lead: resets the waiting time. */
-  wait(): void {
+  reset(): void {
     this.#sinceMs = null;
   }
 
@@ -55,10 +55,10 @@ export class VersionRaise {
   next(nowMs: number): SetClusterVersion | null {
     const { state, limits, clusterVersionMax } = this.#context;
     const { versionRaiseMs } = limits.maintenance;
-    if (nowMs - this.#lookedMs < versionRaiseMs / LOOKS) {
+    if (nowMs - this.#checkedMs < versionRaiseMs / CHECKS) {
       return null;
     }
-    this.#lookedMs = nowMs;
+    this.#checkedMs = nowMs;
     const cluster = readCluster(state);
     if (cluster === undefined || cluster.version >= clusterVersionMax || !this.#canAllRun(cluster)) {
       this.#sinceMs = null;

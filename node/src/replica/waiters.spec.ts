@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { EntryType } from "../raft/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
 import type { Proposal } from "./proposal.ts";
-import { deadlineError, type HandedOut, holdUntil, type Waiter, Waiters } from "./waiters.ts";
+import { deadlineError, type HandedOut, leaderWaitUntil, type Waiter, Waiters } from "./waiters.ts";
 
 const OUTCOME: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
 const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), stored: null };
@@ -70,9 +70,9 @@ describe("waiters", () => {
       [60, 10],
     ];
     for (const [deadlineMs, heldMs] of table) {
-      expect(holdUntil(10_000, 10_000 + deadlineMs) - 10_000, `deadline ${deadlineMs}`).to.equal(heldMs);
+      expect(leaderWaitUntil(10_000, 10_000 + deadlineMs) - 10_000, `deadline ${deadlineMs}`).to.equal(heldMs);
     }
-    expect(holdUntil(10_000, 10_040), "a deadline that leaves no time to hold").to.be.at.most(10_000);
+    expect(leaderWaitUntil(10_000, 10_040), "a deadline that leaves no time to hold").to.be.at.most(10_000);
   });
 
   it("gives every attempt a number of its own", () => {

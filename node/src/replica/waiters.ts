@@ -104,15 +104,15 @@ export interface LateWaiter {
 }
 
 /** Without a usable leader, a call waits at a member for at most this long, in milliseconds (S36). */
-const HOLD_MS_MAX = 3_000;
+const LEADER_WAIT_MS_MAX = 3_000;
 /** A call never waits into the last share of its deadline, which is at least `RESERVE_MS_MIN` long (S36). */
 const RESERVE_SHARE = 0.1;
 const RESERVE_MS_MIN = 50;
 
 /** Until when a call that arrives now may wait for a leader. */
-export function holdUntil(nowMs: number, deadlineMs: number): number {
+export function leaderWaitUntil(nowMs: number, deadlineMs: number): number {
   const reserveMs = Math.max(RESERVE_MS_MIN, (deadlineMs - nowMs) * RESERVE_SHARE);
-  return Math.min(nowMs + HOLD_MS_MAX, deadlineMs - reserveMs);
+  return Math.min(nowMs + LEADER_WAIT_MS_MAX, deadlineMs - reserveMs);
 }
 
 /**
@@ -167,7 +167,7 @@ export class Waiters {
     const stored: StoredWaiter = {
       proposal,
       deadlineMs,
-      holdUntilMs: holdUntil(nowMs, deadlineMs),
+      holdUntilMs: leaderWaitUntil(nowMs, deadlineMs),
       state: "held",
       seq: this.#seq,
       done,
@@ -307,12 +307,12 @@ export class Waiters {
    * then is refused now. `heldReason` is the refusal for calls that have none of their own. Returns the late requests
    * for a lock: they stay here, because the effect of their attempts has to be undone.
    */
-  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): readonly LateWaiter[] {
+  expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): readonly LateWaiter[] {
     const late: LateWaiter[] = [];
     for (const waiter of this.#bySeq.values()) {
       if (waiter.state === "held") {
         if (waiter.holdUntilMs < nextMs) {
-          this.refuse(waiter, waiter.refusal ?? heldReason());
+          this.refuse(waiter, waiter.refusal ?? waitReason());
         }
       } else if (waiter.deadlineMs <= nowMs) {
         if (waiter.proposal.acquisition === undefined) {

@@ -78,7 +78,7 @@ export interface Tick {
 }
 
 /** Drops each generation of stored answers whose windows have all ended. */
-export interface DropReplays {
+export interface DropStoredAnswers {
   readonly kind: "drop-replays";
 }
 
@@ -107,7 +107,7 @@ export type HttpOperation = LogOperation | AccountOperation;
 export type ClusterOperation =
   | ExpireKeys
   | Tick
-  | DropReplays
+  | DropStoredAnswers
   | EraseMemory
   | TrimHistory
   | CompactHistory

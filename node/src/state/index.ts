@@ -216,8 +216,8 @@ export {
   visitWaits,
   type Wait,
 } from "./locks/index.ts";
-export { type Divergence, isLongEntry, needOf, StateMachine } from "./machine.ts";
+export { type Divergence, isLongEntry, requiredAccessOf as needOf, StateMachine } from "./machine.ts";
 export { describeMemory, hasErasures, listMemory, type MemoryRegion, readMemory } from "./memory/index.ts";
 export { hasEndedReplays } from "./replay/index.ts";
 export { restoreValues } from "./restored-values.ts";
-export { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
+export { acquisitionOutcome, type ReadContext as LookedAt, storedOutcome } from "./stored-outcome.ts";

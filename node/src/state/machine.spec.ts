@@ -231,14 +231,14 @@ describe("the state machine under random logs", () => {
     log.lead({ kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 10) });
     log.tickMs += 330_000;
     log.lead({ kind: "drop-replays" });
-    const { appliedIndex, revision, digest, dataBytes, expiringKeys, replays } = log.progress;
-    expect({ appliedIndex, revision, digest, dataBytes, expiringKeys, replays }).to.deep.equal({
+    const { appliedIndex, revision, digest, dataBytes, expiringKeys, storedAnswers } = log.progress;
+    expect({ appliedIndex, revision, digest, dataBytes, expiringKeys, storedAnswers }).to.deep.equal({
       appliedIndex: 6,
       revision: 4,
       digest: 1_292_448_323,
       dataBytes: 1,
       expiringKeys: 0,
-      replays: 0,
+      storedAnswers: 0,
     });
   });
 });
@@ -353,7 +353,7 @@ describe("applying an entry", () => {
       expect(afterCheck(4, 0).divergence).to.equal(null);
       const { divergence, digests } = afterCheck(4, 1);
       const digest = digests[3] as number;
-      expect(divergence).to.deep.equal({ index: 4, digest, toldDigest: (digest ^ 1) >>> 0 });
+      expect(divergence).to.deep.equal({ index: 4, digest, clusterDigest: (digest ^ 1) >>> 0 });
     });
 
     it("shows nothing without a checkpoint at the index, or without one yet", () => {

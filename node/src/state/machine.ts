@@ -118,7 +118,7 @@ import { answerPlace, replayOf, storeAnswer } from "./replay/index.ts";
 /** This member's state differs from that of the cluster. */
 export interface Divergence extends Checkpoint {
   /** The digest of the cluster. */
-  readonly toldDigest: number;
+  readonly clusterDigest: number;
 }
 
 const NO_SEED: FilterSeed = [0, 0];
@@ -131,13 +131,13 @@ export class StateMachine {
   readonly #usage: UsageLedger;
   readonly #accounts: NamespaceAccounts;
   readonly #history: HistoryLedger;
-  readonly #replays: ReplayLedger;
+  readonly #deduplication: ReplayLedger;
   readonly #context: ApplyContext;
   /** Index and term of the last applied entry. */
   #appliedIndex: number;
   #appliedTerm: number;
   #committed: Progress;
-  #settled: readonly SettledWait[] = [];
+  #endedWaits: readonly SettledWait[] = [];
   #watched: readonly WatchedChange[] = [];
   #divergence: Divergence | null = null;
   /** Whether an entry is being applied in steps. */
@@ -153,15 +153,15 @@ export class StateMachine {
     this.#transaction = new Transaction(store, digest, this.#committed.digest);
     this.#usage = new UsageLedger(store);
     this.#history = new HistoryLedger(this.#transaction);
-    this.#replays = new ReplayLedger(this.#transaction, store, limits.replayWindowMs, seed);
-    invariant(this.#replays.count === this.#committed.replays, "generations hold all stored answers", () => {
-      return `${this.#replays.count} of ${this.#committed.replays}`;
+    this.#deduplication = new ReplayLedger(this.#transaction, store, limits.replayWindowMs, seed);
+    invariant(this.#deduplication.count === this.#committed.storedAnswers, "generations hold all stored answers", () => {
+      return `${this.#deduplication.count} of ${this.#committed.storedAnswers}`;
     });
     const unset = unsetLimits(limits);
     this.#accounts = new NamespaceAccounts(this.#transaction, (namespace) => {
       return namespaceLimitsOf(this.#transaction, namespace, unset);
     });
-    const ledgers = { accounts: this.#accounts, history: this.#history, replays: this.#replays };
+    const ledgers = { accounts: this.#accounts, history: this.#history, deduplication: this.#deduplication };
     this.#context = new ApplyContext(this.#transaction, limits, ledgers, this.#committed);
   }
 
@@ -209,14 +209,14 @@ export class StateMachine {
   }
 
   #finish(): void {
-    const { index, term, settled, watched, told } = this.#context;
+    const { index, term, endedWaits, watched, leaderCheckpoint } = this.#context;
     this.#appliedIndex = index;
     this.#appliedTerm = term;
-    this.#settled = settled;
+    this.#endedWaits = endedWaits;
     this.#watched = watched;
     this.checkpoints.onApplied(index, this.#transaction.digest);
-    if (told !== null) {
-      this.#compare(told);
+    if (leaderCheckpoint !== null) {
+      this.#compare(leaderCheckpoint);
     }
   }
 
@@ -226,8 +226,8 @@ export class StateMachine {
   }
 
   /** The waits for locks that the last entry ended, in order. */
-  get settled(): readonly SettledWait[] {
-    return this.#settled;
+  get endedWaits(): readonly SettledWait[] {
+    return this.#endedWaits;
   }
 
   /** The changes of keys and locks by the last entry, in the order of revisions. */
@@ -245,10 +245,10 @@ export class StateMachine {
     this.#usage.flush(this.#transaction);
     this.#accounts.flush();
     this.#history.flush();
-    this.#replays.flush();
+    this.#deduplication.flush();
     const changes = this.#transaction.take();
     changes.push({ key: PROGRESS_ROW, value: encodeProgress(progress) });
-    this.#store.write(changes, this.#replays.takeDropped());
+    this.#store.write(changes, this.#deduplication.takeDropped());
     this.#committed = progress;
   }
 
@@ -256,15 +256,15 @@ export class StateMachine {
    * Reads up to this many older rows, which make look-ups of stored answers cheap. Returns whether more rows are left.
    * The caller must not call it between an entry and its commit.
    */
-  readForReplayFilters(rowsMax: number): boolean {
+  readForDeduplicationFilters(rowsMax: number): boolean {
     invariant(this.#appliedIndex === this.#committed.appliedIndex, "filters are made of what was committed");
-    return this.#replays.readForFilters(rowsMax);
+    return this.#deduplication.readForFilters(rowsMax);
   }
 
   #compare({ index, digest }: Checkpoint): void {
     const own = this.checkpoints.digestAt(index);
     if (own !== undefined && own !== digest) {
-      this.#divergence ??= { index, digest: own, toldDigest: digest };
+      this.#divergence ??= { index, digest: own, clusterDigest: digest };
     }
   }
 }
@@ -275,7 +275,7 @@ export function isLongEntry(row: Uint8Array, bytesMin: number): boolean {
 }
 
 /** The access level and namespace that an operation needs. */
-export function needOf(operation: ClientOperation): Need {
+export function requiredAccessOf(operation: ClientOperation): Need {
   const isForAdmins = operation.kind === "create-namespace" || operation.kind === "force-release-lock";
   const access = isForAdmins ? "admin" : "write";
   return { access, namespace: operation.namespace };
@@ -366,7 +366,7 @@ function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usa
 /** Authorisation first, then the stored answer, then the operation: a revoked caller gets no information (S13). */
 function applyClientCommand(context: ApplyContext, command: ClientCommand): Outcome {
   const { principal, request, operation } = command;
-  const refusal = refusalOf(context.transaction, principal, needOf(operation), context.wallMs);
+  const refusal = refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);
   if (refusal !== null) {
     return { answer: refusal, replayed: "no" };
   }
@@ -374,13 +374,13 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
     // A retry of it has no stored answer but continues where the request is.
     return applyAcquireLock(context, { principal, request, operation });
   }
-  const place = answerPlace(context, principal.subject, request);
-  const replayed = replayOf(place, request);
+  const slot = answerPlace(context, principal.subject, request);
+  const replayed = replayOf(slot, request);
   if (replayed !== null) {
     return replayed;
   }
   const answer = answerTo(context, principal, operation);
-  storeAnswer(context, place, request, answer);
+  storeAnswer(context, slot, request, answer);
   return { answer, replayed: "no" };
 }
 
@@ -409,8 +409,8 @@ function httpRefusalOf(
   principal: Principal,
   operation: HttpOperation,
 ): CoordinationError | null {
-  for (const need of needsOf(principal, operation)) {
-    const refusal = refusalOf(context.transaction, principal, need, context.wallMs);
+  for (const required of requiredAccessesOf(principal, operation)) {
+    const refusal = refusalOf(context.transaction, principal, required, context.wallMs);
     if (refusal !== null) {
       return refusal;
     }
@@ -425,7 +425,7 @@ function httpOutcome(answer: HttpResult | CoordinationError): Outcome {
 }
 
 /** What the operation needs: an access level and the namespaces that it names; null = only a valid principal. */
-function needsOf(principal: Principal, operation: HttpOperation): readonly (Need | null)[] {
+function requiredAccessesOf(principal: Principal, operation: HttpOperation): readonly (Need | null)[] {
   switch (operation.kind) {
     case "create-log":
       return [{ access: "write", namespace: operation.namespace }];
@@ -484,13 +484,13 @@ function answerOnce(
   if (request === null) {
     return { answer: refusable(apply), replayed: "no" };
   }
-  const place = answerPlace(context, subject, request);
-  const replayed = replayOf(place, request);
+  const slot = answerPlace(context, subject, request);
+  const replayed = replayOf(slot, request);
   if (replayed !== null) {
     return replayed;
   }
   const answer = refusable(apply);
-  storeAnswer(context, place, request, answer);
+  storeAnswer(context, slot, request, answer);
   return { answer, replayed: "no" };
 }
 
@@ -557,7 +557,7 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       applyExpireKeys(context, operation);
       return null;
     case "drop-replays":
-      context.replays.dropEnded(context, context.tickMs);
+      context.deduplication.dropEnded(context, context.tickMs);
       return null;
     case "erase-memory":
       applyEraseMemory(context, operation.rowsMax);
@@ -579,7 +579,7 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
     case "tick":
       return null;
     case "check-digest":
-      context.told = operation;
+      context.leaderCheckpoint = operation;
       return null;
     case "set-cluster-version":
       applySetClusterVersion(context.transaction, operation.version);
@@ -620,7 +620,7 @@ function applyCreateNamespace(context: ApplyContext, namespace: string): StoredR
   if (readNamespace(context.transaction, namespace) !== undefined) {
     throw new CoordinationError("NAMESPACE_EXISTS", `namespace "${namespace}" exists already`);
   }
-  context.requireRoom(namespace.length);
+  context.requireQuota(namespace.length);
   context.countData(namespace.length);
   const revision = context.nextRevision();
   writeNamespace(context.transaction, namespace, { createdAtMs: context.wallMs, createRevision: revision });

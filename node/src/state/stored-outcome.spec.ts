@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { AppliedLock, OWNER, requestOf, said } from "../../test/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./core/index.ts";
-import { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
+import { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 
 describe("the stored state of an acquisition, read outside of apply", () => {
-  function atNow({ log: { tickMs, revision } }: AppliedLock): LookedAt {
+  function atNow({ log: { tickMs, revision } }: AppliedLock): ReadContext {
     return { tickMs, sinceMs: tickMs - WINDOW_MS, revision };
   }
 

@@ -9,7 +9,7 @@ import { acquireResult, describeLock, lockLost, superseded } from "./locks/index
 import { type Acquisition, findStored, isSameAttempt } from "./replay/index.ts";
 
 /** The point in time of the look-up. */
-export interface LookedAt {
+export interface ReadContext {
   /** Cluster tick from which the remaining times of holds count. */
   readonly tickMs: number;
   /** Answers from before this cluster tick do not count. */
@@ -25,13 +25,13 @@ export function storedOutcome(
   reader: StateReader,
   subject: string,
   request: RequestIdentity,
-  at: LookedAt,
+  at: ReadContext,
 ): Outcome | null {
   const found = findStored(reader, subject, request, at.sinceMs);
   if (found === null) {
     return null;
   }
-  return "outcome" in found ? found.outcome : outcomeSoFar(reader, found.acquisition, at);
+  return "outcome" in found ? found.outcome : currentOutcome(reader, found.acquisition, at);
 }
 
 /**
@@ -41,17 +41,17 @@ export function storedOutcome(
 export function acquisitionOutcome(
   reader: StateReader,
   { principal, request, attempt }: { principal: Principal; request: RequestIdentity; attempt: Origin },
-  at: LookedAt,
+  at: ReadContext,
 ): Outcome | null {
   const found = findStored(reader, principal.subject, request, at.sinceMs);
   if (found === null || "outcome" in found) {
     return found === null ? null : found.outcome;
   }
   const isNewest = isSameAttempt(found.acquisition.attempt, attempt);
-  return isNewest ? outcomeSoFar(reader, found.acquisition, at) : { answer: superseded(), replayed: "no" };
+  return isNewest ? currentOutcome(reader, found.acquisition, at) : { answer: superseded(), replayed: "no" };
 }
 
-function outcomeSoFar(reader: StateReader, { lock, status, number }: Acquisition, at: LookedAt): Outcome {
+function currentOutcome(reader: StateReader, { lock, status, number }: Acquisition, at: ReadContext): Outcome {
   if (status === "cancelled") {
     return { answer: superseded(), replayed: "no" };
   }

@@ -10,7 +10,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
-import { type Fence, writeFence } from "./fence.ts";
+import { type HardStateMirror, writeMirror } from "./fence.ts";
 import { DIRECTORY_MODE } from "./member-stores.ts";
 import type { StoreError } from "./store-error.ts";
 
@@ -48,10 +48,10 @@ export function noteCorruption(
 }
 
 /** Writes the mark of damage into the fence; returns the fence, durable. */
-export function markDamaged(fencePath: string, fence: Fence): Fence {
-  const marked = { ...fence, counter: fence.counter + 1, damaged: true };
+export function markDamaged(mirrorPath: string, mirror: HardStateMirror): HardStateMirror {
+  const marked = { ...mirror, counter: mirror.counter + 1, damaged: true };
   crashPoint("damage.mark.before");
-  writeFence(fencePath, marked);
+  writeMirror(mirrorPath, marked);
   crashPoint("damage.mark.after");
   return marked;
 }
@@ -60,7 +60,7 @@ export function markDamaged(fencePath: string, fence: Fence): Fence {
  * Moves the files of the stores, which must be closed, into the next `lost-<n>/`, with the reason. Moves the notes
  * about them only after the stores have durably moved. Durable on return.
  */
-export function putAside(directory: string, stores: readonly LostStore[], reason: string): void {
+export function quarantine(directory: string, stores: readonly LostStore[], reason: string): void {
   const names = readdirSync(directory);
   const lost = join(directory, `lost-${newestLost(names) + 1}`);
   mkdirSync(lost, { mode: DIRECTORY_MODE });

@@ -19,7 +19,7 @@ import { InvariantViolation, listenToMarks } from "../primitives/index.ts";
 import { EntryType, encodeEntry, entryTerm, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, type Founding, readProgress, StateMachine } from "../state/index.ts";
 import { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
-import { encodeFence, FENCE_FILE, FENCE_SLOT_BYTES, type Fence, fenceOffset, readFence } from "./fence.ts";
+import { encodeMirror, MIRROR_FILE, MIRROR_SLOT_BYTES, type HardStateMirror, mirrorOffset, readMirror } from "./fence.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
 import type { MemberData } from "./member-data.ts";
 import { Rocks } from "./rocks.ts";
@@ -179,7 +179,7 @@ describe("data directory", () => {
   const appliedBy = (data: MemberData): number => readProgress(data.state).appliedIndex;
   const raft = (): string => join(directory, "raft");
   const state = (): string => join(directory, "state-1");
-  const fenceFile = (): string => join(directory, FENCE_FILE);
+  const fenceFile = (): string => join(directory, MIRROR_FILE);
 
   /** A closed directory whose member has twenty entries, in tables and in write-ahead logs of both stores. */
   async function makeMember(): Promise<void> {
@@ -203,10 +203,10 @@ describe("data directory", () => {
   }
 
   /** Replaces both slots of the fence. */
-  function changeFence(change: Partial<Fence>): void {
-    const fence = { ...(readFence(fenceFile()) as Fence), ...change };
-    const file = Buffer.alloc(fenceOffset(1) + FENCE_SLOT_BYTES);
-    file.set(encodeFence(fence), fenceOffset(fence.counter));
+  function changeFence(change: Partial<HardStateMirror>): void {
+    const fence = { ...(readMirror(fenceFile()) as HardStateMirror), ...change };
+    const file = Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES);
+    file.set(encodeMirror(fence), mirrorOffset(fence.counter));
     writeFileSync(fenceFile(), file);
   }
 
@@ -264,9 +264,9 @@ describe("data directory", () => {
       expect(readIdentity(directory)).to.deep.equal(data.identity);
       expect(appliedBy(data)).to.equal(0);
       const { clusterId, incarnation } = data.identity;
-      expect(readFence(fenceFile())).to.deep.equal({
+      expect(readMirror(fenceFile())).to.deep.equal({
         ...{ counter: 1, clusterId, memberId: 1, incarnation, boot: 1, writeSeq: 1, term: 1, vote: 1 },
-        ...{ damaged: false, sole: true },
+        ...{ damaged: false, isSoleVoter: true },
       });
       expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
       for (const file of ["fence", "identity", "state"]) {
@@ -285,7 +285,7 @@ describe("data directory", () => {
         expect(data.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 5, lastTerm: 1 });
         expect(appliedBy(data)).to.equal(5);
         expect(data.commit).to.equal(5);
-        expect(readFence(fenceFile())).to.include({ boot, writeSeq: boot + 1 });
+        expect(readMirror(fenceFile())).to.include({ boot, writeSeq: boot + 1 });
         expect(entryTerm(data.log.entries(5, 5, 1)[0] as Uint8Array)).to.equal(1);
         await closeAll();
       }
@@ -428,7 +428,7 @@ describe("data directory", () => {
     it("is refused when identity, log and fence are of different members", async () => {
       await makeMember();
       const identity = readIdentity(directory);
-      const fence = readFence(fenceFile()) as Fence;
+      const fence = readMirror(fenceFile()) as HardStateMirror;
       if (identity === null) {
         throw new Error("no identity");
       }
@@ -460,7 +460,7 @@ describe("data directory", () => {
       const damages: readonly (() => void)[] = [
         () => rmSync(fenceFile()),
         () => writeFileSync(fenceFile(), ""),
-        () => writeFileSync(fenceFile(), Buffer.alloc(fenceOffset(1) + FENCE_SLOT_BYTES)),
+        () => writeFileSync(fenceFile(), Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES)),
         () => [0, 4096].map((slot) => flip(fenceFile(), slot + 33)),
       ];
       for (const damage of damages) {
@@ -468,7 +468,7 @@ describe("data directory", () => {
         const refused = await openRefused();
         expect(refused.state).to.equal("MEMBER_REFUSED");
         expect(refused.reason).to.include("--accept-missing-fence");
-        const before = readFence(fenceFile());
+        const before = readMirror(fenceFile());
         expect(before).to.equal(null);
         const data = await openMember({ acceptMissingFence: true });
         expect(data.bounds.last).to.equal(20);
@@ -479,8 +479,8 @@ describe("data directory", () => {
     });
 
     it("goes on with the other slot when one is bad", async () => {
-      const fence = readFence(fenceFile()) as Fence;
-      flip(fenceFile(), fenceOffset(fence.counter) + 40);
+      const fence = readMirror(fenceFile()) as HardStateMirror;
+      flip(fenceFile(), mirrorOffset(fence.counter) + 40);
       expect((await openMember()).bounds.last).to.equal(20);
     });
 
@@ -490,7 +490,7 @@ describe("data directory", () => {
     });
 
     it("is damaged with a newer one: the log has lost what was acknowledged", async () => {
-      const { writeSeq } = readFence(fenceFile()) as Fence;
+      const { writeSeq } = readMirror(fenceFile()) as HardStateMirror;
       changeFence({ writeSeq: writeSeq + 1 });
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_DAMAGED");
@@ -673,7 +673,7 @@ describe("data directory", () => {
       const name = wal.slice(raft().length + 1);
       await expectDamaged("was acknowledged");
       expect(readFileSync(join(directory, "raft-before-recovery", name))).to.deep.equal(damaged);
-      const { writeSeq } = readFence(fenceFile()) as Fence;
+      const { writeSeq } = readMirror(fenceFile()) as HardStateMirror;
       changeFence({ writeSeq: writeSeq - 1 });
       await expectDamaged(/the log holds|was acknowledged/);
       expect(readFileSync(join(directory, "raft-before-recovery", name))).to.deep.equal(damaged);

@@ -15,8 +15,8 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { invariant } from "../primitives/index.ts";
 import type { Founding } from "../state/index.ts";
 import { createIdentity, type Identity, isIdentityDraft, mintIdentity, readIdentity } from "./identity.ts";
-import { lookFor, readMeta } from "./judgement.ts";
-import { completeBirth, foundCluster, isFounding, joinCluster } from "./member-birth.ts";
+import { catchDamage, readMeta } from "./judgement.ts";
+import { completeInitialization, foundCluster, isFounding, joinCluster } from "./member-birth.ts";
 import type { MemberData } from "./member-data.ts";
 import { type FillRestoration, foundFromBackup } from "./member-restore.ts";
 import { startMember } from "./member-start.ts";
@@ -100,7 +100,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const isNew = identity === null || identity.phase === "empty";
     const raft = isNew
       ? { value: await openRaft(directory, true), damage: null }
-      : await lookFor(() => openRaft(directory, false));
+      : await catchDamage(() => openRaft(directory, false));
     if (raft.value !== null) {
       opened.push(raft.value);
     }
@@ -114,9 +114,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       invariant(raft.value !== null, "a new log opens or raises");
       return await openEmpty(options, identity, raft.value, opened);
     }
-    const soleWithoutFence = options.acceptMissingFence ? true : null;
+    const soleVoterWithoutMirror = options.acceptMissingFence ? true : null;
     const { onFatal, stateCacheBytes } = options;
-    const start = { directory, identity, soleWithoutFence, onFatal, stateCacheBytes };
+    const start = { directory, identity, soleVoterWithoutMirror, onFatal, stateCacheBytes };
     return { phase: "member", data: await startMember(start, raft, opened) };
   } catch (error) {
     for (const rocks of opened.reverse()) {
@@ -152,9 +152,9 @@ async function openEmpty(
     };
   }
   const meta = readMeta(raft);
-  const member = await completeBirth(directory, identity, meta);
+  const member = await completeInitialization(directory, identity, meta);
   // Nothing was acknowledged yet, so a missing fence hides no loss.
-  const start = { directory, identity: member, soleWithoutFence: isFounding(meta), stateCacheBytes, onFatal };
+  const start = { directory, identity: member, soleVoterWithoutMirror: isFounding(meta), stateCacheBytes, onFatal };
   return { phase: "member", data: await startMember(start, { value: raft, damage: null }, opened) };
 }
 

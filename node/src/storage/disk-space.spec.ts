@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { FakeTime, TemporaryDirectories } from "../../test/harness/index.ts";
-import { type DiskRoom, DiskSpace, fullBelow, measureDisk, type Space, spaceOf } from "./disk-space.ts";
+import { type FileSystemSpace, DiskSpaceMonitor, fullBelow, measureDisk, type DiskSpaceLevel, spaceOf } from "./disk-space.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
 describe("spaceOf", () => {
   it("is low below 10 % or 1 GiB, full below 2 % or 256 MiB, whichever is less", () => {
-    const table: readonly (readonly [totalBytes: number, freeBytes: number, space: Space])[] = [
+    const table: readonly (readonly [totalBytes: number, freeBytes: number, space: DiskSpaceLevel])[] = [
       [100 * GIB, GIB, "ok"],
       [100 * GIB, GIB - 1, "low"],
       [100 * GIB, 256 * MIB, "low"],
@@ -40,25 +40,25 @@ describe("spaceOf", () => {
 describe("DiskSpace", () => {
   const total = 100 * GIB;
   let time: FakeTime;
-  let changes: Space[];
+  let changes: DiskSpaceLevel[];
   let measured: number[];
   let asked: string[];
   /** Results of the measurements, in order; the last one repeats. */
-  let answers: (() => Promise<DiskRoom>)[];
-  let disk: DiskSpace;
+  let answers: (() => Promise<FileSystemSpace>)[];
+  let disk: DiskSpaceMonitor;
 
-  const free = (freeBytes: number) => async (): Promise<DiskRoom> => ({ freeBytes, totalBytes: total });
+  const free = (freeBytes: number) => async (): Promise<FileSystemSpace> => ({ freeBytes, totalBytes: total });
 
   beforeEach(() => {
     time = new FakeTime();
     [changes, measured, asked] = [[], [], []];
-    disk = new DiskSpace({
+    disk = new DiskSpaceMonitor({
       directory: "data",
       scheduler: time,
       measure: (directory) => {
         asked.push(directory);
         const answer = answers.length > 1 ? answers.shift() : answers[0];
-        return (answer as () => Promise<DiskRoom>)();
+        return (answer as () => Promise<FileSystemSpace>)();
       },
       onMeasured: ({ freeBytes }) => measured.push(freeBytes),
       onChange: (space) => changes.push(space),
@@ -105,7 +105,7 @@ describe("DiskSpace", () => {
   });
 
   it("says nothing after it was stopped, also of a measurement in flight", async () => {
-    let answer: (room: DiskRoom) => void = () => undefined;
+    let answer: (room: FileSystemSpace) => void = () => undefined;
     answers = [
       () =>
         new Promise((resolve) => {

@@ -9,10 +9,10 @@
 import { statfs } from "node:fs/promises";
 
 /** ok: enough space. low: commands that grow the state must be refused. full: only unavoidable writes. */
-export type Space = "ok" | "low" | "full";
+export type DiskSpaceLevel = "ok" | "low" | "full";
 
 /** A file system, in bytes. */
-export interface DiskRoom {
+export interface FileSystemSpace {
   /** Bytes that this user may still write. */
   readonly freeBytes: number;
   readonly totalBytes: number;
@@ -24,15 +24,15 @@ interface Scheduler {
   every(intervalMs: number, callback: () => void): () => void;
 }
 
-export interface DiskSpaceOptions {
+export interface DiskSpaceMonitorOptions {
   readonly directory: string;
   readonly scheduler: Scheduler;
   /** Measures the file system of the directory; rejects when that fails. */
-  readonly measure: (directory: string) => Promise<DiskRoom>;
+  readonly measure: (directory: string) => Promise<FileSystemSpace>;
   /** Called after each measurement. */
-  readonly onMeasured: (room: DiskRoom) => void;
+  readonly onMeasured: (room: FileSystemSpace) => void;
   /** Called when the judgement changes; before the first call it is "ok". */
-  readonly onChange: (space: Space) => void;
+  readonly onChange: (space: DiskSpaceLevel) => void;
 }
 
 const MIB = 1024 * 1024;
@@ -43,7 +43,7 @@ const FULL_BYTES_MAX = 256 * MIB;
 const INTERVAL_MS = 1_000;
 
 /** Judges the free space of a disk of `totalBytes`. */
-export function spaceOf(freeBytes: number, totalBytes: number): Space {
+export function spaceOf(freeBytes: number, totalBytes: number): DiskSpaceLevel {
   if (freeBytes < fullBelow(totalBytes)) {
     return "full";
   }
@@ -56,28 +56,28 @@ export function fullBelow(totalBytes: number): number {
 }
 
 /** The space on the file system of this directory. Rejects with the error of the file system. */
-export async function measureDisk(directory: string): Promise<DiskRoom> {
+export async function measureDisk(directory: string): Promise<FileSystemSpace> {
   const { bavail, blocks, bsize } = await statfs(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
 
-export class DiskSpace {
-  readonly #options: DiskSpaceOptions;
+export class DiskSpaceMonitor {
+  readonly #options: DiskSpaceMonitorOptions;
   readonly #stopTimer: () => void;
-  #space: Space = "ok";
+  #space: DiskSpaceLevel = "ok";
   #failure: Error | null = null;
   /** The measurement in flight. */
   #measuring: Promise<void> | null = null;
   #isStopped = false;
 
   /** Begins to measure, a second from now; `refresh` measures at once. */
-  constructor(options: DiskSpaceOptions) {
+  constructor(options: DiskSpaceMonitorOptions) {
     this.#options = options;
     this.#stopTimer = options.scheduler.every(INTERVAL_MS, () => void this.refresh());
   }
 
   /** As of the last successful measurement. */
-  get space(): Space {
+  get space(): DiskSpaceLevel {
     return this.#space;
   }
 
@@ -103,9 +103,9 @@ export class DiskSpace {
 
   async #measure(): Promise<void> {
     const { directory, measure, onChange, onMeasured } = this.#options;
-    let room: DiskRoom;
+    let measured: FileSystemSpace;
     try {
-      room = await measure(directory);
+      measured = await measure(directory);
       this.#failure = null;
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(String(error));
@@ -116,8 +116,8 @@ export class DiskSpace {
     if (this.#isStopped) {
       return;
     }
-    onMeasured(room);
-    const space = spaceOf(room.freeBytes, room.totalBytes);
+    onMeasured(measured);
+    const space = spaceOf(measured.freeBytes, measured.totalBytes);
     if (space !== this.#space) {
       this.#space = space;
       onChange(space);

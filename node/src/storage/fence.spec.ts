@@ -4,19 +4,19 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import {
-  decodeFence,
-  encodeFence,
-  FENCE_SLOT_BYTES,
-  type Fence,
-  fenceOffset,
-  isFenceWhole,
-  readFence,
+  decodeMirror,
+  encodeMirror,
+  MIRROR_SLOT_BYTES,
+  type HardStateMirror,
+  mirrorOffset,
+  isMirrorIntact,
+  readMirror,
   uuidBytes,
   uuidText,
-  writeFence,
+  writeMirror,
 } from "./fence.ts";
 
-const FENCE: Fence = {
+const FENCE: HardStateMirror = {
   counter: 0x0102030405,
   clusterId: "00112233-4455-6677-8899-aabbccddeeff",
   memberId: 1,
@@ -26,7 +26,7 @@ const FENCE: Fence = {
   term: 9,
   vote: 1,
   damaged: false,
-  sole: true,
+  isSoleVoter: true,
 };
 
 /** A fence from before the fields for damage and other voters. */
@@ -43,7 +43,7 @@ const GOLDEN =
   "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
 const count = fc.maxSafeNat();
-const fences: fc.Arbitrary<Fence> = fc.record({
+const fences: fc.Arbitrary<HardStateMirror> = fc.record({
   counter: count,
   clusterId: fc.uuid(),
   memberId: count,
@@ -53,13 +53,13 @@ const fences: fc.Arbitrary<Fence> = fc.record({
   term: count,
   vote: count,
   damaged: fc.boolean(),
-  sole: fc.boolean(),
+  isSoleVoter: fc.boolean(),
 });
 
 function fileOf(...slots: readonly (Uint8Array | null)[]): Buffer {
-  const file = Buffer.alloc(fenceOffset(1) + FENCE_SLOT_BYTES);
+  const file = Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES);
   for (const [parity, slot] of slots.entries()) {
-    file.set(slot ?? new Uint8Array(0), fenceOffset(parity));
+    file.set(slot ?? new Uint8Array(0), mirrorOffset(parity));
   }
   return file;
 }
@@ -68,86 +68,86 @@ describe("fence", () => {
   const directories = new TemporaryDirectories();
   afterEach(() => directories.removeAll());
 
-  function read(content: Uint8Array): Fence | null {
+  function read(content: Uint8Array): HardStateMirror | null {
     const path = join(directories.make(), "fence");
     writeFileSync(path, content);
-    return readFence(path);
+    return readMirror(path);
   }
 
   it("has the golden bytes, and zeros up to one sector", () => {
-    const slot = encodeFence(FENCE);
+    const slot = encodeMirror(FENCE);
     expect(Buffer.from(slot.subarray(0, 88)).toString("hex")).to.equal(GOLDEN);
     expect(slot.subarray(88).every((byte) => byte === 0)).to.equal(true);
     expect(slot.length).to.equal(512);
-    expect(decodeFence(slot)).to.deep.equal(FENCE);
+    expect(decodeMirror(slot)).to.deep.equal(FENCE);
   });
 
   it("says by one byte each that the member is damaged, and that it is not the only voter", () => {
-    const flags = (fence: Partial<Fence>) => [...encodeFence({ ...FENCE, ...fence }).subarray(5, 8)];
+    const flags = (fence: Partial<HardStateMirror>) => [...encodeMirror({ ...FENCE, ...fence }).subarray(5, 8)];
     expect(flags({ damaged: true })).to.deep.equal([1, 0, 0]);
-    expect(flags({ sole: false })).to.deep.equal([0, 1, 0]);
-    expect(flags({ damaged: true, sole: false })).to.deep.equal([1, 1, 0]);
+    expect(flags({ isSoleVoter: false })).to.deep.equal([0, 1, 0]);
+    expect(flags({ damaged: true, isSoleVoter: false })).to.deep.equal([1, 1, 0]);
   });
 
   it("reads back whatever was written", () => {
     fc.assert(
       fc.property(fences, (fence) => {
-        expect(decodeFence(encodeFence(fence))).to.deep.equal(fence);
+        expect(decodeMirror(encodeMirror(fence))).to.deep.equal(fence);
       }),
     );
   });
 
   it("refuses a slot with any single bit flipped, and any that is cut", () => {
-    const slot = encodeFence(FENCE);
+    const slot = encodeMirror(FENCE);
     for (let bit = 0; bit < slot.length * 8; bit++) {
       const flipped = slot.slice();
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
-      expect(decodeFence(flipped), `bit ${bit}`).to.equal(null);
+      expect(decodeMirror(flipped), `bit ${bit}`).to.equal(null);
     }
     for (let length = 0; length < slot.length; length++) {
-      expect(decodeFence(slot.subarray(0, length)), `length ${length}`).to.equal(null);
+      expect(decodeMirror(slot.subarray(0, length)), `length ${length}`).to.equal(null);
     }
-    expect(decodeFence(new Uint8Array(FENCE_SLOT_BYTES))).to.equal(null);
+    expect(decodeMirror(new Uint8Array(MIRROR_SLOT_BYTES))).to.equal(null);
   });
 
   it("is written into two slots in turn, which lie in different blocks", () => {
-    expect([0, 1, 2, 3].map(fenceOffset)).to.deep.equal([0, 4096, 0, 4096]);
+    expect([0, 1, 2, 3].map(mirrorOffset)).to.deep.equal([0, 4096, 0, 4096]);
   });
 
   it("is the newer of both slots, wherever it is", () => {
     const older = { ...FENCE, counter: 8 };
     const newer = { ...FENCE, counter: 9, writeSeq: 100 };
-    expect(read(fileOf(encodeFence(older), encodeFence(newer)))).to.deep.equal(newer);
-    expect(read(fileOf(encodeFence(newer), encodeFence(older)))).to.deep.equal(newer);
+    expect(read(fileOf(encodeMirror(older), encodeMirror(newer)))).to.deep.equal(newer);
+    expect(read(fileOf(encodeMirror(newer), encodeMirror(older)))).to.deep.equal(newer);
   });
 
   it("is the other slot when one is torn, at whatever byte", () => {
     const older = { ...FENCE, counter: 8, term: 3 };
     const newer = { ...FENCE, counter: 9, term: 4 };
-    const before = encodeFence({ ...FENCE, counter: 7, term: 2, incarnation: "ff".repeat(16) });
-    const after = encodeFence(newer);
+    const before = encodeMirror({ ...FENCE, counter: 7, term: 2, incarnation: "ff".repeat(16) });
+    const after = encodeMirror(newer);
     for (let torn = 1; torn < 88; torn += 3) {
       const slot = Uint8Array.of(...after.subarray(0, torn), ...before.subarray(torn));
-      expect(read(fileOf(encodeFence(older), slot)), `torn at ${torn}`).to.deep.equal(older);
+      expect(read(fileOf(encodeMirror(older), slot)), `torn at ${torn}`).to.deep.equal(older);
     }
-    expect(read(fileOf(encodeFence(older), null))).to.deep.equal(older);
-    expect(read(encodeFence(older))).to.deep.equal(older);
+    expect(read(fileOf(encodeMirror(older), null))).to.deep.equal(older);
+    expect(read(encodeMirror(older))).to.deep.equal(older);
   });
 
   it("is null without a file or without a whole slot", () => {
-    expect(readFence(join(directories.make(), "fence"))).to.equal(null);
+    expect(readMirror(join(directories.make(), "fence"))).to.equal(null);
     expect(read(new Uint8Array(0))).to.equal(null);
     expect(read(fileOf(null, null))).to.equal(null);
-    expect(read(fileOf(encodeFence(FENCE).fill(1, 20, 21), null))).to.equal(null);
+    expect(read(fileOf(encodeMirror(FENCE).fill(1, 20, 21), null))).to.equal(null);
   });
 
   it("is whole unless a slot has gone bad", () => {
     const whole = (...slots: readonly (Uint8Array | null)[]): boolean => {
       const path = join(directories.make(), "fence");
       writeFileSync(path, fileOf(...slots));
-      return isFenceWhole(path);
+      return isMirrorIntact(path);
     };
-    const [first, second, third] = [1, 2, 3].map((counter) => encodeFence({ ...FENCE, counter })) as [
+    const [first, second, third] = [1, 2, 3].map((counter) => encodeMirror({ ...FENCE, counter })) as [
       Uint8Array,
       Uint8Array,
       Uint8Array,
@@ -160,7 +160,7 @@ describe("fence", () => {
     expect(whole(second, bad(third))).to.equal(false);
     expect(whole(second, null), "once written").to.equal(false);
     expect(whole(null, null)).to.equal(false);
-    expect(isFenceWhole(join(directories.make(), "fence")), "no file").to.equal(false);
+    expect(isMirrorIntact(join(directories.make(), "fence")), "no file").to.equal(false);
   });
 
   it("is written into the slot of its counter, and leaves the other one", () => {
@@ -169,15 +169,15 @@ describe("fence", () => {
       { ...FENCE, counter: 8 },
       { ...FENCE, counter: 9, damaged: true },
     ];
-    writeFileSync(path, fileOf(encodeFence(older), null));
-    writeFence(path, newer);
-    expect(readFence(path)).to.deep.equal(newer);
-    expect(readFileSync(path)).to.deep.equal(fileOf(encodeFence(older), encodeFence(newer)));
-    expect(() => writeFence(join(directories.make(), "fence"), newer)).to.throw(/ENOENT/);
+    writeFileSync(path, fileOf(encodeMirror(older), null));
+    writeMirror(path, newer);
+    expect(readMirror(path)).to.deep.equal(newer);
+    expect(readFileSync(path)).to.deep.equal(fileOf(encodeMirror(older), encodeMirror(newer)));
+    expect(() => writeMirror(join(directories.make(), "fence"), newer)).to.throw(/ENOENT/);
   });
 
   it("raises what goes wrong while reading: a directory in its place is no missing fence", () => {
-    expect(() => readFence(directories.make())).to.throw(/EISDIR/);
+    expect(() => readMirror(directories.make())).to.throw(/EISDIR/);
   });
 
   it("turns UUIDs into bytes and back", () => {

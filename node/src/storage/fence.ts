@@ -19,7 +19,7 @@ import { crc32 } from "node:zlib";
 import { readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
 import { crashPoint } from "./crash-point.ts";
 
-export interface Fence {
+export interface HardStateMirror {
   /** Counts the writes of the fence; its parity names the slot. */
   readonly counter: number;
   readonly clusterId: string;
@@ -35,12 +35,12 @@ export interface Fence {
    * The applied configuration has this member as the only voter, so no other member can restore lost data. A fence from
    * before this field also reads as true: only clusters of one member were possible then.
    */
-  readonly sole: boolean;
+  readonly isSoleVoter: boolean;
 }
 
-export const FENCE_FILE = "fence";
+export const MIRROR_FILE = "fence";
 /** One sector: written whole or not at all by every disk. */
-export const FENCE_SLOT_BYTES = 512;
+export const MIRROR_SLOT_BYTES = 512;
 /** Slots lie in different blocks of a file system, so one bad block spares the other. */
 const SLOT_STRIDE_BYTES = 4096;
 const FORMAT = 1;
@@ -48,30 +48,30 @@ const DAMAGED_OFFSET = 5;
 const OTHERS_VOTE_OFFSET = 6;
 
 /** Offset in the file of the fence with this counter, in bytes. */
-export function fenceOffset(counter: number): number {
+export function mirrorOffset(counter: number): number {
   return (counter % 2) * SLOT_STRIDE_BYTES;
 }
 
-export function encodeFence(fence: Fence): Uint8Array {
-  const slot = new Uint8Array(FENCE_SLOT_BYTES);
+export function encodeMirror(mirror: HardStateMirror): Uint8Array {
+  const slot = new Uint8Array(MIRROR_SLOT_BYTES);
   slot[4] = FORMAT;
-  slot[DAMAGED_OFFSET] = fence.damaged ? 1 : 0;
-  slot[OTHERS_VOTE_OFFSET] = fence.sole ? 0 : 1;
-  writeUint53(slot, 8, fence.counter);
-  writeUint53(slot, 16, fence.memberId);
-  writeUint53(slot, 24, fence.boot);
-  writeUint53(slot, 32, fence.writeSeq);
-  writeUint53(slot, 40, fence.term);
-  writeUint53(slot, 48, fence.vote);
-  slot.set(uuidBytes(fence.clusterId), 56);
-  slot.set(Buffer.from(fence.incarnation, "hex"), 72);
+  slot[DAMAGED_OFFSET] = mirror.damaged ? 1 : 0;
+  slot[OTHERS_VOTE_OFFSET] = mirror.isSoleVoter ? 0 : 1;
+  writeUint53(slot, 8, mirror.counter);
+  writeUint53(slot, 16, mirror.memberId);
+  writeUint53(slot, 24, mirror.boot);
+  writeUint53(slot, 32, mirror.writeSeq);
+  writeUint53(slot, 40, mirror.term);
+  writeUint53(slot, 48, mirror.vote);
+  slot.set(uuidBytes(mirror.clusterId), 56);
+  slot.set(Buffer.from(mirror.incarnation, "hex"), 72);
   writeUint32(slot, 0, crc32(slot.subarray(4)));
   return slot;
 }
 
 /** The fence of a slot, or null if the slot is not whole. */
-export function decodeFence(slot: Uint8Array): Fence | null {
-  if (slot.length !== FENCE_SLOT_BYTES || slot[4] !== FORMAT || readUint32(slot, 0) !== crc32(slot.subarray(4))) {
+export function decodeMirror(slot: Uint8Array): HardStateMirror | null {
+  if (slot.length !== MIRROR_SLOT_BYTES || slot[4] !== FORMAT || readUint32(slot, 0) !== crc32(slot.subarray(4))) {
     return null;
   }
   return {
@@ -84,13 +84,13 @@ export function decodeFence(slot: Uint8Array): Fence | null {
     clusterId: uuidText(slot.subarray(56, 72)),
     incarnation: Buffer.from(slot.subarray(72, 88)).toString("hex"),
     damaged: slot[DAMAGED_OFFSET] !== 0,
-    sole: slot[OTHERS_VOTE_OFFSET] === 0,
+    isSoleVoter: slot[OTHERS_VOTE_OFFSET] === 0,
   };
 }
 
 /** The newer of the two slots of the file, or null if there is no file or both slots are bad. */
-export function readFence(path: string): Fence | null {
-  const [first, second] = readSlots(path).map(decodeFence);
+export function readMirror(path: string): HardStateMirror | null {
+  const [first, second] = readSlots(path).map(decodeMirror);
   if (!first || !second) {
     return first ?? second ?? null;
   }
@@ -101,20 +101,20 @@ export function readFence(path: string): Fence | null {
  * Whether both slots are good. With a bad slot the fence may be an older one. That suffices if the log is undamaged,
  * because the log holds the votes as well; with a damaged log the last vote may be lost.
  */
-export function isFenceWhole(path: string): boolean {
+export function isMirrorIntact(path: string): boolean {
   const slots = readSlots(path);
-  const fences = slots.map(decodeFence);
+  const mirrors = slots.map(decodeMirror);
   // Before its second write a fence has one slot, and the other one is a hole in the file.
   return slots.every((slot, at) => {
-    return fences[at] !== null || (slot.every((byte) => byte === 0) && fences[1 - at]?.counter === 1);
+    return mirrors[at] !== null || (slot.every((byte) => byte === 0) && mirrors[1 - at]?.counter === 1);
   });
 }
 
 /** Writes the fence into its slot of the existing file; durable on return. Blocks the calling thread. */
-export function writeFence(path: string, fence: Fence): void {
+export function writeMirror(path: string, mirror: HardStateMirror): void {
   const file = openSync(path, "r+");
   try {
-    writeFenceSlot(file, encodeFence(fence), fenceOffset(fence.counter));
+    writeMirrorSlot(file, encodeMirror(mirror), mirrorOffset(mirror.counter));
     fdatasyncSync(file);
   } finally {
     closeSync(file);
@@ -122,7 +122,7 @@ export function writeFence(path: string, fence: Fence): void {
 }
 
 /** Writes a slot into the open file, not durably yet. Raises an Error if only a part of it was written. */
-export function writeFenceSlot(file: number, slot: Uint8Array, offset: number): void {
+export function writeMirrorSlot(file: number, slot: Uint8Array, offset: number): void {
   crashPoint("fence.write.before");
   const written = writeSync(file, slot, 0, slot.length, offset);
   if (written !== slot.length) {
@@ -142,7 +142,7 @@ function readSlots(path: string): Buffer[] {
     }
     file = Buffer.alloc(0);
   }
-  return [0, 1].map((parity) => file.subarray(fenceOffset(parity), fenceOffset(parity) + FENCE_SLOT_BYTES));
+  return [0, 1].map((parity) => file.subarray(mirrorOffset(parity), mirrorOffset(parity) + MIRROR_SLOT_BYTES));
 }
 
 /** The 16 bytes of a UUID in text form. */

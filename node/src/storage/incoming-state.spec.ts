@@ -4,9 +4,9 @@ import { AppliedLog } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { IncomingState } from "./incoming-state.ts";
-import { encodeInstalled, readInstalled } from "./installed.ts";
-import { INSTALLED_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
-import { Milestones } from "./milestones.ts";
+import { encodeSnapshotOrigin, readSnapshotOrigin } from "./installed.ts";
+import { SNAPSHOT_ORIGIN_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
+import { SequenceMarkers } from "./milestones.ts";
 import { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -33,10 +33,10 @@ describe("IncomingState", () => {
     incoming.write([PROGRESS, row("d1")]);
     expect(rocks.get(Buffer.from("d1"))).to.have.length(1);
     expect(readProgress(rocks).appliedIndex).to.equal(0);
-    expect(readInstalled(rocks)).to.equal(null);
+    expect(readSnapshotOrigin(rocks)).to.equal(null);
     incoming.finish({ index: 1, term: 1 });
     expect(readProgress(rocks).appliedIndex).to.equal(1);
-    expect(readInstalled(rocks)).to.deep.equal({ index: 1, term: 1 });
+    expect(readSnapshotOrigin(rocks)).to.deep.equal({ index: 1, term: 1 });
   });
 
   it("keeps its own copy of how far it has come: pieces are reused", () => {
@@ -59,7 +59,7 @@ describe("IncomingState", () => {
     second[0] = 0x7a;
     second.writeBigUInt64BE(2n, 1);
     rocks.write([{ key: second, value: null }], false);
-    expect(() => Milestones.read(rocks)).to.throw(StoreError);
+    expect(() => SequenceMarkers.read(rocks)).to.throw(StoreError);
   });
 
   it("refuses what is no row of the replicated state, and what deletes one", () => {
@@ -82,15 +82,15 @@ describe("IncomingState", () => {
 describe("installed", () => {
   it("reads what was written, and nothing where nothing was", () => {
     const installed = { index: Number.MAX_SAFE_INTEGER, term: 2 ** 40 + 3 };
-    const value = encodeInstalled(installed);
+    const value = encodeSnapshotOrigin(installed);
     expect(Buffer.from(value).toString("hex")).to.equal("001fffffffffffff0000010000000003");
-    expect(readInstalled({ get: (key) => (key === INSTALLED_ROW ? value : undefined) })).to.deep.equal(installed);
-    expect(readInstalled({ get: () => undefined })).to.equal(null);
+    expect(readSnapshotOrigin({ get: (key) => (key === SNAPSHOT_ORIGIN_ROW ? value : undefined) })).to.deep.equal(installed);
+    expect(readSnapshotOrigin({ get: () => undefined })).to.equal(null);
   });
 
   it("is damage where it has another length", () => {
     for (const length of [0, 15, 17]) {
-      expect(() => readInstalled({ get: () => new Uint8Array(length) }))
+      expect(() => readSnapshotOrigin({ get: () => new Uint8Array(length) }))
         .to.throw(StoreError)
         .with.property("kind", "corruption");
     }

@@ -8,9 +8,9 @@
 import { compareBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
-import { encodeInstalled, type Installed } from "./installed.ts";
-import { INSTALLED_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
-import { Milestones } from "./milestones.ts";
+import { encodeSnapshotOrigin, type SnapshotOrigin } from "./installed.ts";
+import { SNAPSHOT_ORIGIN_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
+import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 
 /** Rows are synced after this many bytes, so that the disk gets small portions and other writers need not wait. */
@@ -19,13 +19,13 @@ const SYNC_BYTES = 8 * 1024 * 1024;
 export class IncomingState {
   readonly rocks: Rocks;
   #unsyncedBytes = 0;
-  readonly #milestones: Milestones;
+  readonly #markers: SequenceMarkers;
   #progress: Uint8Array | null = null;
 
   /** The store must be empty. */
   constructor(rocks: Rocks) {
     this.rocks = rocks;
-    this.#milestones = Milestones.read(rocks);
+    this.#markers = SequenceMarkers.read(rocks);
   }
 
   /** Adds rows of the replicated state; they may not be durable yet. Raises a StoreError. */
@@ -43,14 +43,14 @@ export class IncomingState {
       }
     }
     const isSyncDue = this.#unsyncedBytes >= SYNC_BYTES;
-    this.rocks.write(this.#milestones.mark(changes), isSyncDue);
+    this.rocks.write(this.#markers.addMarkers(changes), isSyncDue);
     if (isSyncDue) {
       this.#unsyncedBytes = 0;
     }
   }
 
   /** The last applied entry according to the progress row; null until that row has arrived. */
-  get last(): Installed | null {
+  get last(): SnapshotOrigin | null {
     const value = this.#progress;
     if (value === null) {
       return null;
@@ -60,13 +60,13 @@ export class IncomingState {
   }
 
   /** Completes the state. Durable on return. Raises a StoreError. */
-  finish(installed: Installed): void {
+  finish(installed: SnapshotOrigin): void {
     invariant(this.#progress !== null, "a snapshot says how far it has come");
     const changes: Change[] = [
       { key: PROGRESS_ROW, value: this.#progress },
-      { key: INSTALLED_ROW, value: encodeInstalled(installed) },
+      { key: SNAPSHOT_ORIGIN_ROW, value: encodeSnapshotOrigin(installed) },
     ];
-    this.rocks.write(this.#milestones.mark(changes), true);
+    this.rocks.write(this.#markers.addMarkers(changes), true);
     const { appliedIndex, appliedTerm } = readProgress(this.rocks);
     invariant(
       appliedIndex === installed.index && appliedTerm === installed.term,

@@ -7,11 +7,11 @@
 
 import { readUint53, writeUint53 } from "../primitives/index.ts";
 import type { StateReader } from "../state/index.ts";
-import { INSTALLED_ROW } from "./local-rows.ts";
+import { SNAPSHOT_ORIGIN_ROW } from "./local-rows.ts";
 import { StoreError } from "./store-error.ts";
 
 /** An entry of the log. */
-export interface Installed {
+export interface SnapshotOrigin {
   readonly index: number;
   readonly term: number;
 }
@@ -20,18 +20,18 @@ const TERM_OFFSET = 8;
 const VALUE_BYTES = 16;
 
 /** Value of the row: index and term, eight bytes each, big-endian. */
-export function encodeInstalled(installed: Installed): Uint8Array {
+export function encodeSnapshotOrigin(origin: SnapshotOrigin): Uint8Array {
   const value = new Uint8Array(VALUE_BYTES);
-  writeUint53(value, 0, installed.index);
-  writeUint53(value, TERM_OFFSET, installed.term);
+  writeUint53(value, 0, origin.index);
+  writeUint53(value, TERM_OFFSET, origin.term);
   return value;
 }
 
 /**
  * The last entry of the snapshot that the state began as; null if there was none. Raises a StoreError ("corruption").
  */
-export function readInstalled(state: Pick<StateReader, "get">): Installed | null {
-  const value = state.get(INSTALLED_ROW);
+export function readSnapshotOrigin(state: Pick<StateReader, "get">): SnapshotOrigin | null {
+  const value = state.get(SNAPSHOT_ORIGIN_ROW);
   if (value === undefined) {
     return null;
   }

@@ -20,27 +20,27 @@ import {
   type VersionFinding,
 } from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
-import { FENCE_FILE, type Fence, isFenceWhole, readFence } from "./fence.ts";
+import { MIRROR_FILE, type HardStateMirror, isMirrorIntact, readMirror } from "./fence.ts";
 import type { Identity } from "./identity.ts";
-import { type Installed, readInstalled } from "./installed.ts";
+import { type SnapshotOrigin, readSnapshotOrigin } from "./installed.ts";
 import { damagedFiles } from "./kept-files.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
-import { Milestones } from "./milestones.ts";
-import { fenceMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
+import { SequenceMarkers } from "./milestones.ts";
+import { mirrorMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
 
 /** The directory to judge, and the rule for a missing fence. */
-export interface Case {
+export interface StartupRecoveryInput {
   readonly directory: string;
   readonly identity: Identity;
   /** The value of `sole` to assume if the fence is missing; null if a start without a fence is refused. */
-  readonly soleWithoutFence: boolean | null;
+  readonly soleVoterWithoutMirror: boolean | null;
 }
 
 /** A value that a start reads, or a description of the damage that it finds instead. */
-export type Finding<T> =
+export type ReadResult<T> =
   | { readonly value: T; readonly damage: null }
   | { readonly value: null; readonly damage: string };
 
@@ -53,81 +53,81 @@ interface HardState {
 interface StatePosition {
   readonly appliedIndex: number;
   readonly appliedTerm: number;
-  readonly installed: Installed | null;
+  readonly snapshotOrigin: SnapshotOrigin | null;
 }
 
 /** A loss and its evidence. `store` is "log" if only the log is lost; "state" means that both stores are replaced. */
-interface Loss {
+interface DataLoss {
   readonly store: LostStore;
   readonly problem: string;
 }
 
 /** Where a start begins. Lost stores have to be created again first. */
-export interface Beginning {
-  readonly loss: Loss | null;
-  readonly fence: Fence;
+export interface StartupRecoveryPlan {
+  readonly loss: DataLoss | null;
+  readonly mirror: HardStateMirror;
   readonly meta: LogMeta;
   readonly position: StatePosition;
   readonly hardState: HardState;
   readonly resetTo: LogReset | null;
 }
 
-const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, installed: null };
+const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, snapshotOrigin: null };
 
 /** Judges all data of the directory. Raises Refused, or UnknownVersion. */
-export async function judge(start: Case, raft: Finding<Rocks>, state: Finding<Rocks>): Promise<Beginning> {
+export async function planStartupRecovery(start: StartupRecoveryInput, raft: ReadResult<Rocks>, state: ReadResult<Rocks>): Promise<StartupRecoveryPlan> {
   const { directory, identity } = start;
-  const version = await within(state, findClusterVersion);
+  const version = await readIfIntact(state, findClusterVersion);
   if (version.value !== null) {
     requireKnownVersion(directory, version.value);
   }
-  const row = await within(raft, readMeta);
-  const fence = findFence(start, row);
-  requireOneOwner(directory, [identity, fence, row.value ?? fence]);
-  const log = await within(raft, (rocks) => readLog(directory, rocks, fence));
-  const applied = await within(state, (rocks) => readPosition(directory, rocks, row.value));
+  const row = await readIfIntact(raft, readMeta);
+  const mirror = findMirror(start, row);
+  requireOneOwner(directory, [identity, mirror, row.value ?? mirror]);
+  const log = await readIfIntact(raft, (rocks) => readLog(directory, rocks, mirror));
+  const applied = await readIfIntact(state, (rocks) => readPosition(directory, rocks, row.value));
 
   const loss = lossOf(directory, log, applied);
   if (loss !== null) {
-    requireHealable(directory, fence, loss.problem);
+    requireRecoverable(directory, mirror, loss.problem);
   }
   const position = applied.value ?? NOTHING_APPLIED;
-  const meta = (loss === null ? log.value : null) ?? logOfFence(fence);
-  const newer = newerHardState(meta, fence);
+  const meta = (loss === null ? log.value : null) ?? logFromMirror(mirror);
+  const newer = newerHardState(meta, mirror);
   const resetTo = isInLog(position, meta, loss === null ? raft.value : null)
     ? null
-    : resetBehind(directory, position, { meta, term: newer.term, fence, isDamaged: fence.damaged || loss !== null });
+    : resetBehind(directory, position, { meta, term: newer.term, mirror, isDamaged: mirror.damaged || loss !== null });
   // No vote was ever sent in a term that is not durable (P1).
   const hardState = position.appliedTerm > newer.term ? { term: position.appliedTerm, vote: 0 } : newer;
-  return { loss, fence, meta, position, hardState, resetTo };
+  return { loss, mirror, meta, position, hardState, resetTo };
 }
 
 /** Reads something from a store, which may be lost itself. */
-async function within<T>(store: Finding<Rocks>, read: (rocks: Rocks) => T): Promise<Finding<T>> {
+async function readIfIntact<T>(store: ReadResult<Rocks>, read: (rocks: Rocks) => T): Promise<ReadResult<T>> {
   const { value: rocks } = store;
-  return rocks === null ? store : lookFor(() => read(rocks));
+  return rocks === null ? store : catchDamage(() => read(rocks));
 }
 
-function findFence(start: Case, row: Finding<LogMeta>): Fence {
-  const { directory, soleWithoutFence } = start;
-  const fence = readFence(join(directory, FENCE_FILE));
-  if (fence !== null) {
-    return fence;
+function findMirror(start: StartupRecoveryInput, row: ReadResult<LogMeta>): HardStateMirror {
+  const { directory, soleVoterWithoutMirror } = start;
+  const mirror = readMirror(join(directory, MIRROR_FILE));
+  if (mirror !== null) {
+    return mirror;
   }
-  if (soleWithoutFence === null) {
-    throw fenceMissing(directory);
+  if (soleVoterWithoutMirror === null) {
+    throw mirrorMissing(directory);
   }
   if (row.value === null) {
     throw lostForGood(directory, row.damage);
   }
-  return { ...row.value, counter: 0, damaged: false, sole: soleWithoutFence };
+  return { ...row.value, counter: 0, damaged: false, isSoleVoter: soleVoterWithoutMirror };
 }
 
 function requireOneOwner(
   directory: string,
-  [identity, fence, log]: readonly [Identity, Fence, Pick<LogMeta, "clusterId" | "memberId" | "incarnation">],
+  [identity, mirror, log]: readonly [Identity, HardStateMirror, Pick<LogMeta, "clusterId" | "memberId" | "incarnation">],
 ): void {
-  for (const part of [identity, fence]) {
+  for (const part of [identity, mirror]) {
     if (part.clusterId !== log.clusterId || part.memberId !== log.memberId || part.incarnation !== log.incarnation) {
       throw new Refused(
         "MEMBER_REFUSED",
@@ -139,13 +139,13 @@ function requireOneOwner(
 }
 
 /** Row `m`, if the log holds everything that was acknowledged. Reads every row. Raises a StoreError otherwise. */
-function readLog(directory: string, raft: Rocks, fence: Fence): LogMeta {
+function readLog(directory: string, raft: Rocks, mirror: HardStateMirror): LogMeta {
   const meta = readMeta(raft);
   // Never compare index or term: a log may correctly get shorter, and its last term lower (P57).
-  if (meta.writeSeq < fence.writeSeq) {
+  if (meta.writeSeq < mirror.writeSeq) {
     throw new StoreError(
       "corruption",
-      `the log ends at write ${meta.writeSeq}, but write ${fence.writeSeq} was acknowledged`,
+      `the log ends at write ${meta.writeSeq}, but write ${mirror.writeSeq} was acknowledged`,
     );
   }
   requireDense(raft, meta);
@@ -173,13 +173,13 @@ function requireDense(raft: Rocks, meta: LogMeta): void {
 
 /** The progress of the state, if it is intact and leaves no gap before the log. Raises a StoreError otherwise. */
 function readPosition(directory: string, state: Rocks, log: LogMeta | null): StatePosition {
-  Milestones.read(state);
+  SequenceMarkers.read(state);
   const { appliedIndex, appliedTerm } = readProgress(state);
   if (log !== null && appliedIndex + 1 < log.first) {
-    throw new StoreError("corruption", apart(appliedIndex, appliedTerm, log));
+    throw new StoreError("corruption", describeGap(appliedIndex, appliedTerm, log));
   }
   requireUnsuspected(directory, SUSPECT_STATE, "the state");
-  return { appliedIndex, appliedTerm, installed: readInstalled(state) };
+  return { appliedIndex, appliedTerm, snapshotOrigin: readSnapshotOrigin(state) };
 }
 
 function requireUnsuspected(directory: string, file: string, what: string): void {
@@ -206,7 +206,7 @@ function readNote(path: string): string | null {
 }
 
 /** The loss, if there is any. Without its state a log is useless: the member then takes both from the others. */
-function lossOf(directory: string, log: Finding<LogMeta>, state: Finding<StatePosition>): Loss | null {
+function lossOf(directory: string, log: ReadResult<LogMeta>, state: ReadResult<StatePosition>): DataLoss | null {
   if (log.damage === null && state.damage === null) {
     return null;
   }
@@ -216,29 +216,29 @@ function lossOf(directory: string, log: Finding<LogMeta>, state: Finding<StatePo
 }
 
 /** Raises Refused unless other members have the lost data and no vote of this member may be lost. */
-function requireHealable(directory: string, fence: Fence, problem: string): void {
-  if (fence.sole) {
+function requireRecoverable(directory: string, mirror: HardStateMirror, problem: string): void {
+  if (mirror.isSoleVoter) {
     throw lostForGood(directory, problem);
   }
-  if (!isFenceWhole(join(directory, FENCE_FILE))) {
+  if (!isMirrorIntact(join(directory, MIRROR_FILE))) {
     throw votesUnknown(directory, `${problem}; and of the two copies of its fence one is unreadable`);
   }
 }
 
 /** An empty log that continues from the write sequence, boot, term and vote of the fence. */
-function logOfFence(fence: Fence): LogMeta {
-  const { boot, writeSeq, term, vote } = fence;
-  return { ...emptyLogMeta(fence), boot, writeSeq, term, vote };
+function logFromMirror(mirror: HardStateMirror): LogMeta {
+  const { boot, writeSeq, term, vote } = mirror;
+  return { ...emptyLogMeta(mirror), boot, writeSeq, term, vote };
 }
 
 /** Term and vote of the higher term; if the terms are equal, of the one that has voted. */
-function newerHardState(meta: LogMeta, fence: Fence): HardState {
-  const [fromLog, fromFence] = [meta, fence].map(({ term, vote }) => ({ term, vote })) as [HardState, HardState];
+function newerHardState(meta: LogMeta, mirror: HardStateMirror): HardState {
+  const [fromLog, fromFence] = [meta, mirror].map(({ term, vote }) => ({ term, vote })) as [HardState, HardState];
   if (fromLog.term !== fromFence.term) {
     return fromLog.term > fromFence.term ? fromLog : fromFence;
   }
-  invariant(meta.vote === fence.vote || meta.vote === 0 || fence.vote === 0, "a member votes once in a term", () => {
-    return `term ${meta.term}: ${meta.vote} and ${fence.vote}`;
+  invariant(meta.vote === mirror.vote || meta.vote === 0 || mirror.vote === 0, "a member votes once in a term", () => {
+    return `term ${meta.term}: ${meta.vote} and ${mirror.vote}`;
   });
   return meta.vote !== 0 ? fromLog : fromFence;
 }
@@ -265,18 +265,18 @@ function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): bo
 function resetBehind(
   directory: string,
   position: StatePosition,
-  found: { readonly meta: LogMeta; readonly fence: Fence; readonly term: number; readonly isDamaged: boolean },
+  found: { readonly meta: LogMeta; readonly mirror: HardStateMirror; readonly term: number; readonly isDamaged: boolean },
 ): LogReset {
-  const { appliedIndex, appliedTerm, installed } = position;
-  const isInstalled = installed?.index === appliedIndex && installed.term === appliedTerm;
-  if (isInstalled || (found.isDamaged && appliedTerm <= found.term)) {
+  const { appliedIndex, appliedTerm, snapshotOrigin } = position;
+  const isFromSnapshot = snapshotOrigin?.index === appliedIndex && snapshotOrigin.term === appliedTerm;
+  if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {
     return { index: appliedIndex, term: appliedTerm };
   }
-  const problem = apart(appliedIndex, appliedTerm, found.meta);
-  throw found.fence.sole ? lostForGood(directory, problem) : votesUnknown(directory, problem);
+  const problem = describeGap(appliedIndex, appliedTerm, found.meta);
+  throw found.mirror.isSoleVoter ? lostForGood(directory, problem) : votesUnknown(directory, problem);
 }
 
-function apart(appliedIndex: number, appliedTerm: number, log: LogMeta): string {
+function describeGap(appliedIndex: number, appliedTerm: number, log: LogMeta): string {
   return (
     `the state has applied entry ${appliedIndex} of term ${appliedTerm}, but the log holds ${log.first}..${log.last} ` +
     `as of term ${log.term}`
@@ -286,7 +286,7 @@ function apart(appliedIndex: number, appliedTerm: number, log: LogMeta): string 
 /**
  * Runs the action and returns its value, or the damage that it raises. Rethrows any other error, which ends the start.
  */
-export async function lookFor<T>(action: () => T | Promise<T>): Promise<Finding<T>> {
+export async function catchDamage<T>(action: () => T | Promise<T>): Promise<ReadResult<T>> {
   try {
     return { value: await action(), damage: null };
   } catch (error) {

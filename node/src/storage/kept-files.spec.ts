@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { dropKeptFiles, keepFiles, keptDirectory } from "./kept-files.ts";
+import { dropEvidence, preserveEvidence, evidenceDirectory } from "./kept-files.ts";
 
 describe("kept files", () => {
   const directories = new TemporaryDirectories();
@@ -19,9 +19,9 @@ describe("kept files", () => {
 
   it("keeps logs, tables, manifests and the current one, though the store deletes them", () => {
     const store = storeWith("000004.log", "000008.sst", "MANIFEST-000005", "CURRENT", "LOG", "LOCK", "OPTIONS-000007");
-    expect(keepFiles(store)).to.equal(true);
+    expect(preserveEvidence(store)).to.equal(true);
     rmSync(store, { recursive: true });
-    const kept = keptDirectory(store);
+    const kept = evidenceDirectory(store);
     expect(readdirSync(kept).sort()).to.deep.equal(["000004.log", "000008.sst", "CURRENT", "MANIFEST-000005"]);
     expect(readFileSync(join(kept, "000004.log"), "utf8")).to.equal("000004.log");
     expect(statSync(kept).mode & 0o777).to.equal(0o700);
@@ -29,16 +29,16 @@ describe("kept files", () => {
 
   it("leaves older evidence alone", () => {
     const store = storeWith("000004.log");
-    keepFiles(store);
+    preserveEvidence(store);
     writeFileSync(join(store, "000009.log"), "later");
-    expect(keepFiles(store)).to.equal(false);
-    expect(readdirSync(keptDirectory(store))).to.deep.equal(["000004.log"]);
+    expect(preserveEvidence(store)).to.equal(false);
+    expect(readdirSync(evidenceDirectory(store))).to.deep.equal(["000004.log"]);
   });
 
   it("keeps nothing of a store that is not there", () => {
     const store = join(directories.make(), "raft");
-    expect(keepFiles(store)).to.equal(false);
-    expect(existsSync(keptDirectory(store))).to.equal(false);
+    expect(preserveEvidence(store)).to.equal(false);
+    expect(existsSync(evidenceDirectory(store))).to.equal(false);
   });
 
   it("drops what was kept and what a start that was cut short left of it, and nothing else", () => {
@@ -46,10 +46,10 @@ describe("kept files", () => {
     const parent = join(store, "..");
     mkdirSync(join(parent, "raft-before-recovery.4711.new"));
     mkdirSync(join(parent, "raft-before"));
-    keepFiles(store);
-    dropKeptFiles(store);
+    preserveEvidence(store);
+    dropEvidence(store);
     expect(readdirSync(parent).sort()).to.deep.equal(["raft", "raft-before"]);
-    dropKeptFiles(store);
-    expect(keepFiles(store)).to.equal(true);
+    dropEvidence(store);
+    expect(preserveEvidence(store)).to.equal(true);
   });
 });

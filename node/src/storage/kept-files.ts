@@ -14,46 +14,46 @@ import { damagedLogs } from "./wal-framing.ts";
 /** Write-ahead logs, tables, manifests, and the file that names the manifest in use. */
 const DATA_PATTERN = /\.log$|\.sst$|^MANIFEST-\d+$|^CURRENT$/;
 const DIRECTORY_MODE = 0o700;
-const KEPT_SUFFIX = "-before-recovery";
+const EVIDENCE_SUFFIX = "-before-recovery";
 
 /** The folder for the kept files of the store in this directory. */
-export function keptDirectory(store: string): string {
-  return `${store}${KEPT_SUFFIX}`;
+export function evidenceDirectory(store: string): string {
+  return `${store}${EVIDENCE_SUFFIX}`;
 }
 
 /**
  * Keeps the files, unless an earlier failed start has left some: those are older evidence. Returns whether it kept
  * them.
  */
-export function keepFiles(store: string): boolean {
-  const kept = keptDirectory(store);
-  if (!existsSync(store) || existsSync(kept)) {
+export function preserveEvidence(store: string): boolean {
+  const evidence = evidenceDirectory(store);
+  if (!existsSync(store) || existsSync(evidence)) {
     return false;
   }
   // All or nothing: a half-filled folder after a crash would look like evidence.
-  const unfinished = `${kept}.${process.pid}.new`;
+  const unfinished = `${evidence}.${process.pid}.new`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: DIRECTORY_MODE });
   for (const name of readdirSync(store).filter((file) => DATA_PATTERN.test(file))) {
     linkIfPresent(join(store, name), join(unfinished, name));
   }
-  renameSync(unfinished, kept);
+  renameSync(unfinished, evidence);
   return true;
 }
 
 /** Descriptions of the damaged or truncated records in all kept logs and manifests of the data directory. */
 export function damagedFiles(directory: string): string[] {
-  const stores = readdirSync(directory).filter((name) => name.endsWith(KEPT_SUFFIX));
-  return stores.flatMap((kept) => {
-    return damagedLogs(join(directory, kept)).map((file) => `a record of ${join(kept, file)} is damaged or cut off`);
+  const stores = readdirSync(directory).filter((name) => name.endsWith(EVIDENCE_SUFFIX));
+  return stores.flatMap((evidence) => {
+    return damagedLogs(join(directory, evidence)).map((file) => `a record of ${join(evidence, file)} is damaged or cut off`);
   });
 }
 
 /** Deletes the kept files, including leftovers of a start that crashed. */
-export function dropKeptFiles(store: string): void {
+export function dropEvidence(store: string): void {
   const parent = dirname(store);
-  const kept = basename(keptDirectory(store));
-  for (const name of readdirSync(parent).filter((file) => file === kept || file.startsWith(`${kept}.`))) {
+  const evidence = basename(evidenceDirectory(store));
+  for (const name of readdirSync(parent).filter((file) => file === evidence || file.startsWith(`${evidence}.`))) {
     rmSync(join(parent, name), { recursive: true, force: true });
   }
 }

@@ -11,7 +11,7 @@ export const LOCAL_ROWS_FROM = new Uint8Array([0x79]);
 export const SYNC_ROW = new Uint8Array([0x79]); // y
 
 /** Table of the milestones. */
-export const MILESTONE_TABLE = 0x7a; // z
+export const MARKER_TABLE = 0x7a; // z
 
 /** The snapshot that the state began as. */
-export const INSTALLED_ROW = new Uint8Array([0x7b]); // {
+export const SNAPSHOT_ORIGIN_ROW = new Uint8Array([0x7b]); // {

@@ -19,10 +19,10 @@ export interface LogStore extends LogReader {
    * The lost data of this member is back: removes the mark of damage, after all earlier writes. Durable when `done` is
    * called. Only for a damaged member, once.
    */
-  heal(done: () => void): void;
+  clearDamage(done: () => void): void;
   /**
    * Records whether the applied configuration has this member as the only voter, so that no other member has its data.
    * It becomes durable after all earlier writes; there is no callback.
    */
-  setSole(isSole: boolean): void;
+  setSoleVoter(isSole: boolean): void;
 }

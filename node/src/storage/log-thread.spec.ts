@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { expect } from "chai";
 import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../test/harness/index.ts";
 import { encodeChanges } from "./change-batch.ts";
-import { encodeFence, FENCE_FILE, fenceOffset } from "./fence.ts";
+import { encodeMirror, MIRROR_FILE, mirrorOffset } from "./fence.ts";
 import { emptyLogMeta } from "./log-meta.ts";
 import type { LogReply, LogRequest } from "./log-thread.ts";
 import { Rocks } from "./rocks.ts";
@@ -40,7 +40,7 @@ describe("the log thread", () => {
   function start(failingBatch: number): void {
     worker = new Worker(new URL("./log-thread.ts", import.meta.url), {
       execArgv: ["--import", WITNESS.href],
-      workerData: { handle: rocks.handle, fencePath: join(rocks.directory, "..", FENCE_FILE), failingBatch },
+      workerData: { handle: rocks.handle, mirrorPath: join(rocks.directory, "..", MIRROR_FILE), failingBatch },
     });
     worker.on("message", (message: Told) => told.push(wordsOf(message)));
   }
@@ -61,9 +61,9 @@ describe("the log thread", () => {
       kind: "write",
       writeSeq,
       changes: encodeChanges([{ key: new Uint8Array([writeSeq]), value: new Uint8Array([1]) }]),
-      fence: encodeFence({ ...META, writeSeq, counter: writeSeq, damaged: false, sole: true }),
-      fenceOffset: fenceOffset(writeSeq),
-      syncFence,
+      mirror: encodeMirror({ ...META, writeSeq, counter: writeSeq, damaged: false, isSoleVoter: true }),
+      mirrorOffset: mirrorOffset(writeSeq),
+      syncMirror: syncFence,
     };
     worker.postMessage(request);
   }

@@ -12,13 +12,13 @@ import { stamp } from "../stamps/index.ts";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
-import { writeFenceSlot } from "./fence.ts";
+import { writeMirrorSlot } from "./fence.ts";
 import { Rocks } from "./rocks.ts";
 import { fatalReply, type ThreadReply } from "./store-thread.ts";
 
 export interface LogThreadData {
   readonly handle: bigint;
-  readonly fencePath: string;
+  readonly mirrorPath: string;
 }
 
 export type LogRequest =
@@ -26,17 +26,17 @@ export type LogRequest =
       readonly kind: "write";
       readonly writeSeq: number;
       readonly changes: ArrayBuffer;
-      readonly fence: Uint8Array;
-      readonly fenceOffset: number;
+      readonly mirror: Uint8Array;
+      readonly mirrorOffset: number;
       /** Whether the fence must be durable before the reply; otherwise it is within a second. */
-      readonly syncFence: boolean;
+      readonly syncMirror: boolean;
     }
   /** Writes only the fence, durably. There is a reply only for a healing. */
   | {
       readonly kind: "fence";
-      readonly fence: Uint8Array;
-      readonly fenceOffset: number;
-      readonly isHealing: boolean;
+      readonly mirror: Uint8Array;
+      readonly mirrorOffset: number;
+      readonly clearsDamage: boolean;
     }
   | { readonly kind: "clear"; readonly from: Uint8Array; readonly to: Uint8Array }
   | { readonly kind: "close" };
@@ -46,7 +46,7 @@ export type LogReply =
   | { readonly kind: "healed" };
 
 /** After a power cut the fence may be this many milliseconds behind, but never in term or vote. */
-const FENCE_SYNC_DELAY_MS = 1000;
+const MIRROR_SYNC_DELAY_MS = 1000;
 /** Only the owner may read files in the data directory. */
 const FILE_MODE = 0o600;
 
@@ -54,11 +54,11 @@ const port = parentPort;
 if (port === null) {
   throw new Error("log-thread.ts is the entry of a worker thread");
 }
-const { handle, fencePath } = workerData as LogThreadData;
+const { handle, mirrorPath: fencePath } = workerData as LogThreadData;
 const rocks = await Rocks.attach(handle);
-const fenceIsNew = !existsSync(fencePath);
-const fence = openSync(fencePath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
-if (fenceIsNew) {
+const mirrorIsNew = !existsSync(fencePath);
+const mirrorFile = openSync(fencePath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
+if (mirrorIsNew) {
   // The name of a new file must be durable too.
   syncDirectory(dirname(fencePath));
 }
@@ -69,13 +69,13 @@ function reply(message: LogReply | ThreadReply): void {
   port?.postMessage(message);
 }
 
-function syncFence(): void {
+function syncMirrorFile(): void {
   if (syncTimer !== null) {
     clearTimeout(syncTimer);
     syncTimer = null;
   }
   crashPoint("fence.sync.before");
-  fdatasyncSync(fence);
+  fdatasyncSync(mirrorFile);
   crashPoint("fence.sync.after");
 }
 
@@ -105,11 +105,11 @@ port.on("message", (request: LogRequest) => {
         rocks.write(decodeChanges(request.changes), true);
         stamp("log.synced", request.writeSeq);
         crashPoint("log.batch.after");
-        writeFenceSlot(fence, request.fence, request.fenceOffset);
-        if (request.syncFence) {
-          syncFence();
+        writeMirrorSlot(mirrorFile, request.mirror, request.mirrorOffset);
+        if (request.syncMirror) {
+          syncMirrorFile();
         } else if (syncTimer === null) {
-          syncTimer = setTimeout(() => attempt(syncFence), FENCE_SYNC_DELAY_MS);
+          syncTimer = setTimeout(() => attempt(syncMirrorFile), MIRROR_SYNC_DELAY_MS);
         }
         crashPoint("log.ack.before");
         stamp("log.written", request.writeSeq);
@@ -118,9 +118,9 @@ port.on("message", (request: LogRequest) => {
         return;
       }
       case "fence":
-        writeFenceSlot(fence, request.fence, request.fenceOffset);
-        syncFence();
-        if (request.isHealing) {
+        writeMirrorSlot(mirrorFile, request.mirror, request.mirrorOffset);
+        syncMirrorFile();
+        if (request.clearsDamage) {
           reply({ kind: "healed" });
         }
         return;
@@ -134,8 +134,8 @@ port.on("message", (request: LogRequest) => {
         crashPoint("log.clear.after");
         return;
       case "close":
-        syncFence();
-        closeSync(fence);
+        syncMirrorFile();
+        closeSync(mirrorFile);
         // The thread that opened the store closes it.
         port.close();
         return;

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import { readProgress } from "../state/index.ts";
 import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
-import { FENCE_FILE, readFence } from "./fence.ts";
+import { MIRROR_FILE, readMirror } from "./fence.ts";
 import { readIdentity, writeIdentity } from "./identity.ts";
 import type { MemberData } from "./member-data.ts";
 
@@ -77,9 +77,9 @@ describe("joining with an empty data directory", () => {
     expect(data.identity).to.include({ phase: "member", clusterId: CLUSTER_ID, memberId: 512, name: "q-1" });
     expect(readIdentity(directory)).to.deep.equal(data.identity);
     const { incarnation } = data.identity;
-    expect(readFence(join(directory, FENCE_FILE))).to.deep.equal({
+    expect(readMirror(join(directory, MIRROR_FILE))).to.deep.equal({
       ...{ counter: 1, clusterId: CLUSTER_ID, memberId: 512, incarnation, boot: 1, writeSeq: 1, term: 0, vote: 0 },
-      ...{ damaged: false, sole: false },
+      ...{ damaged: false, isSoleVoter: false },
     });
     expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
     expect(statSync(join(directory, "state-1")).mode & 0o777).to.equal(0o700);
@@ -110,7 +110,7 @@ describe("joining with an empty data directory", () => {
       const data = await openMember();
       expect(data, `without ${missing.join(", ")}`).to.include({ term: 0, vote: 0, damaged: false });
       expect(data.identity).to.include({ phase: "member", clusterId: CLUSTER_ID, memberId: 512 });
-      expect(readFence(join(directory, FENCE_FILE))).to.include({ sole: false, damaged: false });
+      expect(readMirror(join(directory, MIRROR_FILE))).to.include({ isSoleVoter: false, damaged: false });
       await closeAll();
       expect((await openMember()).bounds).to.deep.equal(NOTHING);
       await closeAll();
@@ -128,7 +128,7 @@ describe("joining with an empty data directory", () => {
     expect((await joinCluster(600)).identity.memberId).to.equal(600);
     await closeAll();
     expect((await openMember()).identity.memberId).to.equal(600);
-    expect(readFence(join(directory, FENCE_FILE))).to.include({ memberId: 600 });
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ memberId: 600 });
   });
 
   it("refuses ids that cannot be, and is empty as before", async () => {

@@ -12,7 +12,7 @@ import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../raft/index.ts";
 import { encodeFounding, type Founding } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { noteCorruption, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
-import { FENCE_FILE, readFence } from "./fence.ts";
+import { MIRROR_FILE, readMirror } from "./fence.ts";
 import { type Identity, isClusterId, writeIdentity } from "./identity.ts";
 import { emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { type MemberData, memberData } from "./member-data.ts";
@@ -34,7 +34,7 @@ export interface EmptyDirectory {
 }
 
 /** A new member and the beginning of its log. */
-interface Birth {
+interface NewMember {
   readonly clusterId: string;
   readonly memberId: number;
   /** Term of the first entry, which the member has voted for; 0 without entries. */
@@ -52,7 +52,7 @@ export function foundCluster(
   const envelope = { tickMs: now.tickMs, wallMs: now.wallMs, origin: NO_ORIGIN };
   const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(founding));
   sealEntry(entry, term, index, crc32);
-  return bear(empty, { clusterId: founding.clusterId, memberId, term, rows: [entry] });
+  return initializeMember(empty, { clusterId: founding.clusterId, memberId, term, rows: [entry] });
 }
 
 /**
@@ -63,7 +63,7 @@ export async function joinCluster(empty: EmptyDirectory, clusterId: string, memb
   if (!isClusterId(clusterId) || !Number.isSafeInteger(memberId) || memberId < 1) {
     throw new RangeError(`member ${memberId} of cluster "${clusterId}" is not valid`);
   }
-  return bear(empty, { clusterId, memberId, term: 0, rows: [] });
+  return initializeMember(empty, { clusterId, memberId, term: 0, rows: [] });
 }
 
 /** Whether an incomplete birth is a founding. The log of a joining member is empty. */
@@ -71,18 +71,18 @@ export function isFounding(meta: LogMeta): boolean {
   return meta.last > 0;
 }
 
-async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
+async function initializeMember(empty: EmptyDirectory, newMember: NewMember): Promise<MemberData> {
   const { directory, identity, raft, stateCacheBytes, onFatal } = empty;
-  const { clusterId, memberId, term, rows } = birth;
-  const fencePath = join(directory, FENCE_FILE);
+  const { clusterId, memberId, term, rows } = newMember;
+  const mirrorPath = join(directory, MIRROR_FILE);
   crashPoint("found.log.before");
   const failure = new StartFailure();
   const log = new RocksLogStore({
     rocks: raft,
-    fencePath,
+    mirrorPath,
     meta: { ...emptyLogMeta({ clusterId, memberId, incarnation: identity.incarnation }), boot: 1 },
     // An earlier attempt that lost its log may have left a fence; this counter must be greater.
-    fence: { counter: readFence(fencePath)?.counter ?? 0, damaged: false, sole: rows.length > 0 },
+    mirror: { counter: readMirror(mirrorPath)?.counter ?? 0, damaged: false, isSoleVoter: rows.length > 0 },
     onFatal: failure.reporting(noteCorruption(directory, SUSPECT_LOG, onFatal)),
   });
   try {
@@ -91,7 +91,7 @@ async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
       log.write({ writeSeq: 1, term, vote, commit: rows.length, from: 1, rows, resetTo: null }, done);
     });
     crashPoint("found.log.after");
-    const member = await completeBirth(directory, identity, log.meta);
+    const member = await completeInitialization(directory, identity, log.meta);
     const stateRocks = await openState(directory, stateCacheBytes);
     tidyStores(directory);
     const state = new RocksStateStore(stateRocks, noteCorruption(directory, SUSPECT_STATE, onFatal));
@@ -103,7 +103,7 @@ async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
 }
 
 /** Creates what follows the log: an empty state, and the identity. Returns the identity. */
-export async function completeBirth(directory: string, identity: Identity, meta: LogMeta): Promise<Identity> {
+export async function completeInitialization(directory: string, identity: Identity, meta: LogMeta): Promise<Identity> {
   await makeFirstState(directory);
   crashPoint("found.state.after");
   const member: Identity = { ...identity, phase: "member", clusterId: meta.clusterId, memberId: meta.memberId };

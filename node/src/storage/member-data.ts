@@ -9,7 +9,7 @@ import type { MemberStateStore } from "./member-state-store.ts";
 import type { Rocks } from "./rocks.ts";
 import type { RocksLogStore } from "./rocks-log-store.ts";
 import type { RocksStateStore } from "./rocks-state-store.ts";
-import { StateOverlay } from "./state-overlay.ts";
+import { StateWriteBuffer } from "./state-overlay.ts";
 
 export interface MemberData {
   readonly identity: Identity;
@@ -51,7 +51,7 @@ export function memberData(
 ): MemberData {
   const { raft, log, state, commit } = parts;
   const { term, vote, writeSeq, boot } = log.meta;
-  const overlay = new StateOverlay(state);
+  const overlay = new StateWriteBuffer(state);
   return {
     identity,
     log,

@@ -7,7 +7,7 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import { lookFor } from "./judgement.ts";
+import { catchDamage } from "./judgement.ts";
 import type { EmptyDirectory } from "./member-birth.ts";
 import type { MemberData } from "./member-data.ts";
 import { startMember } from "./member-start.ts";
@@ -34,10 +34,10 @@ export async function foundFromBackup(empty: EmptyDirectory, fill: FillRestorati
     return placeSuccessor(directory);
   });
   invariant(identity.incarnation === empty.identity.incarnation, "the founder keeps its incarnation");
-  const start = { directory, identity, soleWithoutFence: null, stateCacheBytes, onFatal };
+  const start = { directory, identity, soleVoterWithoutMirror: null, stateCacheBytes, onFatal };
   const opened: Rocks[] = [];
   try {
-    const log = await lookFor(() => openRaft(directory, false));
+    const log = await catchDamage(() => openRaft(directory, false));
     opened.push(...(log.value === null ? [] : [log.value]));
     return await startMember(start, log, opened);
   } catch (error) {

@@ -23,7 +23,7 @@ import {
   UnknownVersion,
 } from "../state/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { FENCE_FILE, fenceOffset, readFence } from "./fence.ts";
+import { MIRROR_FILE, mirrorOffset, readMirror } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberData } from "./member-data.ts";
@@ -99,7 +99,7 @@ describe("start of a member of several", function () {
 
   const path = (name: string): string => join(directory, name);
   const appliedBy = ({ state }: MemberData): number => readProgress(state).appliedIndex;
-  const fence = () => readFence(path(FENCE_FILE));
+  const fence = () => readMirror(path(MIRROR_FILE));
   const lost = (): string[] => readdirSync(directory).filter((name) => name.startsWith("lost-"));
 
   function fileOf(store: string, pattern: RegExp): string {
@@ -130,7 +130,7 @@ describe("start of a member of several", function () {
   }
 
   async function heal(data: MemberData): Promise<void> {
-    await new Promise<void>((resolve) => data.log.heal(resolve));
+    await new Promise<void>((resolve) => data.log.clearDamage(resolve));
   }
 
   it("goes on where it was, undamaged", async () => {
@@ -138,7 +138,7 @@ describe("start of a member of several", function () {
     expect(data).to.deep.include({ term: 3, vote: 2, commit: 20, boot: BOOTS + 1, damaged: false });
     expect(data.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 20, lastTerm: 2 });
     expect(appliedBy(data)).to.equal(20);
-    expect(fence()).to.include({ sole: false, damaged: false });
+    expect(fence()).to.include({ isSoleVoter: false, damaged: false });
     expect(lost()).to.deep.equal([]);
   });
 
@@ -261,7 +261,7 @@ describe("start of a member of several", function () {
         expect(data.bounds).to.deep.equal(BEHIND_STATE);
         expect(data.log.meta).to.include({ memberId: 7, clusterId: JOINED.clusterId, commit: 20 });
         expect(appliedBy(data)).to.equal(20);
-        expect(fence()).to.include({ damaged: true, sole: false, term: 3, vote: 2, boot: BOOTS + 1 });
+        expect(fence()).to.include({ damaged: true, isSoleVoter: false, term: 3, vote: 2, boot: BOOTS + 1 });
         expect(lost()).to.deep.equal(["lost-1"]);
         expect(readFileSync(path("lost-1/reason"), "utf8")).to.have.length.greaterThan(20);
         expect(statSync(path("lost-1")).mode & 0o777).to.equal(0o700);
@@ -329,7 +329,7 @@ describe("start of a member of several", function () {
         expect(data).to.deep.include({ term: 3, vote: 2, commit: 0, boot: BOOTS + 1, damaged: true });
         expect(data.bounds).to.deep.equal(EMPTY);
         expect(appliedBy(data)).to.equal(0);
-        expect(fence()).to.include({ damaged: true, sole: false, term: 3, vote: 2 });
+        expect(fence()).to.include({ damaged: true, isSoleVoter: false, term: 3, vote: 2 });
         expect(lost()).to.deep.equal(["lost-1"]);
         expect(readdirSync(directory).sort()).to.deep.equal([
           ...["fence", "identity", "lost-1", "raft", "state", "state-1"],
@@ -415,7 +415,7 @@ describe("start of a member of several", function () {
     });
 
     it("is refused where nothing explains it: fence and log are older copies, and a vote may be forgotten", async () => {
-      const copies = ["raft", FENCE_FILE];
+      const copies = ["raft", MIRROR_FILE];
       const data = await open();
       await append(data, 30, 3);
       await closeAll();
@@ -436,7 +436,7 @@ describe("start of a member of several", function () {
       await append(data, 30, 5);
       await closeAll();
       rmSync(path("raft"), { recursive: true });
-      cpSync(join(original, FENCE_FILE), path(FENCE_FILE));
+      cpSync(join(original, MIRROR_FILE), path(MIRROR_FILE));
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_REFUSED");
       expect(refused.reason).to.include("may have lost votes");
@@ -462,7 +462,7 @@ describe("start of a member of several", function () {
     it("is refused when the fence is gone: nothing shows how it voted (P46)", async () => {
       for (const damage of [() => undefined, () => rmSync(path("raft"), { recursive: true })]) {
         damage();
-        rmSync(path(FENCE_FILE), { force: true });
+        rmSync(path(MIRROR_FILE), { force: true });
         const refused = await openRefused();
         expect(refused.state).to.equal("MEMBER_REFUSED");
         expect(refused.reason).to.include("remove a member of several from its cluster, and add it again");
@@ -472,7 +472,7 @@ describe("start of a member of several", function () {
 
     it("is refused when one copy of the fence has gone bad and the log is lost", async () => {
       const { counter } = fence() as { readonly counter: number };
-      flip(path(FENCE_FILE), fenceOffset(counter) + 40);
+      flip(path(MIRROR_FILE), mirrorOffset(counter) + 40);
       await closeAll();
       rmSync(path("raft"), { recursive: true });
       const refused = await openRefused();
@@ -494,7 +494,7 @@ describe("start of a member of several", function () {
 
     it("is refused as before, and unchanged, if it is the only voter: no other member has the data", async () => {
       const data = await open();
-      data.log.setSole(true);
+      data.log.setSoleVoter(true);
       await append(data, 21, 3);
       await closeAll();
       const [whole, fenceBefore] = [path("../whole"), fence()];
@@ -599,7 +599,7 @@ describe("start of a member of several", function () {
       await untilDamageIsFound((name) => raft.property(name));
       const identity = readIdentity(directory) ?? expect.fail("the member has an identity");
       const fatal: StoreError[] = [];
-      const start = { directory, identity, soleWithoutFence: null, onFatal: (error: StoreError) => fatal.push(error) };
+      const start = { directory, identity, soleVoterWithoutMirror: null, onFatal: (error: StoreError) => fatal.push(error) };
       const failure = await startMember(start, { value: raft, damage: null }, stores).catch((error: unknown) => error);
       expect(failure).to.be.instanceOf(StoreError).and.to.have.property("kind", "io");
       expect(failure)

@@ -9,9 +9,9 @@
 import { join } from "node:path";
 import { invariant } from "../primitives/index.ts";
 import { crashPoint } from "./crash-point.ts";
-import { markDamaged, noteCorruption, putAside, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
-import { FENCE_FILE, type Fence } from "./fence.ts";
-import { type Beginning, type Case, type Finding, judge, lookFor } from "./judgement.ts";
+import { markDamaged, noteCorruption, quarantine, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
+import { MIRROR_FILE, type HardStateMirror } from "./fence.ts";
+import { type StartupRecoveryPlan, type StartupRecoveryInput, type ReadResult, planStartupRecovery, catchDamage } from "./judgement.ts";
 import { type MemberData, memberData } from "./member-data.ts";
 import { makeFirstState, openRaft, openState, tidyStores } from "./member-stores.ts";
 import type { Rocks } from "./rocks.ts";
@@ -21,7 +21,7 @@ import { StartFailure } from "./start-failure.ts";
 import type { StoreError } from "./store-error.ts";
 import { removeSuccessionLock } from "./successor-directory.ts";
 
-export interface MemberStart extends Case {
+export interface MemberStart extends StartupRecoveryInput {
   /** Size of the cache of the state's store, in bytes; a default if it is not given. */
   readonly stateCacheBytes?: number | undefined;
   readonly onFatal: (error: StoreError) => void;
@@ -32,16 +32,16 @@ export interface MemberStart extends Case {
  * Refused, having changed nothing that matters, a StoreError, or what the file system raises. If a store fails
  * meanwhile, `onFatal` is called first.
  */
-export async function startMember(start: MemberStart, raft: Finding<Rocks>, opened: Rocks[]): Promise<MemberData> {
+export async function startMember(start: MemberStart, raft: ReadResult<Rocks>, opened: Rocks[]): Promise<MemberData> {
   const { directory, identity, onFatal, stateCacheBytes } = start;
-  const stateRocks = await lookFor(() => openState(directory, stateCacheBytes));
+  const stateRocks = await catchDamage(() => openState(directory, stateCacheBytes));
   if (stateRocks.value !== null) {
     // Its lock keeps other processes out even if there is no log to lock.
     opened.push(stateRocks.value);
   }
-  const beginning = await judge(start, raft, stateRocks);
-  const { meta, position, hardState, resetTo } = beginning;
-  const stores = await replaceLost(start, beginning, { raft: raft.value, state: stateRocks.value }, opened);
+  const plan = await planStartupRecovery(start, raft, stateRocks);
+  const { meta, position, hardState, resetTo } = plan;
+  const stores = await replaceLost(start, plan, { raft: raft.value, state: stateRocks.value }, opened);
   tidyStores(directory);
   removeSuccessionLock(directory);
 
@@ -57,17 +57,17 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
     }
     const opening = new RocksLogStore({
       rocks: stores.raft,
-      fencePath: join(directory, FENCE_FILE),
+      mirrorPath: join(directory, MIRROR_FILE),
       meta,
-      fence: stores.fence,
+      mirror: stores.mirror,
       onFatal: reporting(SUSPECT_LOG),
     });
     log = opening;
-    const boot = Math.max(meta.boot, stores.fence.boot) + 1;
+    const boot = Math.max(meta.boot, stores.mirror.boot) + 1;
     // Applied entries are committed; the log records that durably from now on.
     const commit = Math.max(position.appliedIndex, log.meta.commit);
     await failure.orDone((done) => opening.writeStart({ boot, ...hardState, commit, resetTo }, done));
-    if (beginning.loss !== null) {
+    if (plan.loss !== null) {
       crashPoint("damage.started");
     }
     return memberData(directory, identity, { raft: stores.raft, log, state, commit });
@@ -81,23 +81,23 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
 /** Marks the damage in the fence, puts lost stores aside, and creates empty ones. */
 async function replaceLost(
   { directory, stateCacheBytes }: MemberStart,
-  { loss, fence }: Beginning,
+  { loss, mirror }: StartupRecoveryPlan,
   found: { readonly raft: Rocks | null; readonly state: Rocks | null },
   opened: Rocks[],
-): Promise<{ readonly raft: Rocks; readonly state: Rocks; readonly fence: Fence }> {
+): Promise<{ readonly raft: Rocks; readonly state: Rocks; readonly mirror: HardStateMirror }> {
   let { raft, state } = found;
   if (loss === null) {
     invariant(raft !== null && state !== null, "a store that does not open is lost");
-    return { raft, state, fence };
+    return { raft, state, mirror };
   }
-  const marked = fence.damaged ? fence : markDamaged(join(directory, FENCE_FILE), fence);
+  const marked = mirror.damaged ? mirror : markDamaged(join(directory, MIRROR_FILE), mirror);
   const isStateLost = loss.store === "state";
   await raft?.close();
   if (isStateLost) {
     await state?.close();
     state = null;
   }
-  putAside(directory, isStateLost ? ["state", "log"] : ["log"], loss.problem);
+  quarantine(directory, isStateLost ? ["state", "log"] : ["log"], loss.problem);
   if (isStateLost) {
     await makeFirstState(directory);
   }
@@ -108,5 +108,5 @@ async function replaceLost(
     opened.push(state);
   }
   crashPoint("damage.made");
-  return { raft, state, fence: marked };
+  return { raft, state, mirror: marked };
 }

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
-import { dropKeptFiles, keepFiles } from "./kept-files.ts";
+import { dropEvidence, preserveEvidence } from "./kept-files.ts";
 import { Rocks, type RocksOptions } from "./rocks.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 import { StoreError } from "./store-error.ts";
@@ -36,13 +36,13 @@ export async function openRaft(directory: string, isNew: boolean): Promise<Rocks
   if (isNew) {
     makeDirectory(directory, RAFT_DIRECTORY);
   }
-  const kept = !isNew && keepFiles(path);
+  const kept = !isNew && preserveEvidence(path);
   try {
     return await Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
   } catch (error) {
     if (kept && error instanceof StoreError && error.kind === "locked") {
       // The files belong to a running member and keep changing; RocksDB has recovered nothing.
-      dropKeptFiles(path);
+      dropEvidence(path);
     }
     throw error;
   }
@@ -54,7 +54,7 @@ export async function openRaft(directory: string, isNew: boolean): Promise<Rocks
  */
 export async function openState(directory: string, cacheBytes = STATE_OPTIONS.cacheBytes): Promise<Rocks> {
   const path = join(directory, liveState(directory));
-  keepFiles(path);
+  preserveEvidence(path);
   return Rocks.open(path, { ...STATE_OPTIONS, cacheBytes, createIfMissing: false });
 }
 
@@ -94,7 +94,7 @@ export function tidyStores(directory: string): void {
       rmSync(join(directory, name), { recursive: true, force: true });
     }
     if (isState || name === RAFT_DIRECTORY) {
-      dropKeptFiles(join(directory, name));
+      dropEvidence(join(directory, name));
     }
   }
 }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
 import type { Change } from "../state/index.ts";
-import { Milestones } from "./milestones.ts";
+import { SequenceMarkers } from "./milestones.ts";
 import { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -41,17 +41,17 @@ describe("Milestones", () => {
   });
 
   /** Writes the milestones of so many batches of a MiB, without the batches. */
-  function pass(milestones: Milestones, count: number): void {
+  function pass(milestones: SequenceMarkers, count: number): void {
     for (let round = 0; round < count; round++) {
       rocks.write(
-        milestones.mark(batch(MIB)).filter((change) => numberOf(change) !== null),
+        milestones.addMarkers(batch(MIB)).filter((change) => numberOf(change) !== null),
         false,
       );
     }
   }
 
   function remove(number: number): void {
-    const { key } = Milestones.read(rocks).mark(batch(MIB)).at(1) as Change;
+    const { key } = SequenceMarkers.read(rocks).addMarkers(batch(MIB)).at(1) as Change;
     const row = Buffer.from(key);
     row.writeBigUInt64BE(BigInt(number), 1);
     expect(rocks.get(row), `milestone ${number} is there`).not.to.equal(undefined);
@@ -59,35 +59,35 @@ describe("Milestones", () => {
   }
 
   it("goes with the first batch, then with one in every MiB", () => {
-    const milestones = Milestones.read(rocks);
+    const milestones = SequenceMarkers.read(rocks);
     const sizes = [10, 10, MIB - 11, 10, 10, 2 * MIB, 10];
-    const marked = sizes.map((size) => milestonesOf(milestones.mark(batch(size))).put);
+    const marked = sizes.map((size) => milestonesOf(milestones.addMarkers(batch(size))).put);
     expect(marked).to.deep.equal([[1], [], [], [2], [], [3], []]);
   });
 
   it("adds to the batch and takes nothing from it", () => {
     const changes = batch(10);
-    const marked = Milestones.read(rocks).mark(changes);
+    const marked = SequenceMarkers.read(rocks).addMarkers(changes);
     expect(marked.slice(0, 1)).to.deep.equal(changes);
     expect(marked).to.have.length(2);
     expect(changes).to.have.length(1);
   });
 
   it("goes on where the last opening ended", () => {
-    pass(Milestones.read(rocks), 3);
-    expect(milestonesOf(Milestones.read(rocks).mark(batch(10))).put).to.deep.equal([4]);
+    pass(SequenceMarkers.read(rocks), 3);
+    expect(milestonesOf(SequenceMarkers.read(rocks).addMarkers(batch(10))).put).to.deep.equal([4]);
   });
 
   it("keeps the newest 1,024", () => {
-    const milestones = Milestones.read(rocks);
+    const milestones = SequenceMarkers.read(rocks);
     pass(milestones, 1024);
-    expect(milestonesOf(milestones.mark(batch(MIB)))).to.deep.equal({ put: [1025], deleted: [1] });
-    pass(Milestones.read(rocks), 10);
-    expect(() => Milestones.read(rocks)).not.to.throw();
+    expect(milestonesOf(milestones.addMarkers(batch(MIB)))).to.deep.equal({ put: [1025], deleted: [1] });
+    pass(SequenceMarkers.read(rocks), 10);
+    expect(() => SequenceMarkers.read(rocks)).not.to.throw();
   });
 
   it("finds any gap: within, at the start, and when all but the newest are gone", () => {
-    pass(Milestones.read(rocks), 5);
+    pass(SequenceMarkers.read(rocks), 5);
     for (const missing of [[3], [1], [1, 2], [2, 3, 4], [1, 2, 3, 4]]) {
       const rows: Change[] = [];
       for (const number of missing) {
@@ -97,7 +97,7 @@ describe("Milestones", () => {
         rows.push({ key, value: null });
       }
       rocks.write(rows, false);
-      expect(() => Milestones.read(rocks), `without ${missing.join()}`)
+      expect(() => SequenceMarkers.read(rocks), `without ${missing.join()}`)
         .to.throw(StoreError, "lost batches between older and newer ones")
         .with.property("kind", "corruption");
       rocks.write(
@@ -108,14 +108,14 @@ describe("Milestones", () => {
   });
 
   it("finds a gap among those that are kept when older ones are gone already", () => {
-    pass(Milestones.read(rocks), 1030);
+    pass(SequenceMarkers.read(rocks), 1030);
     remove(7);
-    expect(() => Milestones.read(rocks)).to.throw(StoreError);
+    expect(() => SequenceMarkers.read(rocks)).to.throw(StoreError);
   });
 
   it("takes a lost end for what it is: an older store", () => {
-    pass(Milestones.read(rocks), 5);
+    pass(SequenceMarkers.read(rocks), 5);
     remove(5);
-    expect(milestonesOf(Milestones.read(rocks).mark(batch(10))).put).to.deep.equal([5]);
+    expect(milestonesOf(SequenceMarkers.read(rocks).addMarkers(batch(10))).put).to.deep.equal([5]);
   });
 });

@@ -12,7 +12,7 @@
 
 import { readUint53, writeUint53 } from "../primitives/index.ts";
 import type { Change } from "../state/index.ts";
-import { MILESTONE_TABLE } from "./local-rows.ts";
+import { MARKER_TABLE } from "./local-rows.ts";
 import type { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -26,7 +26,7 @@ const SPACING_BYTES = 1024 * 1024;
  */
 const KEPT = 1024;
 
-export class Milestones {
+export class SequenceMarkers {
   #newest: number;
   #bytesSince = SPACING_BYTES;
 
@@ -35,9 +35,9 @@ export class Milestones {
   }
 
   /** Reads the milestones of the store. Raises a StoreError of kind "corruption" if one is missing. */
-  static read(rocks: Rocks): Milestones {
+  static read(rocks: Rocks): SequenceMarkers {
     const numbers: number[] = [];
-    rocks.scan(milestoneRow(0), new Uint8Array([MILESTONE_TABLE + 1]), ({ key }) => {
+    rocks.scan(markerRow(0), new Uint8Array([MARKER_TABLE + 1]), ({ key }) => {
       numbers.push(readUint53(key, 1));
       return true;
     });
@@ -46,11 +46,11 @@ export class Milestones {
     if (numbers.some((number, at) => number !== oldest + at) || numbers.length !== newest - oldest + 1) {
       throw new StoreError("corruption", "the state has lost batches between older and newer ones");
     }
-    return new Milestones(newest);
+    return new SequenceMarkers(newest);
   }
 
   /** Returns the batch, with the next milestone if one is due. */
-  mark(changes: readonly Change[]): readonly Change[] {
+  addMarkers(changes: readonly Change[]): readonly Change[] {
     let bytes = 0;
     for (let at = 0; at < changes.length; at++) {
       const { key, value } = changes[at] as Change;
@@ -62,17 +62,17 @@ export class Milestones {
     }
     this.#bytesSince = 0;
     this.#newest++;
-    const marked: Change[] = [...changes, { key: milestoneRow(this.#newest), value: EMPTY }];
+    const marked: Change[] = [...changes, { key: markerRow(this.#newest), value: EMPTY }];
     if (this.#newest > KEPT) {
-      marked.push({ key: milestoneRow(this.#newest - KEPT), value: null });
+      marked.push({ key: markerRow(this.#newest - KEPT), value: null });
     }
     return marked;
   }
 }
 
-function milestoneRow(number: number): Uint8Array {
+function markerRow(number: number): Uint8Array {
   const key = new Uint8Array(1 + NUMBER_BYTES);
-  key[0] = MILESTONE_TABLE;
+  key[0] = MARKER_TABLE;
   writeUint53(key, 1, number);
   return key;
 }

@@ -40,10 +40,10 @@ import {
 } from "../state/index.ts";
 import { syncDirectory } from "./durable-file.ts";
 import { IncomingState } from "./incoming-state.ts";
-import type { Installed } from "./installed.ts";
+import type { SnapshotOrigin } from "./installed.ts";
 import { SYNC_ROW } from "./local-rows.ts";
 import { DIRECTORY_MODE, openStateAt } from "./member-stores.ts";
-import { Milestones } from "./milestones.ts";
+import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 
 /** Entries that are applied as one batch, and their bytes; bounds the memory. */
@@ -99,7 +99,7 @@ export class OfflineState {
   }
 
   /** The last applied entry according to the rows; null if they do not contain it. */
-  get lastOfRows(): Installed | null {
+  get lastOfRows(): SnapshotOrigin | null {
     return this.#incoming?.last ?? null;
   }
 
@@ -217,12 +217,12 @@ export class OfflineState {
 /** A state store without threads: a synced last batch makes all earlier ones durable. */
 class OfflineStore implements StateStore {
   readonly #rocks: Rocks;
-  readonly #milestones: Milestones;
+  readonly #markers: SequenceMarkers;
   #failure: Error | null = null;
 
   constructor(rocks: Rocks) {
     this.#rocks = rocks;
-    this.#milestones = Milestones.read(rocks);
+    this.#markers = SequenceMarkers.read(rocks);
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -235,7 +235,7 @@ class OfflineStore implements StateStore {
 
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     this.#requireWhole();
-    this.#rocks.write(this.#milestones.mark(changes), false);
+    this.#rocks.write(this.#markers.addMarkers(changes), false);
     for (const { from, to } of dropped) {
       this.#rocks.clear(from, to, (error) => {
         this.#failure ??= error;
@@ -246,7 +246,7 @@ class OfflineStore implements StateStore {
   /** Writes a synced batch, which makes everything before it durable. Blocks the calling thread. */
   sync(done: () => void): void {
     this.#requireWhole();
-    this.#rocks.write(this.#milestones.mark([{ key: SYNC_ROW, value: SYNCED }]), true);
+    this.#rocks.write(this.#markers.addMarkers([{ key: SYNC_ROW, value: SYNCED }]), true);
     done();
   }
 

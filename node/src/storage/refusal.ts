@@ -3,7 +3,7 @@
  * directory.
  */
 
-import { keptDirectory } from "./kept-files.ts";
+import { evidenceDirectory } from "./kept-files.ts";
 
 /**
  * MEMBER_DAMAGED: acknowledged data is lost, and no other member has it. MEMBER_REFUSED: the data is not this member's,
@@ -26,7 +26,7 @@ export function lostForGood(directory: string, problem: string): Refused {
   return new Refused(
     "MEMBER_DAMAGED",
     `${directory} has lost acknowledged data: ${problem}. It is not served, and nothing in it was deleted; the files ` +
-      `of its stores as they were found are in ${keptDirectory("raft")} and beside it. Copy it aside, find out ` +
+      `of its stores as they were found are in ${evidenceDirectory("raft")} and beside it. Copy it aside, find out ` +
       "what damaged the disk, and restore the directory from a copy that is whole",
   );
 }
@@ -40,7 +40,7 @@ export function votesUnknown(directory: string, problem: string): Refused {
   );
 }
 
-export function fenceMissing(directory: string): Refused {
+export function mirrorMissing(directory: string): Refused {
   return new Refused(
     "MEMBER_REFUSED",
     `the fence of ${directory} is missing or unreadable, so nothing shows whether votes or acknowledged ` +

@@ -52,7 +52,7 @@ describe("ReserveFile", function () {
   it("grows by a slice with each call until it is whole, takes its room for real, and gives it back", async () => {
     const lengths: number[] = [];
     while (length() < whole) {
-      await reserve.keep(roomy);
+      await reserve.maintain(roomy);
       lengths.push(length());
     }
     const slice = 8 * MIB;
@@ -61,7 +61,7 @@ describe("ReserveFile", function () {
     const { blocks, mode } = statSync(path);
     expect(blocks * BLOCK_BYTES, "not sparse").to.be.at.least(whole);
     expect(mode & 0o777).to.equal(0o600);
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     expect(length()).to.equal(whole);
     await reserve.release();
     expect(existsSync(path)).to.equal(false);
@@ -75,56 +75,56 @@ describe("ReserveFile", function () {
       { freeBytes: TOTAL - 1, totalBytes: TOTAL - 1 },
     ]) {
       const other = new ReserveFile(directory);
-      await other.keep(room);
+      await other.maintain(room);
       expect(existsSync(path)).to.equal(false);
       expect(other.failure).to.equal(null);
     }
-    await reserve.keep({ freeBytes: low + whole, totalBytes: TOTAL });
+    await reserve.maintain({ freeBytes: low + whole, totalBytes: TOTAL });
     expect(length()).to.equal(8 * MIB);
   });
 
   it("is made again after it was given back, once there is room", async () => {
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     await reserve.release();
-    await reserve.keep({ freeBytes: 0, totalBytes: TOTAL });
+    await reserve.maintain({ freeBytes: 0, totalBytes: TOTAL });
     expect(existsSync(path)).to.equal(false);
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     expect(length()).to.equal(8 * MIB);
   });
 
   it("goes on with what an earlier process has left", async () => {
     writeFileSync(path, Buffer.alloc(whole - 1000));
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     expect(length()).to.equal(whole);
     rmSync(path);
     const other = new ReserveFile(directory);
     writeFileSync(path, Buffer.alloc(whole + 5));
-    await other.keep(roomy);
+    await other.maintain(roomy);
     expect(length(), "more than enough stays").to.equal(whole + 5);
   });
 
   it("begins no second step while one is in flight, and none after it was stopped", async () => {
-    const first = reserve.keep(roomy);
-    await reserve.keep(roomy);
+    const first = reserve.maintain(roomy);
+    await reserve.maintain(roomy);
     await first;
     expect(length()).to.equal(8 * MIB);
-    const last = reserve.keep(roomy);
+    const last = reserve.maintain(roomy);
     await reserve.stop();
     await last;
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     expect(length()).to.equal(8 * MIB);
   });
 
   it("reports a failure, leaves the disk alone for a while, and tries again", async () => {
     rmSync(directory, { recursive: true });
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     expect(reserve.failure?.message).to.include("ENOENT");
     mkdirSync(directory);
     for (let call = 0; call < 60; call++) {
-      await reserve.keep(roomy);
+      await reserve.maintain(roomy);
     }
     expect(length()).to.equal(0);
-    await reserve.keep(roomy);
+    await reserve.maintain(roomy);
     expect(length()).to.be.greaterThan(0);
     await reserve.release();
     expect(reserve.failure).to.equal(null);

@@ -9,7 +9,7 @@
 import { randomBytes } from "node:crypto";
 import { open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type DiskRoom, fullBelow, spaceOf } from "./disk-space.ts";
+import { type FileSystemSpace, fullBelow, spaceOf } from "./disk-space.ts";
 
 /** Its name in the data directory. */
 export const RESERVE_FILE = "reserve";
@@ -58,7 +58,7 @@ export class ReserveFile {
    * it must not be low. The caller calls this about once a second. Resolves when the step is done or has failed; the
    * caller need not wait.
    */
-  async keep(room: DiskRoom): Promise<void> {
+  async maintain(measured: FileSystemSpace): Promise<void> {
     if (this.#isBusy || this.#isStopped) {
       return;
     }
@@ -66,10 +66,10 @@ export class ReserveFile {
       this.#callsToSkip--;
       return;
     }
-    const target = reserveBytes(room.totalBytes);
+    const target = reserveBytes(measured.totalBytes);
     if (this.#length === null || this.#length < target) {
       this.#isBusy = true;
-      await this.#step(() => this.#grow(room, target));
+      await this.#step(() => this.#grow(measured, target));
       this.#isBusy = false;
     }
   }
@@ -85,7 +85,7 @@ export class ReserveFile {
     return this.#work;
   }
 
-  async #grow(room: DiskRoom, target: number): Promise<void> {
+  async #grow(measured: FileSystemSpace, target: number): Promise<void> {
     const length = this.#length ?? (await lengthOf(this.#path));
     this.#length = length;
     const missing = target - length;
@@ -93,7 +93,7 @@ export class ReserveFile {
       this.#slice = null;
       return;
     }
-    if (this.#isStopped || spaceOf(room.freeBytes - missing, room.totalBytes) !== "ok") {
+    if (this.#isStopped || spaceOf(measured.freeBytes - missing, measured.totalBytes) !== "ok") {
       return;
     }
     this.#slice ??= randomBytes(SLICE_BYTES);

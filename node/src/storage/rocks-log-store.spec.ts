@@ -14,10 +14,10 @@ import {
   NO_ENVELOPE,
   sealEntry,
 } from "../raft/index.ts";
-import { FENCE_FILE, readFence } from "./fence.ts";
+import { MIRROR_FILE, readMirror } from "./fence.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks } from "./rocks.ts";
-import { entryKey, type FenceMarks, LOG_META_KEY, RocksLogStore } from "./rocks-log-store.ts";
+import { entryKey, type MirrorFlags, LOG_META_KEY, RocksLogStore } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
@@ -63,11 +63,11 @@ describe("RocksLogStore", () => {
 
   function open(
     meta: LogMeta,
-    marks: Partial<FenceMarks> = {},
-    fencePath = join(directory, FENCE_FILE),
+    marks: Partial<MirrorFlags> = {},
+    fencePath = join(directory, MIRROR_FILE),
   ): RocksLogStore {
-    const fence = { counter: 0, damaged: false, sole: true, ...marks };
-    return new RocksLogStore({ rocks, fencePath, meta, fence, onFatal: (error) => fatal.push(error) });
+    const fence = { counter: 0, damaged: false, isSoleVoter: true, ...marks };
+    return new RocksLogStore({ rocks, mirrorPath: fencePath, meta, mirror: fence, onFatal: (error) => fatal.push(error) });
   }
 
   const write = (effect: AppendEffect): Promise<number> => new Promise((resolve) => store.write(effect, resolve));
@@ -99,18 +99,18 @@ describe("RocksLogStore", () => {
     expect(store.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 3, lastTerm: 3 });
     expect(storedIndexes()).to.deep.equal([1, 2, 3]);
     const { clusterId, memberId, incarnation, boot, writeSeq, term, vote } = expected;
-    expect(readFence(join(directory, FENCE_FILE))).to.deep.equal({
-      ...{ counter: 1, clusterId, memberId, incarnation, boot, writeSeq, term, vote, damaged: false, sole: true },
+    expect(readMirror(join(directory, MIRROR_FILE))).to.deep.equal({
+      ...{ counter: 1, clusterId, memberId, incarnation, boot, writeSeq, term, vote, damaged: false, isSoleVoter: true },
     });
-    expect(statSync(join(directory, FENCE_FILE)).mode & 0o777).to.equal(0o600);
+    expect(statSync(join(directory, MIRROR_FILE)).mode & 0o777).to.equal(0o600);
   });
 
   it("writes the fence with each write, into the slots in turn", async () => {
     for (let at = 1; at <= 5; at++) {
       await write(append(at, 1, at, at));
-      expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: at, writeSeq: at });
+      expect(readMirror(join(directory, MIRROR_FILE))).to.include({ counter: at, writeSeq: at });
     }
-    expect(statSync(join(directory, FENCE_FILE)).size).to.equal(4096 + 512);
+    expect(statSync(join(directory, MIRROR_FILE)).size).to.equal(4096 + 512);
   });
 
   it("P1: has the fence synced with every other term and vote, and not with entries alone", async () => {
@@ -168,7 +168,7 @@ describe("RocksLogStore", () => {
     const start = { boot: 9, term: 4, vote: 1, commit: 2, resetTo: null };
     await new Promise<void>((resolve) => store.writeStart(start, resolve));
     expect(storedMeta()).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1, commit: 2, last: 2, lastTerm: 1 });
-    expect(readFence(join(directory, FENCE_FILE))).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1 });
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1 });
   });
 
   it("makes a start durable that resets the log to begin after the state, below its entries or above", async () => {
@@ -191,40 +191,40 @@ describe("RocksLogStore", () => {
 
   it("keeps the mark of damage with each write until it is healed, after the write in flight", async () => {
     await store.close();
-    store = open(NOTHING, { damaged: true, sole: false });
+    store = open(NOTHING, { damaged: true, isSoleVoter: false });
     expect(store.isDamaged).to.equal(true);
     await write(append(1, 1, 1, 2));
-    expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: 1, writeSeq: 1, damaged: true, sole: false });
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ counter: 1, writeSeq: 1, damaged: true, isSoleVoter: false });
     const order: string[] = [];
     await new Promise<void>((resolve) => {
       store.write(append(2, 1, 3, 3), () => order.push("written"));
-      store.heal(() => {
+      store.clearDamage(() => {
         order.push("healed");
         resolve();
       });
     });
     expect(order).to.deep.equal(["written", "healed"]);
-    expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: 3, writeSeq: 2, term: 1, damaged: false });
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ counter: 3, writeSeq: 2, term: 1, damaged: false });
     expect(store.isDamaged).to.equal(false);
     await write(append(3, 1, 4, 4));
-    expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: 4, writeSeq: 3, damaged: false });
-    expect(() => store.heal(() => undefined)).to.throw(InvariantViolation, "a damaged member heals once");
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ counter: 4, writeSeq: 3, damaged: false });
+    expect(() => store.clearDamage(() => undefined)).to.throw(InvariantViolation, "a damaged member heals once");
   });
 
   it("records whether the member is the only voter, also when nothing else is written", async () => {
-    const recorded = () => readFence(join(directory, FENCE_FILE));
+    const recorded = () => readMirror(join(directory, MIRROR_FILE));
     await write(append(1, 1, 1, 1));
-    store.setSole(true);
-    expect(recorded(), "nothing new").to.include({ counter: 1, sole: true });
-    store.setSole(false);
-    await until("the fence says so", () => recorded()?.sole === false);
+    store.setSoleVoter(true);
+    expect(recorded(), "nothing new").to.include({ counter: 1, isSoleVoter: true });
+    store.setSoleVoter(false);
+    await until("the fence says so", () => recorded()?.isSoleVoter === false);
     expect(recorded()).to.include({ counter: 2, writeSeq: 1, term: 1, damaged: false });
     await write(append(2, 1, 2, 2));
-    expect(recorded()).to.include({ counter: 3, writeSeq: 2, sole: false });
+    expect(recorded()).to.include({ counter: 3, writeSeq: 2, isSoleVoter: false });
     const writing = write(append(3, 1, 3, 3));
-    store.setSole(true);
+    store.setSoleVoter(true);
     await writing;
-    await until("the fence says so", () => recorded()?.sole === true);
+    await until("the fence says so", () => recorded()?.isSoleVoter === true);
     expect(recorded()).to.include({ counter: 5, writeSeq: 3 });
   });
 
@@ -336,7 +336,7 @@ describe("RocksLogStore", () => {
     await Promise.all([store.close(), store.close()]);
     expect(acknowledged).to.equal(2);
     expect(storedMeta()).to.include({ writeSeq: 2, first: 3 });
-    expect(readFence(join(directory, FENCE_FILE))).to.include({ writeSeq: 2 });
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ writeSeq: 2 });
     expect(fatal).to.deep.equal([]);
     expect(storedIndexes()).to.include.members([3, 4]);
   });

@@ -19,7 +19,7 @@ import {
 import { stamp } from "../stamps/index.ts";
 import type { Change } from "../state/index.ts";
 import { encodeChanges } from "./change-batch.ts";
-import { encodeFence, type Fence, fenceOffset } from "./fence.ts";
+import { encodeMirror, type HardStateMirror, mirrorOffset } from "./fence.ts";
 import { encodeLogMeta, type LogMeta } from "./log-meta.ts";
 import type { LogStore } from "./log-store.ts";
 import type { LogReply, LogRequest, LogThreadData } from "./log-thread.ts";
@@ -40,16 +40,16 @@ export function entryKey(index: number): Uint8Array {
 
 export interface RocksLogStoreOptions {
   readonly rocks: Rocks;
-  readonly fencePath: string;
+  readonly mirrorPath: string;
   /** The current row `m` of the store. */
   readonly meta: LogMeta;
   /** The fields that only the fence has. */
-  readonly fence: FenceMarks;
+  readonly mirror: MirrorFlags;
   /** Called when a write, a read or the thread fails; no write is acknowledged afterwards. */
   readonly onFatal: (error: StoreError) => void;
 }
 
-export type FenceMarks = Pick<Fence, "counter" | "damaged" | "sole">;
+export type MirrorFlags = Pick<HardStateMirror, "counter" | "damaged" | "isSoleVoter">;
 
 /** A start of the directory: its boot number, and its initial hard state. */
 export interface LogStart {
@@ -67,11 +67,11 @@ export class RocksLogStore implements LogStore {
   readonly #thread: StoreThread<LogRequest, LogReply>;
   readonly #onFatal: (error: StoreError) => void;
   #meta: LogMeta;
-  #fence: FenceMarks;
+  #mirror: MirrorFlags;
   #first: number;
   #prevTerm: number;
   #done: ((writeSeq: number, durationMs: number) => void) | null = null;
-  #healed: (() => void) | null = null;
+  #onDamageCleared: (() => void) | null = null;
   #clearBelow = 0;
 
   constructor(options: RocksLogStoreOptions) {
@@ -81,9 +81,9 @@ export class RocksLogStore implements LogStore {
     this.#prevTerm = options.meta.prevTerm;
     this.#onFatal = options.onFatal;
     // Copy only these fields: with a whole fence, `#nextFence` would overwrite the fields of each write.
-    const { counter, damaged, sole } = options.fence;
-    this.#fence = { counter, damaged, sole };
-    const data: LogThreadData = { handle: options.rocks.handle, fencePath: options.fencePath };
+    const { counter, damaged, isSoleVoter } = options.mirror;
+    this.#mirror = { counter, damaged, isSoleVoter };
+    const data: LogThreadData = { handle: options.rocks.handle, mirrorPath: options.mirrorPath };
     this.#thread = new StoreThread(
       new URL("./log-thread.ts", import.meta.url),
       "log",
@@ -105,7 +105,7 @@ export class RocksLogStore implements LogStore {
 
   /** Whether acknowledged data was lost and is not known to be back. */
   get isDamaged(): boolean {
-    return this.#fence.damaged;
+    return this.#mirror.damaged;
   }
 
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
@@ -146,17 +146,17 @@ export class RocksLogStore implements LogStore {
     this.#writeMeta(meta, null, done);
   }
 
-  heal(done: () => void): void {
-    invariant(this.#fence.damaged && this.#healed === null, "a damaged member heals once");
-    this.#healed = done;
-    this.#fence = { ...this.#fence, damaged: false };
-    this.#writeFence(true);
+  clearDamage(done: () => void): void {
+    invariant(this.#mirror.damaged && this.#onDamageCleared === null, "a damaged member heals once");
+    this.#onDamageCleared = done;
+    this.#mirror = { ...this.#mirror, damaged: false };
+    this.#writeMirror(true);
   }
 
-  setSole(isSole: boolean): void {
-    if (isSole !== this.#fence.sole && !this.#thread.isClosing) {
-      this.#fence = { ...this.#fence, sole: isSole };
-      this.#writeFence(false);
+  setSoleVoter(isSoleVoter: boolean): void {
+    if (isSoleVoter !== this.#mirror.isSoleVoter && !this.#thread.isClosing) {
+      this.#mirror = { ...this.#mirror, isSoleVoter: isSoleVoter };
+      this.#writeMirror(false);
     }
   }
 
@@ -204,23 +204,23 @@ export class RocksLogStore implements LogStore {
     // The first write records the owner of the directory. Votes and starts must not be lost either.
     const isFirst = before.writeSeq === 0;
     const hasVoted = next.term !== before.term || next.vote !== before.vote;
-    const syncFence = isFirst || hasVoted || next.boot !== before.boot;
+    const syncMirror = isFirst || hasVoted || next.boot !== before.boot;
     stamp("log.handed", next.writeSeq, next.last);
     this.#thread.post(
-      { kind: "write", writeSeq: next.writeSeq, changes: encoded, ...this.#nextFence(next), syncFence },
+      { kind: "write", writeSeq: next.writeSeq, changes: encoded, ...this.#nextMirror(next), syncMirror },
       [encoded],
     );
   }
 
   /** Writes only the fence. A write in flight is durable before it, because the thread works in order. */
-  #writeFence(isHealing: boolean): void {
-    this.#thread.post({ kind: "fence", ...this.#nextFence(this.#meta), isHealing });
+  #writeMirror(clearsDamage: boolean): void {
+    this.#thread.post({ kind: "fence", ...this.#nextMirror(this.#meta), clearsDamage });
   }
 
-  #nextFence(meta: LogMeta): { readonly fence: Uint8Array; readonly fenceOffset: number } {
-    const counter = this.#fence.counter + 1;
-    this.#fence = { ...this.#fence, counter };
-    return { fence: encodeFence({ ...meta, ...this.#fence }), fenceOffset: fenceOffset(counter) };
+  #nextMirror(meta: LogMeta): { readonly mirror: Uint8Array; readonly mirrorOffset: number } {
+    const counter = this.#mirror.counter + 1;
+    this.#mirror = { ...this.#mirror, counter };
+    return { mirror: encodeMirror({ ...meta, ...this.#mirror }), mirrorOffset: mirrorOffset(counter) };
   }
 
   #resetTo({ index, term }: LogReset): void {
@@ -232,9 +232,9 @@ export class RocksLogStore implements LogStore {
     if (reply.kind === "written") {
       this.#onWritten(reply.writeSeq, reply.durationMs);
     } else {
-      const healed = this.#healed;
+      const healed = this.#onDamageCleared;
       invariant(healed !== null, "a healing is acknowledged when it was asked for");
-      this.#healed = null;
+      this.#onDamageCleared = null;
       healed();
     }
   }

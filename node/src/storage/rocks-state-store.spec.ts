@@ -134,7 +134,7 @@ describe("RocksStateStore", () => {
         await store.close();
         rocks = await Rocks.open(directory, OPTIONS);
         store = new RocksStateStore(rocks, (error) => fatal.push(error));
-        const kept = log.progress.replays;
+        const kept = log.progress.storedAnswers;
         expect([left, answers(), kept]).to.deep.equal([dyingAt === "state.drop.before" ? 20 : kept, kept, kept]);
         const restarted = new StateMachine(store, (previous, data) => crc32(data, previous), DEFAULT_STATE_LIMITS);
         const [outcome] = applyRows(restarted, log.rows.slice(-1));

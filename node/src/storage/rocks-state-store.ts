@@ -12,7 +12,7 @@ import { type Change, droppedReplays, isHotRow, type KeyRange, type Row } from "
 import { crashPoint } from "./crash-point.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
-import { Milestones } from "./milestones.ts";
+import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 import { RowCache } from "./row-cache.ts";
 import { ScanFloors } from "./scan-floors.ts";
@@ -32,7 +32,7 @@ export class RocksStateStore implements MemberStateStore {
   /** Callbacks for the replies of the thread, which come in order. */
   readonly #awaited: (() => void)[] = [];
   #rocks: Rocks;
-  #milestones: Milestones;
+  #markers: SequenceMarkers;
   #hotRows = new RowCache();
   #floors = new ScanFloors();
   #syncs = 0;
@@ -63,7 +63,7 @@ export class RocksStateStore implements MemberStateStore {
    */
   constructor(rocks: Rocks, onFatal: (error: StoreError) => void) {
     this.#rocks = rocks;
-    this.#milestones = Milestones.read(rocks);
+    this.#markers = SequenceMarkers.read(rocks);
     this.#onFatal = onFatal;
     this.#clearLeftovers();
     const data: StateThreadData = { handle: rocks.handle };
@@ -115,7 +115,7 @@ export class RocksStateStore implements MemberStateStore {
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     invariant(!this.#isSyncing, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
-    this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
+    this.#orFatal(() => this.#rocks.write(this.#markers.addMarkers(changes), false));
     this.#floors.onWrite(changes);
     this.#forgetHotRows(changes);
     crashPoint("state.batch.after");
@@ -185,7 +185,7 @@ export class RocksStateStore implements MemberStateStore {
     invariant(!this.#isSyncing, "no sync of the former state is in flight");
     crashPoint("install.switch.before");
     const former = this.#rocks;
-    this.#milestones = this.#orFatal(() => Milestones.read(next.rocks));
+    this.#markers = this.#orFatal(() => SequenceMarkers.read(next.rocks));
     this.#rocks = next.rocks;
     this.#hotRows = new RowCache();
     this.#floors = new ScanFloors();

@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { FENCE_FILE, readFence } from "./fence.ts";
+import { MIRROR_FILE, readMirror } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
 
 /**
@@ -23,7 +23,7 @@ export function objectionToSoleUse(directory: string): string | null {
       "owner, or let it join one"
     );
   }
-  const isOthersData = identity.phase === "member" && readFence(join(directory, FENCE_FILE))?.sole === false;
+  const isOthersData = identity.phase === "member" && readMirror(join(directory, MIRROR_FILE))?.isSoleVoter === false;
   return isOthersData ? notSoleVoter(directory) : null;
 }
 

@@ -7,10 +7,10 @@ import { latin1Of } from "../bytes/index.ts";
 import type { Change, KeyRange, Row, StateReader } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
-import { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
+import { type WriteBufferLimits, StateWriteBuffer } from "./state-overlay.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
-const ROOMY: OverlayLimits = { rowsMax: 1_000, bytesMax: 1024 * 1024 };
+const ROOMY: WriteBufferLimits = { rowsMax: 1_000, bytesMax: 1024 * 1024 };
 const [FIRST, END] = [new Uint8Array(0), Uint8Array.of(0xff)];
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -34,11 +34,11 @@ describe("the newest changes of the state, in memory", () => {
   const directories = new TemporaryDirectories();
   const closing: (() => Promise<void>)[] = [];
   let inner: MemoryDriverState;
-  let overlay: StateOverlay;
+  let overlay: StateWriteBuffer;
 
   beforeEach(() => {
     inner = new MemoryDriverState(new FakeTime());
-    overlay = new StateOverlay(inner, ROOMY);
+    overlay = new StateWriteBuffer(inner, ROOMY);
   });
   afterEach(async () => {
     for (const close of closing.splice(0)) {
@@ -53,7 +53,7 @@ describe("the newest changes of the state, in memory", () => {
         const rocks = await Rocks.open(join(directories.make(), "state-1"), OPTIONS);
         const store = new RocksStateStore(rocks, (error) => expect.fail(error.message));
         closing.push(() => store.close());
-        return { store: new StateOverlay(store, limits), settle: nothing };
+        return { store: new StateWriteBuffer(store, limits), settle: nothing };
       });
     });
   }
@@ -88,7 +88,7 @@ describe("the newest changes of the state, in memory", () => {
         (batches, rowsMax, from, to, isNamed) => {
           const time = new FakeTime();
           const store = new MemoryDriverState(time);
-          const tried = new StateOverlay(store, { ...ROOMY, rowsMax });
+          const tried = new StateWriteBuffer(store, { ...ROOMY, rowsMax });
           const model = new MemoryStateStore();
           for (const { changes, dropped, next } of batches) {
             if (!tried.isStalled) {
@@ -140,7 +140,7 @@ describe("the newest changes of the state, in memory", () => {
   });
 
   it("keeps nothing in memory of what was far too much", () => {
-    const tight = new StateOverlay(inner, { rowsMax: 100, bytesMax: 10 });
+    const tight = new StateWriteBuffer(inner, { rowsMax: 100, bytesMax: 10 });
     const read: string[] = [];
     const get = inner.get.bind(inner);
     inner.get = (key) => {
@@ -156,7 +156,7 @@ describe("the newest changes of the state, in memory", () => {
   });
 
   it("hands over at once what is too much", () => {
-    const tight = new StateOverlay(inner, { rowsMax: 3, bytesMax: 20 });
+    const tight = new StateWriteBuffer(inner, { rowsMax: 3, bytesMax: 20 });
     tight.write([put("k1", "a"), put("k2", "a")]);
     expect(inner.batches).to.equal(0);
     tight.write([put("k3", "a")]);
@@ -166,7 +166,7 @@ describe("the newest changes of the state, in memory", () => {
   });
 
   it("goes on while the store is stalled, until there is no room", () => {
-    const tight = new StateOverlay(inner, { rowsMax: 2, bytesMax: 1024 });
+    const tight = new StateWriteBuffer(inner, { rowsMax: 2, bytesMax: 1024 });
     inner.isStalled = true;
     expect(tight.isStalled).to.equal(false);
     tight.write([put("k1", "a")]);

@@ -15,20 +15,20 @@ import { type Change, type KeyRange, type Row, scanMerged } from "../state/index
 import { ChangedRows } from "./changed-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
 
-export interface OverlayLimits {
+export interface WriteBufferLimits {
   /** Changes are written to the store at this many rows, or this many bytes of keys and values. */
   readonly rowsMax: number;
   readonly bytesMax: number;
 }
 
 /** One batch of this size takes a few milliseconds of the event loop (S44). */
-const DEFAULT_LIMITS: OverlayLimits = { rowsMax: 1_000, bytesMax: 256 * 1024 };
+const DEFAULT_LIMITS: WriteBufferLimits = { rowsMax: 1_000, bytesMax: 256 * 1024 };
 /** A batch of more than this many times `bytesMax`, such as 10 MiB of events, does not stay in memory. */
-const RECENT_TIMES = 4;
+const RECENT_FACTOR = 4;
 
-export class StateOverlay implements MemberStateStore {
+export class StateWriteBuffer implements MemberStateStore {
   readonly #store: MemberStateStore;
-  readonly #limits: OverlayLimits;
+  readonly #limits: WriteBufferLimits;
   /** Changes that the store does not have yet. */
   #pending = new ChangedRows();
   /** Ranges to drop in the store after the pending changes. No pending change lies in one of these. */
@@ -36,7 +36,7 @@ export class StateOverlay implements MemberStateStore {
   /** The changes of the last write to the store. */
   #recent = new ChangedRows();
 
-  constructor(store: MemberStateStore, limits: OverlayLimits = DEFAULT_LIMITS) {
+  constructor(store: MemberStateStore, limits: WriteBufferLimits = DEFAULT_LIMITS) {
     this.#store = store;
     this.#limits = limits;
   }
@@ -69,7 +69,7 @@ export class StateOverlay implements MemberStateStore {
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {
       // The store drops ranges after the changes of a batch, so changes in a dropped range need a later batch.
-      this.#handOver();
+      this.#writePending();
     }
     for (let at = 0; at < changes.length; at++) {
       this.#pending.set(changes[at] as Change);
@@ -89,17 +89,17 @@ export class StateOverlay implements MemberStateStore {
     if (!isEmpty && this.#store.isStalled) {
       return false;
     }
-    this.#handOver();
+    this.#writePending();
     return true;
   }
 
   sync(done: () => void): void {
-    this.#handOver();
+    this.#writePending();
     this.#store.sync(done);
   }
 
   openView(): StateView {
-    this.#handOver();
+    this.#writePending();
     return this.#store.openView();
   }
 
@@ -123,10 +123,10 @@ export class StateOverlay implements MemberStateStore {
     return this.#dropped.length > 0 && this.#dropped.some(({ from, to }) => isWithin(key, from, to));
   }
 
-  #handOver(): void {
+  #writePending(): void {
     if (this.#pending.count > 0 || this.#dropped.length > 0) {
       this.#store.write(this.#pending.all(), this.#dropped);
-      this.#recent = this.#pending.bytes > RECENT_TIMES * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
+      this.#recent = this.#pending.bytes > RECENT_FACTOR * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
       this.#pending = new ChangedRows();
       this.#dropped = [];
     }

@@ -8,7 +8,7 @@ import { AppliedLog } from "../../test/index.ts";
 import { listenToMarks } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { INSTALL_CRASH_POINTS } from "./crash-point.ts";
-import { readInstalled } from "./installed.ts";
+import { readSnapshotOrigin } from "./installed.ts";
 import type { StateReplacement } from "./member-state-store.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
@@ -102,7 +102,7 @@ describe("a replacement of the state, on a disk", function () {
     expect(store.get(key(1)), "the live state goes on").to.equal(undefined);
     await store.close();
     const rocks = await Rocks.open(join(directory, live()), { ...OPTIONS, createIfMissing: false });
-    expect(readInstalled(rocks)).to.deep.equal({ index: 1, term: 1 });
+    expect(readSnapshotOrigin(rocks)).to.deep.equal({ index: 1, term: 1 });
     expect(readProgress(rocks).appliedIndex).to.equal(1);
     await rocks.close();
     store = await open(live());
@@ -116,7 +116,7 @@ describe("a replacement of the state, on a disk", function () {
     await store.close();
     expect(live()).to.equal("state-1");
     const rocks = await Rocks.open(join(directory, live()), { ...OPTIONS, createIfMissing: false });
-    expect(readInstalled(rocks)).to.equal(null);
+    expect(readSnapshotOrigin(rocks)).to.equal(null);
     await rocks.close();
   });
 

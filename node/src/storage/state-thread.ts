@@ -14,7 +14,7 @@ import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
 import { IncomingState } from "./incoming-state.ts";
-import type { Installed } from "./installed.ts";
+import type { SnapshotOrigin } from "./installed.ts";
 import { SYNC_ROW } from "./local-rows.ts";
 import { Rocks } from "./rocks.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
@@ -31,7 +31,7 @@ export type StateRequest =
   | { readonly kind: "attach"; readonly handle: bigint }
   /** Rows for the replacement. */
   | { readonly kind: "rows"; readonly changes: ArrayBuffer }
-  | { readonly kind: "finish"; readonly installed: Installed }
+  | { readonly kind: "finish"; readonly installed: SnapshotOrigin }
   | { readonly kind: "place" }
   /** Makes the replacement the live state. After the reply the thread does not use the old one any more. */
   | { readonly kind: "switch" }

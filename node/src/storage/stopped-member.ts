@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isIntactEntry } from "../raft/index.ts";
 import { type Cluster, type Progress, type Row, readCluster, readProgress, type StateReader } from "../state/index.ts";
-import { FENCE_FILE } from "./fence.ts";
+import { MIRROR_FILE } from "./fence.ts";
 import { type Identity, readIdentity } from "./identity.ts";
-import { type Beginning, judge, lookFor } from "./judgement.ts";
+import { type StartupRecoveryPlan, planStartupRecovery, catchDamage } from "./judgement.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { openRaft, openState, tidyStores } from "./member-stores.ts";
 import { lostForGood, Refused, retired } from "./refusal.ts";
@@ -73,22 +73,22 @@ export class StoppedMember {
    */
   static async open(directory: string, { acceptRetired }: StoppedMemberOptions): Promise<StoppedMember> {
     const identity = requireMemberData(directory, acceptRetired);
-    const writtenAtMs = statSync(join(directory, FENCE_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const writtenAtMs = statSync(join(directory, MIRROR_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     const opened: Rocks[] = [];
     try {
-      const raft = await lookFor(() => openRaft(directory, false));
+      const raft = await catchDamage(() => openRaft(directory, false));
       if (raft.value !== null) {
         opened.push(raft.value);
       }
-      const state = await lookFor(() => openState(directory));
+      const state = await catchDamage(() => openState(directory));
       if (state.value !== null) {
         opened.push(state.value);
       }
-      const beginning = await judge({ directory, identity, soleWithoutFence: null }, raft, state);
-      requireWhole(directory, beginning);
+      const plan = await planStartupRecovery({ directory, identity, soleVoterWithoutMirror: null }, raft, state);
+      requireWhole(directory, plan);
       tidyStores(directory);
       const [log, rows] = opened as [Rocks, Rocks];
-      const facts = factsOf(identity, beginning, rows, writtenAtMs);
+      const facts = factsOf(identity, plan, rows, writtenAtMs);
       return new StoppedMember(directory, identity, facts, log, rows);
     } catch (error) {
       for (const rocks of opened.reverse()) {
@@ -179,11 +179,11 @@ export function requireMemberData(directory: string, acceptRetired: boolean): Id
 }
 
 /** Raises Refused if acknowledged data is lost, now or earlier, and is not known to be back. */
-function requireWhole(directory: string, { loss, fence }: Beginning): void {
+function requireWhole(directory: string, { loss, mirror }: StartupRecoveryPlan): void {
   if (loss !== null) {
     throw lostForGood(directory, loss.problem);
   }
-  if (fence.damaged) {
+  if (mirror.damaged) {
     throw lostForGood(
       directory,
       "the member lost data earlier, and does not have everything again from the others yet",
@@ -191,8 +191,8 @@ function requireWhole(directory: string, { loss, fence }: Beginning): void {
   }
 }
 
-function factsOf(identity: Identity, beginning: Beginning, state: Rocks, writtenAtMs: number): MemberFacts {
-  const { meta, resetTo, hardState } = beginning;
+function factsOf(identity: Identity, plan: StartupRecoveryPlan, state: Rocks, writtenAtMs: number): MemberFacts {
+  const { meta, resetTo, hardState } = plan;
   const { appliedIndex, appliedTerm, revision }: Progress = readProgress(state);
   const last = resetTo ?? { index: meta.last, term: meta.lastTerm };
   return {

@@ -17,7 +17,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } fro
 import { join } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
-import { FENCE_FILE } from "./fence.ts";
+import { MIRROR_FILE } from "./fence.ts";
 import { type Identity, isIdentityDraft, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
 import { emptyLogMeta } from "./log-meta.ts";
 import {
@@ -45,7 +45,7 @@ const STAYS: ReadonlySet<string> = new Set(["lost+found", "reserve", SUCCESSOR_D
 const LOCK_OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 1024 * 1024, cacheBytes: 1024 * 1024 };
 
 /** The new member, and where its log begins. */
-export interface SuccessorBirth {
+export interface NewSuccessor {
   readonly clusterId: string;
   readonly clusterName: string;
   /** Name of the member. */
@@ -126,12 +126,12 @@ export function mintIncarnation(): string {
  * succession, the fence, and the identity. On return the decision is made. Raises a StoreError, or what the file system
  * raises.
  */
-export async function completeSuccessor(directory: string, birth: SuccessorBirth): Promise<void> {
+export async function completeSuccessor(directory: string, newSuccessor: NewSuccessor): Promise<void> {
   const making = join(directory, SUCCESSOR_DRAFT);
   nameLiveState(firstState(making));
-  await writeLog(making, birth);
+  await writeLog(making, newSuccessor);
   crashPoint("successor.log.after");
-  writeIdentity(making, { ...mintIdentity(birth.clusterName, birth.name), ...memberOf(birth) });
+  writeIdentity(making, { ...mintIdentity(newSuccessor.clusterName, newSuccessor.name), ...memberOf(newSuccessor) });
   syncDirectory(making);
   crashPoint("successor.made.before");
   renameSync(making, join(directory, MADE));
@@ -260,7 +260,7 @@ function move(name: string, from: string, to: string): void {
   crashPoint("successor.move.after");
 }
 
-function memberOf({ clusterId, memberId, incarnation }: SuccessorBirth) {
+function memberOf({ clusterId, memberId, incarnation }: NewSuccessor) {
   return { phase: "member", clusterId, memberId, incarnation } as const;
 }
 
@@ -273,15 +273,15 @@ function requireIdentity(directory: string): Identity {
 }
 
 /** Creates an empty log that begins after the succession. No member has voted in its term, or has an entry of it. */
-async function writeLog(making: string, birth: SuccessorBirth): Promise<void> {
-  const { clusterId, memberId, incarnation, lastIndex, term } = birth;
+async function writeLog(making: string, newSuccessor: NewSuccessor): Promise<void> {
+  const { clusterId, memberId, incarnation, lastIndex, term } = newSuccessor;
   const raft = await openRaft(making, true);
   const failure = new StartFailure();
   const log = new RocksLogStore({
     rocks: raft,
-    fencePath: join(making, FENCE_FILE),
+    mirrorPath: join(making, MIRROR_FILE),
     meta: emptyLogMeta({ clusterId, memberId, incarnation }),
-    fence: { counter: 0, damaged: false, sole: true },
+    mirror: { counter: 0, damaged: false, isSoleVoter: true },
     onFatal: failure.reporting(() => undefined),
   });
   const resetTo = { index: lastIndex, term };

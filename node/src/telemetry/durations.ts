@@ -21,7 +21,7 @@ export const REQUEST_BOUNDS: Bounds = [
 /** For waits of people and for whole copies: from ten milliseconds to an hour. */
 export const LONG_BOUNDS: Bounds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600];
 
-export class Durations {
+export class DurationHistogram {
   readonly bounds: Bounds;
   /**
    * Number of durations in each bucket: at most its bound, and longer than the bound before it. The last is beyond all

@@ -5,7 +5,7 @@
  * it is over or when a caller reads the delay, and reports it once. It does not see work of other threads.
  */
 
-import { Durations, SHORT_BOUNDS } from "./durations.ts";
+import { DurationHistogram, SHORT_BOUNDS } from "./durations.ts";
 
 /**
  * The interval at which the owner must call `beat`, in milliseconds. It understates a delay by at most this much, which
@@ -15,7 +15,7 @@ export const BEAT_INTERVAL_MS = 50;
 
 export class EventLoopDelay {
   /** Delay of each beat. */
-  readonly delays = new Durations(SHORT_BOUNDS);
+  readonly delays = new DurationHistogram(SHORT_BOUNDS);
   readonly #monotonicMs: () => number;
   /** When the next beat is due. */
   #dueMs: number;

@@ -7,7 +7,7 @@
  * choose. The only exception is namespaces near a limit, which administrators have named: at most twenty at a time.
  */
 
-import { Durations } from "./durations.ts";
+import { DurationHistogram } from "./durations.ts";
 
 /** The values of the labels, in order, and the number for them. */
 type Labelled<Value> = Iterable<readonly [labels: readonly string[], value: Value]>;
@@ -32,7 +32,7 @@ interface NumberMetric<Source> extends MetricDescription {
 interface HistogramMetric<Source> extends MetricDescription {
   readonly type: "histogram";
   readonly bounds: readonly number[];
-  readonly read: (source: Source) => Reading<Durations>;
+  readonly read: (source: Source) => Reading<DurationHistogram>;
 }
 
 export type Metric<Source> = NumberMetric<Source> | HistogramMetric<Source>;
@@ -56,15 +56,15 @@ export function gauge<Source>(definition: Definition<Source, number>): Metric<So
 
 /** Durations by bucket; all durations of one metric share these bounds. */
 export function histogram<Source>(
-  definition: Definition<Source, Durations> & { readonly bounds: readonly number[] },
+  definition: Definition<Source, DurationHistogram> & { readonly bounds: readonly number[] },
 ): Metric<Source> {
   return { type: "histogram", labels: [], ...definition };
 }
 
 /** The values of a reading, as pairs of labels and values. */
-export function pairsOf<Value extends number | Durations>(reading: Reading<Value>): Labelled<Value> {
+export function pairsOf<Value extends number | DurationHistogram>(reading: Reading<Value>): Labelled<Value> {
   if (reading === null) {
     return [];
   }
-  return typeof reading === "number" || reading instanceof Durations ? [[[], reading]] : (reading as Labelled<Value>);
+  return typeof reading === "number" || reading instanceof DurationHistogram ? [[[], reading]] : (reading as Labelled<Value>);
 }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Durations } from "./durations.ts";
+import { DurationHistogram } from "./durations.ts";
 import { BEAT_INTERVAL_MS, EventLoopDelay } from "./event-loop-delay.ts";
 import { counter, gauge, histogram } from "./metric.ts";
 import { Metrics } from "./metrics.ts";
@@ -58,7 +58,7 @@ describe("metrics of a member", () => {
 
   it("report durations by buckets, each with all below it", async () => {
     const bounds = [0.01, 1];
-    const durations = new Durations(bounds);
+    const durations = new DurationHistogram(bounds);
     for (const ms of [5, 6, 500, 5_000]) {
       durations.addMs(ms);
     }

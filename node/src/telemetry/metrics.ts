@@ -5,7 +5,7 @@
  */
 
 import { collectDefaultMetrics, type Gauge, Registry } from "prom-client";
-import type { Durations } from "./durations.ts";
+import type { DurationHistogram } from "./durations.ts";
 import { type Metric, type MetricDescription, pairsOf } from "./metric.ts";
 
 /** A younger answer is returned again; in milliseconds. */
@@ -85,7 +85,7 @@ function labelled({ labels }: MetricDescription, values: readonly string[]): Rec
 }
 
 /** Each bucket together with all smaller ones, as Prometheus requires. */
-function bucketsOf(name: string, labels: Record<string, string>, { bounds, counts, sumSeconds }: Durations): Sample[] {
+function bucketsOf(name: string, labels: Record<string, string>, { bounds, counts, sumSeconds }: DurationHistogram): Sample[] {
   let count = 0;
   const buckets = counts.map((inBucket, at) => {
     count += inBucket;

@@ -29,10 +29,10 @@ export class NamespaceStreams {
       throw namespaceFull(namespace, "watches", { limit, used, added: 1 });
     }
     this.#counts.set(namespace, used + 1);
-    let isOver = false;
+    let hasEnded = false;
     return () => {
-      if (!isOver) {
-        isOver = true;
+      if (!hasEnded) {
+        hasEnded = true;
         this.#leave(namespace);
       }
     };

@@ -218,7 +218,7 @@ export class WatchHub {
     if (changes === null) {
       return;
     }
-    const revision = watcher.toldRevision(source.publishedRevision);
+    const revision = watcher.sentRevision(source.publishedRevision);
     if (changes.length > 0) {
       this.#send(watcher, { kind: "changes", changes, revision });
     } else if (this.#isProgressDue(watcher) && revision <= source.publishedRevision) {
@@ -271,7 +271,7 @@ export class WatchHub {
     this.#messagesSent++;
     this.#changesSent += message.changes.length;
     watcher.isSending = true;
-    watcher.toldMs = this.#options.clock.monotonicMs();
+    watcher.sentMs = this.#options.clock.monotonicMs();
     watcher.subscriber.send(message, () => {
       watcher.isSending = false;
       if (!watcher.isLive) {
@@ -280,8 +280,8 @@ export class WatchHub {
     });
   }
 
-  #isProgressDue({ toldMs, request }: Watcher): boolean {
-    return this.#options.clock.monotonicMs() - toldMs >= request.progressIntervalMs;
+  #isProgressDue({ sentMs, request }: Watcher): boolean {
+    return this.#options.clock.monotonicMs() - sentMs >= request.progressIntervalMs;
   }
 
   #enqueueForProgress(): void {
@@ -295,16 +295,16 @@ export class WatchHub {
   /** Ends the watch. Sends its progress first, unless the watch was refused. */
   #dismiss(watcher: Watcher, error: CoordinationError): void {
     const publishedRevision = this.#scheduler.source?.publishedRevision ?? 0;
-    const revision = watcher.toldRevision(publishedRevision);
+    const revision = watcher.sentRevision(publishedRevision);
     this.#ended.set(error.reason, (this.#ended.get(error.reason) ?? 0) + 1);
     const canResume = error.code === "UNAVAILABLE";
-    const isTold = watcher.isCreated && revision <= publishedRevision;
+    const hasProgress = watcher.isCreated && revision <= publishedRevision;
     this.#remove(watcher);
     if (!canResume) {
       watcher.subscriber.end(error);
       return;
     }
-    if (isTold) {
+    if (hasProgress) {
       watcher.subscriber.send({ kind: "progress", changes: [], revision }, () => undefined);
     }
     const details = new Map([["resume_revision", String(revision + 1)]]);

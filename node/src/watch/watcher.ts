@@ -15,7 +15,7 @@ export class Watcher {
   /** A message is in flight: the hub sends nothing else until it is taken. */
   isSending = false;
   /** When it got its last message, in monotonic milliseconds. */
-  toldMs: number;
+  sentMs: number;
 
   constructor(request: WatchRequest, subscriber: Subscriber, next: number, isLive: boolean, nowMs: number) {
     this.request = request;
@@ -23,7 +23,7 @@ export class Watcher {
     this.start = next;
     this.#next = next;
     this.#isLive = isLive;
-    this.toldMs = nowMs;
+    this.sentMs = nowMs;
   }
 
   get next(): number {
@@ -35,7 +35,7 @@ export class Watcher {
   }
 
   /** All requested changes up to this revision have been sent, given the published revision. */
-  toldRevision(publishedRevision: number): number {
+  sentRevision(publishedRevision: number): number {
     return this.#isLive ? Math.max(publishedRevision, this.#next - 1) : this.#next - 1;
   }
 

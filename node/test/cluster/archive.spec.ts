@@ -89,7 +89,7 @@ describe("the archive of a cluster", function () {
     const store = await openArchive();
     const objects = planRestore(await readCatalog(store), LATEST);
     const state = await OfflineState.create(join(directory, name));
-    const rebuilt = await rebuild({ store, objects, unseal: {}, point: LATEST, state }).finally(() => state.close());
+    const rebuilt = await rebuild({ store, objects, decryptOptions: {}, point: LATEST, state }).finally(() => state.close());
     expect(rebuilt.digestsCompared).to.be.greaterThan(0);
     return rebuilt.progress.revision;
   }

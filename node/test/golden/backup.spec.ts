@@ -75,7 +75,7 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
           const chain = chains[0] ?? expect.fail(promise("Names of objects"));
           const { problem, objects, lastIndex } = await verifyChain(store, chain, {
             keyRing: keys,
-            isSealRequired: name === SEALED,
+            isEncryptionRequired: name === SEALED,
           });
           expect({ problem, objects, lastIndex }, promise("Objects")).to.deep.equal({
             problem: undefined,

@@ -198,7 +198,7 @@ export class DrivenReplica {
       onMembers: () => undefined,
       onLoss: (reason) => invariant(false, "a sole member loses nothing", () => reason),
       onDiverged: (reason) => invariant(false, "a sole member is the cluster", () => reason),
-      onHealed: () => invariant(false, "a whole member has nothing to heal"),
+      onDataRecovered: () => invariant(false, "a whole member has nothing to heal"),
       onDiskCritical: () => undefined,
       onDiskStuck: () => {
         this.diskStuck++;

@@ -123,7 +123,7 @@ export class GrpcPorts {
       clock,
       scheduler: systemScheduler,
       ...{ logger, grpcHost },
-      ...{ gate: gateOf("grpc", clock.monotonicMs), clientLimits },
+      ...{ connectionLimiter: gateOf("grpc", clock.monotonicMs), clientLimits },
       namespaceStreams,
     });
     // A member of a spec has no log and no store to read: it refuses calls that need them.
@@ -134,7 +134,7 @@ export class GrpcPorts {
     });
     const adminServer = new AdminServer({
       ...{ member, backups, clock, logger, observer, address: ADDRESS },
-      ...{ gate: gateOf("admin", clock.monotonicMs), clientLimits },
+      ...{ connectionLimiter: gateOf("admin", clock.monotonicMs), clientLimits },
       tokenFile: adminTokenFile(directory),
     });
     const publicPort = await publicServer.listen("127.0.0.1:0");
@@ -245,5 +245,5 @@ class PortClock {
 /** The gate of a port with the default limits, which logs nothing. */
 export function gateOf(port: string, monotonicMs: () => number): ConnectionGate {
   const { connections: limits } = DEFAULT_CLIENT_LIMITS;
-  return new ConnectionGate({ port, limits, share: null, log: { warn: () => undefined }, monotonicMs });
+  return new ConnectionGate({ port, limits, descriptorBudget: null, log: { warn: () => undefined }, monotonicMs });
 }

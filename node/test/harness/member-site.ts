@@ -89,7 +89,7 @@ export class MemberSite {
     });
     this.#member = member;
     this.port = (await member.listenForPeers(HOST, this.port)) ?? 0;
-    member.introduce(this.#address);
+    member.setEndpoints(this.#address);
   }
 
   async stop(): Promise<void> {

@@ -94,7 +94,7 @@ export class MemoryLogStore implements LogStore {
   /** The driver's last report about which members have this member's data. */
   isSole = false;
 
-  heal(done: () => void): void {
+  clearDamage(done: () => void): void {
     invariant(!this.isHealed && this.#healed === null, "a member heals once");
     this.#healed = done;
     if (!this.isHeld) {
@@ -102,7 +102,7 @@ export class MemoryLogStore implements LogStore {
     }
   }
 
-  setSole(isSole: boolean): void {
+  setSoleVoter(isSole: boolean): void {
     this.isSole = isSole;
   }
 

@@ -346,7 +346,7 @@ export class ReplicaCluster {
       onMembers: () => said.push("members"),
       onLoss: () => said.push("loss"),
       onDiverged: (reason) => said.push(`diverged: ${reason}`),
-      onHealed: () => {
+      onDataRecovered: () => {
         said.push("healed");
         this.network.heal(id);
       },

@@ -31,7 +31,7 @@ function newCore(id: number, voters: readonly number[]): RaftCore {
     reader: UNREAD,
     checksum: crc32,
   });
-  core.setFitness(FIT);
+  core.setEligibility(FIT);
   return core;
 }
 

@@ -224,13 +224,13 @@ export class SingleReplica implements HostReplica {
       changeConfiguration(this.#configuration(), index, change, expectIndex),
     );
     this.#machine.commit();
-    for (const settled of this.#machine.settled) {
+    for (const settled of this.#machine.endedWaits) {
       const { seq } = settled.attempt;
       this.#queued.get(seq)?.(null, settled.outcome);
       this.#queued.delete(seq);
     }
     for (const listener of this.#observers) {
-      listener([{ row: entry, seq: 0, outcome, settled: [] }]);
+      listener([{ row: entry, seq: 0, outcome, endedWaits: [] }]);
     }
     return outcome;
   }

@@ -81,7 +81,7 @@ export class FuzzConnection {
 
   /** Throws an error if the connection holds too much, or has sent a wrong frame. */
   check(): void {
-    const { unread, incomplete, queued, unwritten } = this.link.connection.heldBytes;
+    const { unread, incomplete, queued, unwritten } = this.link.connection.bufferedBytes;
     const { unreadBytes, headerListBytes, queuedBytes, unwrittenBytes, concurrentStreams } = this.#limits;
     ensure(unread <= unreadBytes, `${unread} bytes are unread`);
     ensure(incomplete <= 4 * headerListBytes + FRAME_BYTES_MAX, `${incomplete} bytes are incomplete`);

@@ -53,7 +53,7 @@ function runTwice(seed: number, dice: Dice): FuzzRun {
   if (whole.transcript() !== cut.transcript()) {
     throw new Error(`Broken: the same bytes lead to the same end\n${whole.transcript()}\n\n${cut.transcript()}`);
   }
-  const end = whole.link.connection.closure?.reason ?? "open";
+  const end = whole.link.connection.closeResult?.reason ?? "open";
   if (wildness === null) {
     ensureUnderstood(whole, script, end);
   }
@@ -95,7 +95,7 @@ function runBounded(seed: number, dice: Dice): FuzzRun {
     }
   }
   connection.take();
-  return { frames, end: connection.link.connection.closure?.reason ?? "open" };
+  return { frames, end: connection.link.connection.closeResult?.reason ?? "open" };
 }
 
 function runRecorded(seed: number, dice: Dice, original: Buffer): FuzzRun {
@@ -117,7 +117,7 @@ function runRecorded(seed: number, dice: Dice, original: Buffer): FuzzRun {
     at = end;
   }
   connection.take();
-  return { frames: parts, end: connection.link.connection.closure?.reason ?? "open" };
+  return { frames: parts, end: connection.link.connection.closeResult?.reason ?? "open" };
 }
 
 /** Changes a byte, or copies a few bytes over others. */

@@ -204,7 +204,7 @@ describe("the store of a member, a bucket behind TLS", function () {
 
   async function rebuiltRevision(catalog: Catalog): Promise<number> {
     const state = await OfflineState.create(join(directory, `scratch-${randomBytes(4).toString("hex")}`));
-    const source = { store, objects: planRestore(catalog, LATEST), point: LATEST, unseal: await unseal() };
+    const source = { store, objects: planRestore(catalog, LATEST), point: LATEST, decryptOptions: await unseal() };
     const { progress, digestsCompared } = await rebuild({ ...source, state }).finally(() => state.close());
     expect(digestsCompared).to.be.greaterThan(0);
     return progress.revision;
@@ -212,7 +212,7 @@ describe("the store of a member, a bucket behind TLS", function () {
 
   async function unseal(): Promise<UnsealOptions> {
     const { keyRing } = await readKeyFile(join(directory, "key"));
-    return { keyRing, isSealRequired: true };
+    return { keyRing, isEncryptionRequired: true };
   }
 
   /** Makes the snapshots in the bucket older, so that a member takes the next one at its start. */

@@ -76,7 +76,7 @@ describe("API keys that expire", function () {
     publicServer = new PublicServer({
       ...{ member, access, clock, logger, limits: DEFAULT_RATE_LIMITS, scheduler: systemScheduler },
       observer: new CallObserver(requestLog, clock.monotonicMs),
-      gate: gateOf("grpc", clock.monotonicMs),
+      connectionLimiter: gateOf("grpc", clock.monotonicMs),
       clientLimits: DEFAULT_CLIENT_LIMITS,
       grpcHost: DEFAULT_GRPC_HOST,
       namespaceStreams: new NamespaceStreams(),

@@ -49,8 +49,8 @@ export async function restorePoint(
   const store = await openStore({ kind: "directory", directory: from.store }, { create: false });
   const restoration = await Restoration.begin(from.directory);
   const plan = planRestore(await readCatalog(store), point);
-  const unseal = { keyRing: from.keyRing, isSealRequired: true };
-  const rebuilt = await rebuild({ store, objects: plan, unseal, point, state: restoration.state });
+  const unseal = { keyRing: from.keyRing, isEncryptionRequired: true };
+  const rebuilt = await rebuild({ store, objects: plan, decryptOptions: unseal, point, state: restoration.state });
   await store.close();
   const index = indexAt(history, plan.snapshot.index, point);
   const { appliedIndex, revision, digest } = history.progress[index] as HistoryProgress;

@@ -35,7 +35,7 @@ switch (opened.phase) {
     };
     print(`started ${JSON.stringify(started)}`);
     if (damaged) {
-      await new Promise<void>((resolve) => log.heal(resolve));
+      await new Promise<void>((resolve) => log.clearDamage(resolve));
       print("healed");
     }
     await opened.data.close();

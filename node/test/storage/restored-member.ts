@@ -53,7 +53,7 @@ export async function expectedOfBackup(): Promise<{ readonly memberId: number; r
 async function fill(restoration: Restoration): Promise<void> {
   const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
   const objects = planRestore(await readCatalog(store), LATEST);
-  await rebuild({ store, objects, unseal: {}, point: LATEST, state: restoration.state });
+  await rebuild({ store, objects, decryptOptions: {}, point: LATEST, state: restoration.state });
   const { clusterId } = RESTORED;
   const secrets = { signingKey: null, pageTokenKey: new Uint8Array(32), owner: null };
   await restoration.complete(

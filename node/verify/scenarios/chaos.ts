@@ -380,7 +380,7 @@ export class Chaos {
     });
   }
 
-  #takeReads({ id }: Member, { reads, readsLostUpTo }: Effects): void {
+  #takeReads({ id }: Member, { reads, readsFailedUpTo: readsLostUpTo }: Effects): void {
     const clearing = this.#clearing.get(id);
     if (reads !== null) {
       this.summary.reads++;

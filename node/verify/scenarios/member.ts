@@ -156,12 +156,12 @@ export class Member {
     });
     this.applyTo = disk.applied;
     this.setFitness(disk.damaged ? DAMAGED : FIT);
-    this.core.setWatched(true);
+    this.core.setHasWaiters(true);
   }
 
   setFitness(fitness: MemberFitness): void {
     this.fitness = fitness;
-    this.running.setFitness(fitness);
+    this.running.setEligibility(fitness);
   }
 
   /** Ends at once. `landsInFlight`: whether the write in flight reaches the disk. */

@@ -263,7 +263,7 @@ class ScenarioCluster {
         this.#input(words.count(1), (member) => member.setFitness(fitnessOf(words)));
         return;
       case "watched":
-        this.#input(words.count(1), (member) => member.running.setWatched(words.at(2) === "yes"));
+        this.#input(words.count(1), (member) => member.running.setHasWaiters(words.at(2) === "yes"));
         return;
       case "status":
         this.#show(words.at(1), describeStatus);
@@ -645,8 +645,8 @@ class ScenarioCluster {
       this.#safety.answered(id, effects.reads.position, effects.reads.index);
       lines.push(`${id} reads up to ${effects.reads.position} at ${effects.reads.index}`);
     }
-    if (effects.readsLostUpTo > 0) {
-      lines.push(`${id} loses reads up to ${effects.readsLostUpTo}`);
+    if (effects.readsFailedUpTo > 0) {
+      lines.push(`${id} loses reads up to ${effects.readsFailedUpTo}`);
     }
     const wanted = effects.snapshotsWanted.join(" ");
     if (wanted !== (this.#wanted.get(id) ?? "")) {

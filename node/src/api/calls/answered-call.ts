@@ -8,9 +8,9 @@ export interface AnsweredCall<Response> {
   /** The intake's result of checking the headers; only for methods that need a token. */
   readonly admission: unknown;
   /** Whether the client has the complete answer, or has gone. */
-  readonly isOver: boolean;
+  readonly hasEnded: boolean;
   /** Called when the call is over. */
-  onOver: (() => void) | null;
+  onEnded: (() => void) | null;
   /** Answers a unary call, with OK. */
   answer(response: Response, replayed: Replayed): void;
   /**

@@ -24,7 +24,7 @@ import type { CallChecks, IncomingCall } from "./incoming-call.ts";
 import { requestId, requireApiVersion, requireRequestId } from "./metadata-contract.ts";
 import { type OpenCall, OpenCalls } from "./open-calls.ts";
 
-export interface CallIntakeOptions<Caller extends { readonly principal: Principal }> {
+export interface CallAdmissionOptions<Caller extends { readonly principal: Principal }> {
   /** Name of the port, such as grpc. */
   readonly port: string;
   readonly access: CallerAccess<Caller>;
@@ -53,19 +53,19 @@ const VERIFIED_FACTOR = 2;
 /** Refusals after which a connection without a verified token is closed: a refusal costs more than its call. */
 const UNVERIFIED_REFUSALS_MAX = 100;
 /** Interval of the search for late requests, in milliseconds. */
-const LOOK_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
-export class CallIntake<Caller extends { readonly principal: Principal }> implements CallStatistics, CallChecks {
-  readonly #options: CallIntakeOptions<Caller>;
+export class CallAdmission<Caller extends { readonly principal: Principal }> implements CallStatistics, CallChecks {
+  readonly #options: CallAdmissionOptions<Caller>;
   readonly #open: OpenCalls;
   /** Calls that are not complete yet, or that were refused and are still open, in the order of `dueMs`. */
   readonly #due = new LinkedQueue<IncomingCall>();
-  readonly #looking: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout;
 
-  constructor(options: CallIntakeOptions<Caller>) {
+  constructor(options: CallAdmissionOptions<Caller>) {
     this.#options = options;
     this.#open = new OpenCalls(options.limits);
-    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#checkDue(), CHECK_INTERVAL_MS).unref();
   }
 
   get port(): string {
@@ -84,7 +84,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
 
   /** Call it when no call is open any more. */
   stop(): void {
-    clearInterval(this.#looking);
+    clearInterval(this.#timer);
   }
 
   arrive(call: IncomingCall): OpenCall {
@@ -95,7 +95,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     this.#due.push(call);
     if (open.isBeyondUnverified(connection.isVerified ? VERIFIED_FACTOR : 1)) {
       open.unverifiedRefusal();
-      connection.cut();
+      connection.disconnect();
     }
     return open;
   }
@@ -122,7 +122,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     this.#refuse(call, error);
     const { connection } = call;
     if (++connection.refusals > UNVERIFIED_REFUSALS_MAX && !connection.isVerified) {
-      connection.cut();
+      connection.disconnect();
     }
   }
 
@@ -130,8 +130,8 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
     this.#due.remove(call);
   }
 
-  leave(call: IncomingCall): void {
-    call.open.leave();
+  close(call: IncomingCall): void {
+    call.open.close();
     this.#due.remove(call);
   }
 
@@ -163,12 +163,12 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
   }
 
   /** Refuses late requests, and closes connections whose clients keep refused calls open. */
-  #look(): void {
+  #checkDue(): void {
     const nowMs = this.#nowMs();
     for (let call = this.#due.first; call !== null && call.dueMs <= nowMs; call = this.#due.first) {
       this.#due.remove(call);
       if (call.isRefused) {
-        call.connection.cut();
+        call.connection.disconnect();
       } else {
         this.#refuse(call, call.open.lateRefusal());
       }
@@ -180,7 +180,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
   }
 }
 
-export const INTAKE_METRICS: readonly Metric<readonly CallStatistics[]>[] = [
+export const CALL_ADMISSION_METRICS: readonly Metric<readonly CallStatistics[]>[] = [
   counter({
     name: "quoin_grpc_calls_refused_total",
     help: "Calls that were refused because a limit was reached or the request was not complete in time, by port, limit and scope.",

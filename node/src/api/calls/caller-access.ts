@@ -8,7 +8,7 @@ export interface CallerAccess<Caller extends { readonly principal: Principal }> 
   /**
    * Throws the refusal unless the caller has the access that is needed. Returns a promise if it needs a read barrier.
    */
-  authorize(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void>;
+  authorize(caller: Caller, required: Need | null, deadlineMs: number): undefined | Promise<void>;
   /** Makes the same decision at once, from the applied state only. */
-  recheck(caller: Caller, need: Need | null): void;
+  recheck(caller: Caller, required: Need | null): void;
 }

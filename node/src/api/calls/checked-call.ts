@@ -9,7 +9,7 @@ import type { Clock } from "../../replica/index.ts";
 import type { Need, Principal } from "../../state/index.ts";
 import type { Call } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
-import type { Admission, CallIntake } from "./call-intake.ts";
+import type { Admission, CallAdmission } from "./call-intake.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { requestIdBytes } from "./metadata-contract.ts";
@@ -18,7 +18,7 @@ import { requestIdBytes } from "./metadata-contract.ts";
 export interface PortContext<Caller extends { readonly principal: Principal }> {
   readonly access: CallerAccess<Caller>;
   /** Checks the headers of every call. */
-  readonly intake: CallIntake<Caller>;
+  readonly callAdmission: CallAdmission<Caller>;
   /** Limits the rate of calls; null = no limit. */
   readonly limiter: RateLimiter | null;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
   constructor(port: PortContext<Caller>, path: string, call: Pick<AnsweredCall<never>, "admission">) {
     this.port = port;
     this.#path = path;
-    this.#admission = port.intake.admission(call);
+    this.#admission = port.callAdmission.admission(call);
   }
 
   abstract get deadlineMs(): number;

@@ -9,10 +9,10 @@ export class ClientConnection {
   /** Number of calls that were refused on this connection. */
   refusals = 0;
   /** Closes the connection at once because its client misbehaves. */
-  readonly cut: () => void;
+  readonly disconnect: () => void;
 
-  constructor(remoteAddress: string, cut: () => void) {
+  constructor(remoteAddress: string, disconnect: () => void) {
     this.address = clientOf(remoteAddress);
-    this.cut = cut;
+    this.disconnect = disconnect;
   }
 }

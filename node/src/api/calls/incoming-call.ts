@@ -30,12 +30,12 @@ export interface CallChecks {
   /** Called when the request is complete. */
   complete(call: IncomingCall): void;
   /** Called when the stream is closed. */
-  leave(call: IncomingCall): void;
+  close(call: IncomingCall): void;
 }
 
 /** What all calls of a port share. */
 export interface CallPort {
-  readonly intake: CallChecks;
+  readonly callAdmission: CallChecks;
   readonly observer: CallObserver;
   /** host:port of the leader's gRPC port, or null if none is known. */
   leaderEndpoint(): string | null;
@@ -51,15 +51,15 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   /** When the request must be complete or, after a refusal, closed. On the monotonic clock. */
   dueMs = 0;
   admission: unknown = null;
-  onOver: (() => void) | null = null;
+  onEnded: (() => void) | null = null;
   readonly #port: CallPort;
   readonly #startedMs: number;
   #hasMessage = false;
   #isComplete = false;
   #isRefused = false;
   #isCounted = false;
-  #isOver = false;
-  #hasLeft = false;
+  #hasEnded = false;
+  #isClosed = false;
 
   /** @param streamId number of its stream on the connection. */
   constructor(port: CallPort, method: CallMethod, connection: ClientConnection, streamId: number) {
@@ -69,7 +69,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     this.streamId = streamId;
     this.#startedMs = port.observer.monotonicMs();
     port.observer.begin(method.calls);
-    this.open = port.intake.arrive(this);
+    this.open = port.callAdmission.arrive(this);
   }
 
   abstract get deadline(): number;
@@ -83,8 +83,8 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   /** Whether the stream has ended, so that nothing can be sent. */
   protected abstract get isGone(): boolean;
 
-  get isOver(): boolean {
-    return this.#isOver;
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   get isRefused(): boolean {
@@ -105,7 +105,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   /** Checks the headers. Then `pass` is called, or the call ends. */
   protected receiveHeaders(): void {
     try {
-      const pending = this.#port.intake.admit(this);
+      const pending = this.#port.callAdmission.admit(this);
       if (pending === undefined) {
         this.#pass();
       } else {
@@ -124,7 +124,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     try {
       this.open.addBytes(count);
     } catch (error) {
-      this.#port.intake.refuse(this, toError(error));
+      this.#port.callAdmission.refuse(this, toError(error));
     }
   }
 
@@ -152,7 +152,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 
   /** Refuses a request that has ended within a message. */
   protected refuseIncomplete(): void {
-    this.#port.intake.refuse(
+    this.#port.callAdmission.refuse(
       this,
       new CoordinationError("BAD_FIELD", "the request ended before its message was complete"),
     );
@@ -173,21 +173,21 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 
   /** Ends the call: the client has the complete answer, or has gone. */
   protected finish(): void {
-    if (this.#isOver) {
+    if (this.#hasEnded) {
       return;
     }
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.countEnd(status.CANCELLED, "");
-    const { onOver } = this;
-    this.onOver = null;
-    onOver?.();
+    const { onEnded } = this;
+    this.onEnded = null;
+    onEnded?.();
   }
 
   /** Notes that the stream is closed. */
-  protected leave(): void {
-    if (!this.#hasLeft) {
-      this.#hasLeft = true;
-      this.#port.intake.leave(this);
+  protected close(): void {
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      this.#port.callAdmission.close(this);
     }
   }
 
@@ -199,14 +199,14 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 
   #refuse(error: unknown): void {
     if (!this.#isRefused && !this.isGone) {
-      this.#port.intake.refuse(this, toError(error));
+      this.#port.callAdmission.refuse(this, toError(error));
     }
   }
 
   #complete(): void {
     if (!this.#isComplete) {
       this.#isComplete = true;
-      this.#port.intake.complete(this);
+      this.#port.callAdmission.complete(this);
     }
   }
 }

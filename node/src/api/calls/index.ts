@@ -4,7 +4,7 @@
  */
 
 export type { AnsweredCall, CallHandler } from "./answered-call.ts";
-export { CallIntake, type CallStatistics, INTAKE_METRICS } from "./call-intake.ts";
+export { CallAdmission as CallIntake, type CallStatistics, CALL_ADMISSION_METRICS as INTAKE_METRICS } from "./call-intake.ts";
 export type { CallMethod } from "./call-method.ts";
 export { CALL_METRICS, CallObserver, type MethodCalls } from "./call-observer.ts";
 export type { CallerAccess } from "./caller-access.ts";

@@ -17,7 +17,7 @@ type Scope = keyof ScopedLimit;
 type Limit = Kind | "requestBytes" | "requestMs";
 
 /** The open calls and request bytes of one client. */
-class Holdings implements Record<Kind | "requestBytes", number> {
+class OpenCounts implements Record<Kind | "requestBytes", number> {
   calls = 0;
   streams = 0;
   unverifiedCalls = 0;
@@ -36,15 +36,15 @@ class Holdings implements Record<Kind | "requestBytes", number> {
  */
 const PIECE_BYTES = 256;
 /** Number of clients to keep, even if they have no open calls. */
-const HOLDINGS_KEPT = 1_000;
-const WORDS: Readonly<Record<Kind, string>> = {
+const CLIENTS_COUNTED_MIN = 1_000;
+const KIND_LABELS: Readonly<Record<Kind, string>> = {
   calls: "open calls",
   streams: "open streams",
   unverifiedCalls: "calls without a verified token",
   openCalls: "open calls that need no token",
 };
 
-const HOLDERS: Readonly<Record<Scope, string>> = {
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   member: "this port of the member",
   address: "the address of this client",
   user: "the user of this token",
@@ -54,9 +54,9 @@ export class OpenCalls {
   readonly limits: ClientLimits;
   /** Number of refused calls, by the limit and its scope. */
   readonly refusals = new Map<Limit, Map<Scope, number>>();
-  readonly #member = new Holdings();
-  readonly #addresses = new HoldingsByName();
-  readonly #users = new HoldingsByName();
+  readonly #member = new OpenCounts();
+  readonly #addresses = new OpenCountsByName();
+  readonly #users = new OpenCountsByName();
 
   constructor(limits: ClientLimits) {
     this.limits = limits;
@@ -68,7 +68,7 @@ export class OpenCalls {
   }
 
   /** Returns the counts of a user. */
-  user(subject: string): Holdings {
+  user(subject: string): OpenCounts {
     return this.#users.of(subject);
   }
 
@@ -80,8 +80,8 @@ export class OpenCalls {
       ["scope", scope],
     ]);
     return limit === "requestBytes"
-      ? new CoordinationError("OVERLOADED", `${HOLDERS[scope]} has ${max} bytes of open requests`, { details })
-      : new CoordinationError("TOO_MANY_STREAMS", `${HOLDERS[scope]} has ${max} ${WORDS[limit]}`, { details });
+      ? new CoordinationError("OVERLOADED", `${SCOPE_LABELS[scope]} has ${max} bytes of open requests`, { details })
+      : new CoordinationError("TOO_MANY_STREAMS", `${SCOPE_LABELS[scope]} has ${max} ${KIND_LABELS[limit]}`, { details });
   }
 
   /** Counts the refusal of a call whose request is not complete in time, and returns it. It was not executed. */
@@ -99,13 +99,13 @@ export class OpenCalls {
 /** One call, from its headers until its stream is closed. */
 export class OpenCall {
   readonly #calls: OpenCalls;
-  readonly #member: Holdings;
-  readonly #ofAddress: Holdings;
-  #ofUser: Holdings | null = null;
+  readonly #member: OpenCounts;
+  readonly #ofAddress: OpenCounts;
+  #ofUser: OpenCounts | null = null;
   #kind: Kind = "unverifiedCalls";
   #bytes = 0;
 
-  constructor(calls: OpenCalls, member: Holdings, ofAddress: Holdings) {
+  constructor(calls: OpenCalls, member: OpenCounts, ofAddress: OpenCounts) {
     this.#calls = calls;
     this.#member = member;
     this.#ofAddress = ofAddress;
@@ -180,13 +180,13 @@ export class OpenCall {
   }
 
   /** Notes that the stream of the call is closed. Call it once. */
-  leave(): void {
+  close(): void {
     this.#count(-1);
     this.#countBytes(-this.#bytes);
   }
 
-  #require(kind: Kind, scope: Scope, holdings: Holdings, limit: number): void {
-    if (holdings[kind] >= limit) {
+  #require(kind: Kind, scope: Scope, counts: OpenCounts, limit: number): void {
+    if (counts[kind] >= limit) {
       throw this.#calls.refusal(kind, scope, limit);
     }
   }
@@ -218,29 +218,29 @@ export class OpenCall {
  * Counts by client. Empty counts are kept until there are many, because a client without an open call will probably
  * open another one.
  */
-class HoldingsByName {
-  readonly #all = new Map<string, Holdings>();
-  #sizeMax = HOLDINGS_KEPT;
+class OpenCountsByName {
+  readonly #all = new Map<string, OpenCounts>();
+  #sizeMax = CLIENTS_COUNTED_MIN;
 
-  of(name: string): Holdings {
-    let holdings = this.#all.get(name);
-    if (holdings === undefined) {
+  of(name: string): OpenCounts {
+    let counts = this.#all.get(name);
+    if (counts === undefined) {
       if (this.#all.size >= this.#sizeMax) {
         this.#forgetEmpty();
       }
-      holdings = new Holdings();
-      this.#all.set(name, holdings);
+      counts = new OpenCounts();
+      this.#all.set(name, counts);
     }
-    return holdings;
+    return counts;
   }
 
   #forgetEmpty(): void {
-    for (const [name, holdings] of this.#all) {
-      if (holdings.isEmpty) {
+    for (const [name, counts] of this.#all) {
+      if (counts.isEmpty) {
         this.#all.delete(name);
       }
     }
     // Twice the number in use, so that the search is rare.
-    this.#sizeMax = Math.max(HOLDINGS_KEPT, 2 * this.#all.size);
+    this.#sizeMax = Math.max(CLIENTS_COUNTED_MIN, 2 * this.#all.size);
   }
 }

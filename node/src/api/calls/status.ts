@@ -95,7 +95,7 @@ function bounded(message: string): string {
     return message.toWellFormed();
   }
   const ellipsis = "…";
-  const room = new Uint8Array(MESSAGE_BYTES_MAX - Buffer.byteLength(ellipsis));
-  const { read } = new TextEncoder().encodeInto(message, room);
+  const buffer = new Uint8Array(MESSAGE_BYTES_MAX - Buffer.byteLength(ellipsis));
+  const { read } = new TextEncoder().encodeInto(message, buffer);
   return message.slice(0, read).toWellFormed() + ellipsis;
 }

@@ -39,7 +39,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   /** The member has ended the stream; messages that are not taken yet may still wait. */
   #isEnding = false;
   #isClosed = false;
-  readonly #onOver: (() => void)[] = [];
+  readonly #onEnded: (() => void)[] = [];
 
   /** @param bytes the encoded request. */
   constructor(port: PortContext<Caller>, method: StreamMethod<Request>, call: AnsweredCall<never>, bytes: Buffer) {
@@ -52,24 +52,24 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   }
 
   get isGone(): boolean {
-    return this.isOver;
+    return this.hasEnded;
   }
 
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.#isEnding || this.#isClosed;
   }
 
-  onOver(callback: () => void): void {
+  onEnded(callback: () => void): void {
     if (this.#isClosed) {
       callback();
     } else {
-      this.#onOver.push(callback);
+      this.#onEnded.push(callback);
     }
   }
 
   /** Makes check 4 and continues. A call whose deadline has passed already is never executed. */
   start(): void {
-    this.#call.onOver = () => this.#close();
+    this.#call.onEnded = () => this.#close();
     if (this.#allowedMs <= 0) {
       this.fail(deadlineExceeded());
       return;
@@ -83,13 +83,13 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   }
 
   send(message: Uint8Array, taken: () => void): void {
-    if (!this.isOver) {
+    if (!this.hasEnded) {
       this.#call.send(message, taken);
     }
   }
 
   end(): void {
-    if (!this.isOver) {
+    if (!this.hasEnded) {
       this.#isEnding = true;
       this.#call.end(plainStatus(status.OK, ""));
     }
@@ -103,7 +103,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     if (!(error instanceof CoordinationError)) {
       this.report(error);
     }
-    if (this.isOver) {
+    if (this.hasEnded) {
       return;
     }
     this.#isEnding = true;
@@ -112,7 +112,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
 
   #close(): void {
     this.#isClosed = true;
-    for (const callback of this.#onOver.splice(0)) {
+    for (const callback of this.#onEnded.splice(0)) {
       callback();
     }
   }

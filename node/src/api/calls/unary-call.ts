@@ -70,7 +70,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   }
 
   get isGone(): boolean {
-    return this.#answered || this.#call.isOver;
+    return this.#answered || this.#call.hasEnded;
   }
 
   onGone(listener: () => void): void {
@@ -80,7 +80,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       return;
     }
     this.#onGone = listener;
-    this.#call.onOver = () => {
+    this.#call.onEnded = () => {
       // A wait for a lock may be long, and its timer would keep the call in memory until its end.
       clearTimeout(this.#timer);
       this.#leave();

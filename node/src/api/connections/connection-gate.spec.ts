@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { until } from "../../../test/harness/index.ts";
-import { ConnectionGate } from "./connection-gate.ts";
-import { DescriptorShare } from "./descriptor-share.ts";
+import { ConnectionLimiter } from "./connection-gate.ts";
+import { DescriptorBudget } from "./descriptor-share.ts";
 
 const [HERE, ELSEWHERE] = ["127.0.0.1", "127.0.0.2"];
 /** Longer than the minimum time between two log lines. */
@@ -11,7 +11,7 @@ const LONG_MS = 60_000;
 
 describe("ConnectionGate", () => {
   let server: Server;
-  let gate: ConnectionGate;
+  let gate: ConnectionLimiter;
   let lines: Record<string, unknown>[];
   let served: Socket[];
   let clients: Socket[];
@@ -31,11 +31,11 @@ describe("ConnectionGate", () => {
 
   async function guard(
     limits: { member: number; address: number },
-    share: DescriptorShare | null = null,
+    share: DescriptorBudget | null = null,
     isProxy: (address: string) => boolean = () => false,
   ) {
     const log = { warn: (fields: object, message: string) => void lines.push({ ...fields, message }) };
-    gate = new ConnectionGate({ port: "grpc", limits, share, isProxy, log, monotonicMs: () => nowMs });
+    gate = new ConnectionLimiter({ port: "grpc", limits, descriptorBudget: share, isProxy, log, monotonicMs: () => nowMs });
     server = createServer((socket) => {
       served.push(socket);
       socket.on("error", () => socket.destroy());
@@ -83,7 +83,7 @@ describe("ConnectionGate", () => {
   });
 
   it("closes connections above the limit of the port, or of file descriptors", async () => {
-    await guard({ member: 2, address: 2 }, new DescriptorShare(1_000));
+    await guard({ member: 2, address: 2 }, new DescriptorBudget(1_000));
     for (const from of [HERE, ELSEWHERE, "127.0.0.3"]) {
       await arrive(from);
     }
@@ -91,9 +91,9 @@ describe("ConnectionGate", () => {
   });
 
   it("shares the file descriptors with other ports", async () => {
-    const share = new DescriptorShare(4);
+    const share = new DescriptorBudget(4);
     await guard({ member: 10, address: 10 }, share);
-    expect(share.take(), "by another port").to.equal(true);
+    expect(share.acquire(), "by another port").to.equal(true);
     const first = await arrive(HERE);
     await arrive(HERE);
     expect(gate.refused).to.deep.equal({ member: 0, address: 0, descriptors: 1 });
@@ -131,7 +131,7 @@ describe("DescriptorShare", () => {
     [1, 1],
   ] as const) {
     it(`leaves ${max} of ${descriptors} to clients`, () => {
-      expect(new DescriptorShare(descriptors).max).to.equal(max);
+      expect(new DescriptorBudget(descriptors).max).to.equal(max);
     });
   }
 });

@@ -10,15 +10,15 @@ import type { Server, Socket } from "node:net";
 import { counter, gauge, type Metric } from "../../telemetry/index.ts";
 import { clientOf } from "./client-address.ts";
 import type { ClientLimits } from "./client-limits.ts";
-import type { DescriptorShare } from "./descriptor-share.ts";
+import type { DescriptorBudget } from "./descriptor-share.ts";
 import { SparseLog, type WarningLog } from "./sparse-log.ts";
 
-export interface ConnectionGateOptions {
+export interface ConnectionLimiterOptions {
   /** Name of the port, such as grpc. */
   readonly port: string;
   readonly limits: ClientLimits["connections"];
   /** The descriptors that the ports for clients share; null for a port for administrators, which has reserved ones. */
-  readonly share: DescriptorShare | null;
+  readonly descriptorBudget: DescriptorBudget | null;
   /**
    * Whether an address belongs to a proxy. A proxy connects for many clients, so the limit of one address does not
    * apply.
@@ -35,15 +35,15 @@ type Refusal = "member" | "address" | "descriptors";
 /** Minimum time between two log lines about refused connections, in milliseconds. */
 const LOG_INTERVAL_MS = 10_000;
 
-export class ConnectionGate {
+export class ConnectionLimiter {
   readonly port: string;
   readonly refused: Record<Refusal, number> = { member: 0, address: 0, descriptors: 0 };
-  readonly #options: ConnectionGateOptions;
+  readonly #options: ConnectionLimiterOptions;
   readonly #addresses = new Map<string, number>();
   #open = 0;
   readonly #warnings: SparseLog;
 
-  constructor(options: ConnectionGateOptions) {
+  constructor(options: ConnectionLimiterOptions) {
     this.#options = options;
     this.#warnings = new SparseLog(options.log, LOG_INTERVAL_MS, options.monotonicMs);
     this.port = options.port;
@@ -74,7 +74,7 @@ export class ConnectionGate {
   }
 
   #admit(socket: Socket): boolean {
-    const { limits, share, isProxy } = this.#options;
+    const { limits, descriptorBudget, isProxy } = this.#options;
     const address = clientOf(socket.remoteAddress ?? "");
     const ofAddress = this.#addresses.get(address) ?? 0;
     if (ofAddress >= limits.address && isProxy?.(socket.remoteAddress ?? "") !== true) {
@@ -83,14 +83,14 @@ export class ConnectionGate {
     if (this.#open >= limits.member) {
       return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
     }
-    if (share?.take() === false) {
-      return this.#refuse(socket, "descriptors", `clients have ${share.max} connections, all that ulimit -n allows`);
+    if (descriptorBudget?.acquire() === false) {
+      return this.#refuse(socket, "descriptors", `clients have ${descriptorBudget.max} connections, all that ulimit -n allows`);
     }
     this.#open++;
     this.#addresses.set(address, ofAddress + 1);
     socket.once("close", () => {
       this.#open--;
-      share?.giveBack();
+      descriptorBudget?.release();
       const left = (this.#addresses.get(address) ?? 0) - 1;
       if (left > 0) {
         this.#addresses.set(address, left);
@@ -113,7 +113,7 @@ export class ConnectionGate {
   }
 }
 
-export const CONNECTION_METRICS: readonly Metric<readonly ConnectionGate[]>[] = [
+export const CONNECTION_METRICS: readonly Metric<readonly ConnectionLimiter[]>[] = [
   gauge({
     name: "quoin_connections",
     help: "Open connections, by port.",

@@ -8,7 +8,7 @@ import { devNull } from "node:os";
 import type { WarningLog } from "./sparse-log.ts";
 
 /** Interval of the check, in milliseconds. */
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** How long the alarm lasts after the last time without a free descriptor, in milliseconds. */
 const ALARM_MS = 60_000;
 /** Error codes when no descriptor is left, in this process or on this machine. */
@@ -23,7 +23,7 @@ export class DescriptorProbe {
   constructor(log: WarningLog, monotonicMs: () => number) {
     this.#log = log;
     this.#monotonicMs = monotonicMs;
-    setInterval(() => this.#look(), LOOK_MS).unref();
+    setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
   }
 
   /** The active alarms, as text for people. */
@@ -31,7 +31,7 @@ export class DescriptorProbe {
     return this.#isAlarm() ? ["no file descriptors are left for new connections: raise ulimit -n"] : [];
   }
 
-  #look(): void {
+  #check(): void {
     try {
       closeSync(openSync(devNull, "r"));
     } catch (error) {

@@ -4,28 +4,28 @@
  */
 
 /** Descriptors for the stores and for connections of members, administrators and health checks. */
-const RESERVED = 512;
+const RESERVED_DESCRIPTORS = 512;
 
-export class DescriptorShare {
+export class DescriptorBudget {
   readonly max: number;
-  #taken = 0;
+  #used = 0;
 
   /** @param descriptors how many the process may have open; Infinity = no limit. At most half of them is reserved. */
   constructor(descriptors: number) {
-    this.max = Math.max(1, descriptors - Math.min(RESERVED, Math.ceil(descriptors / 2)));
+    this.max = Math.max(1, descriptors - Math.min(RESERVED_DESCRIPTORS, Math.ceil(descriptors / 2)));
   }
 
   /** Takes one descriptor. Returns false if none is left. */
-  take(): boolean {
-    if (this.#taken >= this.max) {
+  acquire(): boolean {
+    if (this.#used >= this.max) {
       return false;
     }
-    this.#taken++;
+    this.#used++;
     return true;
   }
 
-  giveBack(): void {
-    this.#taken--;
+  release(): void {
+    this.#used--;
   }
 }
 

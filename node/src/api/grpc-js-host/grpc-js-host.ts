@@ -128,7 +128,7 @@ export class GrpcJsHost implements GrpcHost {
   #connectionOf(session: ServerHttp2Session): ClientConnection {
     let connection = this.#connections.get(session);
     if (connection === undefined) {
-      connection = new ClientConnection(session.socket.remoteAddress ?? "", () => cut(session));
+      connection = new ClientConnection(session.socket.remoteAddress ?? "", () => disconnect(session));
       this.#connections.set(session, connection);
     }
     return connection;
@@ -151,7 +151,7 @@ export class GrpcJsHost implements GrpcHost {
   }
 }
 
-function cut(session: ServerHttp2Session): void {
+function disconnect(session: ServerHttp2Session): void {
   if (!session.destroyed) {
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     session.destroy();

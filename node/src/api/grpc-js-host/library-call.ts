@@ -69,7 +69,7 @@ export class LibraryCall extends IncomingCall {
     // The library has paused the stream; this listener does not start it.
     stream.on("data", (bytes: Buffer) => this.receiveBytes(bytes.length));
     stream.once("close", () => {
-      this.leave();
+      this.close();
       // Sessions keep streams in a Map, and so in memory until the next full collection. Free the call of this one.
       stream.removeAllListeners().on("error", ignore);
     });

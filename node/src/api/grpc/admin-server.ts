@@ -34,32 +34,32 @@ export interface AdminServerOptions {
   readonly clock: Clock;
   readonly logger: ErrorLog & AuditLog;
   readonly observer: CallObserver;
-  readonly gate: ConnectionGate;
+  readonly connectionLimiter: ConnectionGate;
   /** What administrators may have open at the same time. */
   readonly clientLimits: ClientLimits;
 }
 
 export class AdminServer {
   readonly #server: GrpcServer;
-  readonly #intake: CallIntake<Administrator>;
+  readonly #callAdmission: CallIntake<Administrator>;
 
   constructor(options: AdminServerOptions) {
-    const { member, backups, tokenFile, address, clock, logger, observer, gate, clientLimits } = options;
+    const { member, backups, tokenFile, address, clock, logger, observer, connectionLimiter, clientLimits } = options;
     const access = new AdminAccess(tokenFile, logger);
     const endpoint = (): string | null => leaderEndpoint(member);
-    this.#intake = new CallIntake({
-      ...{ port: gate.port, access, requestId: "optional", limits: clientLimits },
+    this.#callAdmission = new CallIntake({
+      ...{ port: connectionLimiter.port, access, requestId: "optional", limits: clientLimits },
       ...{ clock, logger },
     });
     const port: PortContext<Administrator> = {
-      ...{ access, intake: this.#intake },
+      ...{ access, callAdmission: this.#callAdmission },
       limiter: null,
       clock,
       logger,
       leaderEndpoint: endpoint,
     };
-    const host = new GrpcJsHost({ leaderEndpoint: endpoint, observer, intake: this.#intake });
-    this.#server = new GrpcServer({ host, intake: this.#intake, gate });
+    const host = new GrpcJsHost({ leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission });
+    this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member);
     const methods = new ClusterAdminMethods(executor, member);
     const bootstrap = new BootstrapMethod(member, address);
@@ -72,8 +72,8 @@ export class AdminServer {
   }
 
   /** Statistics of refused calls. */
-  get intake(): CallStatistics {
-    return this.#intake;
+  get callAdmission(): CallStatistics {
+    return this.#callAdmission;
   }
 
   /** Serves on host:port, unencrypted without `tls`, and resolves to the port. */

@@ -52,7 +52,7 @@ export interface PublicServerOptions {
   /** The implementation that serves the calls. */
   readonly grpcHost: GrpcHostName;
   readonly observer: CallObserver;
-  readonly gate: ConnectionGate;
+  readonly connectionLimiter: ConnectionGate;
   /** What clients may have open at the same time. */
   readonly clientLimits: ClientLimits;
   /** Counts the member's streams of each namespace, on all of its ports. */
@@ -67,19 +67,19 @@ export class PublicServer {
   readonly #server: GrpcServer;
   readonly #health: HealthService;
   readonly #watches: WatchHub;
-  readonly #intake: CallIntake<Caller>;
+  readonly #callAdmission: CallIntake<Caller>;
 
   constructor(options: PublicServerOptions) {
-    const { member, access, limits, clock, scheduler, logger, observer, gate, clientLimits, onRead } = options;
+    const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } = options;
     const { namespaceStreams } = options;
     const publicAccess = new PublicAccess(access, member);
     const endpoint = (): string | null => leaderEndpoint(member);
-    this.#intake = new CallIntake({
-      ...{ port: gate.port, access: publicAccess, requestId: "required", limits: clientLimits },
+    this.#callAdmission = new CallIntake({
+      ...{ port: connectionLimiter.port, access: publicAccess, requestId: "required", limits: clientLimits },
       ...{ clock, logger },
     });
     const port: PortContext<Caller> = {
-      ...{ access: publicAccess, intake: this.#intake },
+      ...{ access: publicAccess, callAdmission: this.#callAdmission },
       limiter: new RateLimiter(
         () => limits.grpc,
         () => clock.monotonicMs(),
@@ -88,15 +88,15 @@ export class PublicServer {
       logger,
       leaderEndpoint: endpoint,
     };
-    const callPort: CallPort = { leaderEndpoint: endpoint, observer, intake: this.#intake };
+    const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
     const { monotonicMs } = observer;
     const quoinHost =
       options.grpcHost === "quoin"
-        ? new QuoinHost({ ...callPort, log: logger, portName: gate.port, monotonicMs })
+        ? new QuoinHost({ ...callPort, log: logger, portName: connectionLimiter.port, monotonicMs })
         : null;
     this.http2 = quoinHost ?? { counters: null };
     const host: GrpcHost = quoinHost ?? new GrpcJsHost(callPort);
-    this.#server = new GrpcServer({ host, intake: this.#intake, gate });
+    this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
     host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
@@ -117,8 +117,8 @@ export class PublicServer {
   }
 
   /** Statistics of refused calls. */
-  get intake(): CallStatistics {
-    return this.#intake;
+  get callAdmission(): CallStatistics {
+    return this.#callAdmission;
   }
 
   /** Serves on host:port, unencrypted without `tls`, and resolves to the port. */

@@ -17,8 +17,8 @@ const UNAVAILABLE: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT
 
 export interface GrpcServerOptions {
   readonly host: GrpcHost;
-  readonly intake: { stop(): void };
-  readonly gate: ConnectionGate;
+  readonly callAdmission: { stop(): void };
+  readonly connectionLimiter: ConnectionGate;
 }
 
 export class GrpcServer {
@@ -68,7 +68,7 @@ export class GrpcServer {
     }, graceMs);
     await Promise.all(closed);
     clearTimeout(cut);
-    this.#options.intake.stop();
+    this.#options.callAdmission.stop();
   }
 
   async #listenOn(host: string, port: number): Promise<number> {
@@ -77,7 +77,7 @@ export class GrpcServer {
       socket.once("close", () => this.#sockets.delete(socket));
       this.#options.host.accept(socket);
     });
-    this.#options.gate.guard(listener);
+    this.#options.connectionLimiter.guard(listener);
     listenAt(listener, host, port);
     await once(listener, "listening");
     this.#listeners.push(listener);

@@ -54,11 +54,11 @@ class HttpStream implements ResponseStream {
     this.#reportBug = reportBug;
   }
 
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.#response.writableEnded || this.#response.closed;
   }
 
-  onOver(callback: () => void): void {
+  onEnded(callback: () => void): void {
     if (this.#response.closed) {
       callback();
     } else {
@@ -67,7 +67,7 @@ class HttpStream implements ResponseStream {
   }
 
   send(message: Uint8Array, taken: () => void): void {
-    if (this.isOver) {
+    if (this.hasEnded) {
       return;
     }
     const stalled = setTimeout(() => this.#response.destroy(), STALL_MS);
@@ -87,7 +87,7 @@ class HttpStream implements ResponseStream {
     if (httpErrorOf(error).bug) {
       this.#reportBug(error);
     }
-    if (!this.isOver) {
+    if (!this.hasEnded) {
       const cut = setTimeout(() => this.#response.destroy(), LINGER_MS);
       this.#response.once("close", () => clearTimeout(cut)).end();
     }

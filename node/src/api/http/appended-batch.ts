@@ -7,7 +7,7 @@ import type { AppendedBatchMessage } from "../methods/index.ts";
 import { TurnSlices } from "./turn-slices.ts";
 
 /** Sequences between two checks of the clock. */
-const SEQUENCES_PER_LOOK = 4_096;
+const SEQUENCES_PER_CHECK = 4_096;
 
 /** The answer to a batch in the form for clients. */
 export type AppendedBatchBody = Omit<AppendedBatchMessage, "runs"> & { readonly sequences: readonly number[] };
@@ -21,10 +21,10 @@ export async function appendedBatchText({ runs, success, last_sequence }: Append
     const firstSequence = runs.firstSequenceOf(run);
     for (let at = 0; at < runs.countOf(run); at++) {
       pending.push(firstSequence + at);
-      if (pending.length === SEQUENCES_PER_LOOK) {
+      if (pending.length === SEQUENCES_PER_CHECK) {
         parts.push(pending.join());
         pending = [];
-        if (slices.isOver) {
+        if (slices.hasEnded) {
           await slices.next();
         }
       }

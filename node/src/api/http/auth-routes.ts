@@ -109,7 +109,7 @@ async function limitFailures(
     return outcome;
   } finally {
     if (!hasFailed) {
-      limiter.giveBack(name);
+      limiter.refund(name);
     }
   }
 }

@@ -14,7 +14,7 @@ import { HttpError } from "./http-error.ts";
 
 const JSON_TYPE = "application/json";
 /** Memory for the first bytes; it doubles as more arrive. */
-const ROOM_BYTES_MIN = 4 * 1024;
+const BUFFER_BYTES_MIN = 4 * 1024;
 /** A body that is silent for so many milliseconds is refused. */
 export const BODY_IDLE_MS = 15_000;
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -33,14 +33,14 @@ export class BodyBudget {
   }
 
   /** Throws OVERLOADED if they exceed the limit. */
-  take(bytes: number): void {
+  reserve(bytes: number): void {
     if (this.#bytes + bytes > this.#bytesMax) {
       throw new CoordinationError("OVERLOADED", "too many large requests at a time; try again");
     }
     this.#bytes += bytes;
   }
 
-  giveBack(bytes: number): void {
+  release(bytes: number): void {
     this.#bytes -= bytes;
   }
 }
@@ -79,7 +79,7 @@ export function readBytes(
   bytesMax: number,
   { budget, idleMs }: BodyLimits,
 ): Promise<Buffer> {
-  const held = new HeldBytes(response, bytesMax, budget);
+  const buffer = new RequestBuffer(response, bytesMax, budget);
   if (request.headers.expect?.toLowerCase() === "100-continue") {
     response.writeContinue();
   }
@@ -92,20 +92,20 @@ export function readBytes(
     const fail = (error: Error) => {
       // The stream continues to flow without a listener: the rest of the body is discarded.
       settle();
-      held.giveBack();
+      buffer.release();
       reject(error);
     };
     const onData = (chunk: Buffer) => {
       idle.refresh();
       try {
-        held.add(chunk);
+        buffer.add(chunk);
       } catch (error) {
         fail(error as Error);
       }
     };
     const onEnd = () => {
       settle();
-      resolve(held.bytes);
+      resolve(buffer.bytes);
     };
     const onClose = () => fail(new HttpError("invalid_request", "the connection ended before the body did"));
     if (request.destroyed) {
@@ -140,20 +140,20 @@ export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value
 }
 
 /** The bytes of a body that have arrived, in one growing buffer. */
-class HeldBytes {
+class RequestBuffer {
   readonly #bytesMax: number;
   readonly #budget: BodyBudget;
-  #room = Buffer.alloc(0);
+  #buffer = Buffer.alloc(0);
   #length = 0;
 
   constructor(response: Response, bytesMax: number, budget: BodyBudget) {
     this.#bytesMax = bytesMax;
     this.#budget = budget;
-    response.once("close", () => this.giveBack());
+    response.once("close", () => this.release());
   }
 
   get bytes(): Buffer {
-    return this.#room.subarray(0, this.#length);
+    return this.#buffer.subarray(0, this.#length);
   }
 
   /** Copies the chunk: it may be one byte of a much larger buffer, which would stay in memory. */
@@ -162,20 +162,20 @@ class HeldBytes {
     if (length > this.#bytesMax) {
       throw tooLarge(this.#bytesMax);
     }
-    if (length > this.#room.length) {
-      const bytes = Math.min(this.#bytesMax, Math.max(length, ROOM_BYTES_MIN, 2 * this.#room.length));
-      this.#budget.take(bytes - this.#room.length);
-      const room = Buffer.allocUnsafeSlow(bytes);
-      this.#room.copy(room, 0, 0, this.#length);
-      this.#room = room;
+    if (length > this.#buffer.length) {
+      const bytes = Math.min(this.#bytesMax, Math.max(length, BUFFER_BYTES_MIN, 2 * this.#buffer.length));
+      this.#budget.reserve(bytes - this.#buffer.length);
+      const buffer = Buffer.allocUnsafeSlow(bytes);
+      this.#buffer.copy(buffer, 0, 0, this.#length);
+      this.#buffer = buffer;
     }
-    chunk.copy(this.#room, this.#length);
+    chunk.copy(this.#buffer, this.#length);
     this.#length = length;
   }
 
-  giveBack(): void {
-    this.#budget.giveBack(this.#room.length);
-    this.#room = Buffer.alloc(0);
+  release(): void {
+    this.#budget.release(this.#buffer.length);
+    this.#buffer = Buffer.alloc(0);
     this.#length = 0;
   }
 }

@@ -28,7 +28,7 @@ export class ClientAddresses {
    * Addresses from the PROXY protocol, of open connections, by their two ends. The socket cannot be the key: with TLS,
    * the request has another socket.
    */
-  readonly #told = new Map<string, string>();
+  readonly #fromProxies = new Map<string, string>();
   /** Lengths of the headers of the PROXY protocol. */
   readonly #headerBytes = new WeakMap<Socket, number>();
 
@@ -42,7 +42,7 @@ export class ClientAddresses {
   of(request: IncomingMessage): string {
     const { trusted } = this.#options;
     const { socket } = request;
-    const peer = (this.#told.size === 0 ? undefined : this.#told.get(endsOf(socket))) ?? socket.remoteAddress ?? "";
+    const peer = (this.#fromProxies.size === 0 ? undefined : this.#fromProxies.get(endsOf(socket))) ?? socket.remoteAddress ?? "";
     const forwardedFor = trusted.includes(peer) ? request.headersDistinct["x-forwarded-for"] : undefined;
     return plainAddress(forwardedFor === undefined ? peer : trusted.clientAddress(peer, forwardedFor));
   }
@@ -97,7 +97,7 @@ export class ClientAddresses {
         settle();
         const address = header.address === null ? null : canonicalAddress(header.address);
         if (address !== null) {
-          this.#tell(socket, address);
+          this.#rememberAddress(socket, address);
         }
         this.#headerBytes.set(socket, header.bytes);
         socket.unshift(bytes.subarray(header.bytes));
@@ -107,10 +107,10 @@ export class ClientAddresses {
     socket.on("readable", onReadable).on("error", ignoreBecauseCloseFollows).on("close", settle);
   }
 
-  #tell(socket: Socket, address: string): void {
+  #rememberAddress(socket: Socket, address: string): void {
     const ends = endsOf(socket);
-    this.#told.set(ends, address);
-    socket.once("close", () => this.#told.delete(ends));
+    this.#fromProxies.set(ends, address);
+    socket.once("close", () => this.#fromProxies.delete(ends));
   }
 }
 

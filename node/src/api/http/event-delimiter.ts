@@ -13,7 +13,7 @@ const PLUS = "In a query, + means a space: write %2B for a plus";
 /** Initial size of the list of offsets, in events; it grows. */
 const INITIAL_EVENTS = 1_024;
 /** Events between two checks of the clock. */
-const EVENTS_PER_LOOK = 512;
+const EVENTS_PER_CHECK = 512;
 
 /** The delimiter of the events of a batch: any 1 to 64 bytes. */
 export const delimiter: Parameter<Buffer> = {
@@ -64,7 +64,7 @@ export async function splitEvents(body: Uint8Array, separator: Uint8Array): Prom
       offsets = larger;
     }
     offsets[count] = end;
-    if (count % EVENTS_PER_LOOK === 0 && slices.isOver) {
+    if (count % EVENTS_PER_CHECK === 0 && slices.hasEnded) {
       await slices.next();
     }
   } while (from < bytes.length);

@@ -166,11 +166,11 @@ async function tailAnswer(
     const sent = new ServerSentEvents(response);
     open({
       send: ({ events }, taken) => {
-        const told = events.map((event) => ({ id: String(event.sequence), data: JSON.stringify(eventBody(event)) }));
-        sent.send(told, taken);
+        const messages = events.map((event) => ({ id: String(event.sequence), data: JSON.stringify(eventBody(event)) }));
+        sent.send(messages, taken);
       },
       fail: (error) => response.fail(error),
-      onOver: (callback) => response.onOver(callback),
+      onOver: (callback) => response.onEnded(callback),
     });
     sent.begin(scheduler);
   };
@@ -191,9 +191,9 @@ function appendRequest({ headers }: Pick<AppendInput, "headers">, logId: Uint8Ar
   return { logId, expectedSequence, guard };
 }
 
-function appendAnswer<Message extends object>(ask: (reply: Reply<Message>) => void): Promise<JsonAnswer<Message>> {
+function appendAnswer<Message extends object>(call: (reply: Reply<Message>) => void): Promise<JsonAnswer<Message>> {
   return new Promise((resolve, reject) => {
-    ask((answer, replayed) => {
+    call((answer, replayed) => {
       if (answer instanceof Error) {
         reject(answer);
       } else {

@@ -34,7 +34,7 @@ export class HttpCall implements CancellableCall {
     this.deadlineMs = deadlineMs;
     response.once("close", () => {
       if (!response.writableEnded) {
-        this.leave();
+        this.close();
       }
     });
   }
@@ -85,7 +85,7 @@ export class HttpCall implements CancellableCall {
   }
 
   /** Notes that the client no longer waits for the answer. */
-  leave(): void {
+  close(): void {
     if (!this.#isGone) {
       this.#isGone = true;
       this.#onGone?.();

@@ -472,7 +472,7 @@ describe("declared routes", () => {
     await new Promise<void>((resolve) => stream.send(Buffer.from("data: 1\n\n"), resolve));
     stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));
     expect(await response.text()).to.equal("data: 1\n\n");
-    expect(stream.isOver).to.equal(true);
+    expect(stream.hasEnded).to.equal(true);
     const head = await call(`/things/${THING}`, { method: "HEAD" });
     expect([head.status, head.headers.get("Content-Type")]).to.deep.equal([200, "text/event-stream"]);
     expect(streams).to.have.length(1);
@@ -504,7 +504,7 @@ describe("declared routes", () => {
     const response = await call(`/things/${THING}`);
     const [stream] = streams as [ResponseStream];
     stream.send(Buffer.alloc(MORE_THAN_SOCKETS_HOLD), () => expect.fail("it was taken"));
-    const over = new Promise<void>((resolve) => stream.onOver(resolve));
+    const over = new Promise<void>((resolve) => stream.onEnded(resolve));
     stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));
     await over;
     await response.text().then(

@@ -89,7 +89,7 @@ export class RouteServer {
     if (route.access !== "none") {
       call.caller = await this.#bearer.authenticate(request, response);
       takeOne(response, "default", limiter, call.principal.subject);
-      await call.authorize(needOf(route, request, call));
+      await call.authorize(requiredAccessOf(route, request, call));
     } else if (route.addressLimiter !== undefined) {
       takeOne(response, "address", route.addressLimiter, call.client);
     }
@@ -113,7 +113,7 @@ export class RouteServer {
       () => {
         isLate = true;
         reject(deadlineError(route));
-        call.leave();
+        call.close();
       },
       call.deadlineMs - this.#nowMs() + DEADLINE_GRACE_MS,
     );
@@ -161,7 +161,7 @@ function notAnswered(): HttpError {
   return new HttpError("unavailable", "the request could not be answered in time");
 }
 
-function needOf({ access, ownUser }: Route, request: Request, { principal }: HttpCall): Need | null {
+function requiredAccessOf({ access, ownUser }: Route, request: Request, { principal }: HttpCall): Need | null {
   if (access === "none" || access === "token") {
     return null;
   }

@@ -6,12 +6,12 @@ import { HEARTBEAT_MS, ServerSentEvents } from "./server-sent-events.ts";
 /** A connection that records what was sent; its client takes it when the spec says so. */
 class SentStream implements ResponseStream {
   readonly lines: string[] = [];
-  isOver = false;
+  hasEnded = false;
   isQuick = true;
   readonly #untaken: (() => void)[] = [];
   #onOver = (): void => undefined;
 
-  onOver(callback: () => void): void {
+  onEnded(callback: () => void): void {
     this.#onOver = callback;
   }
 
@@ -36,7 +36,7 @@ class SentStream implements ResponseStream {
   }
 
   leave(): void {
-    this.isOver = true;
+    this.hasEnded = true;
     this.#onOver();
   }
 }
@@ -89,7 +89,7 @@ describe("server-sent events", () => {
     expect(stream.lines).to.have.length(2);
     time.advance(HEARTBEAT_MS);
     expect(stream.lines).to.have.length(3);
-    expect([stream.lines[2], stream.isOver, time.timerCount]).to.deep.equal([
+    expect([stream.lines[2], stream.hasEnded, time.timerCount]).to.deep.equal([
       "the client does not read the stream",
       true,
       0,
@@ -103,7 +103,7 @@ describe("server-sent events", () => {
       time.advance(2 * HEARTBEAT_MS);
       stream.take();
     }
-    expect([stream.isOver, stream.lines.length]).to.deep.equal([false, 6]);
+    expect([stream.hasEnded, stream.lines.length]).to.deep.equal([false, 6]);
   });
 
   it("keep no timer for a client that has left", () => {

@@ -31,7 +31,7 @@ export class ServerSentEvents {
   readonly #stream: ResponseStream;
   /** Number of messages that were sent but not taken yet. */
   #untaken = 0;
-  #beatsUntaken = 0;
+  #heartbeatsUntaken = 0;
   #isQuiet = true;
 
   constructor(stream: ResponseStream) {
@@ -41,7 +41,7 @@ export class ServerSentEvents {
   /** Sends the opening, and then heartbeats. */
   begin(scheduler: Pick<Scheduler, "every">): void {
     this.#send(OPENING);
-    this.#stream.onOver(scheduler.every(HEARTBEAT_MS, () => this.#beat()));
+    this.#stream.onEnded(scheduler.every(HEARTBEAT_MS, () => this.#heartbeat()));
   }
 
   /** Sends events. Calls `taken` once they have left memory; never if the stream ends before that. */
@@ -49,14 +49,14 @@ export class ServerSentEvents {
     this.#send(Buffer.from(events.map(({ id, data }) => `id: ${id}\ndata: ${data}\n\n`).join("")), taken);
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     if (this.#untaken === 0) {
-      this.#beatsUntaken = 0;
+      this.#heartbeatsUntaken = 0;
       if (this.#isQuiet) {
         this.#send(HEARTBEAT);
       }
       this.#isQuiet = true;
-    } else if (++this.#beatsUntaken >= BEATS_UNTAKEN_MAX) {
+    } else if (++this.#heartbeatsUntaken >= BEATS_UNTAKEN_MAX) {
       this.#stream.fail(new CoordinationError("OVERLOADED", "the client does not read the stream"));
     }
   }
@@ -66,7 +66,7 @@ export class ServerSentEvents {
     this.#untaken++;
     this.#stream.send(bytes, () => {
       this.#untaken--;
-      this.#beatsUntaken = 0;
+      this.#heartbeatsUntaken = 0;
       taken();
     });
   }

@@ -82,7 +82,7 @@ export function createHttpServer(
   });
   // Node silently drops headers above a count; the application refuses the request instead.
   server.maxHeadersCount = 0;
-  const bodies = new SilentBodies(server, timeouts.bodyIdleMs);
+  const bodies = new IdleBodies(server, timeouts.bodyIdleMs);
   const latest = new WeakMap<Duplex, ServerResponse>();
   server.on("request", (request, response) => {
     latest.set(request.socket, response);
@@ -153,14 +153,14 @@ function endWithin(response: ServerResponse, answerMs: number): void {
  * Requests whose body is not complete. A connection is closed when its body is silent for too long, also after a
  * refusal, when the rest of the body is discarded. A body that this side does not read yet does not count as silent.
  */
-class SilentBodies {
+class IdleBodies {
   readonly #idleMs: number;
   /** The requests, with the bytes of their connection that had arrived and when. */
   readonly #seen = new Map<IncomingMessage, { bytes: number; atMs: number }>();
 
   constructor(server: Server | TlsServer, idleMs: number) {
     this.#idleMs = idleMs;
-    const looking = setInterval(() => this.#look(), Math.min(TIMEOUT_CHECK_MS_MAX, idleMs)).unref();
+    const looking = setInterval(() => this.#check(), Math.min(TIMEOUT_CHECK_MS_MAX, idleMs)).unref();
     server.once("close", () => clearInterval(looking));
   }
 
@@ -176,7 +176,7 @@ class SilentBodies {
     }
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = performance.now();
     for (const [request, seen] of this.#seen) {
       const { socket } = request;

@@ -8,7 +8,7 @@ export class TurnSlices {
   #endMs = performance.now() + SLICE_MS;
 
   /** Whether this turn has used its time. */
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return performance.now() >= this.#endMs;
   }
 

@@ -178,11 +178,11 @@ async function limitGuesses<Answer>(
   limiter.take(userId);
   try {
     const answer = await attempt();
-    limiter.giveBack(userId);
+    limiter.refund(userId);
     return answer;
   } catch (error) {
     if (!(error instanceof CoordinationError && error.details.get("field") === "current_password")) {
-      limiter.giveBack(userId);
+      limiter.refund(userId);
     }
     throw error;
   }

@@ -64,14 +64,14 @@ export class BackupMethods {
 
   startBackup(call: Call, request: StartBackupRequest, reply: Reply<StartBackupResponse>): void {
     const start = (): StartBackupResponse => {
-      const { runs, place } = this.#backups;
-      if (runs === null || place === null) {
+      const { runs, target } = this.#backups;
+      if (runs === null || target === null) {
         throw noStore();
       }
-      if (request.ifStore !== "" && request.ifStore !== place.address) {
+      if (request.ifStore !== "" && request.ifStore !== target.address) {
         throw new CoordinationError(
           "OTHER_BACKUP_STORE",
-          `the store of this member is ${place.address}, not ${request.ifStore}`,
+          `the store of this member is ${target.address}, not ${request.ifStore}`,
         );
       }
       const requestId = call.hasRequestId ? Buffer.from(call.requestId()).toString("hex") : "";
@@ -82,11 +82,11 @@ export class BackupMethods {
 
   getBackupStatus(call: Call, request: GetBackupStatusRequest, reply: Reply<GetBackupStatusResponse>): void {
     const status = (): GetBackupStatusResponse => {
-      const { runs, place, archiver } = this.#backups;
+      const { runs, target, archiver } = this.#backups;
       const run = request.id === "" ? runs?.newest : runs?.get(request.id);
       return {
-        store: place?.address ?? "",
-        encrypted: place?.isEncrypted ?? false,
+        store: target?.address ?? "",
+        encrypted: target?.isEncrypted ?? false,
         run: run === null || run === undefined ? undefined : runMessage(run),
         archive: this.#archive(),
         nextSnapshotMs: BigInt(Math.round(archiver?.nextSnapshotMs ?? 0)),
@@ -108,7 +108,7 @@ export class BackupMethods {
     const { host } = this.#backups;
     const before = host.replica?.status();
     const exported = await this.#openExport(before?.leaderId ?? 0);
-    stream.onOver(() => exported.export.close());
+    stream.onEnded(() => exported.export.close());
     const header = snapshotHeader(host, exported.export);
     const about = {
       index: BigInt(header.index),
@@ -177,7 +177,7 @@ export class BackupMethods {
     }
     const { chains, problems } = listed.catalog;
     return {
-      store: this.#backups.place?.address ?? "",
+      store: this.#backups.target?.address ?? "",
       clusterId,
       backups: chains.slice(-LISTED_MAX).map(backupEntry),
       problems: problems.slice(0, PROBLEMS_MAX).map(({ message }) => message),
@@ -218,12 +218,12 @@ class Pieces {
   constructor(stream: FiniteStream) {
     this.#stream = stream;
     // A stream that has ended never reports a chunk as taken.
-    stream.onOver(() => this.#reject(ended()));
+    stream.onEnded(() => this.#reject(ended()));
   }
 
   send(piece: SnapshotResponse): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#stream.isOver) {
+      if (this.#stream.hasEnded) {
         reject(ended());
         return;
       }

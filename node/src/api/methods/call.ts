@@ -15,11 +15,11 @@ export interface Call {
    * Returns if the caller has the access that is needed, else throws the refusal. If the decision needs a read barrier,
    * it returns a promise, which resolves or rejects in the same way.
    */
-  authorize(need: Need | null): undefined | Promise<void>;
+  authorize(required: Need | null): undefined | Promise<void>;
   /**
    * Makes the same decision at once, from the state that this member has applied. For reads, after their read barrier.
    */
-  recheck(need: Need | null): void;
+  recheck(required: Need | null): void;
   /** Whether the call has a request id, so that a retry is recognised. Only calls on the admin port may have none. */
   readonly hasRequestId: boolean;
   /** The 16 bytes of the request id. Only for mutations that have one. */
@@ -38,9 +38,9 @@ export interface CancellableCall extends Call {
 /** The answers of a call that has many answers. */
 export interface ResponseStream {
   /** Whether the stream has ended, from either side; nothing more can be sent. */
-  readonly isOver: boolean;
+  readonly hasEnded: boolean;
   /** Calls back when the stream has ended, at once if it has ended already. */
-  onOver(callback: () => void): void;
+  onEnded(callback: () => void): void;
   /**
    * Sends an encoded message after the previous ones. Calls `taken` once the message has left memory; never if the
    * stream ends before that.

@@ -261,7 +261,7 @@ export class EventLogMethods {
         };
       },
       ({ state }, { entriesMax, after }) => {
-        const namespaces = namespace === null ? heldNamespaces(state, call) : [namespace];
+        const namespaces = namespace === null ? allowedNamespaces(state, call) : [namespace];
         const page = pageOf(call, state, { namespaces, name }, after, entriesMax);
         return {
           logs: page.logs.map(logMessage),
@@ -384,11 +384,11 @@ export class EventLogMethods {
     },
     reply: Reply<EventsMessage>,
   ): void {
-    let isOver = false;
+    let hasEnded = false;
     let close = (): void => undefined;
     const end = (answer: EventsMessage | Error): void => {
-      if (!isOver) {
-        isOver = true;
+      if (!hasEnded) {
+        hasEnded = true;
         close();
         reply(answer, "no");
       }
@@ -411,7 +411,7 @@ export class EventLogMethods {
     }
     close = opened;
     call.onGone(() => {
-      isOver = true;
+      hasEnded = true;
       close();
     });
   }
@@ -524,7 +524,7 @@ function requireVisible(call: Call, { namespace, logId }: EventLog): void {
 }
 
 /** The namespaces of the caller's user; null = all. */
-function heldNamespaces(state: StateReader, { principal }: Call): readonly string[] | null {
+function allowedNamespaces(state: StateReader, { principal }: Call): readonly string[] | null {
   const namespaces = readUser(state, principal.subject)?.namespaces ?? [];
   return namespaces.includes(ALL_NAMESPACES) ? null : namespaces;
 }
@@ -539,13 +539,13 @@ function pageOf(
 ): LogPage {
   const isVisible = new Map<string, boolean>();
   return listLogs(state, selection, after, entriesMax, (log) => {
-    const known = isVisible.get(log.namespace) ?? seesLog(call, log);
+    const known = isVisible.get(log.namespace) ?? maySeeLog(call, log);
     isVisible.set(log.namespace, known);
     return known;
   });
 }
 
-function seesLog(call: Call, log: EventLog): boolean {
+function maySeeLog(call: Call, log: EventLog): boolean {
   const refusal = attempt(() => requireVisible(call, log));
   if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "LOG_NOT_FOUND")) {
     throw refusal;

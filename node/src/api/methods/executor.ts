@@ -348,8 +348,8 @@ export function replyOutcome<Kind extends Result["kind"], Response>(
 /**
  * Proceeds if the caller has the access that is needed, at once if no barrier is needed; else replies with the refusal.
  */
-export function authorized<Response>(call: Call, need: Need | null, proceed: () => void, reply: Reply<Response>): void {
-  const pending = attempt(() => call.authorize(need));
+export function authorized<Response>(call: Call, required: Need | null, proceed: () => void, reply: Reply<Response>): void {
+  const pending = attempt(() => call.authorize(required));
   if (pending === undefined) {
     proceed();
   } else if (pending instanceof Error) {

@@ -167,7 +167,7 @@ export class UsageMethods {
           .then(([users, namespaces]) => {
             const seen = cluster ?? {
               buckets: Array.from(users.buckets, ([startMs, counts]) => ({ startMs, counts, levels: null })),
-              levels: isOver(period, nowMs) ? null : namespaces.levels,
+              levels: hasEnded(period, nowMs) ? null : namespaces.levels,
             };
             const body = bodyOf(period, nowMs, this.#limit(), seen);
             reply({ ...body, by_key: users.byKey, namespaces: namespaces.fullest }, replayed);
@@ -190,7 +190,7 @@ interface SeenUsage {
 }
 
 /** Whether the period ended in the past. */
-function isOver({ isOpen, to }: Period, nowMs: number): boolean {
+function hasEnded({ isOpen, to }: Period, nowMs: number): boolean {
   return !isOpen && to < nowMs;
 }
 
@@ -225,7 +225,7 @@ function usageOfCluster(state: StateReader, period: Period, nowMs: number): Seen
 
 /** What is stored now, if the period has not ended; else what was stored at the last request before its end. */
 function levelsAtEnd(state: StateReader, period: Period, buckets: readonly UsageBucket[], nowMs: number): UsageLevels {
-  if (!isOver(period, nowMs)) {
+  if (!hasEnded(period, nowMs)) {
     const { dataBytes, eventBytes, totals } = readProgress(state);
     return { bytesStored: dataBytes + eventBytes, memoryBytes: totals.memoryBytes };
   }

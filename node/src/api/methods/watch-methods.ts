@@ -33,7 +33,7 @@ import { keyValue } from "./key-value-methods.ts";
 import { MODES } from "./lock-methods.ts";
 
 /** The form in which a watch reports changes of keys. */
-interface Telling {
+interface WatchProjection {
   readonly includePrevious: boolean;
   readonly keysOnly: boolean;
 }
@@ -95,8 +95,8 @@ export class WatchMethods {
       query,
       (replica, asked) => {
         requireNamespace(replica.state, asked.namespace);
-        if (!stream.isOver) {
-          stream.onOver(this.#hub.open(asked, subscriber(call, need, encode, stream)));
+        if (!stream.hasEnded) {
+          stream.onEnded(this.#hub.open(asked, subscriber(call, need, encode, stream)));
         }
         return null;
       },
@@ -117,7 +117,7 @@ function commonFields(request: Pick<WatchKeysRequest, "startRevision" | "progres
   };
 }
 
-function subscriber(call: Call, need: Need, encode: Encode, stream: ResponseStream): Subscriber {
+function subscriber(call: Call, required: Need, encode: Encode, stream: ResponseStream): Subscriber {
   return {
     send: (message, taken) => {
       // The hub serves other streams in the same turn, so an error here must end this stream only.
@@ -128,17 +128,17 @@ function subscriber(call: Call, need: Need, encode: Encode, stream: ResponseStre
         stream.send(bytes, taken);
       }
     },
-    recheck: () => call.recheck(need),
+    recheck: () => call.recheck(required),
     end: (error) => stream.fail(error),
   };
 }
 
 // ---- Messages ----
 
-function keysMessage(message: WatchMessage, telling: Telling): Buffer {
-  const variant = (telling.includePrevious ? 1 : 0) + (telling.keysOnly ? 2 : 0);
+function keysMessage(message: WatchMessage, projection: WatchProjection): Buffer {
+  const variant = (projection.includePrevious ? 1 : 0) + (projection.keysOnly ? 2 : 0);
   const frame = WatchKeysResponse.encode({ events: [], ...frameFields(message) }).finish();
-  return joined(message, variant, (change) => keyEvent(change, telling), frame);
+  return joined(message, variant, (change) => keyEvent(change, projection), frame);
 }
 
 function locksMessage(message: WatchMessage): Buffer {
@@ -161,15 +161,15 @@ function frameFields({ kind, revision }: WatchMessage) {
 }
 
 /** The part of a response that contains only this event. */
-function keyEvent({ change, tickMs }: SharedChange, { includePrevious, keysOnly }: Telling): Uint8Array {
+function keyEvent({ change, tickMs }: SharedChange, { includePrevious, keysOnly }: WatchProjection): Uint8Array {
   invariant(change.about === "key", "a watch of keys gets changes of keys");
   // The remaining time to live is the one at the change: all watchers share the encoding, whenever they get it.
-  const told = (stored: StoredKey) => keyValue(keysOnly ? { ...stored, value: NO_BYTES } : stored, tickMs);
+  const toMessage = (stored: StoredKey) => keyValue(keysOnly ? { ...stored, value: NO_BYTES } : stored, tickMs);
   const { kind, current, previous } = change;
   const event = {
     type: EVENT_TYPES[kind],
-    kv: told(current),
-    previous: includePrevious && previous !== null ? told(previous) : undefined,
+    kv: toMessage(current),
+    previous: includePrevious && previous !== null ? toMessage(previous) : undefined,
   };
   return WatchKeysResponse.encode({ events: [event], ...NO_FRAME }).finish();
 }

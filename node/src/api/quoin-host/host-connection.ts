@@ -22,7 +22,7 @@ export interface HostConnectionOptions {
   /** Methods by their full names. */
   readonly methods: ReadonlyMap<string, WireMethod>;
   readonly log: ErrorLog;
-  readonly closures: ClosureLog;
+  readonly closeLog: ClosureLog;
 }
 
 /** The content type of gRPC, also with a suffix. */
@@ -34,17 +34,17 @@ const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore
 
 export class HostConnection implements ConnectionHandler {
   readonly #methods: ReadonlyMap<string, WireMethod>;
-  readonly #closures: ClosureLog;
+  readonly #closeLog: ClosureLog;
   readonly #peer: string;
   readonly #surroundings: CallSurroundings;
-  #isCut = false;
+  #isDisconnected = false;
 
-  constructor({ connection, socket, port, methods, log, closures }: HostConnectionOptions) {
+  constructor({ connection, socket, port, methods, log, closeLog }: HostConnectionOptions) {
     this.#methods = methods;
-    this.#closures = closures;
+    this.#closeLog = closeLog;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const client = new ClientConnection(socket.remoteAddress ?? "", () => {
-      this.#isCut = true;
+      this.#isDisconnected = true;
       connection.close(ErrorCode.EnhanceYourCalm);
     });
     this.#surroundings = { port, client, connection, log };
@@ -99,7 +99,7 @@ export class HostConnection implements ConnectionHandler {
 
   onClosed({ reason, code }: Closure): void {
     if (code !== ErrorCode.NoError) {
-      this.#closures.closed(this.#isCut ? CUT : reason, this.#peer);
+      this.#closeLog.closed(this.#isDisconnected ? CUT : reason, this.#peer);
     }
   }
 

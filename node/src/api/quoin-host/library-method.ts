@@ -88,7 +88,7 @@ class LibraryServiceCall extends EventEmitter {
     this.request = request;
     this.#definition = definition;
     this.#call = call;
-    call.onOver = () => void this.emit("cancelled", "cancelled");
+    call.onEnded = () => void this.emit("cancelled", "cancelled");
     this.on("error", (error: LibraryError) => call.end(statusOf(error)));
   }
 

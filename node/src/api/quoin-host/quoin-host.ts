@@ -28,12 +28,12 @@ export interface QuoinHostOptions extends CallPort {
 export class QuoinHost implements GrpcHost, Http2Statistics {
   readonly #options: QuoinHostOptions;
   readonly #methods = new Map<string, WireMethod>();
-  readonly #closures: ClosureLog;
+  readonly #closeLog: ClosureLog;
   #server: Http2Server | null = null;
 
   constructor(options: QuoinHostOptions) {
     this.#options = options;
-    this.#closures = new ClosureLog(options);
+    this.#closeLog = new ClosureLog(options);
   }
 
   get counters(): Http2Counters | null {
@@ -71,7 +71,7 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
       onConnection: (connection, socket) =>
         new HostConnection({
           ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closures: this.#closures },
+          ...{ log: this.#options.log, closeLog: this.#closeLog },
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

@@ -21,7 +21,7 @@ export interface RequestUser {
 /** Bytes of the prefix that gRPC puts before each message. */
 export const PREFIX_BYTES = 5;
 /** A message of at most so many bytes gets its memory at once. */
-const AT_ONCE_BYTES = 64 * 1024;
+const INITIAL_BYTES_MAX = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 
 interface Compressed {
@@ -40,7 +40,7 @@ export class RequestReader {
   /** Bytes of the message that have arrived. */
   #received = 0;
   /** Messages that arrived during a decompression. */
-  readonly #behind: Compressed[] = [];
+  readonly #queued: Compressed[] = [];
   #isDecompressing = false;
   #hasEnded = false;
   #isStopped = false;
@@ -60,13 +60,13 @@ export class RequestReader {
         at++;
       } else {
         const count = Math.min(to - at, this.#length - this.#received);
-        this.#makeRoom(count);
+        this.#ensureCapacity(count);
         this.#message.set(bytes.subarray(at, at + count), this.#received);
         this.#received += count;
         at += count;
       }
       if (this.#prefixBytes === PREFIX_BYTES && this.#received === this.#length && !this.#isStopped) {
-        this.#takeMessage();
+        this.#completeMessage();
       }
     }
   }
@@ -120,31 +120,31 @@ export class RequestReader {
         );
   }
 
-  #makeRoom(count: number): void {
+  #ensureCapacity(count: number): void {
     const needed = this.#received + count;
     if (this.#message.length >= needed) {
       return;
     }
-    const atOnce = Math.min(this.#length, AT_ONCE_BYTES);
+    const atOnce = Math.min(this.#length, INITIAL_BYTES_MAX);
     const larger = Buffer.allocUnsafe(Math.min(this.#length, Math.max(needed, 2 * this.#message.length, atOnce)));
     larger.set(this.#message.subarray(0, this.#received));
     this.#message = larger;
   }
 
-  #takeMessage(): void {
+  #completeMessage(): void {
     const message = this.#message;
     const isCompressed = this.#flag === 1;
     this.#message = NO_BYTES;
     this.#prefixBytes = 0;
     this.#received = 0;
     if (this.#isDecompressing) {
-      this.#behind.push({ message, isCompressed });
+      this.#queued.push({ message, isCompressed });
     } else {
-      this.#hand(message, isCompressed);
+      this.#deliver(message, isCompressed);
     }
   }
 
-  #hand(message: Buffer, isCompressed: boolean): void {
+  #deliver(message: Buffer, isCompressed: boolean): void {
     if (!isCompressed) {
       this.#user.onMessage(message);
       return;
@@ -160,23 +160,23 @@ export class RequestReader {
         return;
       }
       this.#user.onMessage(decompressed);
-      this.#goOn();
+      this.#deliverQueued();
     });
   }
 
-  #goOn(): void {
+  #deliverQueued(): void {
     while (!this.#isDecompressing && !this.#isStopped) {
-      const next = this.#behind.shift();
+      const next = this.#queued.shift();
       if (next === undefined) {
         break;
       }
-      this.#hand(next.message, next.isCompressed);
+      this.#deliver(next.message, next.isCompressed);
     }
     this.#endIfDone();
   }
 
   #endIfDone(): void {
-    if (this.#hasEnded && !this.#isStopped && !this.#isDecompressing && this.#behind.length === 0) {
+    if (this.#hasEnded && !this.#isStopped && !this.#isDecompressing && this.#queued.length === 0) {
       this.#isStopped = true;
       this.#user.onRequestEnd(this.#prefixBytes === 0);
     }

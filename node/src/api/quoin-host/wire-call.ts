@@ -57,7 +57,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
   /** The message of a request that may have only one. */
   #message: Buffer | null = null;
   /** The parts of the request that arrived before it was admitted. */
-  #early: (() => void)[] | null = null;
+  #deferred: (() => void)[] | null = null;
   #sink: RequestSink | null = null;
   #isEnded = false;
   #waiting: WaitingMessage[] | null = null;
@@ -179,12 +179,12 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     this.#reader.stop();
     clearTimeout(this.#timer);
     this.finish();
-    this.leave();
+    this.close();
   }
 
   onAnswered(): void {
     this.finish();
-    this.leave();
+    this.close();
   }
 
   onWritable(): void {
@@ -203,7 +203,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
 
   onMessage(message: Buffer): void {
     if (!this.#isAdmitted) {
-      this.#later(() => this.onMessage(message));
+      this.#defer(() => this.onMessage(message));
     } else if (this.receiveMessage()) {
       if (this.#sink !== null) {
         this.#sink.message(message);
@@ -218,7 +218,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
 
   onRequestEnd(isWhole: boolean): void {
     if (!this.#isAdmitted) {
-      this.#later(() => this.onRequestEnd(isWhole));
+      this.#defer(() => this.onRequestEnd(isWhole));
     } else if (!isWhole) {
       this.refuseIncomplete();
     } else if (this.receiveEnd()) {
@@ -234,7 +234,7 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.#isAdmitted) {
       this.end(problem);
     } else {
-      this.#later(() => this.end(problem));
+      this.#defer(() => this.end(problem));
     }
   }
 
@@ -253,17 +253,17 @@ export class WireCall extends IncomingCall implements StreamHandler, RequestUser
     if (this.#unconsumed > 0) {
       this.#surroundings.connection.consume(this.#stream, this.#unconsumed);
     }
-    for (const hand of this.#early ?? []) {
+    for (const deliver of this.#deferred ?? []) {
       if (!this.isGone) {
-        hand();
+        deliver();
       }
     }
-    this.#early = null;
+    this.#deferred = null;
   }
 
-  #later(hand: () => void): void {
-    this.#early ??= [];
-    this.#early.push(hand);
+  #defer(deliver: () => void): void {
+    this.#deferred ??= [];
+    this.#deferred.push(deliver);
   }
 
   #start(): void {

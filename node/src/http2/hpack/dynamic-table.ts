@@ -8,7 +8,7 @@
 
 /** Bytes that an entry counts in addition to its name and value (§4.1). */
 export const ENTRY_OVERHEAD_BYTES = 32;
-const PLACES_MIN = 8;
+const SLOTS_MIN = 8;
 
 export class DynamicTable {
   /** By the place in the ring; the number of places is 0 or a power of two. */
@@ -109,15 +109,15 @@ export class DynamicTable {
 
   /** Doubles a full ring. Its oldest entry is then at the first place. */
   #grow(): void {
-    const places = Math.max(PLACES_MIN, 2 * this.#length);
-    this.#names = grown(this.#names, this.#next, places);
-    this.#values = grown(this.#values, this.#next, places);
+    const slots = Math.max(SLOTS_MIN, 2 * this.#length);
+    this.#names = grown(this.#names, this.#next, slots);
+    this.#values = grown(this.#values, this.#next, slots);
     this.#next = this.#length;
   }
 }
 
-function grown(texts: readonly string[], oldest: number, places: number): string[] {
-  const ring = new Array<string>(places).fill("");
+function grown(texts: readonly string[], oldest: number, slots: number): string[] {
+  const ring = new Array<string>(slots).fill("");
   for (let at = 0; at < texts.length; at++) {
     ring[at] = texts[(oldest + at) & (texts.length - 1)] as string;
   }

@@ -226,7 +226,7 @@ export class HeaderEncoder {
     let end: number;
     if (SECRET_NAMES.has(name) || this.#neverIndexed.has(name)) {
       end = writeInteger(index, LITERAL_PREFIX, NEVER_INDEXED, bytes, at);
-    } else if (this.#withoutIndexing.has(name) || !this.#hasRoomFor(name, value)) {
+    } else if (this.#withoutIndexing.has(name) || !this.#fitsTable(name, value)) {
       end = writeInteger(index, LITERAL_PREFIX, WITHOUT_INDEXING, bytes, at);
     } else {
       end = writeInteger(index, INCREMENTAL_INDEXING_PREFIX, INCREMENTAL_INDEXING, bytes, at);
@@ -240,7 +240,7 @@ export class HeaderEncoder {
   }
 
   /** Whether to index the field: one that takes more than half of the table would evict too many others. */
-  #hasRoomFor(name: string, value: string): boolean {
+  #fitsTable(name: string, value: string): boolean {
     return name.length + value.length + ENTRY_OVERHEAD_BYTES <= this.#table.bytesMax / 2;
   }
 

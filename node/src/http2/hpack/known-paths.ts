@@ -8,7 +8,7 @@
 import { copyOf } from "../../bytes/index.ts";
 
 /** Number of places, a power of two. A new path replaces the one at its place. */
-const PLACES = 16;
+const SLOTS = 16;
 /** A longer literal is not cached. */
 const LITERAL_BYTES_MAX = 128;
 
@@ -23,24 +23,24 @@ export class KnownPaths {
 
   /** Returns the path of the literal at `from`, if it is cached. */
   at(block: Uint8Array, from: number, to: number): string | undefined {
-    const known = this.#known[placeOf(block, from, to)];
+    const known = this.#known[slotOf(block, from, to)];
     return known !== undefined && isAt(known.literal, block, from, to) ? known.path : undefined;
   }
 
   remember(block: Uint8Array, from: number, to: number, path: string): void {
     if (to - from <= LITERAL_BYTES_MAX) {
-      this.#known[placeOf(block, from, to)] = { literal: copyOf(block, from, to), path };
+      this.#known[slotOf(block, from, to)] = { literal: copyOf(block, from, to), path };
     }
   }
 }
 
 /** Methods of one service differ in their last bytes and in their lengths. */
-function placeOf(block: Uint8Array, from: number, to: number): number {
+function slotOf(block: Uint8Array, from: number, to: number): number {
   let hash = to - from;
   for (let at = Math.max(from, to - 4); at < to; at++) {
     hash = Math.imul(hash ^ (block[at] as number), 0x0100_0193);
   }
-  return (hash ^ (hash >>> 15)) & (PLACES - 1);
+  return (hash ^ (hash >>> 15)) & (SLOTS - 1);
 }
 
 function isAt(literal: Uint8Array, block: Uint8Array, from: number, to: number): boolean {

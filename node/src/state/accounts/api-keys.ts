@@ -42,7 +42,7 @@ export function applyCreateApiKey(
   if (readApiKey(transaction, apiKeyId) !== undefined || readApiKeyByPrefix(transaction, prefix) !== undefined) {
     throw new CoordinationError("OVERLOADED", "the id that was drawn for the new key is taken; try again");
   }
-  makeRoomForApiKey(context, subject);
+  ensureApiKeyCapacity(context, subject);
   const apiKey: ApiKey = {
     apiKeyId,
     userId: subject,
@@ -91,7 +91,7 @@ export function noteApiKeyUse({ transaction, wallMs }: ApplyContext, apiKeyId: s
  * Raises QUOTA if the user has as many live keys as a user may have. Revoked and expired keys do not count. If the user
  * has as many stored keys as possible, deletes the oldest key that does not count.
  */
-export function makeRoomForApiKey({ transaction, wallMs, limits }: ApplyContext, userId: string): void {
+export function ensureApiKeyCapacity({ transaction, wallMs, limits }: ApplyContext, userId: string): void {
   const stored = countApiKeysOf(transaction, userId);
   const limit = userApiKeysMaxOf(transaction, limits.userApiKeysMax);
   if (stored < limit) {

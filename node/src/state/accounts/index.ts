@@ -23,7 +23,7 @@ export {
   listUsers,
   managedUsers,
   mayManage,
-  type Need,
+  type RequiredAccess as Need,
   readApiKey,
   readApiKeyByPrefix,
   readUser,

@@ -17,7 +17,7 @@ import {
   verificationRow,
 } from "../core/index.ts";
 import type { ResetOwner } from "./account-commands.ts";
-import { makeRoomForApiKey } from "./api-keys.ts";
+import { ensureApiKeyCapacity } from "./api-keys.ts";
 import { readApiKeyByPrefix, readUserByEmail, writeApiKey, writeUser } from "./principals.ts";
 
 const API_KEY_NAME = "owner";
@@ -61,7 +61,7 @@ function newApiKey(context: ApplyContext, { userId }: User, { apiKey }: ResetOwn
     }
     return null;
   }
-  makeRoomForApiKey(context, userId);
+  ensureApiKeyCapacity(context, userId);
   return {
     ...apiKey,
     userId,

@@ -72,8 +72,8 @@ export function roleAccess(role: Role): readonly Access[] {
 }
 
 /** Whether the first role includes the second. */
-export function includesRole(held: Role, role: Role): boolean {
-  return ROLES.indexOf(held) >= ROLES.indexOf(role);
+export function includesRole(own: Role, role: Role): boolean {
+  return ROLES.indexOf(own) >= ROLES.indexOf(role);
 }
 
 /** Whether one of the granted levels includes the needed one. */
@@ -125,7 +125,7 @@ export function managedUsers(reader: StateReader, actorId: string): (userId: str
 }
 
 /** What a request needs: an access level, in a namespace or, with null, in no particular one. */
-export interface Need {
+export interface RequiredAccess {
   readonly access: Access;
   readonly namespace: string | null;
 }
@@ -137,7 +137,7 @@ export interface Need {
 export function refusalOf(
   reader: StateReader,
   principal: Principal,
-  need: Need | null,
+  required: RequiredAccess | null,
   wallMs: number,
 ): CoordinationError | null {
   const user = readUser(reader, principal.subject);
@@ -155,14 +155,14 @@ export function refusalOf(
   } else if ((principal.passwordVersion ?? 0) !== user.passwordVersion) {
     return new CoordinationError("TOKEN_REVOKED", "the user's password was changed after the login");
   }
-  if (need === null) {
+  if (required === null) {
     return null;
   }
-  if (need.namespace !== null && !includesNamespace(user.namespaces, need.namespace)) {
+  if (required.namespace !== null && !includesNamespace(user.namespaces, required.namespace)) {
     return new CoordinationError("NAMESPACE_DENIED", "the user may not access the namespace of the request");
   }
-  if (!includesAccess(roleAccess(user.role), need.access)) {
-    return new CoordinationError("ACCESS_DENIED", `the user's role "${user.role}" does not give ${need.access} access`);
+  if (!includesAccess(roleAccess(user.role), required.access)) {
+    return new CoordinationError("ACCESS_DENIED", `the user's role "${user.role}" does not give ${required.access} access`);
   }
   return null;
 }

@@ -67,7 +67,7 @@ export function readVerification(reader: StateReader, userId: string): Verificat
 export function applyCreateUser(context: ApplyContext, principal: Principal, command: CreateUser): UserResult {
   const { transaction, wallMs } = context;
   const { userId, email, role, namespaces, passwordHash } = command;
-  requireGiven(requireActor(transaction, principal), role, namespaces);
+  requireGrantable(requireActor(transaction, principal), role, namespaces);
   requireOwnerNamespaces(role, namespaces);
   if (readUserByEmail(transaction, email) !== undefined) {
     throw new CoordinationError("USER_EXISTS", "a user with this e-mail address exists already");
@@ -115,12 +115,12 @@ export function applyUpdateUser(context: ApplyContext, principal: Principal, com
     requireKnownPassword(before, command.knownPasswordVersion);
   }
   const added = namespaces.filter((namespace) => !before.namespaces.includes(namespace));
-  requireGiven(actor, role, added);
+  requireGrantable(actor, role, added);
   requireOwnerNamespaces(role, namespaces);
   if (before.status === "unverified" && user.status !== "unverified") {
     throw badField("status", "can change only after the e-mail address was verified");
   }
-  requireOwnerLeft(transaction, before, user);
+  requireRemainingOwner(transaction, before, user);
   writeUser(transaction, user);
   return { kind: "update-user", user, revision: context.revision };
 }
@@ -134,7 +134,7 @@ export function isOwnPassword({ subject }: Principal, { userId, role, namespaces
 export function applyDeleteUser(context: ApplyContext, principal: Principal, { userId }: DeleteUser): DeleteUserResult {
   const { transaction } = context;
   const user = requireManagedUser(transaction, requireActor(transaction, principal), userId);
-  requireOwnerLeft(transaction, user, null);
+  requireRemainingOwner(transaction, user, null);
   for (const apiKey of apiKeysOf(transaction, userId)) {
     removeApiKey(transaction, apiKey);
   }
@@ -188,7 +188,7 @@ export function userNotFound(): CoordinationError {
 }
 
 /** Requires that the actor has the role and each of the namespaces that they give. */
-function requireGiven(actor: User, role: User["role"], namespaces: readonly string[]): void {
+function requireGrantable(actor: User, role: User["role"], namespaces: readonly string[]): void {
   if (!includesRole(actor.role, role)) {
     throw new CoordinationError("ACCESS_DENIED", `your role "${actor.role}" does not include the role "${role}"`);
   }
@@ -217,7 +217,7 @@ function requireOwnerNamespaces(role: User["role"], namespaces: readonly string[
 }
 
 /** @param after the user after the change; null = deleted. */
-function requireOwnerLeft(reader: StateReader, before: User, after: User | null): void {
+function requireRemainingOwner(reader: StateReader, before: User, after: User | null): void {
   const isActiveOwner = (user: User | null) => user?.role === "owner" && user.status === "active";
   if (isActiveOwner(before) && !isActiveOwner(after) && !hasOtherActiveOwner(reader, before.userId)) {
     throw new CoordinationError("LAST_OWNER", "the last active owner can be neither demoted, disabled nor deleted");

@@ -8,7 +8,7 @@ import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Progress } from "./progress.ts";
 import { unsetLimits } from "./quotas.ts";
-import { ReplayLedger } from "./replay-ledger.ts";
+import { DeduplicationLedger } from "./replay-ledger.ts";
 import { Transaction } from "./transaction.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -21,7 +21,7 @@ const BEFORE: Progress = {
   digest: 77,
   dataBytes: 90,
   expiringKeys: 1,
-  replays: 1,
+  storedAnswers: 1,
   lockTimers: 2,
   logs: 3,
   eventBytes: 60,
@@ -44,7 +44,7 @@ function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BE
   const ledgers = {
     accounts,
     history: new HistoryLedger(transaction),
-    replays: new ReplayLedger(transaction, store, limits.replayWindowMs, [1, 2]),
+    deduplication: new DeduplicationLedger(transaction, store, limits.replayWindowMs, [1, 2]),
   };
   const context = new ApplyContext(transaction, limits, ledgers, before);
   context.begin(rowOf({ tickMs: 600, wallMs: 8_000, ...entry }, 10));
@@ -67,7 +67,7 @@ describe("the context of an entry", () => {
     expect(context.nextRevision()).to.equal(42);
     context.countData(5);
     context.countExpiringKeys(2);
-    context.countReplays(-1);
+    context.countStoredAnswers(-1);
     context.countLockTimers(3);
     context.countLogs(1);
     context.countEventBytes(-20);
@@ -85,7 +85,7 @@ describe("the context of an entry", () => {
       digest: 79,
       dataBytes: 95,
       expiringKeys: 3,
-      replays: 0,
+      storedAnswers: 0,
       lockTimers: 5,
       logs: 4,
       eventBytes: 40,
@@ -102,17 +102,17 @@ describe("the context of an entry", () => {
     const changes = [{ ...change, owner: "", mode: "exclusive", token: 1, reason: "normal" } as const];
     context.watch(changes);
     context.watch(changes);
-    context.settle({
+    context.endWait({
       attempt: context.origin,
       outcome: { answer: { kind: "queued-lock", revision: 1 }, replayed: "no" },
     });
-    context.told = { index: 1, digest: 2 };
+    context.leaderCheckpoint = { index: 1, digest: 2 };
     context.countTotal("keys", 1);
-    const { watched, settled } = context;
+    const { watched, endedWaits: settled } = context;
     context.begin(rowOf({ tickMs: 1, wallMs: 9_000 }, 11));
     expect([context.index, context.term, context.tickMs, context.wallMs]).to.deep.equal([11, 3, 600, 9_000]);
     expect(context.origin).to.deep.equal({ memberId: 1, boot: 2, seq: 11 });
-    expect([context.watched, context.settled, context.told]).to.deep.equal([[], [], null]);
+    expect([context.watched, context.endedWaits, context.leaderCheckpoint]).to.deep.equal([[], [], null]);
     context.watch(changes);
     expect([context.watched.length, watched.length, settled.length, changes.length]).to.deep.equal([1, 2, 1, 1]);
     expect(context.progress().totals.keys).to.equal(5);
@@ -120,19 +120,19 @@ describe("the context of an entry", () => {
 
   it("refuses growth beyond the limit, to the byte, and never refuses without growth", async () => {
     const context = contextOf();
-    context.requireRoom(10);
-    const error = await refused(() => context.requireRoom(11));
+    context.requireQuota(10);
+    const error = await refused(() => context.requireQuota(11));
     expect([error.code, error.reason, error.outcome]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA", "not-executed"]);
     const full = contextOf({}, { ...BEFORE, dataBytes: 1_000 });
-    full.requireRoom(0);
-    full.requireRoom(-1);
-    expect((await refused(() => full.requireRoom(1))).reason).to.equal("QUOTA");
+    full.requireQuota(0);
+    full.requireQuota(-1);
+    expect((await refused(() => full.requireQuota(1))).reason).to.equal("QUOTA");
   });
 
   it("counts nothing below zero", () => {
     expect(() => contextOf().countData(-91)).to.throw(InvariantViolation);
     expect(() => contextOf().countExpiringKeys(-2)).to.throw(InvariantViolation);
-    expect(() => contextOf().countReplays(-2)).to.throw(InvariantViolation);
+    expect(() => contextOf().countStoredAnswers(-2)).to.throw(InvariantViolation);
     expect(() => contextOf().countTotal("lockWaits", -1)).to.throw(InvariantViolation);
   });
 

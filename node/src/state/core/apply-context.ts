@@ -15,11 +15,11 @@ import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Progress, Totals, UsageLevels } from "./progress.ts";
-import type { ReplayLedger } from "./replay-ledger.ts";
+import type { DeduplicationLedger } from "./replay-ledger.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The outcome of an acquisition that had to wait: the answer to this attempt. */
-export interface SettledWait {
+export interface EndedWait {
   readonly attempt: Origin;
   readonly outcome: Outcome;
 }
@@ -28,11 +28,11 @@ export interface SettledWait {
 export interface Ledgers {
   readonly accounts: NamespaceAccounts;
   readonly history: HistoryLedger;
-  readonly replays: ReplayLedger;
+  readonly deduplication: DeduplicationLedger;
 }
 
 const NO_ROW = new Uint8Array(0);
-const NONE_SETTLED: readonly SettledWait[] = [];
+const NO_ENDED_WAITS: readonly EndedWait[] = [];
 const NOTHING_WATCHED: readonly WatchedChange[] = [];
 
 export class ApplyContext {
@@ -43,22 +43,22 @@ export class ApplyContext {
   /** Which part of the history is kept. */
   readonly history: HistoryLedger;
   /** The stored answers of requests. */
-  readonly replays: ReplayLedger;
+  readonly deduplication: DeduplicationLedger;
   /** The digest of the cluster at a checkpoint, if this entry carries it. */
-  told: Checkpoint | null = null;
+  leaderCheckpoint: Checkpoint | null = null;
   #row: Uint8Array = NO_ROW;
   #index: number;
   #term: number;
   #tickMs: number;
   #wallMs: number;
-  #settled: SettledWait[] | null = null;
+  #endedWaits: EndedWait[] | null = null;
   #watched: readonly WatchedChange[] = NOTHING_WATCHED;
   /** Equals `#watched` if this context may append to it. */
   #ownWatched: WatchedChange[] | null = null;
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
-  #replayCount: number;
+  #storedAnswers: number;
   #lockTimers: number;
   #logs: number;
   #eventBytes: number;
@@ -72,7 +72,7 @@ export class ApplyContext {
     this.limits = limits;
     this.accounts = ledgers.accounts;
     this.history = ledgers.history;
-    this.replays = ledgers.replays;
+    this.deduplication = ledgers.deduplication;
     this.#index = before.appliedIndex;
     this.#term = before.appliedTerm;
     this.#tickMs = before.tickMs;
@@ -80,7 +80,7 @@ export class ApplyContext {
     this.#revision = before.revision;
     this.#dataBytes = before.dataBytes;
     this.#expiringKeys = before.expiringKeys;
-    this.#replayCount = before.replays;
+    this.#storedAnswers = before.storedAnswers;
     this.#lockTimers = before.lockTimers;
     this.#logs = before.logs;
     this.#eventBytes = before.eventBytes;
@@ -96,10 +96,10 @@ export class ApplyContext {
     this.#term = entryTerm(row);
     this.#tickMs = Math.max(this.#tickMs, entryTickMs(row));
     this.#wallMs = Math.max(this.#wallMs, entryWallMs(row));
-    this.#settled = null;
+    this.#endedWaits = null;
     this.#watched = NOTHING_WATCHED;
     this.#ownWatched = null;
-    this.told = null;
+    this.leaderCheckpoint = null;
   }
 
   /** Log index of the entry. */
@@ -127,14 +127,14 @@ export class ApplyContext {
   }
 
   /** Waits that this entry ended, in order. */
-  get settled(): readonly SettledWait[] {
-    return this.#settled ?? NONE_SETTLED;
+  get endedWaits(): readonly EndedWait[] {
+    return this.#endedWaits ?? NO_ENDED_WAITS;
   }
 
   /** Records that the entry ended a wait. */
-  settle(wait: SettledWait): void {
-    this.#settled ??= [];
-    this.#settled.push(wait);
+  endWait(wait: EndedWait): void {
+    this.#endedWaits ??= [];
+    this.#endedWaits.push(wait);
   }
 
   /** Changes for watchers, in the order of their revisions. */
@@ -172,7 +172,7 @@ export class ApplyContext {
   }
 
   /** Raises QUOTA if this many more bytes of data would exceed the limit. */
-  requireRoom(bytes: number): void {
+  requireQuota(bytes: number): void {
     if (bytes > 0 && this.#dataBytes + bytes > this.limits.dataBytesMax) {
       throw new CoordinationError(
         "QUOTA",
@@ -182,9 +182,9 @@ export class ApplyContext {
   }
 
   /** Raises QUOTA if this many more bytes of data would exceed the limit of the namespace or of the cluster. */
-  requireRoomIn(namespace: string, bytes: number): void {
-    this.requireRoom(bytes);
-    this.accounts.of(namespace).requireRoom("bytes", bytes);
+  requireNamespaceQuota(namespace: string, bytes: number): void {
+    this.requireQuota(bytes);
+    this.accounts.of(namespace).requireQuota("bytes", bytes);
   }
 
   /** Stored bytes are keys, values, stored answers, events, and the remembered keys of events. */
@@ -209,9 +209,9 @@ export class ApplyContext {
     invariant(this.#expiringKeys >= 0, "expiring keys never fall below zero");
   }
 
-  countReplays(change: number): void {
-    this.#replayCount += change;
-    invariant(this.#replayCount >= 0, "stored answers never fall below zero");
+  countStoredAnswers(change: number): void {
+    this.#storedAnswers += change;
+    invariant(this.#storedAnswers >= 0, "stored answers never fall below zero");
   }
 
   countLockTimers(change: number): void {
@@ -220,7 +220,7 @@ export class ApplyContext {
   }
 
   /** Raises QUOTA if the cluster has as many event logs as allowed. */
-  requireRoomForLog(): void {
+  requireLogQuota(): void {
     if (this.#logs >= this.limits.logsMax) {
       throw new CoordinationError("QUOTA", `the cluster has ${this.limits.logsMax} event logs; delete one first`);
     }
@@ -232,7 +232,7 @@ export class ApplyContext {
   }
 
   /** Raises QUOTA if this many more bytes of events would exceed the limit. */
-  requireRoomForEvents(bytes: number): void {
+  requireEventQuota(bytes: number): void {
     const { eventBytesMax } = this.limits;
     if (this.#eventBytes + bytes > eventBytesMax) {
       throw new CoordinationError(
@@ -281,7 +281,7 @@ export class ApplyContext {
       digest: this.transaction.digest,
       dataBytes: this.#dataBytes,
       expiringKeys: this.#expiringKeys,
-      replays: this.#replayCount,
+      storedAnswers: this.#storedAnswers,
       lockTimers: this.#lockTimers,
       logs: this.#logs,
       eventBytes: this.#eventBytes,

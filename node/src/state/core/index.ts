@@ -1,4 +1,4 @@
-export { ApplyContext, type SettledWait } from "./apply-context.ts";
+export { ApplyContext, type EndedWait as SettledWait } from "./apply-context.ts";
 export { endOf, type HoldReason, type KeyChange, type LockChange, type WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
@@ -51,8 +51,8 @@ export {
 } from "./lock-fields.ts";
 export { rowsPut, scanMerged } from "./merged-scan.ts";
 export {
-  KEPT_QUOTAS,
-  type KeptQuota,
+  COUNTED_QUOTAS as KEPT_QUOTAS,
+  type CountedQuota as KeptQuota,
   NamespaceAccounts,
   type NamespaceUsage,
   readNamespaceUsage,
@@ -67,13 +67,13 @@ export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits
 export { decodeText, encodeText, RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 export type { FilterSeed } from "./replay-filters.ts";
 export {
-  type AnswerPlace,
-  droppedReplays,
+  type AnswerSlot as AnswerPlace,
+  droppedGenerations as droppedReplays,
   type GenerationTotals,
   hasGenerationEnded,
-  ReplayLedger,
+  DeduplicationLedger as ReplayLedger,
   readAnswer,
-  replayGenerationMs,
+  generationMs as replayGenerationMs,
   scanGenerations,
 } from "./replay-ledger.ts";
 export {
@@ -119,11 +119,11 @@ export {
   apiKeyPrefixRow,
   apiKeyRow,
   CONFIGURATION_ROW,
-  duplicateOfTimer,
-  duplicateRange,
-  duplicateRow,
-  duplicateShelfRow,
-  duplicateTimerRow,
+  eventKeyOfTimer as duplicateOfTimer,
+  eventKeyRange as duplicateRange,
+  eventKeyRow as duplicateRow,
+  sharedKeyRow as duplicateShelfRow,
+  eventKeyTimerRow as duplicateTimerRow,
   emailRow,
   eventRow,
   expiryRow,
@@ -136,7 +136,7 @@ export {
   lockTimerRow,
   lockWaitRow,
   logErasureRow,
-  logNamePlace,
+  logNameCursor as logNamePlace,
   logNamePrefix,
   logNameRow,
   logNameRowAt,
@@ -147,11 +147,11 @@ export {
   memorySegmentRow,
   type NamedKey,
   named,
-  namespaceOfPlace,
+  namespaceOfCursor as namespaceOfPlace,
   PAGE_TOKEN_KEY_ROW,
   PROGRESS_ROW,
   prefixEnd,
-  replayRange,
+  answerRange as replayRange,
   retentionRow,
   STATE_TABLES,
   signingKeyRow,

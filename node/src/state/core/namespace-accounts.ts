@@ -14,13 +14,13 @@ import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The quotas whose usage is in the state; watches are counted at the member that serves them. */
-export const KEPT_QUOTAS = NAMESPACE_QUOTAS.filter((quota) => quota !== "watches") as readonly KeptQuota[];
+export const COUNTED_QUOTAS = NAMESPACE_QUOTAS.filter((quota) => quota !== "watches") as readonly CountedQuota[];
 
-export type KeptQuota = Exclude<NamespaceQuota, "watches">;
+export type CountedQuota = Exclude<NamespaceQuota, "watches">;
 /** How much a namespace uses of each quota. */
-export type NamespaceUsage = Readonly<Record<KeptQuota, number>>;
+export type NamespaceUsage = Readonly<Record<CountedQuota, number>>;
 
-type Counting = { -readonly [Quota in KeptQuota]: number };
+type Counting = { -readonly [Quota in CountedQuota]: number };
 
 /** Accounts that stay in memory between batches: some MiB. */
 const ACCOUNTS_KEPT_MAX = 10_000;
@@ -58,7 +58,7 @@ class NamespaceAccount {
   }
 
   /** Raises QUOTA if this much more would exceed the limit; never refuses without growth. */
-  requireRoom(quota: KeptQuota, added: number): void {
+  requireQuota(quota: CountedQuota, added: number): void {
     if (added <= 0) {
       return;
     }
@@ -71,7 +71,7 @@ class NamespaceAccount {
   }
 
   /** Counts a change: positive = added, negative = removed. */
-  count(quota: KeptQuota, change: number): void {
+  count(quota: CountedQuota, change: number): void {
     const used = this.#counts[quota] + change;
     invariant(
       used >= 0,
@@ -127,7 +127,7 @@ export class NamespaceAccounts {
   /** Writes the rows of all accounts that have changed since the last flush into the transaction. */
   flush(): void {
     for (const { namespace, usage } of this.#accounts.changed) {
-      const isEmpty = KEPT_QUOTAS.every((quota) => usage[quota] === 0);
+      const isEmpty = COUNTED_QUOTAS.every((quota) => usage[quota] === 0);
       this.#transaction.carry(namespaceUsageRow(namespace), isEmpty ? null : encodeUsage(usage));
     }
     this.#accounts.changed.clear();
@@ -166,9 +166,9 @@ export function scanNamespaceUsage(
 }
 
 function encodeUsage(usage: NamespaceUsage): Uint8Array {
-  const bytes = new Uint8Array(KEPT_QUOTAS.length * NUMBER_BYTES);
-  for (let at = 0; at < KEPT_QUOTAS.length; at++) {
-    writeUint53(bytes, at * NUMBER_BYTES, usage[KEPT_QUOTAS[at] as KeptQuota]);
+  const bytes = new Uint8Array(COUNTED_QUOTAS.length * NUMBER_BYTES);
+  for (let at = 0; at < COUNTED_QUOTAS.length; at++) {
+    writeUint53(bytes, at * NUMBER_BYTES, usage[COUNTED_QUOTAS[at] as CountedQuota]);
   }
   return bytes;
 }
@@ -176,7 +176,7 @@ function encodeUsage(usage: NamespaceUsage): Uint8Array {
 function decodeUsage(bytes: Uint8Array): NamespaceUsage {
   const fields = new RecordReader(bytes);
   const usage: Counting = { ...NOTHING };
-  for (const quota of KEPT_QUOTAS) {
+  for (const quota of COUNTED_QUOTAS) {
     usage[quota] = fields.uint53();
   }
   fields.end();

@@ -28,7 +28,7 @@ export interface Progress {
   readonly dataBytes: number;
   /** Keys with a deadline, and stored answers. While there are any, or timers of locks, the clock must advance. */
   readonly expiringKeys: number;
-  readonly replays: number;
+  readonly storedAnswers: number;
   /** Holds, waits and delays of locks with a deadline. */
   readonly lockTimers: number;
   /** Event logs, and bytes of their events and remembered keys, for their quotas. */
@@ -61,7 +61,7 @@ const NO_PROGRESS: Progress = {
   digest: 0,
   dataBytes: 0,
   expiringKeys: 0,
-  replays: 0,
+  storedAnswers: 0,
   lockTimers: 0,
   logs: 0,
   eventBytes: 0,
@@ -83,7 +83,7 @@ export function encodeProgress(progress: Progress): Uint8Array {
     .uint32(progress.digest)
     .uint53(progress.dataBytes)
     .uint53(progress.expiringKeys)
-    .uint53(progress.replays)
+    .uint53(progress.storedAnswers)
     .uint53(progress.lockTimers)
     .uint53(progress.logs)
     .uint53(progress.eventBytes)
@@ -116,7 +116,7 @@ function decodeProgress(bytes: Uint8Array): Progress {
     digest: reader.uint32(),
     dataBytes: reader.uint53(),
     expiringKeys: reader.uint53(),
-    replays: reader.uint53(),
+    storedAnswers: reader.uint53(),
     lockTimers: reader.uint53(),
     logs: reader.uint53(),
     eventBytes: reader.uint53(),

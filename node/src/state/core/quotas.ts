@@ -142,7 +142,7 @@ export function writeOverrides(transaction: Transaction, namespace: string, over
 }
 
 /** Raises QUOTA if this many more limits of single namespaces would be too many. */
-export function requireRoomForOverrides(reader: StateReader, added: number): void {
+export function requireOverrideCapacity(reader: StateReader, added: number): void {
   const count = countOverrides(reader);
   if (added > 0 && count + added > OVERRIDES_MAX) {
     throw new CoordinationError(

@@ -54,7 +54,7 @@ describe("a filter in chunks", () => {
   };
   const mayHold = (filter: ChunkedFilter, key: Uint8Array) => {
     hash.update(key, HEAD);
-    return filter.mayHold(hash.low, hash.high);
+    return filter.mayContain(hash.low, hash.high);
   };
 
   it("contains nothing when it is new", () => {
@@ -117,13 +117,13 @@ describe("the set of live keys", () => {
     for (let number = 0; number < 10; number++) {
       keys.add(keyOfNumber(number));
     }
-    expect([keys.isGivenUp, keys.has(keyOfNumber(99))]).to.deep.equal([false, false]);
+    expect([keys.hasOverflowed, keys.has(keyOfNumber(99))]).to.deep.equal([false, false]);
     keys.add(keyOfNumber(10));
     keys.delete(keyOfNumber(0));
     keys.add(keyOfNumber(11));
-    expect([keys.isGivenUp, keys.has(keyOfNumber(99))]).to.deep.equal([true, true]);
+    expect([keys.hasOverflowed, keys.has(keyOfNumber(99))]).to.deep.equal([true, true]);
     keys.restart();
     keys.add(keyOfNumber(1));
-    expect([keys.isGivenUp, keys.has(keyOfNumber(1)), keys.has(keyOfNumber(2))]).to.deep.equal([false, true, false]);
+    expect([keys.hasOverflowed, keys.has(keyOfNumber(1)), keys.has(keyOfNumber(2))]).to.deep.equal([false, true, false]);
   });
 });

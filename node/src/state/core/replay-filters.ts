@@ -126,9 +126,9 @@ export class ChunkedFilter {
   }
 
   /** False only if no element with these hashes was added. */
-  mayHold(low: number, high: number): boolean {
+  mayContain(low: number, high: number): boolean {
     for (const chunk of this.#chunks) {
-      if (mayHold(chunk, low, high)) {
+      if (mayContain(chunk, low, high)) {
         return true;
       }
     }
@@ -142,7 +142,7 @@ function newChunk(expected: number): Chunk {
   return { bits: new Int32Array(bitCount / 32), mask: bitCount - 1, answersMax, answers: 0 };
 }
 
-function mayHold({ bits, mask }: Chunk, low: number, high: number): boolean {
+function mayContain({ bits, mask }: Chunk, low: number, high: number): boolean {
   const step = high | 1;
   for (let probe = 0, at = low; probe < PROBES; probe++, at = (at + step) | 0) {
     const bit = at & mask;
@@ -172,7 +172,7 @@ export class LiveKeys {
   }
 
   /** Whether the set was dropped because there were too many keys. */
-  get isGivenUp(): boolean {
+  get hasOverflowed(): boolean {
     return this.#keys === null;
   }
 

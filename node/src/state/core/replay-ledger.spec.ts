@@ -11,8 +11,8 @@ import {
 } from "../../../test/index.ts";
 import { hasEndedReplays } from "../replay/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
-import { droppedReplays, ReplayLedger } from "./replay-ledger.ts";
-import { replayGenerationRow, replayRange } from "./rows.ts";
+import { droppedGenerations, DeduplicationLedger } from "./replay-ledger.ts";
+import { answerGenerationRow, answerRange } from "./rows.ts";
 import type { Change, KeyRange, Row, StateReader } from "./store.ts";
 import { LIVE } from "./stored-answer.ts";
 import { Transaction } from "./transaction.ts";
@@ -42,7 +42,7 @@ describe("dropping stored answers", () => {
     log.tickMs = WINDOW_MS + 2 * GENERATION_MS;
     expect(hasEnded(log)).to.equal(true);
     log.lead({ kind: "drop-replays" });
-    expect(log.progress.replays).to.equal(2);
+    expect(log.progress.storedAnswers).to.equal(2);
     expect(hasEnded(log)).to.equal(false);
     expect(log.execute(put("a"), { request: requestOf(2) }).replayed).to.equal("yes");
     expect(log.execute(put("a"), { request: requestOf(3) }).replayed).to.equal("yes");
@@ -62,7 +62,7 @@ describe("dropping stored answers", () => {
       expect(hasEnded(log, tickMs)).to.equal(ended);
       log.tickMs = Math.max(tickMs, 1_000);
       log.lead({ kind: "drop-replays" });
-      expect(log.progress.replays).to.equal(ended ? 0 : 1);
+      expect(log.progress.storedAnswers).to.equal(ended ? 0 : 1);
     }
   });
 
@@ -70,12 +70,12 @@ describe("dropping stored answers", () => {
     const log = withAnswers(1);
     log.tickMs = 1_000 + WINDOW_MS + 1;
     log.lead({ kind: "drop-replays" });
-    expect(log.progress.replays).to.equal(1);
+    expect(log.progress.storedAnswers).to.equal(1);
     const second = log.execute(put("b"), { request: requestOf(0, 100) });
-    expect([second.replayed, log.progress.replays]).to.deep.equal(["no", 2]);
+    expect([second.replayed, log.progress.storedAnswers]).to.deep.equal(["no", 2]);
     log.tickMs = GENERATION_MS + WINDOW_MS;
     log.lead({ kind: "drop-replays" });
-    expect(log.progress.replays).to.equal(1);
+    expect(log.progress.storedAnswers).to.equal(1);
     const again = log.execute(put("b"), { request: requestOf(0, 100) });
     expect(again).to.deep.equal({ answer: second.answer, replayed: "yes" });
     expectExactReplays(log.store);
@@ -87,7 +87,7 @@ describe("dropping stored answers", () => {
     expect(log.progress.dataBytes).to.be.above(bytesOfKey);
     log.tickMs += WINDOW_MS + GENERATION_MS;
     log.lead({ kind: "drop-replays" });
-    expect([log.progress.dataBytes, log.progress.replays]).to.deep.equal([bytesOfKey, 0]);
+    expect([log.progress.dataBytes, log.progress.storedAnswers]).to.deep.equal([bytesOfKey, 0]);
     expect(log.dump().filter((row) => /^[rG]/.test(row))).to.deep.equal([]);
   });
 
@@ -130,7 +130,7 @@ describe("dropping stored answers", () => {
       }
     })();
     applyRows(machineOver(store), log.rows, new Set(log.rows.map((_, at) => at + 1)));
-    expect(ranges).to.deep.equal([replayRange(1, 5)]);
+    expect(ranges).to.deep.equal([answerRange(1, 5)]);
   });
 
   it("never lets a look-up find rows that a crash has left of a dropped generation", () => {
@@ -146,7 +146,7 @@ describe("dropping stored answers", () => {
     expect(again.replayed).to.equal("no");
     const [outcome] = applyRows(restarted, log.rows.slice(-1));
     expect(outcome?.replayed).to.equal("no");
-    expect(droppedReplays(store)).to.deep.equal(replayRange(1, 1));
+    expect(droppedGenerations(store)).to.deep.equal(answerRange(1, 1));
   });
 });
 
@@ -213,7 +213,7 @@ describe("the filters of stored answers", () => {
     const restarted = machineOver(counting);
     for (let goesOn = true; goesOn; ) {
       counting.visited = 0;
-      goesOn = restarted.readForReplayFilters(64);
+      goesOn = restarted.readForDeduplicationFilters(64);
       expect(counting.visited).to.be.at.most(64);
     }
   });
@@ -233,7 +233,7 @@ describe("the filters of stored answers", () => {
       return counting.replayReads;
     };
     expect(reads(log.rows.slice(before, before + 500)), "without filters").to.be.at.least(500);
-    expect(restarted.readForReplayFilters(10_000)).to.equal(false);
+    expect(restarted.readForDeduplicationFilters(10_000)).to.equal(false);
     expect(reads(log.rows.slice(before + 500)), "with filters").to.be.at.most(100);
   });
 });
@@ -241,16 +241,16 @@ describe("the filters of stored answers", () => {
 describe("generation 0", () => {
   const LIVE_KEYS_MAX = 100;
   const SUBJECT = "user-owner";
-  const uncounted = { countData: () => undefined, countReplays: () => undefined };
+  const uncounted = { countData: () => undefined, countStoredAnswers: () => undefined };
   const stored = { payloadHash: new Uint8Array(32), tickMs: LIVE, stripped: false, answer: Uint8Array.of(1) };
   let store: CountingStore;
   let transaction: Transaction;
-  let ledger: ReplayLedger;
+  let ledger: DeduplicationLedger;
 
   beforeEach(() => {
     store = new CountingStore();
     transaction = new Transaction(store, () => 0, 0);
-    ledger = new ReplayLedger(transaction, store, WINDOW_MS, [1, 2], LIVE_KEYS_MAX);
+    ledger = new DeduplicationLedger(transaction, store, WINDOW_MS, [1, 2], LIVE_KEYS_MAX);
   });
 
   const find = (id: number) => ledger.find(SUBJECT, requestOf(id).requestId, 1_000);
@@ -277,11 +277,11 @@ describe("generation 0", () => {
     end(2);
     commit();
     expect([rowsIn(0), rowsIn(1), ledger.count]).to.deep.equal([0, 2, 2]);
-    expect(store.get(replayGenerationRow(0)), "an empty generation has no totals").to.equal(undefined);
+    expect(store.get(answerGenerationRow(0)), "an empty generation has no totals").to.equal(undefined);
   });
 
   function rowsIn(generation: number): number {
-    const { from, to } = replayRange(generation, generation);
+    const { from, to } = answerRange(generation, generation);
     let count = 0;
     store.scan(from, to, () => ++count > 0);
     return count;

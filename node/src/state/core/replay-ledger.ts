@@ -14,7 +14,7 @@
 import { invariant, readUint53, writeUint53 } from "../../primitives/index.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { ChunkedFilter, type FilterSeed, KeyHash, LiveKeys } from "./replay-filters.ts";
-import { REPLAY_KEY_HEAD_BYTES, replayGenerationRow, replayRange, replayRow, tableRange, withNul } from "./rows.ts";
+import { ANSWER_KEY_HEAD_BYTES, answerGenerationRow, answerRange, answerRow, tableRange, withNul } from "./rows.ts";
 import type { KeyRange, StateReader } from "./store.ts";
 import { decodeStoredAnswer, encodeStoredAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 import type { Transaction } from "./transaction.ts";
@@ -28,7 +28,7 @@ const LIVE_KEYS_MAX = 100_000;
 const NUMBER_BYTES = 8;
 
 /** Where the answer of a request is stored, and the stored answer, from one read. Valid only for the current entry. */
-export interface AnswerPlace {
+export interface AnswerSlot {
   /** The key of the request's row in some generation. */
   readonly key: Uint8Array;
   readonly low: number;
@@ -41,9 +41,9 @@ export interface AnswerPlace {
 }
 
 /** Counts the answers and their bytes for the whole cluster. */
-export interface ReplayCounts {
+export interface AnswerCounts {
   countData(bytes: number): void;
-  countReplays(change: number): void;
+  countStoredAnswers(change: number): void;
 }
 
 interface Generation {
@@ -61,13 +61,13 @@ interface Generation {
 }
 
 /** Cluster milliseconds that one generation covers, for answers with this window. */
-export function replayGenerationMs(windowMs: number): number {
+export function generationMs(windowMs: number): number {
   return Math.max(1, Math.floor(windowMs / GENERATIONS_PER_WINDOW));
 }
 
 /** The generation of answers whose window began at this tick. */
 function generationAt(tickMs: number, windowMs: number): number {
-  return Math.floor(tickMs / replayGenerationMs(windowMs)) + 1;
+  return Math.floor(tickMs / generationMs(windowMs)) + 1;
 }
 
 /** Whether every window that began in the generation has ended by the tick. */
@@ -76,11 +76,11 @@ export function hasGenerationEnded(generation: number, tickMs: number, windowMs:
 }
 
 function lastTickOf(generation: number, windowMs: number): number {
-  return generation * replayGenerationMs(windowMs) - 1;
+  return generation * generationMs(windowMs) - 1;
 }
 
 /** The answers of a state machine. */
-export class ReplayLedger {
+export class DeduplicationLedger {
   readonly #transaction: Transaction;
   readonly #store: StateReader;
   readonly #windowMs: number;
@@ -134,14 +134,14 @@ export class ReplayLedger {
   }
 
   /** Finds the answer of the request, as of this tick. */
-  find(subject: string, requestId: Uint8Array, tickMs: number): AnswerPlace {
-    const key = replayRow(generationAt(tickMs, this.#windowMs), subject, requestId);
-    this.#hash.update(key, REPLAY_KEY_HEAD_BYTES);
+  find(subject: string, requestId: Uint8Array, tickMs: number): AnswerSlot {
+    const key = answerRow(generationAt(tickMs, this.#windowMs), subject, requestId);
+    this.#hash.update(key, ANSWER_KEY_HEAD_BYTES);
     const { low, high } = this.#hash;
     if (this.#live.count > 0 && this.#mayHold(this.#live, key, low, high)) {
       const live = this.#read(key, LIVE_GENERATION);
       if (live !== undefined) {
-        return placeOf(key, low, high, LIVE_GENERATION, live);
+        return slotOf(key, low, high, LIVE_GENERATION, live);
       }
     }
     const sinceMs = tickMs - this.#windowMs;
@@ -152,64 +152,64 @@ export class ReplayLedger {
       }
       const row = this.#mayHold(generation, key, low, high) ? this.#read(key, generation.number) : undefined;
       if (row !== undefined) {
-        const place = placeOf(key, low, high, generation.number, row);
+        const slot = slotOf(key, low, high, generation.number, row);
         // If this answer has ended, the id is new again, because older answers ended earlier. Its drop removes it.
-        return (place.stored as StoredAnswer).tickMs < sinceMs ? emptyPlace(key, low, high) : place;
+        return (slot.stored as StoredAnswer).tickMs < sinceMs ? emptySlot(key, low, high) : slot;
       }
     }
-    return emptyPlace(key, low, high);
+    return emptySlot(key, low, high);
   }
 
   /** Finds the request's row that has no window yet. */
-  findLive(subject: string, requestId: Uint8Array): AnswerPlace {
-    const key = replayRow(LIVE_GENERATION, subject, requestId);
-    this.#hash.update(key, REPLAY_KEY_HEAD_BYTES);
+  findLive(subject: string, requestId: Uint8Array): AnswerSlot {
+    const key = answerRow(LIVE_GENERATION, subject, requestId);
+    this.#hash.update(key, ANSWER_KEY_HEAD_BYTES);
     const { low, high } = this.#hash;
     const row = this.#mayHold(this.#live, key, low, high) ? this.#transaction.get(key) : undefined;
-    return row === undefined ? emptyPlace(key, low, high) : placeOf(key, low, high, LIVE_GENERATION, row);
+    return row === undefined ? emptySlot(key, low, high) : slotOf(key, low, high, LIVE_GENERATION, row);
   }
 
   /** Stores an answer in its generation and removes the one found there. Its window begins now, if it has one. */
-  put(counts: ReplayCounts, place: AnswerPlace, stored: StoredAnswer): void {
-    this.putRow(counts, place, stored.tickMs, encodeStoredAnswer(stored));
+  put(counts: AnswerCounts, slot: AnswerSlot, stored: StoredAnswer): void {
+    this.putRow(counts, slot, stored.tickMs, encodeStoredAnswer(stored));
   }
 
   /** The same for an encoded row with this tick. */
-  putRow(counts: ReplayCounts, place: AnswerPlace, tickMs: number, row: Uint8Array): void {
+  putRow(counts: AnswerCounts, slot: AnswerSlot, tickMs: number, row: Uint8Array): void {
     const number = tickMs === LIVE ? LIVE_GENERATION : generationAt(tickMs, this.#windowMs);
     const generation = this.#generation(number);
-    const isReplaced = place.stored !== null && place.generation === number;
-    if (place.stored !== null && !isReplaced) {
-      this.#remove(counts, place);
+    const isReplaced = slot.stored !== null && slot.generation === number;
+    if (slot.stored !== null && !isReplaced) {
+      this.#remove(counts, slot);
     }
-    const key = keyIn(number, place.key);
+    const key = keyIn(number, slot.key);
     this.#transaction.put(key, row);
-    const bytes = isReplaced ? row.length - place.rowBytes : key.length + row.length;
+    const bytes = isReplaced ? row.length - slot.rowBytes : key.length + row.length;
     generation.bytes += bytes;
     generation.count += isReplaced ? 0 : 1;
     this.#changed.set(number, generation);
     counts.countData(bytes);
-    counts.countReplays(isReplaced ? 0 : 1);
+    counts.countStoredAnswers(isReplaced ? 0 : 1);
     // Also while the filter is being built: that only reads older rows.
-    addTo(generation, key, place.low, place.high);
+    addTo(generation, key, slot.low, slot.high);
   }
 
   /** Drops the generations whose windows have all ended by the tick. */
-  dropEnded(counts: ReplayCounts, tickMs: number): void {
+  dropEnded(counts: AnswerCounts, tickMs: number): void {
     const end = this.#kept.findIndex(({ number }) => !hasGenerationEnded(number, tickMs, this.#windowMs));
     const dropped = this.#kept.splice(0, end < 0 ? this.#kept.length : end);
     for (const generation of dropped) {
       writeUint53(this.#number, 0, generation.number);
       this.#transaction.note(this.#number);
       counts.countData(-generation.bytes);
-      counts.countReplays(-generation.count);
+      counts.countStoredAnswers(-generation.count);
       generation.count = 0;
       this.#changed.set(generation.number, generation);
     }
     const [first] = dropped;
     const last = dropped.at(-1);
     if (first !== undefined && last !== undefined) {
-      this.#dropped.push(replayRange(first.number, last.number));
+      this.#dropped.push(answerRange(first.number, last.number));
     }
   }
 
@@ -245,11 +245,11 @@ export class ReplayLedger {
 
   /** Reads rows for the filter of the generation, and returns how many. */
   #readFor(generation: Generation, rowsMax: number): number {
-    const { from, to } = replayRange(generation.number, generation.number);
+    const { from, to } = answerRange(generation.number, generation.number);
     let read = 0;
     let last: Uint8Array | null = null;
     this.#store.scan(generation.readUpTo ?? from, to, ({ key }) => {
-      this.#hash.update(key, REPLAY_KEY_HEAD_BYTES);
+      this.#hash.update(key, ANSWER_KEY_HEAD_BYTES);
       addTo(generation, key, this.#hash.low, this.#hash.high);
       last = key;
       read++;
@@ -262,7 +262,7 @@ export class ReplayLedger {
 
   #incomplete(): Generation | undefined {
     const { filter, isComplete } = this.#live;
-    if (!isComplete && filter instanceof LiveKeys && !filter.isGivenUp) {
+    if (!isComplete && filter instanceof LiveKeys && !filter.hasOverflowed) {
       return this.#live;
     }
     return this.#kept.findLast((generation) => !generation.isComplete);
@@ -286,13 +286,13 @@ export class ReplayLedger {
   /** @param expected likely number of its answers */
   #newGeneration(number: number, expected: number): Generation {
     const isLive = number === LIVE_GENERATION;
-    const filter = isLive ? new LiveKeys(REPLAY_KEY_HEAD_BYTES, this.#liveKeysMax) : new ChunkedFilter(expected);
+    const filter = isLive ? new LiveKeys(ANSWER_KEY_HEAD_BYTES, this.#liveKeysMax) : new ChunkedFilter(expected);
     // It lives long, so it gets its own memory: a cut of a slab would keep the whole slab.
-    const totalsKey = replayGenerationRow(number).slice();
+    const totalsKey = answerGenerationRow(number).slice();
     return { number, totalsKey, count: 0, bytes: 0, filter, isComplete: true, readUpTo: null };
   }
 
-  #remove(counts: ReplayCounts, { key, generation: number, rowBytes }: AnswerPlace): void {
+  #remove(counts: AnswerCounts, { key, generation: number, rowBytes }: AnswerSlot): void {
     const at = this.#kept.findIndex((generation) => generation.number === number);
     const generation = number === LIVE_GENERATION ? this.#live : (this.#kept[at] as Generation);
     const removed = keyIn(number, key);
@@ -300,11 +300,11 @@ export class ReplayLedger {
     generation.count--;
     generation.bytes -= removed.length + rowBytes;
     counts.countData(-removed.length - rowBytes);
-    counts.countReplays(-1);
+    counts.countStoredAnswers(-1);
     this.#changed.set(number, generation);
     if (generation.filter instanceof LiveKeys) {
       generation.filter.delete(removed);
-      if (generation.filter.isGivenUp && generation.count < this.#liveKeysMax / 2) {
+      if (generation.filter.hasOverflowed && generation.count < this.#liveKeysMax / 2) {
         generation.filter.restart();
         generation.readUpTo = null;
         generation.isComplete = false;
@@ -315,7 +315,7 @@ export class ReplayLedger {
   }
 
   #mayHold({ filter, isComplete }: Generation, key: Uint8Array, low: number, high: number): boolean {
-    return !isComplete || (filter instanceof LiveKeys ? filter.has(key) : filter.mayHold(low, high));
+    return !isComplete || (filter instanceof LiveKeys ? filter.has(key) : filter.mayContain(low, high));
   }
 
   #read(key: Uint8Array, generation: number): Uint8Array | undefined {
@@ -331,11 +331,11 @@ function addTo({ filter }: Generation, key: Uint8Array, low: number, high: numbe
   }
 }
 
-function emptyPlace(key: Uint8Array, low: number, high: number): AnswerPlace {
+function emptySlot(key: Uint8Array, low: number, high: number): AnswerSlot {
   return { key, low, high, stored: null, generation: 0, rowBytes: 0 };
 }
 
-function placeOf(key: Uint8Array, low: number, high: number, generation: number, row: Uint8Array): AnswerPlace {
+function slotOf(key: Uint8Array, low: number, high: number, generation: number, row: Uint8Array): AnswerSlot {
   return { key, low, high, stored: decodeStoredAnswer(row), generation, rowBytes: row.length };
 }
 
@@ -375,14 +375,14 @@ export function scanGenerations(
 }
 
 /** The rows of dropped generations that may still exist: all below the oldest non-empty generation. */
-export function droppedReplays(reader: StateReader): KeyRange {
-  const all = replayRange(LIVE_GENERATION + 1, null);
+export function droppedGenerations(reader: StateReader): KeyRange {
+  const all = answerRange(LIVE_GENERATION + 1, null);
   let { to } = all;
   scanGenerations(reader, (number) => {
     if (number === LIVE_GENERATION) {
       return true;
     }
-    to = replayRange(number, number).from;
+    to = answerRange(number, number).from;
     return false;
   });
   return { from: all.from, to };
@@ -404,7 +404,7 @@ export function readAnswer(
   const isFirst = numbers[0] === LIVE_GENERATION;
   const newestFirst = [...numbers.splice(0, isFirst ? 1 : 0), ...numbers.reverse()];
   for (const number of newestFirst) {
-    const row = reader.get(replayRow(number, subject, requestId));
+    const row = reader.get(answerRow(number, subject, requestId));
     if (row !== undefined) {
       const stored = decodeStoredAnswer(row);
       return stored.tickMs < sinceMs ? null : stored;

@@ -29,9 +29,9 @@ import {
   prefixEnd,
   QUOTA_COUNT_ROW,
   quotaRow,
-  replayGenerationRow,
-  replayRange,
-  replayRow,
+  answerGenerationRow,
+  answerRange,
+  answerRow,
   signingKeyRow,
   splitLockRow,
   tableRange,
@@ -60,9 +60,9 @@ describe("keys of rows", () => {
     ["a namespace", namespaceRow("ns"), "6e 6e73"],
     ["the page token key", PAGE_TOKEN_KEY_ROW, "70"],
     ["the public part of an API key", apiKeyPrefixRow("qk_1"), "71 716b5f31"],
-    ["a stored answer", replayRow(0x1_0000_0002, "u1", ID), `72 0000000100000002 7531 00 ${"ee".repeat(16)}`],
+    ["a stored answer", answerRow(0x1_0000_0002, "u1", ID), `72 0000000100000002 7531 00 ${"ee".repeat(16)}`],
     ["a signing key", signingKeyRow("s1"), "73 7331"],
-    ["a generation of answers", replayGenerationRow(0x1_0000_0002), "47 0000000100000002"],
+    ["a generation of answers", answerGenerationRow(0x1_0000_0002), "47 0000000100000002"],
     ["a user", userRow("u1"), "75 7531"],
     ["a page of memory", memoryPageRow(0x1_0000_0002, 3), "76 0000000100000002 0000000000000003"],
     ["an erasure", memoryErasureRow(0x1_0000_0002, 3), "66 0000000100000002 0000000000000003"],
@@ -149,7 +149,7 @@ describe("keys of rows", () => {
       fc.property(fc.maxSafeNat(), fc.maxSafeNat(), bytes, bytes, (a, b, keyA, keyB) => {
         fc.pre(a !== b);
         expect(compareBytes(expiryRow(a, "z", keyA), expiryRow(b, "a", keyB)) < 0).to.equal(a < b);
-        expect(compareBytes(replayRow(a, "z", ID), replayRow(b, "a", ID)) < 0).to.equal(a < b);
+        expect(compareBytes(answerRow(a, "z", ID), answerRow(b, "a", ID)) < 0).to.equal(a < b);
         expect(compareBytes(memoryPageRow(a, b), memoryPageRow(b, a)) < 0).to.equal(a < b);
       }),
     );
@@ -168,9 +168,9 @@ describe("tables", () => {
     ["apiKey", apiKeyRow("a")],
     ["apiKeyPrefix", apiKeyPrefixRow("a")],
     ["namespace", namespaceRow("a")],
-    ["replay", replayRow(Number.MAX_SAFE_INTEGER, "a", ID)],
+    ["replay", answerRow(Number.MAX_SAFE_INTEGER, "a", ID)],
     ["signingKey", signingKeyRow("a")],
-    ["replayGeneration", replayGenerationRow(Number.MAX_SAFE_INTEGER)],
+    ["replayGeneration", answerGenerationRow(Number.MAX_SAFE_INTEGER)],
     ["user", userRow("a")],
     ["memoryPage", memoryPageRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["memoryErasure", memoryErasureRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
@@ -197,16 +197,16 @@ describe("tables", () => {
 describe("the range of some generations of answers", () => {
   it("contains their rows and no others", () => {
     const within = (first: number, last: number | null) => {
-      const { from, to } = replayRange(first, last);
+      const { from, to } = answerRange(first, last);
       return [0, 1, 2, 3, 4].filter((generation) => {
-        const row = replayRow(generation, "\u{10ffff}", ID);
+        const row = answerRow(generation, "\u{10ffff}", ID);
         return isWithin(row, from, to);
       });
     };
     expect(within(0, 0)).to.deep.equal([0]);
     expect(within(2, 3)).to.deep.equal([2, 3]);
     expect(within(1, null)).to.deep.equal([1, 2, 3, 4]);
-    expect(compareBytes(replayRange(1, null).to, tableRange("replay").to)).to.equal(0);
+    expect(compareBytes(answerRange(1, null).to, tableRange("replay").to)).to.equal(0);
   });
 });
 

@@ -152,15 +152,15 @@ export function expiryRow(deadlineMs: number, namespace: string, key: Uint8Array
 }
 
 /** Rows of answers by generation, subject and request id (16 bytes). */
-export function replayRow(generation: number, subject: string, requestId: Uint8Array): Uint8Array {
+export function answerRow(generation: number, subject: string, requestId: Uint8Array): Uint8Array {
   return row("replay").uint53(generation).plainText(subject).uint8(0).plainBytes(requestId).finish();
 }
 
 /** Length of the part of these keys before subject and request id; the generation follows the first byte. */
-export const REPLAY_KEY_HEAD_BYTES = 1 + 8;
+export const ANSWER_KEY_HEAD_BYTES = 1 + 8;
 
 /** The rows of answers of the generations from first to last; null = to the end of the table. */
-export function replayRange(first: number, last: number | null): KeyRange {
+export function answerRange(first: number, last: number | null): KeyRange {
   return {
     from: row("replay").uint53(first).finish(),
     to:
@@ -173,7 +173,7 @@ export function replayRange(first: number, last: number | null): KeyRange {
 }
 
 /** Rows of the totals of the generations of answers. */
-export function replayGenerationRow(generation: number): Uint8Array {
+export function answerGenerationRow(generation: number): Uint8Array {
   return row("replayGeneration").uint53(generation).finish();
 }
 
@@ -339,18 +339,18 @@ export function logNamePrefix(namespace: string): Uint8Array {
 }
 
 /** The row of a place from `logNamePlace`. */
-export function logNameRowAt(place: Uint8Array): Uint8Array {
-  return row("logName").plainBytes(place).finish();
+export function logNameRowAt(cursor: Uint8Array): Uint8Array {
+  return row("logName").plainBytes(cursor).finish();
 }
 
 /** The place of a row in the order of namespaces and names. */
-export function logNamePlace(key: Uint8Array): Uint8Array {
+export function logNameCursor(key: Uint8Array): Uint8Array {
   return key.subarray(1);
 }
 
 /** The namespace of a place in that order. */
-export function namespaceOfPlace(place: Uint8Array): string {
-  return decodeText(place.subarray(0, place.indexOf(0)));
+export function namespaceOfCursor(cursor: Uint8Array): string {
+  return decodeText(cursor.subarray(0, cursor.indexOf(0)));
 }
 
 /**
@@ -360,27 +360,27 @@ export function eventRow(logNumber: number, lastSequence: number): Uint8Array {
   return row("event").uint53(logNumber).uint53(lastSequence).finish();
 }
 
-const DUPLICATE_SCOPES = { single: 0, batch: 1, shelf: 2 } as const;
+const EVENT_KEY_SCOPES = { single: 0, batch: 1, shared: 2 } as const;
 
 /** Rows of remembered event keys: of a single key, or of the base of the keys of a batch. */
-export function duplicateRow(logNumber: number, scope: "single" | "batch", key: string): Uint8Array {
-  return row("duplicate").uint53(logNumber).uint8(DUPLICATE_SCOPES[scope]).plainText(key).finish();
+export function eventKeyRow(logNumber: number, scope: "single" | "batch", key: string): Uint8Array {
+  return row("duplicate").uint53(logNumber).uint8(EVENT_KEY_SCOPES[scope]).plainText(key).finish();
 }
 
 /** Rows of single keys that read like keys of a batch, by base and shelf; those of a base are adjacent. */
-export function duplicateShelfRow(logNumber: number, base: string, shelf: number): Uint8Array {
+export function sharedKeyRow(logNumber: number, base: string, group: number): Uint8Array {
   // Keys contain no NUL, so no base with this suffix is a prefix of another.
   return row("duplicate")
     .uint53(logNumber)
-    .uint8(DUPLICATE_SCOPES.shelf)
+    .uint8(EVENT_KEY_SCOPES.shared)
     .plainText(base)
     .uint8(0)
-    .uint53(shelf)
+    .uint53(group)
     .finish();
 }
 
 /** First key of the rows of the keys of a log, and first key after them. */
-export function duplicateRange(logNumber: number): KeyRange {
+export function eventKeyRange(logNumber: number): KeyRange {
   return {
     from: row("duplicate").uint53(logNumber).finish(),
     to: row("duplicate")
@@ -392,12 +392,12 @@ export function duplicateRange(logNumber: number): KeyRange {
 const TIMER_THING_OFFSET = 1 + 8;
 
 /** Rows that order remembered keys by when to check them (cluster tick, ms). */
-export function duplicateTimerRow(dueMs: number, duplicate: Uint8Array): Uint8Array {
+export function eventKeyTimerRow(dueMs: number, duplicate: Uint8Array): Uint8Array {
   return row("duplicateTimer").uint53(dueMs).plainBytes(duplicate.subarray(1)).finish();
 }
 
 /** The row key of a timer. */
-export function duplicateOfTimer(timer: Uint8Array): Uint8Array {
+export function eventKeyOfTimer(timer: Uint8Array): Uint8Array {
   return row("duplicate").plainBytes(timer.subarray(TIMER_THING_OFFSET)).finish();
 }
 

@@ -19,7 +19,7 @@ import {
   type NamespaceQuota,
   QUOTA_MAX,
   readOverrides,
-  requireRoomForOverrides,
+  requireOverrideCapacity,
   writeOverrides,
 } from "./quotas.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
@@ -216,7 +216,7 @@ export function applyPutSettings(context: ApplyContext, command: PutSettings): P
   }
   const changed = [...overrides].filter(([name, limits]) => !isSame(limits, readOverrides(transaction, name)));
   const added = changed.reduce((sum, [name, limits]) => sum + limits.size - readOverrides(transaction, name).size, 0);
-  requireRoomForOverrides(transaction, added);
+  requireOverrideCapacity(transaction, added);
   if (changed.length === 0 && isSame(values, before.values)) {
     return { kind: "put-settings", settingsRevision: before.revision, revision: context.revision };
   }

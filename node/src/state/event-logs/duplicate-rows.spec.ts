@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { allAtOnce, SequenceRuns, SequenceRunsWriter } from "../core/index.ts";
-import { DuplicateRow, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
+import { EventKeyRow, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
 
 const WINDOW_MS = 100;
 const always = () => true;
@@ -21,7 +21,7 @@ function runsAt(all: readonly string[], which: string, firstSequence: number): S
 }
 
 function merged(
-  before: DuplicateRow | undefined,
+  before: EventKeyRow | undefined,
   isStored: (tickMs: number) => boolean,
   runs: SequenceRuns,
   tickMs: number,
@@ -60,12 +60,12 @@ describe("a row of remembered keys", () => {
   });
 
   it("is as long as its runs, whose positions are those of a batch", () => {
-    const { bytes } = merged(undefined, always, SequenceRuns.one(999_999, 1, 1), 5) as DuplicateRow;
+    const { bytes } = merged(undefined, always, SequenceRuns.one(999_999, 1, 1), 5) as EventKeyRow;
     for (const wrong of [bytes.subarray(0, -1), Uint8Array.of(...bytes, 0), bytes.subarray(0, 4)]) {
-      expect(() => new DuplicateRow(wrong)).to.throw(InvariantViolation);
+      expect(() => new EventKeyRow(wrong)).to.throw(InvariantViolation);
     }
     const beyond = bytes.slice();
     beyond[bytes.length - 17] = 2;
-    expect(() => new DuplicateRow(beyond).countOf(0)).to.throw(InvariantViolation, "positions are those of a batch");
+    expect(() => new EventKeyRow(beyond).countOf(0)).to.throw(InvariantViolation, "positions are those of a batch");
   });
 });

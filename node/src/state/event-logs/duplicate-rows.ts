@@ -23,7 +23,7 @@ const RUN_BYTES = 24;
 export type IsStored = (tickMs: number) => boolean;
 
 /** A stored row: runs of events, each with the cluster tick, in milliseconds, at which they were stored. */
-export class DuplicateRow {
+export class EventKeyRow {
   readonly bytes: Uint8Array;
   /** Number of runs. */
   readonly length: number;
@@ -95,11 +95,11 @@ export const NOTHING_ADDED: AddedRuns = { runs: SequenceRuns.NONE, shift: 0, tic
  * run has been remembered for `windowMs`.
  */
 export function* mergedRow(
-  before: DuplicateRow | undefined,
+  before: EventKeyRow | undefined,
   isStored: IsStored,
   added: AddedRuns,
   windowMs: number,
-): Steps<DuplicateRow | null> {
+): Steps<EventKeyRow | null> {
   const merge = new RowMerge(before, isStored, added);
   while (merge.advance(STEP_ITEMS)) {
     yield;
@@ -108,7 +108,7 @@ export function* mergedRow(
 }
 
 class RowMerge {
-  readonly #before: DuplicateRow | undefined;
+  readonly #before: EventKeyRow | undefined;
   readonly #isStored: IsStored;
   readonly #added: AddedRuns;
   readonly #bytes: Uint8Array;
@@ -118,7 +118,7 @@ class RowMerge {
   #kept = 0;
   #next = 0;
 
-  constructor(before: DuplicateRow | undefined, isStored: IsStored, added: AddedRuns) {
+  constructor(before: EventKeyRow | undefined, isStored: IsStored, added: AddedRuns) {
     this.#before = before;
     this.#isStored = isStored;
     this.#added = added;
@@ -147,7 +147,7 @@ class RowMerge {
     return true;
   }
 
-  finish(windowMs: number): DuplicateRow | null {
+  finish(windowMs: number): EventKeyRow | null {
     const end = this.#end;
     if (end === RUNS_OFFSET) {
       return null;
@@ -155,7 +155,7 @@ class RowMerge {
     const bytes = end === this.#bytes.length ? this.#bytes : this.#bytes.slice(0, end);
     writeUint53(bytes, 0, this.#earliestMs + windowMs);
     writeUint32(bytes, COUNT_OFFSET, (end - RUNS_OFFSET) / RUN_BYTES);
-    return new DuplicateRow(bytes);
+    return new EventKeyRow(bytes);
   }
 
   #write(position: number, count: number, firstSequence: number, storedMs: number): void {

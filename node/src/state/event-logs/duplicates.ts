@@ -32,7 +32,7 @@ import {
   withLaterSequences,
   withNul,
 } from "../core/index.ts";
-import { type AddedRuns, DuplicateRow, type IsStored, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
+import { type AddedRuns, EventKeyRow, type IsStored, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
 import { BATCH_EVENTS_MAX, LOG_ID_BYTES } from "./log-commands.ts";
 import { type LogErasure, readErasure } from "./log-erasures.ts";
 import { readLog } from "./log-rows.ts";
@@ -51,22 +51,22 @@ const NO_KEY = new Uint8Array(0);
 /** Where the number of the log begins in the key of a row. */
 const ROW_LOG_OFFSET = 1;
 /** Positions of single keys that share a row. Each new key rewrites the row. */
-const SHELF_POSITIONS = 32;
+const SHARED_ROW_POSITIONS = 32;
 /** Rows of single keys read between two pauses: less than a millisecond of work. */
-const STEP_SHELVES = 256;
+const STEP_SHARED_ROWS = 256;
 
 /** Seconds for which the log remembers keys; 0 = not at all. */
-function duplicateWindowSecs(reader: StateReader, log: EventLog): number {
+function windowSecsOf(reader: StateReader, log: EventLog): number {
   return log.settings.duplicateWindowSecs ?? settingOf(reader, "queue.duplicate_window_secs");
 }
 
 /** The events that are already stored, in the order of their positions. */
-export function* findDuplicates(context: ApplyContext, log: EventLog, keys: AppendKeys): Steps<SequenceRuns> {
+export function* findStoredEvents(context: ApplyContext, log: EventLog, keys: AppendKeys): Steps<SequenceRuns> {
   const { transaction } = context;
   const windowMs = windowMsOf(transaction, log);
   let found = SequenceRuns.NONE;
   if (windowMs > 0) {
-    const isStored = (tickMs: number): boolean => !isOver(tickMs, windowMs, context.tickMs);
+    const isStored = (tickMs: number): boolean => !isExpired(tickMs, windowMs, context.tickMs);
     if (keys.isBatch) {
       found = yield* findBatch(transaction, log, keys, isStored);
     } else {
@@ -88,23 +88,23 @@ export function* rememberKeys(
   if (windowMs === 0) {
     return;
   }
-  const { key, shelved } = isBatch
-    ? { key: duplicateRow(log.number, "batch", idempotencyKey), shelved: 0 }
-    : placeOf(log, idempotencyKey);
+  const { key, position } = isBatch
+    ? { key: duplicateRow(log.number, "batch", idempotencyKey), position: 0 }
+    : rowOf(log, idempotencyKey);
   const before = readRow(transaction, key);
-  const isStored: IsStored = (storedMs) => !isOver(storedMs, windowMs, tickMs);
-  const added: AddedRuns = { runs: stored, shift: shelved, tickMs };
+  const isStored: IsStored = (storedMs) => !isExpired(storedMs, windowMs, tickMs);
+  const added: AddedRuns = { runs: stored, shift: position, tickMs };
   const row = yield* mergedRow(before, isStored, added, windowMs);
   replaceRow(context, { logId: log.logId, namespace: log.namespace }, key, before, row);
 }
 
 /** Whether a timer is due before the tick. */
-export function hasDueDuplicates(reader: StateReader, tickMs: number): boolean {
+export function hasDueEventKeys(reader: StateReader, tickMs: number): boolean {
   return dueTimers(reader, tickMs, 1).length > 0;
 }
 
 /** Forgets the keys whose window has ended. Checks at most this many rows, the earliest first. */
-export function applyPruneDuplicates(context: ApplyContext, countMax: number): void {
+export function applyPruneEventKeys(context: ApplyContext, countMax: number): void {
   const { transaction, tickMs } = context;
   for (const { key: timer, value: logId } of dueTimers(transaction, tickMs, countMax)) {
     const key = duplicateOfTimer(timer);
@@ -113,7 +113,7 @@ export function applyPruneDuplicates(context: ApplyContext, countMax: number): v
     invariant(row !== undefined, "every timer belongs to a row of keys");
     const windowMs = log === undefined ? 0 : windowMsOf(transaction, log);
     // The window may be longer than before: then the row gets a later timer.
-    const isStored: IsStored = (storedMs) => windowMs > 0 && !isOver(storedMs, windowMs, tickMs);
+    const isStored: IsStored = (storedMs) => windowMs > 0 && !isExpired(storedMs, windowMs, tickMs);
     const kept = allAtOnce(mergedRow(row, isStored, NOTHING_ADDED, windowMs));
     replaceRow(context, { logId, namespace: namespaceOfRow(transaction, log, key) }, key, row, kept);
   }
@@ -147,20 +147,20 @@ function namespaceOfRow(reader: StateReader, log: EventLog | undefined, key: Uin
 }
 
 function windowMsOf(reader: StateReader, log: EventLog): number {
-  return duplicateWindowSecs(reader, log) * MS_PER_SECOND;
+  return windowSecsOf(reader, log) * MS_PER_SECOND;
 }
 
 /** Ticks are rounded down, so a window is over only when the tick is above its end; otherwise it could end early. */
-function isOver(storedMs: number, windowMs: number, tickMs: number): boolean {
+function isExpired(storedMs: number, windowMs: number, tickMs: number): boolean {
   return tickMs > storedMs + windowMs;
 }
 
 /** Where a single key is remembered: the row, and the position in it. */
-function placeOf(log: EventLog, key: string): { readonly key: Uint8Array; readonly shelved: number } {
+function rowOf(log: EventLog, key: string): { readonly key: Uint8Array; readonly position: number } {
   const { base, position } = derivationOf(key);
   return base === null
-    ? { key: duplicateRow(log.number, "single", key), shelved: 0 }
-    : { key: duplicateShelfRow(log.number, base, Math.floor(position / SHELF_POSITIONS)), shelved: position };
+    ? { key: duplicateRow(log.number, "single", key), position: 0 }
+    : { key: duplicateShelfRow(log.number, base, Math.floor(position / SHARED_ROW_POSITIONS)), position: position };
 }
 
 /** The base of the batches that may contain the key, and its position in them; null if no batch can. */
@@ -172,8 +172,8 @@ function derivationOf(key: string): { readonly base: string | null; readonly pos
 
 function findOne(reader: StateReader, log: EventLog, key: string, isStored: IsStored): SequenceRuns {
   const { base, position } = derivationOf(key);
-  const place = placeOf(log, key);
-  const own = readRow(reader, place.key)?.sequenceAt(place.shelved, isStored);
+  const slot = rowOf(log, key);
+  const own = readRow(reader, slot.key)?.sequenceAt(slot.position, isStored);
   const batch = base === null ? undefined : readRow(reader, duplicateRow(log.number, "batch", base));
   const firstSequence = later(own, batch?.sequenceAt(position, isStored));
   return firstSequence === undefined ? SequenceRuns.NONE : SequenceRuns.one(0, 1, firstSequence);
@@ -185,11 +185,11 @@ function* findBatch(
   { idempotencyKey: base, count }: AppendKeys,
   isStored: IsStored,
 ): Steps<SequenceRuns> {
-  const own = yield* findShelved(reader, log, { base, count }, isStored);
+  const own = yield* findInSharedRows(reader, log, { base, count }, isStored);
   const row = readRow(reader, duplicateRow(log.number, "batch", base));
   const batch = new SequenceRunsWriter(row?.length ?? 0);
   for (let run = 0; run < (row?.length ?? 0); run += STEP_ITEMS) {
-    joinRuns(batch, row as DuplicateRow, { from: run, to: run + STEP_ITEMS }, count, isStored);
+    joinRuns(batch, row as EventKeyRow, { from: run, to: run + STEP_ITEMS }, count, isStored);
     yield;
   }
   const found = batch.finish();
@@ -200,20 +200,20 @@ function* findBatch(
 }
 
 /** Events stored under single keys that read like keys of the batch. */
-function* findShelved(
+function* findInSharedRows(
   reader: StateReader,
   log: EventLog,
   { base, count }: { readonly base: string; readonly count: number },
   isStored: IsStored,
 ): Steps<SequenceRuns> {
   const own = new SequenceRunsWriter();
-  const to = duplicateShelfRow(log.number, base, Math.ceil(count / SHELF_POSITIONS));
+  const to = duplicateShelfRow(log.number, base, Math.ceil(count / SHARED_ROW_POSITIONS));
   const seen = { left: 0, last: duplicateShelfRow(log.number, base, 0) };
   let from = seen.last;
   do {
-    seen.left = STEP_SHELVES;
+    seen.left = STEP_SHARED_ROWS;
     reader.scan(from, to, ({ key, value }) => {
-      joinRuns(own, new DuplicateRow(value), { from: 0, to: Infinity }, count, isStored);
+      joinRuns(own, new EventKeyRow(value), { from: 0, to: Infinity }, count, isStored);
       seen.left--;
       seen.last = key;
       return seen.left > 0;
@@ -227,7 +227,7 @@ function* findShelved(
 /** Adds the remembered runs of a row whose positions are below `count`. */
 function joinRuns(
   all: SequenceRunsWriter,
-  row: DuplicateRow,
+  row: EventKeyRow,
   { from, to }: { readonly from: number; readonly to: number },
   count: number,
   isStored: IsStored,
@@ -260,8 +260,8 @@ function replaceRow(
   context: ApplyContext,
   { logId, namespace }: { readonly logId: Uint8Array | null; readonly namespace: string },
   key: Uint8Array,
-  before: DuplicateRow | undefined,
-  row: DuplicateRow | null,
+  before: EventKeyRow | undefined,
+  row: EventKeyRow | null,
 ): void {
   const { transaction } = context;
   if (before !== undefined) {
@@ -281,11 +281,11 @@ function replaceRow(
 }
 
 /** Bytes of a row and its timer. */
-function bytesOf(key: Uint8Array, { bytes }: DuplicateRow): number {
+function bytesOf(key: Uint8Array, { bytes }: EventKeyRow): number {
   return key.length + bytes.length + duplicateTimerRow(0, key).length + LOG_ID_BYTES;
 }
 
-function readRow(reader: StateReader, key: Uint8Array): DuplicateRow | undefined {
+function readRow(reader: StateReader, key: Uint8Array): EventKeyRow | undefined {
   const bytes = reader.get(key);
-  return bytes === undefined ? undefined : new DuplicateRow(bytes);
+  return bytes === undefined ? undefined : new EventKeyRow(bytes);
 }

@@ -41,7 +41,7 @@ import {
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
-import { findDuplicates, rememberKeys } from "./duplicates.ts";
+import { findStoredEvents, rememberKeys } from "./duplicates.ts";
 import type { AppendEvents, CreateLog, DeleteLog, UpdateLogSettings } from "./log-commands.ts";
 import { beginErasure } from "./log-erasures.ts";
 import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";
@@ -74,8 +74,8 @@ export function applyCreateLog(context: ApplyContext, principal: Principal, comm
     throw new CoordinationError("LOG_EXISTS", `${named} exists already in the namespace "${namespace}"`);
   }
   const account = context.accounts.of(namespace);
-  account.requireRoom("event_logs", 1);
-  context.requireRoomForLog();
+  account.requireQuota("event_logs", 1);
+  context.requireLogQuota();
   const log = {
     ...{ logId: derivedId(transaction, "log", index), number: index, name, namespace, settings },
     ...{ createdAtMs: wallMs, createdBy: principal.subject },
@@ -127,7 +127,7 @@ export function* applyAppendEvents(
   if (fresh.length > 0) {
     checkGuard(context.transaction, command.guard?.namespace ?? "", command.guard);
     requireExpectedSequence(log, command);
-    requireRoom(context, log, added.appendedBytes, added.appendedEvents);
+    requireEventQuotas(context, log, added.appendedBytes, added.appendedEvents);
     yield* storeEvents(context, log, command, fresh, added);
   }
   return { kind: "append-events", logId, runs, ...added, revision: context.revision };
@@ -317,7 +317,7 @@ function* findStored(
 ): Steps<SequenceRuns> {
   return idempotencyKey === null
     ? SequenceRuns.NONE
-    : yield* findDuplicates(context, log, { idempotencyKey, isBatch, count });
+    : yield* findStoredEvents(context, log, { idempotencyKey, isBatch, count });
 }
 
 /** Compares whole numbers of any size, so two different numbers are never equal (S9). */
@@ -332,9 +332,9 @@ function requireExpectedSequence(log: EventLog, { expectedSequence }: AppendEven
   }
 }
 
-function requireRoom(context: ApplyContext, log: EventLog, bytes: number, count: number): void {
-  context.requireRoomForEvents(bytes);
-  context.accounts.of(log.namespace).requireRoom("event_bytes", bytes);
+function requireEventQuotas(context: ApplyContext, log: EventLog, bytes: number, count: number): void {
+  context.requireEventQuota(bytes);
+  context.accounts.of(log.namespace).requireQuota("event_bytes", bytes);
   if (log.lastSequence + count > Number.MAX_SAFE_INTEGER) {
     throw new CoordinationError("QUOTA", "the sequences of the event log are used up");
   }

@@ -1,4 +1,4 @@
-export { applyPruneDuplicates, hasDueDuplicates } from "./duplicates.ts";
+export { applyPruneEventKeys as applyPruneDuplicates, hasDueEventKeys as hasDueDuplicates } from "./duplicates.ts";
 export {
   applyAppendEvents,
   applyCreateLog,

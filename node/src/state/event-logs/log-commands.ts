@@ -62,7 +62,7 @@ export interface AppendEvents {
 export type LogOperation = CreateLog | UpdateLogSettings | DeleteLog | AppendEvents;
 
 /** Forgets keys of events whose window has ended; checks at most this many rows. */
-export interface PruneDuplicates {
+export interface PruneEventKeys {
   readonly kind: "prune-duplicates";
   readonly countMax: number;
 }
@@ -79,7 +79,7 @@ export interface EraseLogs {
   readonly rowsMax: number;
 }
 
-export type LogClusterOperation = PruneDuplicates | ApplyRetention | EraseLogs;
+export type LogClusterOperation = PruneEventKeys | ApplyRetention | EraseLogs;
 
 export const LOG_KINDS = {
   "create-log": 50,

@@ -104,7 +104,7 @@ function nextAfter(gone: readonly Uint8Array[], from: Uint8Array): Uint8Array {
   return last === undefined ? from : withNul(last);
 }
 
-interface Left {
+interface EraseBudget {
   rows: number;
   bytes: number;
 }
@@ -124,7 +124,7 @@ function dueMsOf(log: EventLog, tickMs: number): number {
 }
 
 /** The log without the events that must go. Removes at most as many rows as `left` allows. */
-function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
+function trimmed(context: ApplyContext, log: EventLog, left: EraseBudget): EventLog {
   const { transaction, tickMs } = context;
   const { retentionMaxAgeSecs, retentionMaxBytes } = log.settings;
   const ageMs = retentionMaxAgeSecs === null ? Infinity : retentionMaxAgeSecs * MS_PER_SECOND;
@@ -180,7 +180,7 @@ function eraseEvents(
   context: ApplyContext,
   logNumber: number,
   { events, namespace }: LogErasure,
-  left: Left,
+  left: EraseBudget,
 ): readonly Uint8Array[] {
   const gone: Uint8Array[] = [];
   context.transaction.scan(events, eventRow(logNumber + 1, 0), ({ key, value }) => {

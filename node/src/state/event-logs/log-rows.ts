@@ -137,11 +137,11 @@ class RowDivider {
   /** How many events from a position on fit into the row, at most `countMax`. */
   #fitting(position: number, countMax: number, row: { readonly isFirst: boolean; readonly bytes: number }): number {
     let fitting = row.isFirst ? 1 : 0;
-    const room = CHUNK_BYTES - row.bytes;
-    if (this.#payloads.bytesOf(position, position + countMax) <= room) {
+    const bytesLeft = CHUNK_BYTES - row.bytes;
+    if (this.#payloads.bytesOf(position, position + countMax) <= bytesLeft) {
       return countMax;
     }
-    while (fitting < countMax && this.#payloads.bytesOf(position, position + fitting + 1) <= room) {
+    while (fitting < countMax && this.#payloads.bytesOf(position, position + fitting + 1) <= bytesLeft) {
       fitting++;
     }
     return fitting;

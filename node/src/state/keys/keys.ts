@@ -207,10 +207,10 @@ function putKey(
 ): StoredKey {
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
   const account = context.accounts.of(namespace);
-  context.requireRoom(grown);
-  account.requireRoom("bytes", grown);
+  context.requireQuota(grown);
+  account.requireQuota("bytes", grown);
   if (current === undefined) {
-    account.requireRoom("keys", 1);
+    account.requireQuota("keys", 1);
     account.count("keys", 1);
     context.countTotal("keys", 1);
   }

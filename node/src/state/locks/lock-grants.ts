@@ -28,7 +28,7 @@ import { acquireResult, type LockView, viewOf } from "./lock-view.ts";
 const MS_PER_SECOND = 1000;
 
 /** The part of a request that a grant needs. */
-export type Asked = Pick<Hold, "owner" | "subject" | "requestId" | "mode" | "ttlSeconds">;
+export type LockRequest = Pick<Hold, "owner" | "subject" | "requestId" | "mode" | "ttlSeconds">;
 
 /** Whether the first caller in line can get a hold in this mode now. */
 export function isGrantable(context: ApplyContext, lock: Lock, mode: LockMode): boolean {
@@ -48,17 +48,17 @@ export function deadlineAfter(context: ApplyContext, seconds: number): number {
 }
 
 /** Grants a hold at the next revision, which is its token. */
-export function grant(context: ApplyContext, lock: Lock, asked: Asked): Hold {
-  const hold = beginHold(context, lock, asked);
+export function grant(context: ApplyContext, lock: Lock, request: LockRequest): Hold {
+  const hold = beginHold(context, lock, request);
   recordChanges(context, hold.token, [changeOf(lock, hold, "acquired", "normal")]);
   return hold;
 }
 
 /** Ends a reading hold and begins a writing one in its place, both at the next revision. */
-export function exchange(context: ApplyContext, lock: Lock, before: Hold, asked: Asked): Hold {
+export function upgradeHold(context: ApplyContext, lock: Lock, before: Hold, request: LockRequest): Hold {
   const released = changeOf(lock, before, "released", "upgraded");
   removeEnded(context, lock, before, "granted");
-  const hold = beginHold(context, lock, asked);
+  const hold = beginHold(context, lock, request);
   recordChanges(context, hold.token, [released, changeOf(lock, hold, "acquired", "upgraded")]);
   return hold;
 }
@@ -90,9 +90,9 @@ export function endHolds(
   return revision;
 }
 
-function beginHold(context: ApplyContext, lock: Lock, asked: Asked): Hold {
+function beginHold(context: ApplyContext, lock: Lock, request: LockRequest): Hold {
   const token = context.nextRevision();
-  const { owner, subject, requestId, mode, ttlSeconds } = asked;
+  const { owner, subject, requestId, mode, ttlSeconds } = request;
   const deadlineMs = deadlineAfter(context, ttlSeconds);
   const hold = { token, owner, subject, requestId, mode, ttlSeconds, acquiredAtMs: context.wallMs, deadlineMs };
   addHold(context, lock, hold);
@@ -136,19 +136,19 @@ export function startDelay(context: ApplyContext, lock: Lock): void {
 export function grantWaiting(context: ApplyContext, lock: Lock): void {
   const granted: { readonly wait: Wait; readonly hold: Hold }[] = [];
   const refused: { readonly wait: Wait; readonly refusal: CoordinationError }[] = [];
-  for (const { wait, refusal } of turnsCome(context, lock)) {
+  for (const { wait, refusal } of waitsToEnd(context, lock)) {
     removeWait(context, lock, wait);
     if (refusal !== null) {
       refused.push({ wait, refusal });
       continue;
     }
     const { requestId, owner, mode, ttlSeconds } = wait;
-    const asked = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };
-    granted.push({ wait, hold: grant(context, lock, asked) });
+    const request = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };
+    granted.push({ wait, hold: grant(context, lock, request) });
   }
   for (const { wait, refusal } of refused) {
     const attempt = endWait(context, wait, "cancelled");
-    context.settle({ attempt, outcome: { answer: refusal, replayed: "no" } });
+    context.endWait({ attempt, outcome: { answer: refusal, replayed: "no" } });
   }
   if (granted.length === 0) {
     return;
@@ -157,7 +157,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
   for (const { wait, hold } of granted) {
     const change = { status: "granted", number: hold.token } as const;
     const { attempt } = changeAcquisition(context, hold.subject, hold.requestId, change, true);
-    context.settle({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });
+    context.endWait({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });
   }
 }
 
@@ -165,7 +165,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
 export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): void {
   const attempt = endWait(context, wait, "not-acquired");
   const answer = answerTo(context, viewOf(context.transaction, lock), wait, null);
-  context.settle({ attempt, outcome: { answer, replayed: "no" } });
+  context.endWait({ attempt, outcome: { answer, replayed: "no" } });
 }
 
 /** Sets the stored state of an ended wait; returns the attempt that waited. */
@@ -184,19 +184,19 @@ function answerTo(context: ApplyContext, view: LockView, wait: Wait, hold: Hold 
 }
 
 /** The waits at the head that end now: by a grant, or by a refusal because they lost their rights. */
-function turnsCome(
+function waitsToEnd(
   context: ApplyContext,
   lock: Lock,
 ): readonly { readonly wait: Wait; readonly refusal: CoordinationError | null }[] {
   const turns: { wait: Wait; refusal: CoordinationError | null }[] = [];
-  const need = { access: "write", namespace: lock.namespace } as const;
+  const required = { access: "write", namespace: lock.namespace } as const;
   // The lock as it will be. The scan must not see changes, so the lock itself changes later.
   const planned = { ...lock };
   visitWaits(context.transaction, lock, (wait) => {
     if (!isGrantable(context, planned, wait.mode)) {
       return false;
     }
-    const refusal = refusalOf(context.transaction, wait.principal, need, context.wallMs);
+    const refusal = refusalOf(context.transaction, wait.principal, required, context.wallMs);
     turns.push({ wait, refusal });
     if (refusal === null && wait.mode === "read") {
       planned.readers++;

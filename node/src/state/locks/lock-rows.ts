@@ -217,7 +217,7 @@ export function visitWaits(reader: StateReader, lock: Lock, visit: (wait: Wait) 
 export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   const key = lockWaitRow(lock.id, wait.position);
   const value = encodeWait(wait);
-  context.requireRoomIn(lock.namespace, key.length + value.length);
+  context.requireNamespaceQuota(lock.namespace, key.length + value.length);
   context.countDataIn(lock.namespace, key.length + value.length);
   context.transaction.put(key, value);
   context.countTotal("lockWaits", 1);

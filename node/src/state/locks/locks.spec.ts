@@ -501,7 +501,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     locks.log.lead({ kind: "drop-replays" });
     const { progress } = locks.log;
     expect(bare.dataBytes).to.be.below(dataBytes);
-    expect([progress.dataBytes, progress.lockTimers, progress.replays]).to.deep.equal([bare.dataBytes, 0, 0]);
+    expect([progress.dataBytes, progress.lockTimers, progress.storedAnswers]).to.deep.equal([bare.dataBytes, 0, 0]);
     expect(locks.view.state).to.equal("free");
     const rows = locks.log.dump().filter((row) => /^[hij]/.test(row));
     expect(rows, "no hold, timer or wait").to.deep.equal([]);

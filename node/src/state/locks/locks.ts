@@ -46,7 +46,7 @@ import {
   answerTimeout,
   deadlineAfter,
   endHolds,
-  exchange,
+  upgradeHold,
   grant,
   grantWaiting,
   isGrantable,
@@ -82,8 +82,8 @@ export function applyCreateLock(context: ApplyContext, command: CreateLock): Cre
   if (readLock(context.transaction, command) !== undefined) {
     throw new CoordinationError("LOCK_EXISTS", `${kindOf(command)} ${quote(command)} exists already`);
   }
-  context.requireRoomIn(namespace, LOCK_BYTES_ABOUT);
-  context.accounts.of(namespace).requireRoom("locks", 1);
+  context.requireNamespaceQuota(namespace, LOCK_BYTES_ABOUT);
+  context.accounts.of(namespace).requireQuota("locks", 1);
   const revision = context.nextRevision();
   const lock: Lock = {
     ...{ namespace, rw, name, id: revision, createdAtMs: context.wallMs, ttlSeconds, lockDelaySeconds },
@@ -96,65 +96,65 @@ export function applyCreateLock(context: ApplyContext, command: CreateLock): Cre
 
 // ---- Acquiring ----
 
-interface Acquiring {
+interface AcquireCommand {
   readonly principal: Principal;
   readonly request: RequestIdentity;
   readonly operation: AcquireLock;
 }
 
 /** Acquires a lock, or continues an earlier attempt of the same request (S24). */
-export function applyAcquireLock(context: ApplyContext, command: Acquiring): Outcome {
+export function applyAcquireLock(context: ApplyContext, command: AcquireCommand): Outcome {
   const { principal, request } = command;
-  const place = answerPlace(context, principal.subject, request);
-  const found = foundAt(place, request);
+  const slot = answerPlace(context, principal.subject, request);
+  const found = foundAt(slot, request);
   if (found !== null && "outcome" in found) {
     return found.outcome;
   }
   if (found !== null && found.acquisition.status !== "cancelled") {
-    return goOn(context, command, found.acquisition);
+    return continueAcquisition(context, command, found.acquisition);
   }
   try {
-    return begin(context, command, place);
+    return beginAcquisition(context, command, slot);
   } catch (error) {
     if (error instanceof CoordinationError) {
-      storeAnswer(context, place, request, error);
+      storeAnswer(context, slot, request, error);
       return { answer: error, replayed: "no" };
     }
     throw error;
   }
 }
 
-function begin(context: ApplyContext, command: Acquiring, place: AnswerPlace): Outcome {
+function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: AnswerPlace): Outcome {
   const { principal, request, operation } = command;
   const lockName = nameOf(operation);
   requireNamespace(context.transaction, lockName.namespace);
   const lock = requireLock(context.transaction, lockName);
   if (operation.fencingToken !== 0) {
-    return changeHold(context, lock, command, place);
+    return changeHold(context, lock, command, slot);
   }
   const isFirst = lock.waitingReaders + lock.waitingWriters === 0;
   const stored = { lock: lockName, attempt: context.origin };
   if (isFirst && isGrantable(context, lock, operation.mode)) {
-    context.requireRoomIn(lock.namespace, LOCK_BYTES_ABOUT);
-    const hold = grant(context, lock, askedBy(lock, principal, request, operation));
+    context.requireNamespaceQuota(lock.namespace, LOCK_BYTES_ABOUT);
+    const hold = grant(context, lock, lockRequestOf(lock, principal, request, operation));
     writeLock(context, lock);
-    storeAcquisition(context, place, request, { ...stored, status: "granted", number: hold.token }, true);
+    storeAcquisition(context, slot, request, { ...stored, status: "granted", number: hold.token }, true);
     return answered(context, lock, hold);
   }
   if (operation.waitMs === 0) {
-    storeAcquisition(context, place, request, { ...stored, status: "not-acquired", number: 0 }, false);
+    storeAcquisition(context, slot, request, { ...stored, status: "not-acquired", number: 0 }, false);
     return answered(context, lock, null);
   }
-  requireWaitRoom(context, lock);
+  requireWaitCapacity(context, lock);
   const wait = waitOf(context, lock, command);
   addWait(context, lock, wait);
   writeLock(context, lock);
-  storeAcquisition(context, place, request, { ...stored, status: "queued", number: wait.position }, true);
+  storeAcquisition(context, slot, request, { ...stored, status: "queued", number: wait.position }, true);
   return queued(context);
 }
 
 /** An earlier attempt began the request; this one takes its place. */
-function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisition): Outcome {
+function continueAcquisition(context: ApplyContext, command: AcquireCommand, acquisition: Acquisition): Outcome {
   const { principal, request } = command;
   const lock = requireLock(context.transaction, acquisition.lock);
   const { subject } = principal;
@@ -165,7 +165,7 @@ function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisitio
       replaceWait(context, lock, before, { ...before, principal, askedMs, deadlineMs });
       changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
       const outcome: Outcome = { answer: superseded(), replayed: "no" };
-      context.settle({ attempt: acquisition.attempt, outcome });
+      context.endWait({ attempt: acquisition.attempt, outcome });
       return { ...queued(context), replayed: "yes" };
     }
     case "granted": {
@@ -187,8 +187,8 @@ function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisitio
 function changeHold(
   context: ApplyContext,
   lock: Lock,
-  { principal, request, operation }: Acquiring,
-  place: AnswerPlace,
+  { principal, request, operation }: AcquireCommand,
+  slot: AnswerPlace,
 ): Outcome {
   const { mode, owner, fencingToken } = operation;
   const before = readHold(context.transaction, lock, fencingToken);
@@ -203,7 +203,7 @@ function changeHold(
     : renew(context, lock, before, mode, ttlSeconds);
   const stored = { lock: nameOf(operation), status: "granted", number: hold.token } as const;
   // The stored state of a renewal has a window from now on; that of the acquisition lives with the hold.
-  storeAcquisition(context, place, request, { ...stored, attempt: context.origin }, isUpgrade);
+  storeAcquisition(context, slot, request, { ...stored, attempt: context.origin }, isUpgrade);
   const isDowngrade = before.mode === "write" && mode === "read";
   if (isDowngrade) {
     onDowngraded(context, lock, hold);
@@ -243,7 +243,7 @@ function upgrade(
     );
   }
   const { owner, subject } = before;
-  return exchange(context, lock, before, { owner, subject, requestId, mode: "write", ttlSeconds });
+  return upgradeHold(context, lock, before, { owner, subject, requestId, mode: "write", ttlSeconds });
 }
 
 // ---- Releasing ----
@@ -397,7 +397,7 @@ function nameOf({ namespace, name, mode }: AcquireLock): LockName {
   return { namespace, name, rw: mode !== "exclusive" };
 }
 
-function askedBy(lock: Lock, principal: Principal, { requestId }: RequestIdentity, operation: AcquireLock) {
+function lockRequestOf(lock: Lock, principal: Principal, { requestId }: RequestIdentity, operation: AcquireLock) {
   return {
     requestId,
     subject: principal.subject,
@@ -407,14 +407,14 @@ function askedBy(lock: Lock, principal: Principal, { requestId }: RequestIdentit
   };
 }
 
-function waitOf(context: ApplyContext, lock: Lock, { principal, request, operation }: Acquiring): Wait {
-  const { owner, mode, ttlSeconds, requestId } = askedBy(lock, principal, request, operation);
+function waitOf(context: ApplyContext, lock: Lock, { principal, request, operation }: AcquireCommand): Wait {
+  const { owner, mode, ttlSeconds, requestId } = lockRequestOf(lock, principal, request, operation);
   const { tickMs, index } = context;
   const deadlineMs = tickMs + operation.waitMs;
   return { position: index, principal, requestId, owner, mode, ttlSeconds, askedMs: tickMs, deadlineMs };
 }
 
-function requireWaitRoom(context: ApplyContext, lock: Lock): void {
+function requireWaitCapacity(context: ApplyContext, lock: Lock): void {
   const { lockWaitsMax } = context.limits;
   if (lock.waitingReaders + lock.waitingWriters >= lockWaitsMax) {
     throw new CoordinationError("QUOTA", `${lockWaitsMax} requests wait for ${kindOf(lock)} ${quote(lock)} already`);

@@ -50,10 +50,10 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
   requireNamespace(transaction, namespace);
   requireQuota(context, namespace, 0, sizeBytes);
   const account = context.accounts.of(namespace);
-  account.requireRoom("memory_regions", 1);
+  account.requireQuota("memory_regions", 1);
   // The row counts the same for the whole life of the region: its length depends only on the label.
   const countedBytes = bytesOfRow(namespace, label);
-  context.requireRoomIn(namespace, countedBytes);
+  context.requireNamespaceQuota(namespace, countedBytes);
   context.countDataIn(namespace, countedBytes);
   account.count("memory_regions", 1);
   context.countTotal("memoryRegions", 1);
@@ -201,7 +201,7 @@ function requireQuota(context: ApplyContext, namespace: string, presentBytes: nu
       details: new Map([["limit", String(memoryRegionBytesMax)]]),
     });
   }
-  context.accounts.of(namespace).requireRoom("memory_bytes", sizeBytes - presentBytes);
+  context.accounts.of(namespace).requireQuota("memory_bytes", sizeBytes - presentBytes);
 }
 
 function countUsage(context: ApplyContext, namespace: string, bytes: number): void {

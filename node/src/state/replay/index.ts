@@ -1,12 +1,12 @@
 export { type Acquisition, isAcquisition, isSameAttempt } from "./acquisition.ts";
 export {
-  answerPlace,
+  answerSlot as answerPlace,
   changeAcquisition,
-  findStored,
-  foundAt,
-  hasEndedReplays,
+  findStoredRequest as findStored,
+  storedRequestAt as foundAt,
+  hasExpiredAnswers as hasEndedReplays,
   readAcquisition,
-  replayOf,
+  storedOutcomeAt as replayOf,
   storeAcquisition,
   storeAnswer,
 } from "./replays.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../test/index.ts";
 import { CoordinationError, DEFAULT_STATE_LIMITS, replayGenerationMs } from "../core/index.ts";
 import { storedOutcome } from "../index.ts";
-import { hasEndedReplays } from "./replays.ts";
+import { hasExpiredAnswers } from "./replays.ts";
 
 const KEY = Buffer.from("k");
 
@@ -62,7 +62,7 @@ describe("stored answers under random requests, ticks, drops and restarts", () =
                   break;
                 case "drop":
                   log.lead({ kind: "drop-replays" });
-                  expect(hasEndedReplays(log.store, log.tickMs, replayWindowMs)).to.equal(false);
+                  expect(hasExpiredAnswers(log.store, log.tickMs, replayWindowMs)).to.equal(false);
                   break;
                 case "restart":
                   log.restart(each.rows);
@@ -81,7 +81,7 @@ describe("stored answers under random requests, ticks, drops and restarts", () =
             expect(dumpOf(store)).to.deep.equal(log.dump());
             log.tickMs += replayWindowMs + replayGenerationMs(replayWindowMs);
             log.lead({ kind: "drop-replays" });
-            expect(log.progress.replays).to.equal(0);
+            expect(log.progress.storedAnswers).to.equal(0);
             expect(log.dump().filter((row) => /^[rG]/.test(row))).to.deep.equal([]);
           },
         ),

@@ -101,7 +101,7 @@ describe("a mutation sent again", () => {
     writeOwner(log, { namespaces: ["other"] });
     const before = log.progress;
     expect(log.refusal(put("a"), { request: requestOf(1) }).reason).to.equal("NAMESPACE_DENIED");
-    expect([log.progress.replays, log.progress.dataBytes]).to.deep.equal([before.replays, before.dataBytes]);
+    expect([log.progress.storedAnswers, log.progress.dataBytes]).to.deep.equal([before.storedAnswers, before.dataBytes]);
     writeOwner(log, { namespaces: ["*"] });
     expect(log.execute(put("a"), { request: requestOf(1) }).replayed).to.equal("no");
     expect(Buffer.from(getKey(log.store, "default", KEY).value).toString()).to.equal("a");
@@ -117,7 +117,7 @@ describe("a mutation sent again", () => {
     expect(second.replayed).to.equal("no");
     expect(second.answer).to.include({ modRevision: first.modRevision + 1 });
     expect(log.execute(put("a"), { request: requestOf(1) })).to.deep.equal({ answer: second.answer, replayed: "yes" });
-    expect(log.progress.replays, "the older row is left until its generation is dropped").to.equal(2);
+    expect(log.progress.storedAnswers, "the older row is left until its generation is dropped").to.equal(2);
   });
 
   it("after its window may come with another payload", () => {

@@ -27,44 +27,44 @@ import {
 import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition } from "./acquisition.ts";
 
 /** The row of a request id: an answer, or the state of a lock acquisition. */
-export type Found = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
+export type StoredRequest = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
 
 /** The place for the answer of this request. Valid only for the current entry. */
-export function answerPlace(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerPlace {
-  return context.replays.find(subject, requestId, context.tickMs);
+export function answerSlot(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerPlace {
+  return context.deduplication.find(subject, requestId, context.tickMs);
 }
 
 /** The stored outcome of this request; REQUEST_ID_REUSED if its id came with another payload; null if it is new. */
-export function replayOf({ stored }: AnswerPlace, request: RequestIdentity): Outcome | null {
-  const found = foundIn(stored, request);
+export function storedOutcomeAt({ stored }: AnswerPlace, request: RequestIdentity): Outcome | null {
+  const found = storedRequestIn(stored, request);
   if (found === null) {
     return null;
   }
   // A request that acquires a lock always has another payload than one that does not.
-  return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
+  return "outcome" in found ? found.outcome : { answer: requestIdReused(), replayed: "no" };
 }
 
 /** The same for a request that may be a lock acquisition. */
-export function foundAt({ stored }: AnswerPlace, request: RequestIdentity): Found | null {
-  return foundIn(stored, request);
+export function storedRequestAt({ stored }: AnswerPlace, request: RequestIdentity): StoredRequest | null {
+  return storedRequestIn(stored, request);
 }
 
 /** The same as `foundAt` outside of apply; answers from before the cluster tick `sinceMs` do not count. */
-export function findStored(
+export function findStoredRequest(
   reader: StateReader,
   subject: string,
   request: RequestIdentity,
   sinceMs: number,
-): Found | null {
-  return foundIn(readAnswer(reader, subject, request.requestId, sinceMs), request);
+): StoredRequest | null {
+  return storedRequestIn(readAnswer(reader, subject, request.requestId, sinceMs), request);
 }
 
-function foundIn(stored: StoredAnswer | null, request: RequestIdentity): Found | null {
+function storedRequestIn(stored: StoredAnswer | null, request: RequestIdentity): StoredRequest | null {
   if (stored === null) {
     return null;
   }
   if (!equalBytes(stored.payloadHash, request.payloadHash)) {
-    return { outcome: { answer: reused(), replayed: "no" } };
+    return { outcome: { answer: requestIdReused(), replayed: "no" } };
   }
   if (isAcquisition(stored.answer)) {
     return { acquisition: decodeAcquisition(stored.answer) };
@@ -72,7 +72,7 @@ function foundIn(stored: StoredAnswer | null, request: RequestIdentity): Found |
   return { outcome: { answer: decodeAnswer(stored.answer), replayed: stored.stripped ? "no-values" : "yes" } };
 }
 
-function reused(): CoordinationError {
+function requestIdReused(): CoordinationError {
   return new CoordinationError(
     "REQUEST_ID_REUSED",
     "the request-id was used before with another request; every request needs an id of its own",
@@ -82,24 +82,24 @@ function reused(): CoordinationError {
 /** Stores the answer of a newly executed request in its place. */
 export function storeAnswer(
   context: ApplyContext,
-  place: AnswerPlace,
+  slot: AnswerPlace,
   request: RequestIdentity,
   answer: StoredResult | CoordinationError,
 ): void {
   const { tickMs, limits } = context;
   const row = encodeFreshAnswer(request.payloadHash, tickMs, answer, limits.replayAnswerBytesMax);
-  context.replays.putRow(context, place, tickMs, row);
+  context.deduplication.putRow(context, slot, tickMs, row);
 }
 
 /** Stores the state of the acquisition that this request has begun; `isLive` = it is queued or held. */
 export function storeAcquisition(
   context: ApplyContext,
-  place: AnswerPlace,
+  slot: AnswerPlace,
   request: RequestIdentity,
   acquisition: Acquisition,
   isLive: boolean,
 ): void {
-  context.replays.put(context, place, {
+  context.deduplication.put(context, slot, {
     payloadHash: request.payloadHash,
     tickMs: isLive ? LIVE : context.tickMs,
     stripped: false,
@@ -113,7 +113,7 @@ export function readAcquisition(
   subject: string,
   requestId: Uint8Array,
 ): Acquisition | undefined {
-  const { stored } = context.replays.findLive(subject, requestId);
+  const { stored } = context.deduplication.findLive(subject, requestId);
   return stored === null ? undefined : decodeAcquisition(stored.answer);
 }
 
@@ -128,18 +128,18 @@ export function changeAcquisition(
   changes: Partial<Acquisition>,
   isLive: boolean,
 ): Acquisition {
-  const place = context.replays.findLive(subject, requestId);
-  const { stored } = place;
+  const slot = context.deduplication.findLive(subject, requestId);
+  const { stored } = slot;
   invariant(stored !== null, "what waits or is held has a stored acquisition");
   invariant(stored.tickMs === LIVE, "the window of what waits or is held has not begun");
   const before = decodeAcquisition(stored.answer);
   const answer = encodeAcquisition({ ...before, ...changes });
-  context.replays.put(context, place, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
+  context.deduplication.put(context, slot, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
   return before;
 }
 
 /** Whether there is a generation whose windows have all ended by the tick. */
-export function hasEndedReplays(reader: StateReader, tickMs: number, windowMs: number): boolean {
+export function hasExpiredAnswers(reader: StateReader, tickMs: number, windowMs: number): boolean {
   let hasEnded = false;
   if (!hasGenerationEnded(1, tickMs, windowMs)) {
     return false;

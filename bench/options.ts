@@ -36,7 +36,7 @@ const VALUE_BYTES_MAX = 1024 * 1024;
  * The measurement: whole clusters, clusters beside another system or under other work, single steps of a member, or the
  * steps of a put.
  */
-export type Asked =
+export type ParsedCommand =
   | { readonly kind: "clusters"; readonly options: BenchOptions }
   | { readonly kind: "compare"; readonly options: CompareOptions }
   | { readonly kind: "interference"; readonly options: InterferenceOptions }
@@ -44,8 +44,8 @@ export type Asked =
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
 
 /** Parses the arguments. Returns null for --help. Raises UsageError. */
-export function parseOptions(args: readonly string[]): Asked | null {
-  let asked: Asked | null = null;
+export function parseOptions(args: readonly string[]): ParsedCommand | null {
+  let asked: ParsedCommand | null = null;
   const program = new Command("npm run bench --").description("Measures a cluster on this machine").exitOverride();
   program.configureOutput({ writeErr: () => undefined });
   for (const scenario of scenarios) {

@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import Mocha from "mocha";
 import { NoClusterHere, withCluster } from "./cluster/index.ts";
 import { watchDurations } from "./durations.ts";
-import { clearStage } from "./kubernetes/index.ts";
+import { removeScenes } from "./kubernetes/index.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SPECS = "e2e/kubernetes/**/*.spec.ts";
@@ -49,7 +49,7 @@ async function runSpecs(stays: boolean): Promise<boolean> {
     durations = watchDurations(runner);
   });
   if (stays) {
-    await clearStage();
+    await removeScenes();
   }
   for (const line of durations()) {
     console.log(line);

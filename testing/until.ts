@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Returns a value other than null, undefined and false as soon as the fact can be observed. */
 export type Attempt<T> = () => T | null | undefined | false | Promise<T | null | undefined | false>;
 
-export interface Patience {
+export interface PollLimits {
   /** Milliseconds until `until` gives up: many times the usual duration, and never an assertion about speed. */
   readonly limitMs: number;
   /** Milliseconds between two attempts. */
@@ -16,7 +16,7 @@ export interface Patience {
  * Resolves to the first result of `attempt` that is not null, undefined or false. Rejects after the limit, with an
  * error that names `what`. If `attempt` rejects, `until` rejects at once with the same error.
  */
-export async function until<T>(what: string, attempt: Attempt<T>, { limitMs, pollMs }: Patience): Promise<T> {
+export async function until<T>(what: string, attempt: Attempt<T>, { limitMs, pollMs }: PollLimits): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
   for (;;) {
     const result = await attempt();

@@ -21,7 +21,7 @@ describe("episodes of other work", () => {
       [300, 12, 0],
       [400, 12, 0],
     ] as const) {
-      member.take(atMs, metrics(logEntries, compactions));
+      member.add(atMs, metrics(logEntries, compactions));
     }
     expect(member.episodes(500)).to.deep.equal([
       { work: "log", startMs: 200, endMs: 300 },
@@ -31,7 +31,7 @@ describe("episodes of other work", () => {
 
   it("may not be over", () => {
     const member = new MemberEpisodes();
-    member.take(100, metrics(5, 1));
+    member.add(100, metrics(5, 1));
     expect(member.episodes(200)).to.deep.equal([{ work: "rocks", startMs: 100, endMs: 200 }]);
   });
 });

@@ -29,7 +29,7 @@ export class MemberEpisodes {
   #compactingSinceMs: number | null = null;
 
   /** Takes a text for Prometheus that the member returned at that moment. */
-  take(atMs: number, text: string): void {
+  add(atMs: number, text: string): void {
     const sample = {
       atMs,
       logEntries: sumOfMetric(text, "quoin_raft_log_entries"),

@@ -171,7 +171,7 @@ class Interference {
       while (!isDone && !this.#interrupted.aborted) {
         for (const { member, episodes } of observed) {
           const text = await this.#cluster.readMetrics(member);
-          episodes.take(performance.now(), text);
+          episodes.add(performance.now(), text);
         }
         await sleep(POLL_MS);
       }

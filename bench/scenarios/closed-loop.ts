@@ -30,7 +30,7 @@ export interface Operations {
 export function closedLoop(operations: Operations): Workload {
   return {
     prepare: (connection, workersMax) => operations.prepare(connection, workersMax),
-    open: async (place, workers) => new ClosedLoop(operations, await connectAll(place, workers), workers),
+    open: async (context, workers) => new ClosedLoop(operations, await connectAll(context, workers), workers),
   };
 }
 

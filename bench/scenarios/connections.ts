@@ -1,7 +1,7 @@
 /** The connections of a run: as many as real clients would have, with the same number to each member. */
 
 import type { Connection } from "../clusters/index.ts";
-import type { Place } from "./scenario.ts";
+import type { WorkloadContext } from "./scenario.ts";
 
 /** Few requests share a connection, as with real clients. */
 const IN_FLIGHT_PER_CONNECTION = 4;
@@ -12,7 +12,10 @@ export function connectionsPerMember(inFlight: number, members: number): number 
 }
 
 /** Opens the connections for this many requests in flight, to each member in turn. */
-export async function connectAll({ cluster, members }: Place, inFlight: number): Promise<readonly Connection[]> {
+export async function connectAll(
+  { cluster, members }: WorkloadContext,
+  inFlight: number,
+): Promise<readonly Connection[]> {
   const perMember = connectionsPerMember(inFlight, members.length);
   const connections: Connection[] = [];
   try {

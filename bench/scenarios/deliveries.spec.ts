@@ -14,9 +14,9 @@ describe("deliveries to watchers", () => {
 
   it("are complete when every watcher has received them, with the time at each", async () => {
     const delivered = deliveries.expect("k");
-    deliveries.told(1, [put("k", 7)], 3.5);
+    deliveries.onDelivered(1, [put("k", 7)], 3.5);
     expect(deliveries.describeMissing()).to.equal("1 watchers did not receive k");
-    deliveries.told(0, [put("k", 7)], 4);
+    deliveries.onDelivered(0, [put("k", 7)], 4);
     const { revision, arrivedMs } = await delivered;
     expect([revision, ...arrivedMs]).to.deep.equal([7n, 4, 3.5]);
     expect(deliveries.describeMissing()).to.equal("");
@@ -24,9 +24,9 @@ describe("deliveries to watchers", () => {
 
   it("may be of several puts in flight, in one message or in several", async () => {
     const all = [deliveries.expect("k"), deliveries.expect("l")];
-    deliveries.told(0, [put("l", 7), put("k", 8)], 1);
-    deliveries.told(1, [put("l", 7)], 2);
-    deliveries.told(1, [put("k", 8)], 3);
+    deliveries.onDelivered(0, [put("l", 7), put("k", 8)], 1);
+    deliveries.onDelivered(1, [put("l", 7)], 2);
+    deliveries.onDelivered(1, [put("k", 8)], 3);
     expect((await Promise.all(all)).map(({ revision }) => revision)).to.deep.equal([8n, 7n]);
   });
 
@@ -79,7 +79,7 @@ describe("deliveries to watchers", () => {
     it(`fail when a watcher receives a put ${what}`, async () => {
       const expected = [deliveries.expect("k"), deliveries.expect("l")];
       for (const [watcher, puts] of messages) {
-        deliveries.told(watcher, puts, 0);
+        deliveries.onDelivered(watcher, puts, 0);
       }
       // If both had arrived before the error, the next one shows it.
       expect(await failureOf(Promise.all([...expected, deliveries.expect("n")]))).to.contain(message);

@@ -46,9 +46,9 @@ export class Deliveries {
   }
 
   /** A watcher has received these puts in one message. */
-  told(watcher: number, puts: readonly WatchedPut[], atMs: number): void {
+  onDelivered(watcher: number, puts: readonly WatchedPut[], atMs: number): void {
     for (const put of puts) {
-      const problem = this.#tell(watcher, put, atMs);
+      const problem = this.#record(watcher, put, atMs);
       if (problem !== null) {
         this.fail(new Error(`watcher ${watcher} received ${put.key} at revision ${put.revision} ${problem}`));
         return;
@@ -72,7 +72,7 @@ export class Deliveries {
   }
 
   /** The problem with this put, or null. */
-  #tell(watcher: number, { key, revision }: WatchedPut, atMs: number): string | null {
+  #record(watcher: number, { key, revision }: WatchedPut, atMs: number): string | null {
     const last = this.#revisions[watcher] as bigint;
     if (revision <= last) {
       return `behind revision ${last}`;

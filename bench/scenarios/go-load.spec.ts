@@ -17,8 +17,8 @@ const VALUE_BYTES = 16;
 describe("the generator in Go", () => {
   it("supports only puts and gets, of systems whose calls are known", async () => {
     expect(() => byGo(lock, "none")).to.throw("cannot do lock");
-    const place = { cluster: new ClusterInMemory(), leader: { endpoint: "a", pid: 1 }, members: [] };
-    const opened = byGo(put, "none").createWorkload(VALUE_BYTES).open(place, 1);
+    const context = { cluster: new ClusterInMemory(), leader: { endpoint: "a", pid: 1 }, members: [] };
+    const opened = byGo(put, "none").createWorkload(VALUE_BYTES).open(context, 1);
     expect(await opened.catch(String)).to.include("does not know the calls of memory");
   });
 

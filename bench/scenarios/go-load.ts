@@ -10,7 +10,7 @@ import type { Connection, RawCall, RawCalls } from "../clusters/index.ts";
 import { keysOf } from "./abilities.ts";
 import { connectionsPerMember } from "./connections.ts";
 import { assertGrown } from "./revisions.ts";
-import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scenario.ts";
+import type { Bounds, Load, LoadResult, Scenario, Workload, WorkloadContext } from "./scenario.ts";
 import { KEYS_READ, writeKeysToRead } from "./written-keys.ts";
 
 /** The program's input; see its `Order`. */
@@ -68,27 +68,33 @@ class GoWorkload implements Workload {
     await writeKeysToRead(connection, keyOf, this.value);
   }
 
-  async open(place: Place, concurrency: number): Promise<Load> {
-    const calls = await place.cluster.rawCalls();
+  async open(context: WorkloadContext, concurrency: number): Promise<Load> {
+    const calls = await context.cluster.rawCalls();
     if (calls === null) {
-      throw new Error(`the generator in Go does not know the calls of ${place.cluster.name}`);
+      throw new Error(`the generator in Go does not know the calls of ${context.cluster.name}`);
     }
-    return new GoLoad(this, calls, place, concurrency, await place.cluster.connect(place.leader));
+    return new GoLoad(this, calls, context, concurrency, await context.cluster.connect(context.leader));
   }
 }
 
 class GoLoad implements Load {
   readonly #workload: GoWorkload;
   readonly #calls: RawCalls;
-  readonly #place: Place;
+  readonly #context: WorkloadContext;
   readonly #inFlight: number;
   /** For requests besides the load. */
   readonly #connection: Connection;
 
-  constructor(workload: GoWorkload, calls: RawCalls, place: Place, inFlight: number, connection: Connection) {
+  constructor(
+    workload: GoWorkload,
+    calls: RawCalls,
+    context: WorkloadContext,
+    inFlight: number,
+    connection: Connection,
+  ) {
     this.#workload = workload;
     this.#calls = calls;
-    this.#place = place;
+    this.#context = context;
     this.#inFlight = inFlight;
     this.#connection = connection;
   }
@@ -137,8 +143,8 @@ class GoLoad implements Load {
     const bytes = Buffer.from(body);
     return {
       ...call,
-      endpoints: this.#place.members.map(({ endpoint }) => endpoint),
-      connections: connectionsPerMember(this.#inFlight, this.#place.members.length),
+      endpoints: this.#context.members.map(({ endpoint }) => endpoint),
+      connections: connectionsPerMember(this.#inFlight, this.#context.members.length),
       inFlight: this.#inFlight,
       ms: Math.min(ms, NO_BOUND_MS),
       operations: Number.isFinite(operations) ? operations : 0,

@@ -10,7 +10,7 @@ import { locksOf } from "./abilities.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { HoldOrder } from "./hold-order.ts";
 import { assertGrown } from "./revisions.ts";
-import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scenario.ts";
+import type { Bounds, Load, LoadResult, Scenario, Workload, WorkloadContext } from "./scenario.ts";
 
 export const handover: Scenario = {
   name: "handover",
@@ -45,8 +45,8 @@ class HandOvers implements Workload {
     this.judge([{ token: hold.token, releasedAt: await hold.release() }]);
   }
 
-  async open(place: Place, waiters: number): Promise<Load> {
-    return new Rounds(this, await connectAll(place, waiters), waiters);
+  async open(context: WorkloadContext, waiters: number): Promise<Load> {
+    return new Rounds(this, await connectAll(context, waiters), waiters);
   }
 
   /**

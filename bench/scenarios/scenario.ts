@@ -41,11 +41,11 @@ export interface Workload {
    */
   prepare(connection: Connection, concurrencyMax: number): Promise<void>;
   /** Prepares one run. */
-  open(place: Place, concurrency: number): Promise<Load>;
+  open(context: WorkloadContext, concurrency: number): Promise<Load>;
 }
 
 /** The place of the work. */
-export interface Place {
+export interface WorkloadContext {
   readonly cluster: MeasuredCluster;
   readonly leader: MeasuredMember;
   /** The members that get the requests, in turn. */

@@ -35,14 +35,14 @@ describe("scenario watch", () => {
     ["of another key", ({ revision }: WatchedPut) => [{ key: "bench/watch/x", revision }], "is not expected"],
   ] as const) {
     it(`fails when watchers receive a put ${what}`, async () => {
-      cluster.faults.tell = tell;
+      cluster.faults.deliver = tell;
       expect(await failureOf(performed(watch.createWorkload(16), cluster, 3, 5))).to.contain(message);
     });
   }
 
   it("fails when one watcher receives the last puts in another order", async () => {
     const kept: WatchedPut[] = [];
-    cluster.faults.tell = (put, watcher) => {
+    cluster.faults.deliver = (put, watcher) => {
       if (watcher !== 1 || cluster.puts < 8) {
         return [put];
       }
@@ -54,7 +54,7 @@ describe("scenario watch", () => {
   });
 
   it("fails when a watch ends, and when it is interrupted", async () => {
-    cluster.faults.tell = (put) => {
+    cluster.faults.deliver = (put) => {
       cluster.watches[2]?.listener.onFailed(new Error("the stream ended"));
       return [put];
     };
@@ -62,7 +62,7 @@ describe("scenario watch", () => {
     cluster.watches.length = 0;
     const { leader } = await cluster.findLeader();
     const interrupting = new AbortController();
-    cluster.faults.tell = () => {
+    cluster.faults.deliver = () => {
       interrupting.abort(new Error("interrupted by SIGINT"));
       return [];
     };

@@ -9,7 +9,7 @@ import { keysOf } from "./abilities.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { type Delivered, Deliveries } from "./deliveries.ts";
 import { assertGrown, greater } from "./revisions.ts";
-import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scenario.ts";
+import type { Bounds, Load, LoadResult, Scenario, Workload, WorkloadContext } from "./scenario.ts";
 
 export const watch: Scenario = {
   name: "watch",
@@ -47,11 +47,11 @@ class WatchedPuts implements Workload {
     await this.put(connection, this.nextKey());
   }
 
-  async open(place: Place, watchers: number): Promise<Load> {
-    const connections = await connectAll(place, 1);
+  async open(context: WorkloadContext, watchers: number): Promise<Load> {
+    const connections = await connectAll(context, 1);
     const watches: WatchConnection[] = [];
     const deliveries = new Deliveries(watchers);
-    const { cluster, leader } = place;
+    const { cluster, leader } = context;
     // A single watcher is at a follower, like most watchers of a cluster.
     const members = [...cluster.members.filter((member) => member !== leader), leader];
     try {
@@ -64,7 +64,7 @@ class WatchedPuts implements Workload {
       await Promise.all(
         Array.from({ length: watchers }, (_, watcher) =>
           (watches[watcher % watches.length] as WatchConnection).watch(PREFIX, {
-            onPuts: (puts) => deliveries.told(watcher, puts, performance.now()),
+            onPuts: (puts) => deliveries.onDelivered(watcher, puts, performance.now()),
             onFailed: (error) => deliveries.fail(error),
           }),
         ),
@@ -165,7 +165,7 @@ class FanOut implements Load {
   async #deliver(): Promise<DeliveredPut> {
     const key = this.#workload.nextKey();
     const connection = this.#connections[this.#puts++ % this.#connections.length] as Connection;
-    const timeout = setTimeout(() => this.#giveUp(), DELIVERY_TIMEOUT_MS);
+    const timeout = setTimeout(() => this.#failOnTimeout(), DELIVERY_TIMEOUT_MS);
     try {
       const arrives = this.#deliveries.expect(key);
       const sentMs = performance.now();
@@ -180,7 +180,7 @@ class FanOut implements Load {
     }
   }
 
-  #giveUp(): void {
+  #failOnTimeout(): void {
     const missing = this.#deliveries.describeMissing();
     this.#deliveries.fail(new Error(`after ${DELIVERY_TIMEOUT_MS} ms, ${missing}`));
   }

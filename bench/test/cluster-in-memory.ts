@@ -36,7 +36,7 @@ export interface Faults {
   /** Appends are acknowledged and delivered, but not stored. */
   forgetsAppends: boolean;
   /** The puts that watchers receive for a put; by default that put. */
-  tell: (put: WatchedPut, watcher: number) => readonly WatchedPut[];
+  deliver: (put: WatchedPut, watcher: number) => readonly WatchedPut[];
 }
 
 interface LockState {
@@ -71,7 +71,7 @@ export class ClusterInMemory implements MeasuredCluster {
     repeatsTokens: false,
     forgetsWrites: false,
     forgetsAppends: false,
-    tell: (put) => [put],
+    deliver: (put) => [put],
   };
   reports: readonly MemberReport[] | null = null;
   leader = this.members[1] as MeasuredMember;
@@ -182,7 +182,7 @@ export class ClusterInMemory implements MeasuredCluster {
     const revision = ++this.revision;
     this.values.set(key, { value, modRevision: revision });
     for (const [watcher, { prefix, listener }] of this.watches.entries()) {
-      const puts = key.startsWith(prefix) ? this.faults.tell({ key, revision }, watcher) : [];
+      const puts = key.startsWith(prefix) ? this.faults.deliver({ key, revision }, watcher) : [];
       if (puts.length > 0) {
         listener.onPuts(puts);
       }

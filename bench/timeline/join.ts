@@ -103,7 +103,7 @@ export function joinPut(put: Put, asked: StampedMember, { leader, followers }: S
     const decisive = due === own ? "the leader's disk" : "a follower's acknowledgement";
     return timelineOf("leader", decisive, put, [...legs, answer], [request.points, due, answer.points]);
   }
-  const told = tellLeg(leader, asked, index, endOf(vote));
+  const told = commitIndexLeg(leader, asked, index, endOf(vote));
   legs.push(told, {
     name: "leader applies",
     fromNs: endOf(due),
@@ -241,7 +241,7 @@ function followerPoints(
 }
 
 /** From the commit at the leader until the asked follower knows it. */
-function tellLeg(leader: StampedMember, asked: StampedMember, index: number, committedNs: number): Leg {
+function commitIndexLeg(leader: StampedMember, asked: StampedMember, index: number, committedNs: number): Leg {
   const arrived = asked.log.first("progress.arrived", committedNs, ({ second, third }) => {
     return second >= index && third === leader.id;
   });

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import {
   FakeRuntime,
   ScriptedMember,
-  strangerCertificate,
-  strangerKey,
   testCertificate,
   testKey,
+  untrustedCertificate,
+  untrustedKey,
 } from "../test/index.ts";
 import { createClient, QuoinError, type TlsOptions } from "./index.ts";
 
@@ -55,9 +55,9 @@ describe("channels", () => {
   it("refuse a member whose certificate is for another address or name, though its authority is trusted", async () => {
     member = await ScriptedMember.start(
       { getKey: () => ({ revision: 1n }) },
-      { tls: { certificate: strangerCertificate, key: strangerKey } },
+      { tls: { certificate: untrustedCertificate, key: untrustedKey } },
     );
-    const tls = { ca: strangerCertificate, certificate: strangerCertificate, key: strangerKey };
+    const tls = { ca: untrustedCertificate, certificate: untrustedCertificate, key: untrustedKey };
     for (const host of ["127.0.0.1", "localhost"]) {
       const error = await get(tls, { endpoint: `${host}:${member.endpoint.split(":")[1]}` });
       expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });

@@ -29,7 +29,7 @@ const maxReconnectMs = 1_000;
 const minResolutionPauseMs = 1_000;
 
 /** A name that no server has: `.invalid` is reserved (RFC 2606 §2). */
-const meaninglessName = "address.invalid";
+const placeholderName = "address.invalid";
 
 /**
  * Creates the client of one endpoint. It connects on first use.
@@ -72,7 +72,7 @@ function tlsSettings(endpoint: string, tls: TlsOptions): { credentials: ChannelC
   if (isIP(host) === 0) return { credentials: create({}), options: {} };
   return {
     credentials: create({ checkServerIdentity: (_name, shown) => checkServerIdentity(host, shown) }),
-    options: { "grpc.ssl_target_name_override": meaninglessName },
+    options: { "grpc.ssl_target_name_override": placeholderName },
   };
 }
 

@@ -11,7 +11,7 @@ const getClusterMethod = unaryMethod(serviceDefinitions.ClusterService.getCluste
 export type Cluster = Plain<GetClusterResponse>;
 
 /** Requests the members of the cluster, with this many attempts. */
-export async function askForCluster(
+export async function fetchCluster(
   context: OperationContext,
   options: CallOptions,
   persistence?: Persistence,
@@ -33,6 +33,6 @@ export class ClusterClient {
    * @throws QuoinError UNAVAILABLE when no leader can answer.
    */
   async getCluster(options: CallOptions = {}): Promise<Cluster> {
-    return askForCluster(this.#context, options);
+    return fetchCluster(this.#context, options);
   }
 }

@@ -44,7 +44,7 @@ const longestWaitMs = 3_000_000;
  * Reasons for a candidate to wait again: others led all the time, or its own hold had ended before it heard of its
  * election.
  */
-const waitedInVainReasons: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_LOST"]);
+const waitTimeoutReasons: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_LOST"]);
 
 /** How often the lock and the key are read if another leader came in between: after more changes there is no result. */
 const readsMax = 3;
@@ -164,7 +164,7 @@ export class Election {
       } catch (thrown) {
         const { reason } = QuoinError.from(thrown);
         if (reason === "LOCK_NOT_FOUND") await this.#createLock(options);
-        else if (waitMs !== undefined || !waitedInVainReasons.has(reason)) throw thrown;
+        else if (waitMs !== undefined || !waitTimeoutReasons.has(reason)) throw thrown;
       }
     }
   }

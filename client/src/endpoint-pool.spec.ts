@@ -65,7 +65,7 @@ describe("EndpointPool", () => {
 
   it("tries each discovered member once between the rounds of configured endpoints, until it fails", () => {
     const pool = createPool(["a:1", "b:1"]);
-    pool.learn(["b:1", "leader:1", "not an endpoint", "c:1"]);
+    pool.addDiscovered(["b:1", "leader:1", "not an endpoint", "c:1"]);
     expect(pool.current().endpoint, "the one in use stays").to.equal("a:1");
     const visited: string[] = [];
     const leave = () => {
@@ -74,7 +74,7 @@ describe("EndpointPool", () => {
     };
     for (let step = 0; step < 8; step += 1) leave();
     expect(visited).to.deep.equal(["a:1", "b:1", "leader:1", "a:1", "b:1", "c:1", "a:1", "b:1"]);
-    pool.learn(["leader:1"]);
+    pool.addDiscovered(["leader:1"]);
     for (let step = 0; step < 3; step += 1) leave();
     expect(visited.slice(8)).to.deep.equal(["a:1", "b:1", "leader:1"]);
   });

@@ -23,7 +23,7 @@ export class EndpointPool {
   /** By endpoint; those named by members are in the order in which they were first named. */
   readonly #targets = new Map<string, Target>();
   /** Learned endpoints that are not configured, in the order in which they are tried. */
-  #learned: readonly string[] = [];
+  #discovered: readonly string[] = [];
   /** The position in the round of configured endpoints. */
   #index: number;
   #current: string;
@@ -74,10 +74,10 @@ export class EndpointPool {
       this.#current = leader;
       return;
     }
-    const wasLearned = this.#learned.includes(failed);
-    this.#learned = this.#learned.filter((endpoint) => endpoint !== failed);
+    const wasLearned = this.#discovered.includes(failed);
+    this.#discovered = this.#discovered.filter((endpoint) => endpoint !== failed);
     const next = (this.#index + 1) % this.#configured.length;
-    const [learned] = this.#learned;
+    const [learned] = this.#discovered;
     if (next === 0 && !wasLearned && learned !== undefined) {
       this.#current = learned;
       return;
@@ -91,9 +91,11 @@ export class EndpointPool {
    *
    * @param endpoints of all members, in the order to try them.
    */
-  learn(endpoints: readonly string[]): void {
+  addDiscovered(endpoints: readonly string[]): void {
     const known = new Set(endpoints.filter((endpoint) => isEndpoint(endpoint)));
-    this.#learned = [...known].filter((endpoint) => !this.#configured.includes(endpoint)).slice(0, maxHintedChannels);
+    this.#discovered = [...known]
+      .filter((endpoint) => !this.#configured.includes(endpoint))
+      .slice(0, maxHintedChannels);
   }
 
   /** Closes all channels; calls in flight still get their answers. */

@@ -77,7 +77,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   readonly #end = new AbortController();
   readonly #releaseId = randomUUID();
   #grant: Grant;
-  #isOver = false;
+  #hasEnded = false;
   /** Renewals and changes of the hold, one after the other: a renewal that overtook a change would undo it. */
   #lastChange: Promise<unknown> = Promise.resolve();
   #released: Promise<boolean> | undefined;
@@ -91,7 +91,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     this.#parts = parts;
     this.#grant = parts.grant;
     this.#watchDeadline();
-    this.#planRenewal();
+    this.#scheduleRenewal();
   }
 
   /** Fencing token: greater than those of all earlier holds of any lock. */
@@ -106,7 +106,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
 
   /** The remaining time of the hold without renewal, in milliseconds; 0 = it has ended. */
   get remainingMs(): number {
-    return this.#isOver ? 0 : Math.max(0, this.#grant.deadlineMs - this.#parts.runtime.monotonicMs());
+    return this.#hasEnded ? 0 : Math.max(0, this.#grant.deadlineMs - this.#parts.runtime.monotonicMs());
   }
 
   /** Whether the lock is certainly held now. */
@@ -131,7 +131,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
    * @throws QuoinError if no member answers; the hold is no longer renewed, and release may be called again.
    */
   release(options: Omit<CallOptions, "requestId"> = {}): Promise<boolean> {
-    this.#released ??= this.#giveBack(options);
+    this.#released ??= this.#sendRelease(options);
     return this.#released;
   }
 
@@ -158,7 +158,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   }
 
   async #changeNow(change: (call: CallOptions, persistence: Persistence) => Promise<Grant>): Promise<void> {
-    if (this.#isOver) throw this.#lossError(this.#lastFailure);
+    if (this.#hasEnded) throw this.#lossError(this.#lastFailure);
     this.#cancelRenewal();
     const timeoutMs = Math.max(1, this.remainingMs);
     const attemptTimeoutMs = Math.max(attemptTimeoutMinMs, timeoutMs * attemptShare);
@@ -167,19 +167,19 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       this.#lastFailure = error;
-      if (!this.#isOver && lossReasons.has(error.reason)) this.#lose(error);
+      if (!this.#hasEnded && lossReasons.has(error.reason)) this.#lose(error);
       // A retry cannot help a caller without rights. The hold lasts until its deadline.
-      if (error.code !== "PERMISSION_DENIED") this.#planRenewal();
+      if (error.code !== "PERMISSION_DENIED") this.#scheduleRenewal();
       throw error;
     }
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.#lastFailure = undefined;
     this.#watchDeadline();
-    this.#planRenewal();
+    this.#scheduleRenewal();
   }
 
-  #planRenewal(): void {
-    if (this.#isOver) return;
+  #scheduleRenewal(): void {
+    if (this.#hasEnded) return;
     const delayMs = Math.max(renewalPauseMinMs, this.remainingMs * renewAt);
     this.#cancelRenewal = this.#parts.runtime.after(delayMs, () => {
       const renewed = this.change(({ timeoutMs }, persistence) =>
@@ -196,12 +196,12 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   }
 
   #lose(cause: QuoinError | undefined): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.#stop();
-    this.#tellLoss(cause);
+    this.#reportLoss(cause);
   }
 
-  #tellLoss(cause: QuoinError | undefined): void {
+  #reportLoss(cause: QuoinError | undefined): void {
     const error = this.#lossError(cause);
     this.#loss.abort(error);
     // In a microtask, so that an error of a listener does not affect this code.
@@ -209,13 +209,13 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
   }
 
   #stop(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#cancelRenewal();
     this.#cancelDeadline();
     this.#end.abort();
   }
 
-  async #giveBack(options: Omit<CallOptions, "requestId">): Promise<boolean> {
+  async #sendRelease(options: Omit<CallOptions, "requestId">): Promise<boolean> {
     if (this.signal.aborted) return false;
     this.#stop();
     // A change in progress may give the hold another token.
@@ -227,7 +227,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
       const error = QuoinError.from(thrown);
       this.#released = undefined;
       if (!lossReasons.has(error.reason)) throw error;
-      this.#tellLoss(error);
+      this.#reportLoss(error);
       return false;
     }
   }

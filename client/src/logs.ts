@@ -263,7 +263,7 @@ export class LogClient {
         const response = await members.stream(`${path}/events`, headers, stopped);
         response.setEncoding("utf8");
         wasRefused = false;
-        for await (const sent of this.#heard(sentEvents(response as AsyncIterable<string>), silence)) {
+        for await (const sent of this.#withSilenceLimit(sentEvents(response as AsyncIterable<string>), silence)) {
           failures = 0;
           if (sent === undefined) continue;
           const event = eventOfText(sent.data);
@@ -290,7 +290,7 @@ export class LogClient {
   }
 
   /** Aborts a stream that is silent for too long. */
-  async *#heard(
+  async *#withSilenceLimit(
     events: AsyncIterable<SentEvent | undefined>,
     silence: AbortController,
   ): AsyncGenerator<SentEvent | undefined> {

@@ -6,7 +6,7 @@
  * after a later operation.
  */
 
-import { askForCluster } from "./cluster.ts";
+import { fetchCluster } from "./cluster.ts";
 import type { OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
 
@@ -40,10 +40,10 @@ export class MemberDiscovery {
 
   async #ask(): Promise<void> {
     try {
-      const { members } = await askForCluster(this.#context, { timeoutMs }, { maxAttempts: 1, countsUnreached: true });
+      const { members } = await fetchCluster(this.#context, { timeoutMs }, { maxAttempts: 1, countsUnreached: true });
       const voters = members.filter(({ learner }) => !learner);
       voters.sort((one, other) => Number(other.leader) - Number(one.leader));
-      this.#context.pool.learn(voters.map(({ grpcEndpoint }) => grpcEndpoint));
+      this.#context.pool.addDiscovered(voters.map(({ grpcEndpoint }) => grpcEndpoint));
     } catch (thrown) {
       if (!(thrown instanceof QuoinError)) throw thrown;
     } finally {

@@ -159,7 +159,7 @@ class Operation<Request, Response> {
   }
 
   async #attempt(target: Target): Promise<Execution<Response>> {
-    const token = await this.#takeToken();
+    const token = await this.#readToken();
     const remainingMs = this.#remainingMs();
     if (remainingMs <= 0) throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
     const attemptStartMs = this.#context.runtime.monotonicMs();
@@ -202,7 +202,7 @@ class Operation<Request, Response> {
     return code === "DEADLINE_EXCEEDED" && this.#persistence.attemptTimeoutMs !== undefined && this.#remainingMs() > 0;
   }
 
-  async #takeToken(): Promise<string> {
+  async #readToken(): Promise<string> {
     this.#token = undefined;
     const token = this.#context.tokens.token();
     this.#token = typeof token === "string" ? token : await this.#within(token);

@@ -16,7 +16,7 @@ import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 
 /** Where to exchange. */
-interface ExchangePlace {
+interface ExchangeTarget {
   /** URLs of HTTP interfaces, such as `http://127.0.0.1:7401`; tried in turn until one decides. */
   readonly httpEndpoints: readonly string[];
   readonly tls?: TlsOptions | undefined;
@@ -28,14 +28,14 @@ interface ExchangePlace {
 }
 
 /** An API key, and where to exchange it. */
-export interface ExchangeRequest extends ExchangePlace {
+export interface ExchangeRequest extends ExchangeTarget {
   readonly apiKey: string;
   /** Requested life of the token in seconds, at least 1; the service may shorten it. Default 3,600. */
   readonly expiresInSeconds?: number | undefined;
 }
 
 /** A user who logs in, and where. */
-export interface LoginRequest extends ExchangePlace {
+export interface LoginRequest extends ExchangeTarget {
   readonly email: string;
   readonly password: string;
 }
@@ -67,7 +67,7 @@ const statusOk = 200;
 const firstStatusOfServerErrors = 500;
 
 /** Time limits, in milliseconds. */
-interface Patience {
+interface TimeLimits {
   /** An attempt at one endpoint. */
   readonly attemptMs: number;
   /** All rounds together; the first one always runs to its end. */
@@ -75,9 +75,9 @@ interface Patience {
 }
 
 /** Two attempts fit into the default deadline of a call. */
-const defaultPatience: Patience = { attemptMs: 2_000, totalMs: 5_000 };
+const defaultTimeLimits: TimeLimits = { attemptMs: 2_000, totalMs: 5_000 };
 /** A password is hashed before the answer, which is slow by design: this is the maximum of the service. */
-const defaultLoginPatience: Patience = { attemptMs: 10_000, totalMs: 10_000 };
+const defaultLoginTimeLimits: TimeLimits = { attemptMs: 10_000, totalMs: 10_000 };
 
 /**
  * Exchanges an API key for a token.
@@ -86,13 +86,13 @@ const defaultLoginPatience: Patience = { attemptMs: 10_000, totalMs: 10_000 };
  * endpoint could decide. The message contains neither the key nor a token.
  */
 export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime = systemRuntime): Promise<AccessToken> {
-  return exchange(request, apiKeyExchange(request), patienceOf(request, defaultPatience), runtime, tokenOf);
+  return exchange(request, apiKeyExchange(request), timeLimitsOf(request, defaultTimeLimits), runtime, tokenOf);
 }
 
 /** The same in one round. An operation that needs the token repeats this call until its own deadline. */
 export async function exchangeApiKeyOnce(request: ExchangeRequest): Promise<AccessToken> {
-  const patience = { ...patienceOf(request, defaultPatience), totalMs: 0 };
-  return exchange(request, apiKeyExchange(request), patience, systemRuntime, tokenOf);
+  const limits = { ...timeLimitsOf(request, defaultTimeLimits), totalMs: 0 };
+  return exchange(request, apiKeyExchange(request), limits, systemRuntime, tokenOf);
 }
 
 /**
@@ -102,11 +102,11 @@ export async function exchangeApiKeyOnce(request: ExchangeRequest): Promise<Acce
  * UNAVAILABLE if no endpoint could decide. The message contains neither the password nor a token.
  */
 export async function logIn(
-  { email, password, ...place }: LoginRequest,
+  { email, password, ...target }: LoginRequest,
   runtime: Runtime = systemRuntime,
 ): Promise<Login> {
   const asked = { path: "/auth/login", body: { email, password } };
-  return exchange(place, asked, patienceOf(place, defaultLoginPatience), runtime, (answer) => {
+  return exchange(target, asked, timeLimitsOf(target, defaultLoginTimeLimits), runtime, (answer) => {
     const token = tokenOf(answer);
     const user = answer.get("user");
     return token !== undefined && isUser(user)
@@ -120,7 +120,7 @@ function apiKeyExchange({ apiKey, expiresInSeconds }: ExchangeRequest): Exchange
 }
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time beyond the range of timers. */
-function patienceOf({ timeoutMs }: ExchangePlace, unset: Patience): Patience {
+function timeLimitsOf({ timeoutMs }: ExchangeTarget, unset: TimeLimits): TimeLimits {
   if (timeoutMs === undefined) return unset;
   assertTimeout(timeoutMs);
   return { attemptMs: timeoutMs, totalMs: timeoutMs };
@@ -128,13 +128,13 @@ function patienceOf({ timeoutMs }: ExchangePlace, unset: Patience): Patience {
 
 /** @param read parses an answer; undefined = it is invalid. */
 async function exchange<Result>(
-  place: ExchangePlace,
+  target: ExchangeTarget,
   asked: Exchange,
-  patience: Patience,
+  limits: TimeLimits,
   runtime: Runtime,
   read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
 ): Promise<Result> {
-  const { endpoint, answer } = await firstDecision(place, asked, patience, runtime);
+  const { endpoint, answer } = await firstDecision(target, asked, limits, runtime);
   if (answer.status !== statusOk) {
     const refusal = notExecuted(failureOf(answer, endpoint));
     // The exchange looks nothing up, so NOT_FOUND means a wrong path, on a server that is not a member.
@@ -147,9 +147,9 @@ async function exchange<Result>(
 
 /** The answer of the first endpoint that does not fail. */
 async function firstDecision(
-  { httpEndpoints, tls }: ExchangePlace,
+  { httpEndpoints, tls }: ExchangeTarget,
   { path, body }: Exchange,
-  { attemptMs, totalMs }: Patience,
+  { attemptMs, totalMs }: TimeLimits,
   runtime: Runtime,
 ): Promise<{ readonly endpoint: string; readonly answer: HttpAnswer }> {
   const headers = { "content-type": "application/json" };

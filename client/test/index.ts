@@ -17,5 +17,5 @@ export { type ReceivedCall, type Refusal, refuse, ScriptedMember, type ScriptedS
 export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";
 export { canMakeTerminals, TerminalRun } from "./terminal-run.ts";
-export { strangerCertificate, strangerKey, testCertificate, testKey } from "./test-certificate.ts";
+export { testCertificate, testKey, untrustedCertificate, untrustedKey } from "./test-certificate.ts";
 export { failure, until } from "./until.ts";

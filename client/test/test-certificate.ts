@@ -25,7 +25,7 @@ HVwD/wpkRG8a/WoyfzY15/AdKXBX11n2KGl8j9Y+DAt35rMGjGM8+t6p
 `;
 
 /** A second certificate of this kind, for 127.0.0.2 and stranger.invalid, where no server is. */
-export const strangerCertificate = `-----BEGIN CERTIFICATE-----
+export const untrustedCertificate = `-----BEGIN CERTIFICATE-----
 MIIBazCCARKgAwIBAgIBATAKBggqhkjOPQQDAjATMREwDwYDVQQDDAhzdHJhbmdl
 cjAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowEzERMA8GA1UEAwwI
 c3RyYW5nZXIwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ8F9AN4ywr5BkeBZRt
@@ -38,7 +38,7 @@ vWVopDxs7dOI8Hpd2jq6XO6gEqbY56xAjL3JCI9k+w==
 `;
 
 /** The private key of the second certificate. */
-export const strangerKey = `-----BEGIN PRIVATE KEY-----
+export const untrustedKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgk12uiqew/xwxnXjl
 mCsxXiOJqq6P6/SLbiaalUB1ykOhRANCAAQ8F9AN4ywr5BkeBZRt/ko0UeGRzAqq
 FIGWkDj50Em9gIOAkaNV+VjYd9MGu1BOM5xf56AxzTFYBoxtp0XE8fUY

@@ -15,7 +15,7 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 import { inside } from "./network.ts";
 import { containerdConfig, kubeletConfig, podNetworkConfig, proxyConfig } from "./node-files.ts";
 import { expectRunning, idOf, startProcess } from "./processes.ts";
-import type { NodePlace, Site } from "./site.ts";
+import type { NodeLayout, Site } from "./site.ts";
 import { until } from "./until.ts";
 
 const START_LIMIT_MS = 60_000;
@@ -35,31 +35,31 @@ touch "$ready"
 exec sleep infinity`;
 
 /** The process that holds the mounts of a node. */
-function mountsOf(node: NodePlace): string {
+function mountsOf(node: NodeLayout): string {
   return `${node.name}-mounts`;
 }
 
-function containerdOf(node: NodePlace): string {
+function containerdOf(node: NodeLayout): string {
   return `${node.name}-containerd`;
 }
 
 /** The processes that stop when the node is paused: all that do work. */
-export function agentsOf(node: NodePlace): string[] {
+export function agentsOf(node: NodeLayout): string[] {
   return [`${node.name}-kubelet`, `${node.name}-proxy`, containerdOf(node)];
 }
 
-function socketOf({ directory }: NodePlace): string {
+function socketOf({ directory }: NodeLayout): string {
   return join(directory, "containerd.sock");
 }
 
 /** Starts the container runtime of a node, before its images and its kubelet. */
-export async function startRuntime(site: Site, node: NodePlace, pauseImage: string): Promise<void> {
+export async function startRuntime(site: Site, node: NodeLayout, pauseImage: string): Promise<void> {
   mkdirSync(join(node.directory, "cni"), { recursive: true });
   makeGroup(node.group);
   const config = join(node.directory, "containerd.toml");
   writeFileSync(config, containerdConfig(node, socketOf(node), pauseImage));
   writeFileSync(join(node.directory, "cni", "pods.conflist"), JSON.stringify(podNetworkConfig(node)));
-  await holdMounts(site, node);
+  await startMountNamespace(site, node);
   const command = [...enter(site, node), "containerd", "--config", config];
   startProcess(site, { name: containerdOf(node), command });
   const isServing = async (): Promise<boolean> => {
@@ -69,7 +69,7 @@ export async function startRuntime(site: Site, node: NodePlace, pauseImage: stri
   await until(`the containerd of ${node.name}`, isServing, START_LIMIT_MS);
 }
 
-async function holdMounts(site: Site, node: NodePlace): Promise<void> {
+async function startMountNamespace(site: Site, node: NodeLayout): Promise<void> {
   const ready = join(node.directory, "mounted");
   const shell = ["sh", "-c", MOUNTS, "sh", ready, ...FIXED_PATHS];
   const command = [...inside(node.namespace), "unshare", "--mount", "--propagation", "slave", ...shell];
@@ -82,12 +82,12 @@ async function holdMounts(site: Site, node: NodePlace): Promise<void> {
 }
 
 /** A command that enters the node and then executes the command after it. */
-function enter(site: Site, node: NodePlace): string[] {
+function enter(site: Site, node: NodeLayout): string[] {
   return ["nsenter", `--target=${idOf(site, mountsOf(node))}`, "--net", "--mount", "--"];
 }
 
 /** Imports the images of an archive in the format of `docker save` into a node. */
-export async function importImages(node: NodePlace, archive: string): Promise<void> {
+export async function importImages(node: NodeLayout, archive: string): Promise<void> {
   const to = ["--address", socketOf(node), "--namespace", CONTAINERD_NAMESPACE];
   await run("ctr", [...to, "images", "import", archive]);
 }
@@ -95,7 +95,7 @@ export async function importImages(node: NodePlace, archive: string): Promise<vo
 /** Starts the kubelet and the proxy of a node whose container runtime is running. */
 export async function startAgents(
   site: Site,
-  node: NodePlace,
+  node: NodeLayout,
   { kube }: Binaries,
   authority: Authority,
 ): Promise<void> {

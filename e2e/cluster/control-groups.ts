@@ -55,7 +55,7 @@ export function makeGroup(group: string, weight = 1): void {
     let above = directory;
     for (const part of group.split("/")) {
       if (version === 2) {
-        passOn(above);
+        enableControllers(above);
       }
       const path = join(above, part);
       mkdirSync(path, { recursive: true });
@@ -71,7 +71,7 @@ export function makeGroup(group: string, weight = 1): void {
 }
 
 /** Enables a group's controllers for its children. */
-function passOn(directory: string): void {
+function enableControllers(directory: string): void {
   const offered = new Set(readFileSync(join(directory, "cgroup.controllers"), "utf8").trim().split(" "));
   for (const controller of CONTROLLERS_V2.filter((one) => offered.has(one))) {
     writeFileSync(join(directory, "cgroup.subtree_control"), `+${controller}`);

@@ -7,7 +7,7 @@ import { processesIn } from "./control-groups.ts";
 import { inside, setConnected } from "./network.ts";
 import { idOf, killProcess, restartProcess, signalProcess } from "./processes.ts";
 import { sendSignal } from "./signals.ts";
-import type { NodePlace, Site } from "./site.ts";
+import type { NodeLayout, Site } from "./site.ts";
 
 const API_SERVER = "kube-apiserver";
 const TABLE = "quoin_e2e_faults";
@@ -37,7 +37,7 @@ export class Faults {
     this.#signalNode(this.#site.node(name), "SIGCONT");
   }
 
-  #signalNode(node: NodePlace, signal: "SIGSTOP" | "SIGCONT"): void {
+  #signalNode(node: NodeLayout, signal: "SIGSTOP" | "SIGCONT"): void {
     for (const agent of agentsOf(node)) {
       signalProcess(this.#site, agent, signal);
     }

@@ -6,7 +6,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { run, succeeds } from "../../testing/index.ts";
-import { CLUSTERS_MAX, hostLink, machinesOf, type NodePlace, type Site } from "./site.ts";
+import { CLUSTERS_MAX, hostLink, machinesOf, type NodeLayout, type Site } from "./site.ts";
 import { until } from "./until.ts";
 
 const BRIDGE = "bridge";
@@ -77,7 +77,7 @@ async function connectHost(site: Site): Promise<string> {
   throw new Error(`cannot start another cluster: ${CLUSTERS_MAX} clusters exist, or their addresses are in use`);
 }
 
-async function connectNode(site: Site, { namespace, address, cable }: NodePlace): Promise<void> {
+async function connectNode(site: Site, { namespace, address, cable }: NodeLayout): Promise<void> {
   const control = site.controlNamespace;
   await run("ip", ["-n", control, "link", "add", cable, "type", "veth", "peer", "name", LINK, "netns", namespace]);
   await run("ip", ["-n", control, "link", "set", cable, "master", BRIDGE, "up"]);
@@ -86,7 +86,7 @@ async function connectNode(site: Site, { namespace, address, cable }: NodePlace)
 }
 
 /** Cuts a node off from everything else, or reconnects it. */
-export async function setConnected(site: Site, node: NodePlace, isConnected: boolean): Promise<void> {
+export async function setConnected(site: Site, node: NodeLayout, isConnected: boolean): Promise<void> {
   await run("ip", ["-n", site.controlNamespace, "link", "set", node.cable, isConnected ? "up" : "down"]);
 }
 

@@ -1,7 +1,7 @@
 /** The configuration of a node's container runtime, pod network, kubelet and proxy. */
 
 import type { KeyPair } from "./certificates.ts";
-import { CLUSTER_DOMAIN, DNS_ADDRESS, type NodePlace } from "./site.ts";
+import { CLUSTER_DOMAIN, DNS_ADDRESS, type NodeLayout } from "./site.ts";
 
 /** Path of the network plugins in Debian. */
 const CNI_PLUGINS = "/usr/lib/cni";
@@ -13,7 +13,7 @@ const LEASE_SECONDS = 8;
 const SYNC_INTERVAL = "10s";
 
 /** The configuration of containerd; all its files are below the node's directory. */
-export function containerdConfig({ directory }: NodePlace, socket: string, pauseImage: string): string {
+export function containerdConfig({ directory }: NodeLayout, socket: string, pauseImage: string): string {
   return `version = 2
 root = "${directory}/containerd/root"
 state = "${directory}/containerd/state"
@@ -41,7 +41,7 @@ state = "${directory}/containerd/state"
 }
 
 /** The pod network: a bridge on each node, with addresses of the node's own network. */
-export function podNetworkConfig({ directory, podNetwork }: NodePlace): object {
+export function podNetworkConfig({ directory, podNetwork }: NodeLayout): object {
   const addresses = {
     type: "host-local",
     dataDir: `${directory}/addresses`,
@@ -55,7 +55,7 @@ export function podNetworkConfig({ directory, podNetwork }: NodePlace): object {
 
 /** The configuration of a kubelet that shares its machine with others and with tests. */
 export function kubeletConfig(
-  { directory, group }: NodePlace,
+  { directory, group }: NodeLayout,
   socket: string,
   authority: string,
   serving: KeyPair,
@@ -98,7 +98,7 @@ export function kubeletConfig(
 }
 
 /** The configuration of the proxy that routes Services to their pods. */
-export function proxyConfig({ name }: NodePlace, kubeconfig: string): object {
+export function proxyConfig({ name }: NodeLayout, kubeconfig: string): object {
   return {
     apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
     kind: "KubeProxyConfiguration",

@@ -42,7 +42,7 @@ export const API_PORT = 6443;
 const NODE_COUNT = 3;
 
 /** A node of the cluster. */
-export interface NodePlace {
+export interface NodeLayout {
   readonly name: string;
   readonly address: string;
   /** Addresses of its pods, such as 10.215.1.0/24. */
@@ -126,7 +126,7 @@ export class Site {
     return `https://${this.controlAddress}:${API_PORT}`;
   }
 
-  get nodes(): NodePlace[] {
+  get nodes(): NodeLayout[] {
     return Array.from({ length: NODE_COUNT }, (_, at) => {
       const name = `node-${at + 1}`;
       return {
@@ -141,7 +141,7 @@ export class Site {
     });
   }
 
-  node(name: string): NodePlace {
+  node(name: string): NodeLayout {
     const found = this.nodes.find((node) => node.name === name);
     if (found === undefined) {
       throw new Error(`there is no node ${name}`);

@@ -14,7 +14,7 @@ import { makeNetwork } from "./network.ts";
 import { phase } from "./phases.ts";
 import { expectRunning, idOf, processNames } from "./processes.ts";
 import { installPackages, whyNoCluster } from "./requirements.ts";
-import { machinesOf, type NodePlace, type Site, writeWhole } from "./site.ts";
+import { machinesOf, type NodeLayout, type Site, writeWhole } from "./site.ts";
 import { keepLogs, stopCluster } from "./stop.ts";
 import { until } from "./until.ts";
 
@@ -92,7 +92,7 @@ async function start(site: Site, description: ClusterDescription): Promise<void>
   writeKubeconfig(site, site.kubeconfig, admin, authority.own);
 }
 
-async function startWithImages(site: Site, node: NodePlace, images: ClusterImages): Promise<void> {
+async function startWithImages(site: Site, node: NodeLayout, images: ClusterImages): Promise<void> {
   await startRuntime(site, node, images.pause.image);
   for (const { archive } of Object.values(images)) {
     await importImages(node, archive);

@@ -69,19 +69,19 @@ function work(): void {
   isWanted = true;
   if (!isWorking) {
     isWorking = true;
-    void workOff().finally(() => {
+    void executeSteps().finally(() => {
       isWorking = false;
     });
   }
 }
 
-async function workOff(): Promise<void> {
+async function executeSteps(): Promise<void> {
   while (isWanted) {
     isWanted = false;
     const [claims, volumes] = [CLAIMS, VOLUMES].map((path) => [...(collections.get(path)?.values() ?? [])]);
     for (const step of planVolumes(claims ?? [], volumes ?? [], site.path("volumes"))) {
       try {
-        await take(step);
+        await executeStep(step);
       } catch (error) {
         // It was already made or removed, and the watch will report that; otherwise the step is tried again.
         if (!(error instanceof ApiError && (error.status === CONFLICT || error.status === NOT_FOUND))) {
@@ -94,7 +94,7 @@ async function workOff(): Promise<void> {
   }
 }
 
-async function take(step: VolumeStep): Promise<void> {
+async function executeStep(step: VolumeStep): Promise<void> {
   if (step.kind === "make") {
     mkdirSync(step.path, { recursive: true });
     chmodSync(step.path, OPEN_TO_ALL);

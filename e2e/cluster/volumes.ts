@@ -67,14 +67,14 @@ export function planVolumes(
   return steps;
 }
 
-interface VolumePlace {
+interface VolumeLocation {
   readonly name: string;
   readonly node: string;
   readonly path: string;
   readonly capacity: string;
 }
 
-function volumeFor(claim: KubeObject, { name, node, path, capacity }: VolumePlace): KubeObject {
+function volumeFor(claim: KubeObject, { name, node, path, capacity }: VolumeLocation): KubeObject {
   const { namespace, name: claimName, uid } = claim.metadata;
   const isOnNode = { key: HOSTNAME_LABEL, operator: "In", values: [node] };
   return {

@@ -123,7 +123,11 @@ export class TestService {
       access: { authenticate: noTokens, authorize: noTokens, recheck: noTokens },
     });
     this.#host = new QuoinHost({
-      ...{ callAdmission: this.#intake, observer: new CallObserver(requestLog, monotonicMs), leaderEndpoint: () => null },
+      ...{
+        callAdmission: this.#intake,
+        observer: new CallObserver(requestLog, monotonicMs),
+        leaderEndpoint: () => null,
+      },
       ...{ log: logger, portName: "test", monotonicMs },
     });
     this.#host.addLibraryService(DEFINITION, HANDLERS as unknown as UntypedServiceImplementation);

@@ -11,7 +11,7 @@ import { nowMs } from "./load/index.ts";
 import { LoadPod } from "./load-pod.ts";
 import { requestsWithin } from "./operator-requests.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 /** Longer than the Lease of an operator lasts. */
@@ -58,12 +58,12 @@ describeWithAll("A cluster whose API server is stopped", function () {
     const startedMs = nowMs();
     const [after, lookedAfterMs] = await Promise.all([requestsWithin(kubernetes, WINDOW_MS), untilLookedAfter()]);
     toMs = nowMs();
-    tell(
+    report(
       `${seconds(startedMs - fromMs)} without an API server; looked after again ${seconds(lookedAfterMs - startedMs)} later; ` +
         `requests of operators in ${seconds(WINDOW_MS)}: ${usual} before, ${after} after`,
     );
     const { object } = await cluster.untilReady();
-    tell(
+    report(
       `led by ${status.leader} in term ${status.term} before, by ${object.status.leader} in term ${object.status.term} after`,
     );
     expect(await lives()).to.deep.equal(before);
@@ -76,7 +76,7 @@ describeWithAll("A cluster whose API server is stopped", function () {
     await load.untilMoreWrites();
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
-    tell(
+    report(
       `${acknowledgedWrites} writes, longest gap between them ${seconds(gapMs)}, without retries failed ${failedWithout}`,
     );
     expect(load.judge()).to.deep.equal([]);

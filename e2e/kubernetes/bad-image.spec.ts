@@ -11,7 +11,7 @@ import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { PodReadiness } from "./pod-readiness.ts";
 import { conditionOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const BACK_MS_MAX = 90_000;
@@ -38,7 +38,7 @@ describe("A cluster whose specification names an image that does not exist", fun
     const fromMs = nowMs();
     await cluster.patch({ spec: { image: { tag: NO_SUCH_TAG } } });
     const { blocked, broken } = await until("the next pod to be held back", held, LIMIT_MS);
-    tell(`${broken} has no image; ${blocked.target} is held back: ${blocked.reason}, ${blocked.message}`);
+    report(`${broken} has no image; ${blocked.target} is held back: ${blocked.reason}, ${blocked.message}`);
     expect(broken, "not the leader").not.to.equal(leader);
     const heldMs = nowMs();
     const tookMs = await revert();
@@ -46,13 +46,13 @@ describe("A cluster whose specification names an image that does not exist", fun
     const mostUnready = await readiness.close();
     await load.stop();
     const { failedWithRetries, failedWithout } = load.between(fromMs, toMs);
-    tell(
+    report(
       `Ready ${seconds(tookMs)} after the revert, unready at once ${mostUnready}, longest gap between writes ` +
         `${seconds(load.between(fromMs, heldMs).gapMs)} before it and ${seconds(load.between(heldMs, toMs).gapMs)} after, ` +
         `without retries failed ${failedWithout}`,
     );
     const { status } = await cluster.get();
-    tell(`led by ${leader} in term ${term} before, by ${status.leader} in term ${status.term} after`);
+    report(`led by ${leader} in term ${term} before, by ${status.leader} in term ${status.term} after`);
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);
     expect(mostUnready).to.equal(1);
@@ -94,7 +94,7 @@ describe("A cluster whose specification names an image that does not exist", fun
     const tookMs = await revert();
     await load.untilMoreWrites();
     await load.stop();
-    tell(`Ready ${seconds(tookMs)} after the revert`);
+    report(`Ready ${seconds(tookMs)} after the revert`);
     expect(load.judge()).to.deep.equal([]);
     expect(tookMs).to.be.below(BACK_MS_MAX);
   }

@@ -10,7 +10,7 @@ import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const EXTRA_NAME = "quoin.example.com";
@@ -64,7 +64,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
     await cluster.patch({ spec: { tls: { extraDnsNames: [EXTRA_NAME] } } });
     const tookMs = await untilAllShow(({ serial, names }) => serial !== first?.serial && names.includes(EXTRA_NAME));
     const after = await shown();
-    tell(`all show the next certificate after ${seconds(tookMs)}`);
+    report(`all show the next certificate after ${seconds(tookMs)}`);
     expect(after.map(({ issuer }) => issuer)).to.deep.equal(Array(MEMBERS).fill(first?.issuer));
     await load.untilMoreWrites();
   });
@@ -72,7 +72,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
   it("makes another certificate when the one that it has is deleted", async () => {
     const [first] = await shown();
     await remove(`secrets/${scene.cluster.name}-server-tls`);
-    tell(
+    report(
       `all show the next certificate after ${seconds(await untilAllShow(({ serial }) => serial !== first?.serial))}`,
     );
     await load.untilMoreWrites();
@@ -84,7 +84,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
     const { caNotAfter } = (await cluster.get()).status.tls;
     await remove(`secrets/${cluster.name}-ca`);
     const tookMs = await untilAllShow(({ issuer }) => issuer !== first?.issuer);
-    tell(`all show a certificate of the next authority after ${seconds(tookMs)}`);
+    report(`all show a certificate of the next authority after ${seconds(tookMs)}`);
     const { data } = await kubernetes.get(`/api/v1/namespaces/${cluster.namespace}/configmaps/${cluster.name}-ca`);
     expect(data["ca.crt"].match(/BEGIN CERTIFICATE/g), "both are trusted").to.have.lengthOf(2);
     const { object } = await cluster.untilReady();
@@ -98,7 +98,7 @@ describeWithAll("A cluster whose certificates are replaced under load", function
     const toMs = nowMs();
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
-    tell(
+    report(
       `${acknowledgedWrites} writes acknowledged, longest gap between writes ${seconds(gapMs)}, ` +
         `without retries failed ${failedWithout}`,
     );

@@ -10,7 +10,7 @@ import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { isPodReady, LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
-import { lifeOf } from "./restarts.ts";
+import { restartIdentityOf } from "./restarts.ts";
 import { CHARTS, OPERATOR_NAMESPACE, Scene } from "./scene.ts";
 
 const DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/coordinationclusters.quoin.dev";
@@ -31,7 +31,7 @@ describeWithAll("The charts", function () {
     await helm("install", cluster.name, CLUSTER_CHART, "--set", "cluster.replicas=1");
     clusterId = (await cluster.untilReady()).object.status.clusterId;
     await quoinctl(cluster, "kv", "put", "default/kept", "as it was");
-    lives = (await cluster.pods()).map(lifeOf);
+    lives = (await cluster.pods()).map(restartIdentityOf);
   });
 
   after(() => scene?.clear());
@@ -115,7 +115,7 @@ describeWithAll("The charts", function () {
   }
 
   async function expectUntouched(): Promise<void> {
-    expect((await scene.cluster.pods()).map(lifeOf)).to.deep.equal(lives);
+    expect((await scene.cluster.pods()).map(restartIdentityOf)).to.deep.equal(lives);
     expect(await quoinctl(scene.cluster, "kv", "get", "default/kept")).to.include("as it was");
   }
 });

@@ -11,7 +11,7 @@ import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
 import { Restarts } from "./restarts.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const [FORMER, NEW] = [3, 4] as const;
@@ -57,7 +57,7 @@ describeWithAll("An upgrade to a newer cluster version", function () {
     expect(await versions(), "the former release does not show it").to.deep.equal([0, 0, 0]);
     await cluster.patch({ spec: { version: next, image: { tag: null } } });
     const { tookMs, shown } = await untilReadyWithVersions();
-    tell(`${MEMBERS} members run the new release after ${seconds(tookMs)}`);
+    report(`${MEMBERS} members run the new release after ${seconds(tookMs)}`);
     expect(shown, "while members are restarted").to.have.members([0, FORMER]);
     expect(await versions()).to.deep.equal([FORMER, FORMER, FORMER]);
     expect(restarts?.all.map(({ name }) => name)).to.have.members(["demo-0", "demo-1", "demo-2"]);
@@ -68,7 +68,7 @@ describeWithAll("An upgrade to a newer cluster version", function () {
   it("raises it when all members have run the new release for a while", async () => {
     await until("all members to run the new cluster version", isRaised, LIMIT_MS);
     const tookMs = nowMs() - upgradedMs;
-    tell(`cluster version ${NEW} ${seconds(tookMs)} later`);
+    report(`cluster version ${NEW} ${seconds(tookMs)} later`);
     // The members count from the start of the last one, slightly before Kubernetes sees it as ready.
     expect(tookMs).to.be.above(RAISE_MS / 2);
     await load.untilMoreWrites();
@@ -91,7 +91,7 @@ describeWithAll("An upgrade to a newer cluster version", function () {
   it("has lost nothing, has shown nothing old, and has failed no client that retries", async () => {
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, nowMs());
-    tell(
+    report(
       `${acknowledgedWrites} writes acknowledged, longest gap between them ${seconds(gapMs)}, ` +
         `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
     );

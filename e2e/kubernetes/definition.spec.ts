@@ -9,7 +9,7 @@ import { expect } from "chai";
 import { ACCEPTED, NAMES, REFUSED } from "../../crds/requests/index.ts";
 import { type KubeObject, Refusal } from "./kubernetes-api.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, tell } from "./scene.ts";
+import { report, Scene } from "./scene.ts";
 
 const DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/coordinationclusters.quoin.dev";
 const DOCUMENT = readFileSync(join(import.meta.dirname, "../../docs/kubectl.md"), "utf8");
@@ -80,7 +80,7 @@ describe("The definition in an API server", function () {
   it("has returned the message of each of its rules", async () => {
     const definition = await scene.kubernetes.get(DEFINITION);
     const messages = messagesOf(definition.spec.versions[0].schema.openAPIV3Schema);
-    tell(`${messages.length} rules, ${REFUSED.length} requests refused`);
+    report(`${messages.length} rules, ${REFUSED.length} requests refused`);
     expect(messages.filter((message) => !said.some((cause) => cause.endsWith(message)))).to.deep.equal([]);
   });
 

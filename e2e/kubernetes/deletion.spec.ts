@@ -5,7 +5,7 @@ import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const NAMESPACE_MS_MAX = 60_000;
 const DURABLE = [
@@ -44,7 +44,7 @@ describe("A cluster that is deleted", function () {
     }
     await cluster.create({ replicas: 1 });
     const { object: second, tookMs } = await cluster.untilReady();
-    tell(`Ready again after ${seconds(tookMs)}`);
+    report(`Ready again after ${seconds(tookMs)}`);
     expect(second.status.clusterId).to.equal(first.status.clusterId);
     expect(await secret("demo-owner")).to.deep.equal(owner);
     expect(await quoinctl(cluster, "kv", "get", "default/kept")).to.include("as it was");
@@ -62,7 +62,7 @@ describe("A cluster that is deleted", function () {
     expect(await uidsOf()).to.deep.equal(pods);
     await cluster.create({ replicas: 1 });
     const { object, tookMs } = await cluster.untilReady();
-    tell(`Ready ${seconds(tookMs)} after it was made again`);
+    report(`Ready ${seconds(tookMs)} after it was made again`);
     expect(object.status.clusterId).to.equal(status.clusterId);
     expect(await uidsOf(), "no pod was restarted").to.deep.equal(pods);
     const isAdopted = async (path: string): Promise<boolean> => {
@@ -104,7 +104,7 @@ describe("A cluster that is deleted", function () {
     const startedMs = performance.now();
     await kubernetes.removeNamespace(cluster.namespace, LIMIT_MS);
     const tookMs = performance.now() - startedMs;
-    tell(`namespace gone after ${seconds(tookMs)}`);
+    report(`namespace gone after ${seconds(tookMs)}`);
     expect(tookMs).to.be.below(NAMESPACE_MS_MAX);
   });
 

@@ -10,7 +10,7 @@ import { canReadTiltfile, readTiltfile, type TiltCall } from "../../tilt/index.t
 import { REPOSITORY, until } from "../cluster/index.ts";
 import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
-import { leaveNamespace, removeOperator, tell } from "./scene.ts";
+import { leaveNamespace, removeOperator, report } from "./scene.ts";
 
 const NAMESPACE = "quoin-e2e-development";
 const CLUSTER = "demo";
@@ -32,7 +32,7 @@ describe("What the Tiltfile asks for", function () {
     cluster = new QuoinCluster(kubernetes, NAMESPACE, CLUSTER);
     const tag = await kubernetes.cluster.provideDevelopmentImage();
     if (tag === null || !canReadTiltfile()) {
-      tell("skipped: it takes Python, and a cluster whose nodes can be given an image");
+      report("skipped: it takes Python, and a cluster whose nodes can be given an image");
       this.skip();
     }
     calls = readTiltfile({ NAMESPACE, CLUSTER });

@@ -9,7 +9,7 @@ import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 /** One on each node of the harness, so that no node has space for others. */
 const MEMBERS = 3;
@@ -81,7 +81,7 @@ describe("A cluster whose nodes are drained", function () {
     await until("the new members to be gone", async () => (await cluster.pods()).length === MEMBERS, LIMIT_MS);
     await uncordonAll();
     const { object, tookMs } = await cluster.untilReady();
-    tell(`Ready again ${seconds(tookMs)} after the nodes were`);
+    report(`Ready again ${seconds(tookMs)} after the nodes were`);
     expect(object.status).to.include({ voters: MEMBERS, learners: 0 });
   });
 
@@ -89,11 +89,11 @@ describe("A cluster whose nodes are drained", function () {
     await load.stop();
     const gaps = spans.map(({ what, fromMs, toMs }) => {
       const { gapMs } = load.between(fromMs, toMs);
-      tell(`${what}: longest gap between writes ${seconds(gapMs)}`);
+      report(`${what}: longest gap between writes ${seconds(gapMs)}`);
       return gapMs;
     });
     const { failedWithRetries, failedWithout } = load.between(0, nowMs());
-    tell(`without retries failed ${failedWithout}`);
+    report(`without retries failed ${failedWithout}`);
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);
     expect(gaps.filter((gapMs) => gapMs > GAP_MS_MAX)).to.deep.equal([]);

@@ -1,3 +1,3 @@
 /** Cleanup at the end of a run. */
 
-export { clearStage } from "./scene.ts";
+export { removeScenes } from "./scene.ts";

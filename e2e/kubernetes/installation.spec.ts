@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { CHARTS, Scene, seconds, tell } from "./scene.ts";
+import { CHARTS, report, Scene, seconds } from "./scene.ts";
 
 const READY_MS_MAX = 120_000;
 const HELM_SECONDS = 100;
@@ -23,7 +23,7 @@ describe("An installation by the charts", function () {
     const from = ["--namespace", cluster.namespace];
     await kubernetes.cluster.helm(["install", cluster.name, join(CHARTS, "quoin-cluster"), ...from]);
     const { object, tookMs } = await cluster.untilReady();
-    tell(`Ready after ${seconds(tookMs)}`);
+    report(`Ready after ${seconds(tookMs)}`);
     expect(tookMs).to.be.below(READY_MS_MAX);
     expect(object.status).to.include({ voters: 3, learners: 0, membersSummary: "3/3", readyReplicas: 3 });
   });

@@ -3,14 +3,14 @@
 import { nowMs } from "./load/index.ts";
 import type { QuoinCluster } from "./quoin-cluster.ts";
 
-interface Sight {
+interface EndpointSample {
   readonly atMs: number;
   /** Names of the pods that are ready in the Service's EndpointSlice. */
   readonly pods: readonly string[];
 }
 
 export class LeaderEndpoints {
-  readonly #sights: Sight[] = [];
+  readonly #samples: EndpointSample[] = [];
   readonly #end = new AbortController();
   readonly #watching: Promise<void>;
 
@@ -22,7 +22,7 @@ export class LeaderEndpoints {
         ({ conditions }: { conditions?: { ready?: boolean } }) => conditions?.ready !== false,
       );
       const pods = ready.map(({ targetRef }: { targetRef?: { name: string } }) => targetRef?.name ?? "");
-      this.#sights.push({ atMs: nowMs(), pods });
+      this.#samples.push({ atMs: nowMs(), pods });
     });
     // `close` reports the error.
     this.#watching.catch(() => undefined);
@@ -36,13 +36,13 @@ export class LeaderEndpoints {
 
   /** When the Service first routed to this pod alone since then; null if it has not yet. */
   aloneSince(pod: string, sinceMs: number): number | null {
-    const sight = this.#sights.find(({ atMs, pods }) => atMs >= sinceMs && pods.length === 1 && pods[0] === pod);
-    return sight?.atMs ?? null;
+    const sample = this.#samples.find(({ atMs, pods }) => atMs >= sinceMs && pods.length === 1 && pods[0] === pod);
+    return sample?.atMs ?? null;
   }
 
   /** The pods to which it routed at that time. */
   podsAt(atMs: number): readonly string[] {
-    return this.#sights.findLast((sight) => sight.atMs <= atMs)?.pods ?? [];
+    return this.#samples.findLast((sample) => sample.atMs <= atMs)?.pods ?? [];
   }
 
   /** How long it routed to several pods at a time, in milliseconds, in a time span. */
@@ -51,16 +51,16 @@ export class LeaderEndpoints {
   }
 
   /** How long it routed to no pod. */
-  nobodyMs(fromMs: number, toMs: number): number {
+  withoutPodsMs(fromMs: number, toMs: number): number {
     return this.#timeOf(({ pods }) => pods.length === 0, fromMs, toMs);
   }
 
-  #timeOf(isMeant: (sight: Sight) => boolean, fromMs: number, toMs: number): number {
+  #timeOf(isMeant: (sample: EndpointSample) => boolean, fromMs: number, toMs: number): number {
     let sum = 0;
-    for (const [at, sight] of this.#sights.entries()) {
-      const endMs = Math.min(toMs, this.#sights[at + 1]?.atMs ?? toMs);
-      if (isMeant(sight)) {
-        sum += Math.max(0, endMs - Math.max(fromMs, sight.atMs));
+    for (const [at, sample] of this.#samples.entries()) {
+      const endMs = Math.min(toMs, this.#samples[at + 1]?.atMs ?? toMs);
+      if (isMeant(sample)) {
+        sum += Math.max(0, endMs - Math.max(fromMs, sample.atMs));
       }
     }
     return sum;

@@ -11,7 +11,7 @@ import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { containerIdOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const ROUNDS = IS_ALL ? 9 : 3;
@@ -80,15 +80,15 @@ describe("A cluster whose leader is killed", function () {
     for (const { killed, fromMs, toMs, serviceMs } of rounds) {
       const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
       gapsMs.push(gapMs);
-      tell(
+      report(
         `${killed} killed: longest gap between writes ${seconds(gapMs)}, Service right after ${seconds(serviceMs)}, ` +
-          `to several ${seconds(endpoints.severalMs(fromMs, toMs))}, to no pod ${seconds(endpoints.nobodyMs(fromMs, toMs))}, ` +
+          `to several ${seconds(endpoints.severalMs(fromMs, toMs))}, to no pod ${seconds(endpoints.withoutPodsMs(fromMs, toMs))}, ` +
           `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
       );
     }
     const [median = 0, longest = 0] = [gapsMs.sort((a, b) => a - b)[Math.floor(gapsMs.length / 2)], gapsMs.at(-1)];
-    tell(`gap between writes: half of the rounds up to ${seconds(median)}, all up to ${seconds(longest)}`);
-    tell(`after a transfer, the Service led to several for ${seconds(severalMsMax)} at the most`);
+    report(`gap between writes: half of the rounds up to ${seconds(median)}, all up to ${seconds(longest)}`);
+    report(`after a transfer, the Service led to several for ${seconds(severalMsMax)} at the most`);
     expect(load.judge()).to.deep.equal([]);
     expect(rounds.filter(({ serviceMs }) => serviceMs > SERVICE_MS_MAX)).to.deep.equal([]);
   });

@@ -8,7 +8,7 @@ import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 /** Long enough for this test to fill the memory of the member that is restarted first. */
 const SOAK_SECONDS = 30;
@@ -64,7 +64,7 @@ describe("A memory limit that is too small under load", function () {
       },
       LIMIT_MS,
     );
-    tell(`stopped ${seconds(nowMs() - fromMs)} after the change: ${blocked.message}`);
+    report(`stopped ${seconds(nowMs() - fromMs)} after the change: ${blocked.message}`);
     expect(blocked.message).to.include(`${rolled} has the new template`).and.include("OOMKilled");
     const row = (await cluster.get())?.status.members.find(({ name }: KubeObject) => name === rolled);
     expect(row).to.include({ lastTermination: "OOMKilled" });
@@ -82,7 +82,7 @@ describe("A memory limit that is too small under load", function () {
     const backMs = nowMs();
     await cluster.patch({ spec: { resources: limit(ENOUGH) } });
     await until("it to be restarted", async () => !(await uids()).includes(uidOf(stopped, before)), LIMIT_MS);
-    tell(`restarted ${seconds(nowMs() - backMs)} after the change was reverted`);
+    report(`restarted ${seconds(nowMs() - backMs)} after the change was reverted`);
     await cluster.untilReady();
     expect((await uids()).filter((uid) => before.includes(uid))).to.have.length(2);
     await load.untilMoreWrites();

@@ -10,7 +10,7 @@ import type { KubeObject } from "./kubernetes-api.ts";
 import { PrometheusPod } from "./prometheus-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { STORE, startS3 } from "./s3-pod.ts";
-import { CHARTS, OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
+import { CHARTS, OPERATOR_NAMESPACE, report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const OPERATORS = 2;
@@ -105,7 +105,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
       },
       LIMIT_MS,
     );
-    tell(`${rules.length} rules`);
+    report(`${rules.length} rules`);
     expect(rules.map(({ name }) => name).sort()).to.deep.equal(wanted);
     expect(rules.filter(({ health }) => health !== "ok")).to.deep.equal([]);
     expect(rules.filter(({ state }) => state === "firing").map(({ name }) => name)).to.deep.equal([]);
@@ -116,7 +116,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     for (const expression of expressions.filter((each) => !each.includes(BLOCKED))) {
       await until(`values of ${expression}`, async () => (await prometheus.query(expression)).length > 0, LIMIT_MS);
     }
-    tell(`${expressions.length} expressions of panels`);
+    report(`${expressions.length} expressions of panels`);
   });
 
   it("report within seconds that a quorum is lost", async () => {
@@ -140,7 +140,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
       LIMIT_MS,
     );
     const tookMs = performance.now() - startedMs;
-    tell(`QuoinQuorumLost fires after ${seconds(tookMs)}: ${alert.annotations.summary}`);
+    report(`QuoinQuorumLost fires after ${seconds(tookMs)}: ${alert.annotations.summary}`);
     expect(alert.labels.cluster).to.equal(`${cluster.namespace}/${cluster.name}`);
     expect(conditionOf(await cluster.get(), "QuorumLost").status).to.equal("True");
     expect(tookMs).to.be.below(QUORUM_LOST_MS_MAX);
@@ -156,7 +156,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
     };
     // What has waited since the loss of the quorum appears with the next scrape.
     await until("a cluster that is blocked", async () => (await prometheus.query(BLOCKED)).length > 0, LIMIT_MS);
-    tell(`${named.size} series named`);
+    report(`${named.size} series named`);
     expect(await unseen()).to.deep.equal([]);
   });
 

@@ -9,7 +9,7 @@ import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
-import { Scene, tell } from "./scene.ts";
+import { report, Scene } from "./scene.ts";
 
 const KEY = "default/whose";
 
@@ -85,7 +85,7 @@ describeWithAll("Two clusters, one named like a pod of the other", function () {
       async () => (await stateOf()) === "WRONG_CLUSTER",
       LIMIT_MS,
     );
-    tell(`${other.name}-0 with the identity of ${one.name}: WRONG_CLUSTER`);
+    report(`${other.name}-0 with the identity of ${one.name}: WRONG_CLUSTER`);
     expect(await ledTo(other.name)).to.deep.equal([]);
     expect((await one.get()).status).to.include({ voters: 3, learners: 0 });
     await kubernetes.send("PATCH", identity, { data: { clusterId } });

@@ -8,11 +8,11 @@ import { expect } from "chai";
 import { until } from "../cluster/index.ts";
 import { describeWithAll } from "./extent.ts";
 import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, tell } from "./scene.ts";
+import { report, Scene } from "./scene.ts";
 
 const PROBED = "probed";
 const PROBED_PORT = 8080;
-const STRANGER = "stranger";
+const UNAUTHORIZED = "stranger";
 const CLIENT = "client";
 /** A network that enforces policies does so within moments. */
 const ENFORCED_WITHIN_MS = 20_000;
@@ -38,16 +38,17 @@ describeWithAll("Members behind a NetworkPolicy", function () {
     await kubernetes.apply(
       cluster.namespace,
       pod(PROBED, nodeImage, listen),
-      pod(STRANGER, nodeImage, idle),
+      pod(UNAUTHORIZED, nodeImage, idle),
       pod(CLIENT, nodeImage, idle),
     );
     await until(
       "three pods to be ready",
-      async () => (await Promise.all([PROBED, STRANGER, CLIENT].map((name) => cluster.pod(name)))).every(isPodReady),
+      async () =>
+        (await Promise.all([PROBED, UNAUTHORIZED, CLIENT].map((name) => cluster.pod(name)))).every(isPodReady),
       LIMIT_MS,
     );
     if (!(await isEnforced())) {
-      tell("skipped: the network of this Kubernetes does not enforce NetworkPolicies");
+      report("skipped: the network of this Kubernetes does not enforce NetworkPolicies");
       this.skip();
     }
     await cluster.create({
@@ -64,7 +65,7 @@ describeWithAll("Members behind a NetworkPolicy", function () {
   });
 
   it("are reached by strangers at the port of health and metrics alone", async () => {
-    expect(await openPorts(STRANGER)).to.deep.equal(["health"]);
+    expect(await openPorts(UNAUTHORIZED)).to.deep.equal(["health"]);
   });
 
   it("are reached by clients at theirs, too", async () => {
@@ -75,14 +76,14 @@ describeWithAll("Members behind a NetworkPolicy", function () {
   async function isEnforced(): Promise<boolean> {
     const { cluster, kubernetes } = scene;
     const address = (await cluster.pod(PROBED)).status.podIP;
-    await until("an open port", async () => (await knock(STRANGER, address, PROBED_PORT)) === "open", LIMIT_MS);
+    await until("an open port", async () => (await knock(UNAUTHORIZED, address, PROBED_PORT)) === "open", LIMIT_MS);
     await kubernetes.apply(cluster.namespace, {
       ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", metadata: { name: PROBED } },
       spec: { podSelector: { matchLabels: { app: PROBED } }, policyTypes: ["Ingress"] },
     });
     const untilMs = performance.now() + ENFORCED_WITHIN_MS;
     while (performance.now() < untilMs) {
-      if ((await knock(STRANGER, address, PROBED_PORT)) === "shut") {
+      if ((await knock(UNAUTHORIZED, address, PROBED_PORT)) === "shut") {
         return true;
       }
     }

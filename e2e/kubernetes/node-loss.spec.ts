@@ -12,7 +12,7 @@ import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
 import { LoadPod } from "./load-pod.ts";
 import { conditionOf, containerIdOf, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const GAP_MS_MAX = 2_500;
@@ -64,19 +64,19 @@ describe("A cluster during a network cut", function () {
     await until(`${nodeName} to come back`, async () => (await readinessOf(nodeName)) === "True", LIMIT_MS);
     await cluster.untilPodsReady(MEMBERS);
     const { object } = await cluster.untilReady();
-    tell(`all are well again ${seconds(nowMs() - toMs)} after the cut, which took ${seconds(toMs - cutMs)}`);
+    report(`all are well again ${seconds(nowMs() - toMs)} after the cut, which took ${seconds(toMs - cutMs)}`);
     expect(object.status).to.include({ voters: MEMBERS, learners: 0 });
     expect((await cluster.pod(leader.metadata.name)).metadata.uid, "the pod").to.equal(leader.metadata.uid);
     await inside.untilMoreWrites();
     await load.stop();
     await inside.stop();
     const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
-    tell(
+    report(
       `longest gap between writes ${seconds(gapMs)}, Service right after ${seconds(serviceMs)}, ` +
         `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
     );
     const cut = inside.between(cutMs + LAST_ANSWERS_MS, toMs);
-    tell(`beside the old leader: ${cut.acknowledgedWrites} writes acknowledged, ${cut.failedWithout} refused`);
+    report(`beside the old leader: ${cut.acknowledgedWrites} writes acknowledged, ${cut.failedWithout} refused`);
     expect(cut.failedWithout, "attempts beside the old leader").to.be.above(0);
     expect(cut.acknowledgedWrites, "writes beside the old leader").to.equal(0);
     expect(load.judge(inside)).to.deep.equal([]);
@@ -124,7 +124,7 @@ describe("A cluster during a network cut", function () {
       await load.stop();
       const before = load.between(fromMs, killedMs);
       const after = load.between(killedMs, toMs);
-      tell(
+      report(
         `longest gap between writes ${seconds(before.gapMs)} while cut off, ${seconds(after.gapMs)} when killed then; ` +
           `Service right after ${seconds(serviceMs)}, to several ${seconds(endpoints.severalMs(fromMs, toMs))}`,
       );

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 describe("A cluster whose pods Kubernetes does not create", function () {
   this.timeout(LIMIT_MS * 2);
@@ -72,13 +72,13 @@ describe("A cluster whose pods Kubernetes does not create", function () {
       },
       LIMIT_MS,
     );
-    tell(`after ${seconds(performance.now() - startedMs)}: ${status.blocked.message}`);
+    report(`after ${seconds(performance.now() - startedMs)}: ${status.blocked.message}`);
     return status;
   }
 
   async function untilFree(): Promise<void> {
     const { object, tookMs } = await scene.cluster.untilReady();
-    tell(`Ready ${seconds(tookMs)} after the cause was gone`);
+    report(`Ready ${seconds(tookMs)} after the cause was gone`);
     expect(object.status).to.include({ membersSummary: "3/3" }).and.not.to.have.property("blocked");
   }
 });

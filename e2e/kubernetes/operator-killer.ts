@@ -105,13 +105,13 @@ export class OperatorKiller {
     }
     this.kills.push(written);
     this.#writes = 0;
-    this.#cleaning = Promise.all([this.#cleaning, this.#makeWay(pod.metadata.name)]);
+    this.#cleaning = Promise.all([this.#cleaning, this.#deleteLeaseAndPod(pod.metadata.name)]);
     // `close` reports the error.
     this.#cleaning.catch(() => undefined);
   }
 
   /** So that the next operator need not wait for the expiry of an abandoned Lease, or for a kubelet's backoff. */
-  async #makeWay(pod: string): Promise<void> {
+  async #deleteLeaseAndPod(pod: string): Promise<void> {
     for (const path of [`${LEASES}/${LEASE}`, `${PODS}/${pod}`]) {
       try {
         await this.#cluster.kubernetes.send("DELETE", path);

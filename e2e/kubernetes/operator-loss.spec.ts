@@ -10,7 +10,7 @@ import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { OperatorKiller } from "./operator-killer.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const STEPS = [3, 1] as const;
 /** Number of visible writes between kills; in long runs, it is killed after each. */
@@ -52,7 +52,7 @@ describe("A cluster whose operator is killed while it grows and shrinks under lo
       const { object, tookMs } = await cluster.untilReady();
       killer.disarm();
       const kills = killer.kills.slice(killsBefore);
-      tell(`to ${replicas}: ${seconds(tookMs)}, ${kills.length} kills, after writes of ${kills.join(", ")}`);
+      report(`to ${replicas}: ${seconds(tookMs)}, ${kills.length} kills, after writes of ${kills.join(", ")}`);
       expect(kills).not.to.deep.equal([]);
       expect(object.status).to.include({ voters: replicas, learners: 0, membersSummary: `${replicas}/${replicas}` });
       expect((await cluster.set()).spec.replicas).to.equal(replicas);
@@ -65,7 +65,7 @@ describe("A cluster whose operator is killed while it grows and shrinks under lo
     const toMs = nowMs();
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries } = load.between(fromMs, toMs);
-    tell(`${acknowledgedWrites} writes acknowledged, longest gap between writes ${seconds(gapMs)}`);
+    report(`${acknowledgedWrites} writes acknowledged, longest gap between writes ${seconds(gapMs)}`);
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);
   });

@@ -9,7 +9,7 @@ import { loseDisks } from "./disks.ts";
 import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
-import { OPERATOR_PODS, operatorPods, Scene, seconds, tell } from "./scene.ts";
+import { OPERATOR_PODS, operatorPods, report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const MORE_MEMBERS = 5;
@@ -39,7 +39,7 @@ describeWithAll("A cluster that loses its disks", function () {
     await loseDisks(cluster, lost);
     const reason = await untilQuorumLost();
     const tookMs = performance.now() - startedMs;
-    tell(`${lost.map(({ metadata }) => metadata.name).join(" and ")} lost: ${reason} after ${seconds(tookMs)}`);
+    report(`${lost.map(({ metadata }) => metadata.name).join(" and ")} lost: ${reason} after ${seconds(tookMs)}`);
     expect(reason).to.equal("MajorityDataLost");
     await until("the lost to run again", async () => (await runningPods()).length === MEMBERS, LIMIT_MS);
     await expectFrozen();
@@ -60,7 +60,7 @@ describeWithAll("A cluster that loses its disks", function () {
     await expectFrozen();
     expect(await identityOf()).to.deep.equal(identity);
     const { status } = await cluster.get();
-    tell(`blocked: ${status.blocked.message}`);
+    report(`blocked: ${status.blocked.message}`);
     expect(status.clusterId).to.equal(clusterId);
     expect(conditionOf({ status }, "Available")?.status).to.equal("False");
     const pods = await cluster.pods();

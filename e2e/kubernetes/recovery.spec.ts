@@ -12,7 +12,7 @@ import { LoadPod } from "./load-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
 import { S3_POD, STORE, startS3 } from "./s3-pod.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const ANNOTATION = "quoin.dev/recover-quorum";
@@ -63,11 +63,11 @@ describeWithAll("A cluster that is recovered from one of three disks", function 
     await cluster.untilCondition("Available", "True");
     const servedMs = performance.now() - startedMs;
     const { object } = await cluster.untilReady();
-    tell(
+    report(
       `${survivor.metadata.name} is the survivor: a leader after ${seconds(servedMs)}, ` +
         `all members again after ${seconds(performance.now() - startedMs)}`,
     );
-    tell(conditionOf(object, "QuorumRecovery")?.message);
+    report(conditionOf(object, "QuorumRecovery")?.message);
     expect(reasonOf(object)).to.equal("Finished");
     expect(object.status.clusterId).to.not.equal(former);
     expect(object.metadata.annotations?.[ANNOTATION]).to.equal(undefined);
@@ -89,7 +89,7 @@ describeWithAll("A cluster that is recovered from one of three disks", function 
     const expected = ["RecoveryRefused", "RecoveryStarted", "MembersStopped", "SurvivorChosen", "QuorumRecovered"];
     expect(reasons).to.include.members([...expected, "RecoveryFinished"]);
     const chosen = items.find(({ reason }: KubeObject) => reason === "SurvivorChosen");
-    tell(chosen.note);
+    report(chosen.note);
     expect(chosen.note, "the survivor is compared with the archive").to.contain("the archive ends at index");
   });
 
@@ -125,7 +125,7 @@ describeWithAll("A cluster that is recovered from one of three disks", function 
     await cluster.untilCondition("QuorumLost", "True");
     await ask(clusterId);
     const refused = await untilReason("ArchiveIsFurther");
-    tell(refused.message);
+    report(refused.message);
     expect((await cluster.get()).status.clusterId).to.equal(clusterId);
     await cluster.untilCondition("QuorumLost", "True");
     await ask(/recover-quorum=(\S+)$/.exec(refused.message)?.[1] ?? "");

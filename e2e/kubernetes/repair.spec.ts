@@ -8,7 +8,7 @@ import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 /** Kubernetes collects the objects that the Secret owned, and a watch reports it; that takes about a second. */
 const NOTICED_MS_MAX = 20_000;
@@ -40,7 +40,7 @@ describe("A cluster that needs repair", function () {
     await cluster.patch({ spec: { podTemplate: { metadata: { annotations: { changed: "1" } } } } });
     const status = await untilCondition("ReconcileSucceeded", "False");
     const { message } = conditionOf({ status }, "ReconcileSucceeded") ?? {};
-    tell(message);
+    report(message);
     expect(message).to.contain("more than one PodDisruptionBudget");
     expect(status.blocked).to.include({ gate: "Roll", reason: "StepFailed", message });
     await cluster.patch({ spec: { podTemplate: null } });
@@ -55,7 +55,7 @@ describe("A cluster that needs repair", function () {
     const { cluster, kubernetes } = scene;
     await cluster.patch({ spec: { podTemplate: { spec: { nodeSelectr: { disk: "fast" } } } } });
     const status = await untilCondition("SpecAccepted", "False");
-    tell(conditionOf({ status }, "SpecAccepted")?.message);
+    report(conditionOf({ status }, "SpecAccepted")?.message);
     const service = `/api/v1/namespaces/${cluster.namespace}/services/${cluster.name}`;
     const { uid } = (await kubernetes.get(service)).metadata;
     await kubernetes.send("DELETE", service);
@@ -72,7 +72,7 @@ describe("A cluster that needs repair", function () {
     const deletedMs = performance.now();
     await untilCondition("OwnerSecretReady", "False");
     const noticedMs = performance.now() - deletedMs;
-    tell(`the loss was noticed after ${seconds(noticedMs)}`);
+    report(`the loss was noticed after ${seconds(noticedMs)}`);
     expect(noticedMs).to.be.below(NOTICED_MS_MAX);
     await kubernetes.apply(cluster.namespace, {
       apiVersion: "v1",

@@ -10,7 +10,7 @@ import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 const REPLACED_MS_MAX = 90_000;
@@ -50,7 +50,7 @@ describe("A cluster that loses a disk", function () {
         LIMIT_MS,
       );
       const tookMs = nowMs() - fromMs;
-      tell(`${role} ${lost.name} was member ${lost.id}, votes as ${replaced.id} after ${seconds(tookMs)}`);
+      report(`${role} ${lost.name} was member ${lost.id}, votes as ${replaced.id} after ${seconds(tookMs)}`);
       const { object } = await cluster.untilReady();
       expect(object.status).to.include({ voters: MEMBERS, learners: 0 });
       expect(object.status.members.map(({ id }: KubeObject) => id)).not.to.include(lost.id);
@@ -64,7 +64,7 @@ describe("A cluster that loses a disk", function () {
     await load.stop();
     for (const { role, fromMs, toMs } of spans) {
       const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
-      tell(`${role}: longest gap between writes ${seconds(gapMs)}, without retries failed ${failedWithout}`);
+      report(`${role}: longest gap between writes ${seconds(gapMs)}, without retries failed ${failedWithout}`);
       expect(failedWithRetries).to.deep.equal([]);
     }
     expect(load.judge()).to.deep.equal([]);

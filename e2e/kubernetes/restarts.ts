@@ -5,7 +5,7 @@ import { nowMs } from "./load/index.ts";
 import { isPodReady, type QuoinCluster } from "./quoin-cluster.ts";
 
 /** Values that change with any restart of a pod or of a process in it. */
-export function lifeOf({ metadata, status }: KubeObject): object {
+export function restartIdentityOf({ metadata, status }: KubeObject): object {
   const { name, uid } = metadata;
   const processes = status.containerStatuses.map(({ containerID, restartCount, state }: KubeObject) => ({
     ...{ containerID, restartCount, startedAt: state.running?.startedAt },

@@ -8,7 +8,7 @@ import { LoadPod } from "./load-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
 import { STORE, startS3 } from "./s3-pod.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 
@@ -59,7 +59,7 @@ describeWithAll("A cluster that is restored from its archive", function () {
       async () => Date.parse((await cluster.get()).status.backup?.archivedTime ?? "") >= writtenMs - 1_000,
       LIMIT_MS,
     );
-    tell(`the last write is archived after ${seconds(Date.now() - writtenMs)}`);
+    report(`the last write is archived after ${seconds(Date.now() - writtenMs)}`);
   });
 
   it("loses all its disks, and comes back with the archived content", async () => {
@@ -80,7 +80,7 @@ describeWithAll("A cluster that is restored from its archive", function () {
     const servedMs = performance.now() - startedMs;
     const { object } = await cluster.untilReady();
     const restored = conditionOf(object, "Restored");
-    tell(
+    report(
       `a leader after ${seconds(servedMs)}, all members after ${seconds(performance.now() - startedMs)}: ` +
         `${restored?.message}`,
     );
@@ -110,7 +110,7 @@ describeWithAll("A cluster that is restored from its archive", function () {
       },
       LIMIT_MS,
     );
-    tell(conditionOf(object, "Restored")?.message);
+    report(conditionOf(object, "Restored")?.message);
     expect(conditionOf(object, "Available")?.status).to.equal("False");
     expect(object.status.voters).to.equal(0);
   });

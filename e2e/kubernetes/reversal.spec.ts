@@ -9,7 +9,7 @@ import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
 import { Restarts } from "./restarts.ts";
-import { CHARTS, OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
+import { CHARTS, OPERATOR_NAMESPACE, report, Scene, seconds } from "./scene.ts";
 
 const TURNS = 20;
 /** Less than a member needs to join: each change meets another intermediate state. */
@@ -59,7 +59,7 @@ describeWithAll("A cluster whose size is reversed over and over", function () {
   it("has lost nothing and has shown nothing old", async () => {
     await load.stop();
     const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, nowMs());
-    tell(
+    report(
       `${acknowledgedWrites} writes acknowledged, longest gap between them ${seconds(gapMs)}, ` +
         `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
     );
@@ -76,7 +76,7 @@ describeWithAll("A cluster whose size is reversed over and over", function () {
     }
     const { object, tookMs } = await cluster.untilReady();
     const cameAndWent = restarts.all.length - before;
-    tell(`settled after ${seconds(tookMs)}, ${cameAndWent} pods had come and gone`);
+    report(`settled after ${seconds(tookMs)}, ${cameAndWent} pods had come and gone`);
     expect(cameAndWent, "pods that a turn took away again").to.be.at.least(1);
     expect(object.status).to.include({ voters: SMALL, learners: 0, membersSummary: `${SMALL}/${SMALL}` });
     expect(object.status.members).to.have.length(SMALL);

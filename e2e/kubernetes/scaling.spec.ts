@@ -6,7 +6,7 @@ import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const STEPS = [3, 5, 3, 1] as const;
 const STEP_MS_MAX = 90_000;
@@ -53,19 +53,19 @@ describe("A cluster that grows and shrinks under load", function () {
     const toMs = nowMs();
     for (const { replicas, ...step } of steps) {
       const { gapMs, acknowledgedWrites } = load.between(step.fromMs, step.toMs);
-      tell(
+      report(
         `to ${replicas}: ${seconds(step.toMs - step.fromMs)}, longest gap between writes ${seconds(gapMs)}, ` +
           `${acknowledgedWrites} writes`,
       );
     }
     const { acknowledgedWrites, failedWithRetries, failedWithout } = load.between(0, toMs);
-    tell(
+    report(
       `${acknowledgedWrites} writes acknowledged, ${load.holds} holds of the lock, without retries failed ${failedWithout}`,
     );
     const [first] = steps;
-    tell(
+    report(
       `leader Service: to several ${seconds(endpoints.severalMs(first?.fromMs ?? 0, toMs))}, ` +
-        `to no pod ${seconds(endpoints.nobodyMs(first?.fromMs ?? 0, toMs))}`,
+        `to no pod ${seconds(endpoints.withoutPodsMs(first?.fromMs ?? 0, toMs))}`,
     );
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);

@@ -17,7 +17,7 @@ const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
 /** Helm flags of the last installation of the operator; null if it is not installed, or the flags are unknown. */
-let standsWith: string | null = null;
+let installedFlags: string | null = null;
 /** Namespaces of past scenes. */
 const leaving = new Set<string>();
 
@@ -41,7 +41,7 @@ export class Scene {
     try {
       // An interrupted run may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
-      if (standsWith !== "") {
+      if (installedFlags !== "") {
         await installOperator(kubernetes, []);
       }
       await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
@@ -83,7 +83,7 @@ export class Scene {
   }
 
   async rollBackOperator(revision: number): Promise<void> {
-    standsWith = null;
+    installedFlags = null;
     const wait = ["--wait", "--timeout", `${HELM_SECONDS}s`];
     await this.kubernetes.cluster.helm([
       ...["rollback", RELEASE, String(revision), "--namespace", OPERATOR_NAMESPACE, ...wait],
@@ -103,7 +103,7 @@ export async function leaveNamespace(kubernetes: Kubernetes, namespace: string):
 }
 
 /** Removes what scenes have left for each other: the operator, and namespaces that are still being deleted. */
-export async function clearStage(): Promise<void> {
+export async function removeScenes(): Promise<void> {
   const kubernetes = await Kubernetes.connect();
   try {
     for (const namespace of leaving) {
@@ -129,7 +129,7 @@ export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]
  * expiry.
  */
 export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
-  standsWith = null;
+  installedFlags = null;
   const from = ["--namespace", OPERATOR_NAMESPACE];
   await kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
   try {
@@ -142,16 +142,16 @@ export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
 }
 
 async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {
-  standsWith = null;
+  installedFlags = null;
   await cluster.helm([
     ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
     ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, "--reset-values", ...flags],
   ]);
-  standsWith = flags.join(" ");
+  installedFlags = flags.join(" ");
 }
 
 /** Prints a measured value. */
-export function tell(what: string): void {
+export function report(what: string): void {
   console.log(`      ${what}`);
 }
 

@@ -8,7 +8,7 @@ import { until } from "../cluster/index.ts";
 import { type KubeObject, Refusal } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const TYPO = "quoin-e2e-no-such-class";
 
@@ -34,7 +34,7 @@ describe("A storage class with a typo", function () {
       },
       LIMIT_MS,
     );
-    tell(`${status.blocked.reason}: ${status.blocked.message}`);
+    report(`${status.blocked.reason}: ${status.blocked.message}`);
     const [claim] = await cluster.claims();
     expect(claim?.status.phase).to.equal("Pending");
     uids = await uidsOf();
@@ -45,7 +45,7 @@ describe("A storage class with a typo", function () {
     const fromMs = nowMs();
     await cluster.patch({ spec: { storage: { storageClassName: null } } });
     const { object } = await cluster.untilReady();
-    tell(`Ready ${seconds(nowMs() - fromMs)} after the correction`);
+    report(`Ready ${seconds(nowMs() - fromMs)} after the correction`);
     const [claim] = await cluster.claims();
     expect(claim?.status.phase).to.equal("Bound");
     expect(claim?.spec.storageClassName).to.not.equal(TYPO);

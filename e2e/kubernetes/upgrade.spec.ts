@@ -13,8 +13,8 @@ import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { conditionOf, isPodReady, LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
-import { lifeOf, Restarts } from "./restarts.ts";
-import { OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
+import { Restarts, restartIdentityOf } from "./restarts.ts";
+import { OPERATOR_NAMESPACE, report, Scene, seconds } from "./scene.ts";
 
 const MEMBERS = 3;
 /** The longest time without an acknowledged write while a member restarts, including the leader. */
@@ -55,7 +55,7 @@ describe("An upgrade", function () {
 
   it("of the operator, its defaults and the definition restarts no member", async () => {
     const { cluster, kubernetes } = scene;
-    const before = (await cluster.pods()).map(lifeOf);
+    const before = (await cluster.pods()).map(restartIdentityOf);
     const { updateRevision } = (await cluster.set()).status;
     operatorMs = nowMs();
     const repository = ["--set", `memberImage.repository=${OTHER_REPOSITORY}`];
@@ -67,7 +67,7 @@ describe("An upgrade", function () {
     await cluster.patch({ spec: { update: { soakSeconds: 4 } } });
     await cluster.untilReady();
     await load.untilMoreWrites();
-    expect((await cluster.pods()).map(lifeOf)).to.deep.equal(before);
+    expect((await cluster.pods()).map(restartIdentityOf)).to.deep.equal(before);
     expect((await cluster.set()).status.updateRevision).to.equal(updateRevision);
   });
 
@@ -79,7 +79,7 @@ describe("An upgrade", function () {
     membersMs = nowMs();
     await cluster.patch({ spec: { version: next } });
     const { object, tookMs } = await cluster.untilReady();
-    tell(`${MEMBERS} members run ${next} after ${seconds(tookMs)}`);
+    report(`${MEMBERS} members run ${next} after ${seconds(tookMs)}`);
     expect(object.status.version).to.deep.equal({ current: next, target: next });
     expect(conditionOf(object, "AllMembersUpdated")?.status).to.equal("True");
     await load.untilMoreWrites();
@@ -104,10 +104,10 @@ describe("An upgrade", function () {
     const gapsMs = [{ what: "operator upgraded", fromMs: operatorMs, toMs: membersMs }, ...steps].map(
       ({ what, fromMs, toMs }) => {
         const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
-        tell(
+        report(
           `${what} in ${seconds(toMs - fromMs)}: longest gap between writes ${seconds(gapMs)}, ` +
             `failed ${failedWithRetries.length} with and ${failedWithout} without retries, ` +
-            `leader Service to no pod ${seconds(endpoints.nobodyMs(fromMs, toMs))}`,
+            `leader Service to no pod ${seconds(endpoints.withoutPodsMs(fromMs, toMs))}`,
         );
         return gapMs;
       },
@@ -131,7 +131,7 @@ describe("An upgrade", function () {
       return now !== undefined && now.metadata.uid !== pod.metadata.uid && isPodReady(now);
     };
     await until("another pod to be ready", isRestarted, LIMIT_MS);
-    tell(`a single member is back after ${seconds(performance.now() - startedMs)}`);
+    report(`a single member is back after ${seconds(performance.now() - startedMs)}`);
     expect(await quoinctl(single, "kv", "get", "default/kept")).to.include("as it was");
     expect((await single.untilReady()).object.status).to.include({ voters: 1, membersSummary: "1/1" });
   });

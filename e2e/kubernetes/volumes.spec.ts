@@ -6,7 +6,7 @@ import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
-import { Scene, seconds, tell } from "./scene.ts";
+import { report, Scene, seconds } from "./scene.ts";
 
 const SIZE = "8Gi";
 const LARGER_SIZE = "12Gi";
@@ -41,7 +41,7 @@ describeWithAll("A cluster whose volumes are to be larger", function () {
     await cluster.patch({ spec: { storage: { size: LARGER_SIZE } } });
     await untilCapacities([LARGER_SIZE]);
     const { object } = await cluster.untilReady();
-    tell(`grown after ${seconds(nowMs() - fromMs)}`);
+    report(`grown after ${seconds(nowMs() - fromMs)}`);
     expect(conditionOf(object, "VolumesReady").status).to.equal("True");
     await load.untilMoreWrites();
     expect(await runs()).to.deep.equal(before);
@@ -85,7 +85,7 @@ describeWithAll("A cluster whose volumes are to be larger", function () {
         },
         LIMIT_MS,
       );
-      tell(`${condition.reason}: ${condition.message}`);
+      report(`${condition.reason}: ${condition.message}`);
       expect(condition.reason).to.equal("StorageClassForbidsExpansion");
       expect(conditionOf(await stiff.get(), "Available").status).to.equal("True");
     } finally {

@@ -5,7 +5,7 @@
 
 import { NotApplicable } from "./harness/index.ts";
 import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
-import { type Result, run, type Trial } from "./run.ts";
+import { type Result, run, type TestCase } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
 export const MEMBERS = 3;
@@ -19,24 +19,24 @@ const START_LIMIT_MS = 300_000; // Three processes start while other tests keep 
  */
 export function describeContract(
   title: string,
-  trials: readonly Trial[],
+  testCases: readonly TestCase[],
   environment: Readonly<Record<string, string>> = {},
 ): void {
   describe(title, function () {
     this.timeout(START_LIMIT_MS);
-    describeTrials(trials, environment);
+    describeTestCases(testCases, environment);
   });
 }
 
-function describeTrials(trials: readonly Trial[], environment: Readonly<Record<string, string>>): void {
-  const results = new Map(trials.map((trial) => [trial, Promise.withResolvers<Result>()] as const));
+function describeTestCases(testCases: readonly TestCase[], environment: Readonly<Record<string, string>>): void {
+  const results = new Map(testCases.map((testCase) => [testCase, Promise.withResolvers<Result>()] as const));
   let cluster: LocalConformanceCluster;
   let finished: Promise<void>;
 
   before(async () => {
     cluster = await LocalConformanceCluster.start(environment);
-    const take = (result: Result): void => results.get(result.trial)?.resolve(result);
-    finished = run(await cluster.target(), trials, take, cluster.lost);
+    const take = (result: Result): void => results.get(result.testCase)?.resolve(result);
+    finished = run(await cluster.target(), testCases, take, cluster.lost);
     finished.catch((error: unknown) => {
       if (error instanceof ClusterLostError) {
         console.error(`${error.message}\n${error.evidence}`);
@@ -59,9 +59,9 @@ function describeTrials(trials: readonly Trial[], environment: Readonly<Record<s
 
   for (const table of tables) {
     describe(table.name, () => {
-      for (const trial of trials.filter((each) => each.table === table)) {
-        it(titleOf(trial), async function () {
-          const result = await results.get(trial)?.promise;
+      for (const testCase of testCases.filter((each) => each.table === table)) {
+        it(titleOf(testCase), async function () {
+          const result = await results.get(testCase)?.promise;
           if (result?.error instanceof NotApplicable) {
             this.skip();
           } else if (result?.error !== null) {
@@ -73,6 +73,6 @@ function describeTrials(trials: readonly Trial[], environment: Readonly<Record<s
   }
 }
 
-function titleOf({ title, member }: Trial): string {
+function titleOf({ title, member }: TestCase): string {
   return `${title} (member ${member + 1})`;
 }

@@ -4,9 +4,9 @@
  */
 
 import { describeContract, MEMBERS } from "./contract-specs.ts";
-import { trialsOf } from "./run.ts";
+import { testCasesOf } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
-const trials = trialsOf(tables, 1).map((trial, at) => ({ ...trial, member: at % MEMBERS }));
+const testCases = testCasesOf(tables, 1).map((testCase, at) => ({ ...testCase, member: at % MEMBERS }));
 
-describeContract("the contract, at a cluster with --grpc-host grpc-js", trials, { QUOIN_GRPC_HOST: "grpc-js" });
+describeContract("the contract, at a cluster with --grpc-host grpc-js", testCases, { QUOIN_GRPC_HOST: "grpc-js" });

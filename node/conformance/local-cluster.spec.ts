@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Table } from "./harness/index.ts";
 import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
-import { type Result, run, trialsOf } from "./run.ts";
+import { type Result, run, testCasesOf } from "./run.ts";
 
 const START_LIMIT_MS = 300_000; // Three processes start while other tests keep the cores busy.
 
@@ -19,19 +19,19 @@ describe("the cluster of the conformance suite", function () {
     const table: Table = {
       name: "a table",
       entries: {
-        "cannot clean up": async (place) => {
-          place.atEnd(() => Promise.reject(new Error("the connection is gone")));
+        "cannot clean up": async (context) => {
+          context.atEnd(() => Promise.reject(new Error("the connection is gone")));
         },
-        "asks, while the other one has ended": async (place) => {
+        "asks, while the other one has ended": async (context) => {
           while (results.length === 0) {
-            expect((await place.http().call("GET", "/keys")).status).to.equal(200);
+            expect((await context.http().call("GET", "/keys")).status).to.equal(200);
           }
         },
       },
     };
     const results: Result[] = [];
-    await run(await cluster.target(), trialsOf([table], 1), (result) => results.push(result), cluster.lost);
-    const told = results.map(({ trial, outcome, error }) => [trial.title, outcome, error?.message ?? ""]);
+    await run(await cluster.target(), testCasesOf([table], 1), (result) => results.push(result), cluster.lost);
+    const told = results.map(({ testCase, outcome, error }) => [testCase.title, outcome, error?.message ?? ""]);
     expect(told).to.deep.equal([
       ["cannot clean up", "failed", "the entry could not clean up: the connection is gone"],
       ["asks, while the other one has ended", "passed", ""],
@@ -40,7 +40,7 @@ describe("the cluster of the conformance suite", function () {
 
   it("reports which member has ended, and the last log lines, and the run ends", async () => {
     const table: Table = { name: "a table", entries: { "waits for ever": () => new Promise(() => undefined) } };
-    const running = run(await cluster.target(), trialsOf([table], 1), () => undefined, cluster.lost);
+    const running = run(await cluster.target(), testCasesOf([table], 1), () => undefined, cluster.lost);
     const [name, pid] = [...cluster.memberPids][1] ?? expect.fail("there are three members");
     process.kill(pid, "SIGKILL");
     const error = await running.catch((thrown: unknown) => thrown);

@@ -4,7 +4,7 @@ import type { Target } from "./harness/index.ts";
 import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
 import { parseOptions, UsageError } from "./options.ts";
 import { Report } from "./report.ts";
-import { run, trialsOf } from "./run.ts";
+import { run, testCasesOf } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
 const EXIT_FAILED = 1;
@@ -12,11 +12,11 @@ const EXIT_USAGE = 2;
 
 /** @returns whether something passed and nothing failed. Rejects if the cluster is lost. */
 async function test(target: Target, grep: RegExp | null, lost?: Promise<never>): Promise<boolean> {
-  const trials = trialsOf(tables, target.endpoints.length).filter(
+  const testCases = testCasesOf(tables, target.endpoints.length).filter(
     ({ table, title }) => grep?.test(`${table.name}: ${title}`) ?? true,
   );
-  const report = new Report(trials, target.endpoints, (line) => console.log(line));
-  await run(target, trials, (result) => report.take(result), lost);
+  const report = new Report(testCases, target.endpoints, (line) => console.log(line));
+  await run(target, testCases, (result) => report.add(result), lost);
   return report.finish();
 }
 

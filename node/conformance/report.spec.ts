@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { Report } from "./report.ts";
-import { type Outcome, type Trial, trialsOf } from "./run.ts";
+import { type Outcome, type TestCase, testCasesOf } from "./run.ts";
 
 describe("the report of npm run conformance", () => {
   const nothing = async () => undefined;
-  const trials = trialsOf(
+  const testCases = testCasesOf(
     [
       { name: "PutKey", entries: { works: nothing } },
       { name: "GetKey", entries: { works: nothing } },
@@ -17,11 +17,11 @@ describe("the report of npm run conformance", () => {
     printed = [];
   });
 
-  function report(outcomes: readonly Outcome[], some: readonly Trial[] = trials): boolean {
+  function report(outcomes: readonly Outcome[], some: readonly TestCase[] = testCases): boolean {
     const report = new Report(some, ["a:1", "b:2"], (line) => printed.push(line));
-    for (const [at, trial] of some.entries()) {
+    for (const [at, testCase] of some.entries()) {
       const outcome = outcomes[at] ?? "passed";
-      report.take({ trial, outcome, error: outcome === "passed" ? null : new Error("the reason") });
+      report.add({ testCase, outcome, error: outcome === "passed" ? null : new Error("the reason") });
     }
     return report.finish();
   }

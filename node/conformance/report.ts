@@ -1,6 +1,6 @@
 /** The output of the command: each failure at once, a line for each finished table, and the totals. */
 
-import type { Outcome, Result, Trial } from "./run.ts";
+import type { Outcome, Result, TestCase } from "./run.ts";
 
 export class Report {
   readonly #endpoints: readonly string[];
@@ -11,16 +11,16 @@ export class Report {
   readonly #failedOf = new Map<string, number>();
   readonly #skipped = new Map<string, number>();
 
-  constructor(trials: readonly Trial[], endpoints: readonly string[], print: (line: string) => void) {
+  constructor(testCases: readonly TestCase[], endpoints: readonly string[], print: (line: string) => void) {
     this.#endpoints = endpoints;
     this.#print = print;
-    for (const { table } of trials) {
+    for (const { table } of testCases) {
       add(this.#awaited, table.name, 1);
     }
   }
 
-  take({ trial, outcome, error }: Result): void {
-    const { table, title, member } = trial;
+  add({ testCase, outcome, error }: Result): void {
+    const { table, title, member } = testCase;
     this.#counts[outcome]++;
     if (outcome === "failed") {
       add(this.#failedOf, table.name, 1);

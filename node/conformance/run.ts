@@ -1,6 +1,6 @@
 /** Runs tables at a cluster: every entry through every member, several at a time. */
 
-import { NotApplicable, Place, type Table, type Target, Visit } from "./harness/index.ts";
+import { NotApplicable, type Table, type Target, TestContext, TestRun } from "./harness/index.ts";
 
 /** Entries mostly wait; with more at a time the members would only answer more slowly. */
 const ENTRIES_AT_A_TIME = 12;
@@ -8,7 +8,7 @@ const ENTRIES_AT_A_TIME = 12;
 export type Outcome = "passed" | "failed" | "skipped";
 
 /** One entry at one member. */
-export interface Trial {
+export interface TestCase {
   readonly table: Table;
   readonly title: string;
   /** Position among the target's endpoints, from 0. */
@@ -16,14 +16,14 @@ export interface Trial {
 }
 
 export interface Result {
-  readonly trial: Trial;
+  readonly testCase: TestCase;
   readonly outcome: Outcome;
   /** Why it failed or was skipped. */
   readonly error: Error | null;
 }
 
 /** All trials for this number of members, in the order of the tables. */
-export function trialsOf(tables: readonly Table[], members: number): readonly Trial[] {
+export function testCasesOf(tables: readonly Table[], members: number): readonly TestCase[] {
   return tables.flatMap((table) =>
     Object.keys(table.entries).flatMap((title) =>
       Array.from({ length: members }, (_, member) => ({ table, title, member })),
@@ -39,11 +39,11 @@ export function trialsOf(tables: readonly Table[], members: number): readonly Tr
  */
 export async function run(
   target: Target,
-  trials: readonly Trial[],
+  testCases: readonly TestCase[],
   onResult: (result: Result) => void,
   lost: Promise<never> = new Promise(() => undefined),
 ): Promise<void> {
-  const visit = new Visit(target);
+  const testRun = new TestRun(target);
   let isLost = false;
   lost.catch(() => {
     isLost = true;
@@ -54,24 +54,24 @@ export async function run(
     }
   };
   try {
-    await Promise.race([runAll(visit, trials, tell, () => isLost), lost]);
+    await Promise.race([runAll(testRun, testCases, tell, () => isLost), lost]);
   } finally {
     if (isLost) {
-      visit.close();
+      testRun.close();
     } else {
-      await Promise.race([visit.end(), lost]);
+      await Promise.race([testRun.end(), lost]);
     }
   }
 }
 
 async function runAll(
-  visit: Visit,
-  trials: readonly Trial[],
+  testRun: TestRun,
+  testCases: readonly TestCase[],
   onResult: (result: Result) => void,
   isOver: () => boolean,
 ): Promise<void> {
-  await visit.begin();
-  const numbered = [...trials.entries()];
+  await testRun.begin();
+  const numbered = [...testCases.entries()];
   const alone = numbered.filter(([, { table }]) => table.alone);
   const together = numbered.filter(([, { table }]) => !table.alone);
   for (const [some, atATime] of [
@@ -80,11 +80,11 @@ async function runAll(
   ] as const) {
     const queue = some.values();
     const work = async (): Promise<void> => {
-      for (const [number, trial] of queue) {
+      for (const [number, testCase] of queue) {
         if (isOver()) {
           return;
         }
-        onResult(await attempt(visit, trial, number));
+        onResult(await attempt(testRun, testCase, number));
       }
     };
     await Promise.all(Array.from({ length: atATime }, work));
@@ -92,20 +92,20 @@ async function runAll(
 }
 
 /** Never rejects: a trial that cannot clean up has failed, and the others continue. */
-async function attempt(visit: Visit, trial: Trial, number: number): Promise<Result> {
-  const place = new Place(visit, trial.member, number);
-  const error = await errorOf(() => trial.table.entries[trial.title]?.(place));
-  const errorAtEnd = await errorOf(() => place.leave());
+async function attempt(testRun: TestRun, testCase: TestCase, number: number): Promise<Result> {
+  const context = new TestContext(testRun, testCase.member, number);
+  const error = await errorOf(() => testCase.table.entries[testCase.title]?.(context));
+  const errorAtEnd = await errorOf(() => context.leave());
   if (errorAtEnd !== null && (error === null || error instanceof NotApplicable)) {
     const failed = new Error(`the entry could not clean up: ${errorAtEnd.message}`, {
       cause: errorAtEnd,
     });
-    return { trial, outcome: "failed", error: failed };
+    return { testCase, outcome: "failed", error: failed };
   }
   if (error === null) {
-    return { trial, outcome: "passed", error: null };
+    return { testCase, outcome: "passed", error: null };
   }
-  return { trial, outcome: error instanceof NotApplicable ? "skipped" : "failed", error };
+  return { testCase, outcome: error instanceof NotApplicable ? "skipped" : "failed", error };
 }
 
 /** The error that the action throws; null if it does not. */

@@ -4,7 +4,7 @@
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
-import { contentShownBy, isWrite, revisionToldBy, shownBy, valueWrittenBy } from "./revelation.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, shownBy, valueWrittenBy } from "./revelation.ts";
 
 type Random = (bound: number) => number;
 /** Makes a wrong history from a correct one; null if the damage does not fit anywhere in this one. */
@@ -166,7 +166,7 @@ function doubleSwap(operations: readonly RecordedOperation[], random: Random): R
     // The expected revision must be overwritten before the swap begins. Otherwise the swap could have succeeded.
     const isOver = operations.some((other) => {
       const answer = other.outcome.kind === "ok" ? other.outcome.answer : null;
-      const isLater = answer !== null && isWrite(answer) && (revisionToldBy(answer) ?? 0) > expected;
+      const isLater = answer !== null && isWrite(answer) && (revisionAnsweredBy(answer) ?? 0) > expected;
       return isLater && other.operation.key === operation.key && other.endMs < startMs;
     });
     return isFailure && isOver;

@@ -9,7 +9,14 @@
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
-import { contentShownBy, isWrite, type Revelations, revisionToldBy, shownBy, valueWrittenBy } from "./revelation.ts";
+import {
+  contentShownBy,
+  isWrite,
+  revisionAnsweredBy,
+  type ShownRevisions,
+  shownBy,
+  valueWrittenBy,
+} from "./revelation.ts";
 import type { Violation } from "./verdict.ts";
 
 /** An operation, with the greatest revision that had been answered when it began. */
@@ -77,11 +84,11 @@ export class KeyReplay {
    * @param floor the greatest revision that had been answered when it began.
    * @param ceiling the greatest revision at which it can stand, given all that began after its end.
    */
-  add(recorded: RecordedOperation, floor: number, ceiling: number, revelations: Revelations): void {
+  add(recorded: RecordedOperation, floor: number, ceiling: number, shownRevisions: ShownRevisions): void {
     const { operation, outcome } = recorded;
     if (outcome.kind === "ok") {
       const { answer } = outcome;
-      const told = revisionToldBy(answer);
+      const told = revisionAnsweredBy(answer);
       if (told !== undefined) {
         this.#steps.push({ recorded, floor, revision: told, answer });
       } else if (answer.kind === "done") {
@@ -91,7 +98,7 @@ export class KeyReplay {
       }
       return;
     }
-    const revision = revelations.revisionOf(operation);
+    const revision = shownRevisions.revisionOf(operation);
     if (revision !== undefined) {
       const answer: KeyAnswer | null = operation.kind === "compare-and-swap" ? { kind: "swapped", revision } : null;
       this.#steps.push({ recorded, floor, revision, answer });

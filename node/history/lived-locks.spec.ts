@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { ExpiryLimits } from "./expiries.ts";
-import { type LivedLocksOptions, livedLocks } from "./lived-locks.ts";
+import { type ExecutedLocksOptions, executedLocks } from "./lived-locks.ts";
 import { lockCheck } from "./lock-check.ts";
 import type { LockRecord } from "./lock-history.ts";
 import { type LockWatchLimits, lockWatchCheck } from "./lock-watch-check.ts";
@@ -10,7 +10,7 @@ import type { WatchedLockChange, Watching } from "./watch-history.ts";
 type Random = (bound: number) => number;
 
 const SIZE = { clients: 6, operationsPerClient: 16, unknownPercent: 6 };
-const KINDS: readonly (readonly [name: string, options: LivedLocksOptions])[] = [
+const KINDS: readonly (readonly [name: string, options: ExecutedLocksOptions])[] = [
   ["an exclusive lock", { ...SIZE, rw: false, lockDelaySeconds: 0 }],
   ["an exclusive lock with a delay", { ...SIZE, rw: false, lockDelaySeconds: 1 }],
   ["a read-write lock", { ...SIZE, rw: true, lockDelaySeconds: 0 }],
@@ -31,7 +31,7 @@ describe("histories of locks that were lived", () => {
     it(`are right: ${name}`, () => {
       fc.assert(
         fc.property(random, (next) => {
-          const { records, watching } = livedLocks(next, options);
+          const { records, watching } = executedLocks(next, options);
           expect(lockCheck(records, LIMITS).join("\n")).to.equal("");
           expect(lockWatchCheck([watching], records, WATCH_LIMITS).join("\n")).to.equal("");
         }),
@@ -44,7 +44,7 @@ describe("histories of locks that were lived", () => {
     const [, options] = KINDS[2] as (typeof KINDS)[number];
     fc.assert(
       fc.property(random, fc.nat(), (next, at) => {
-        const { records, watching } = livedLocks(next, options);
+        const { records, watching } = executedLocks(next, options);
         const lesser = without(watching, at);
         expect(lockWatchCheck([lesser, watching], records, WATCH_LIMITS).join("\n")).to.contain("nothing is left out");
       }),
@@ -55,7 +55,7 @@ describe("histories of locks that were lived", () => {
   it("have waits, guarded writes with and without effect, and holds that expire", () => {
     const seen = new Set<string>();
     fc.sample(random, { seed: 7, numRuns: 20 }).forEach((next) => {
-      for (const record of livedLocks(next, KINDS[2]?.[1] as LivedLocksOptions).records) {
+      for (const record of executedLocks(next, KINDS[2]?.[1] as ExecutedLocksOptions).records) {
         seen.add(kindOf(record));
       }
     });

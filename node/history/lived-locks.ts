@@ -17,7 +17,7 @@ import type { WatchedLockChange, Watching, WatchMessage } from "./watch-history.
 
 type Random = (bound: number) => number;
 
-export interface LivedLocksOptions {
+export interface ExecutedLocksOptions {
   readonly clients: number;
   readonly operationsPerClient: number;
   /** Percentage of operations whose answer is lost. */
@@ -33,14 +33,14 @@ interface Client {
   token: number;
 }
 
-interface Happening {
+interface ScheduledEvent {
   readonly ms: number;
-  readonly happen: () => void;
+  readonly run: () => void;
 }
 
 const TICK_MS_FIRST = 1_000;
 /** Longest time of a message in each direction, and longest pause of a client, in milliseconds. */
-const WAY_MS_MAX = 20;
+const DELAY_MS_MAX = 20;
 const REST_MS_MAX = 150;
 /** How long after its start an operation of unknown outcome may be executed. */
 const LATE_MS_MAX = 600;
@@ -52,69 +52,69 @@ const TTLS_MS = [1_000, 2_000] as const;
 /** How often the leader looks for expired holds. */
 const EXPIRY_INTERVAL_MS = 13;
 
-export interface LivedLocks {
+export interface ExecutedLocks {
   readonly records: readonly LockRecord[];
   /** A watcher that watched the lock all the time. */
   readonly watching: Watching<WatchedLockChange>;
 }
 
-export function livedLocks(random: Random, options: LivedLocksOptions): LivedLocks {
-  return new Life(random, options).live();
+export function executedLocks(random: Random, options: ExecutedLocksOptions): ExecutedLocks {
+  return new LockExecution(random, options).run();
 }
 
-class Life {
+class LockExecution {
   readonly #random: Random;
-  readonly #options: LivedLocksOptions;
+  readonly #options: ExecutedLocksOptions;
   readonly #lock: AppliedLock;
   readonly #records: LockRecord[] = [];
-  readonly #happenings: Happening[] = [];
+  readonly #scheduled: ScheduledEvent[] = [];
   /** Callbacks for the end of a wait, by the number of its attempt. */
   readonly #waits = new Map<number, (outcome: Outcome) => void>();
   /** Tokens that answers have shown. Any client may use them. */
   readonly #tokens: number[] = [];
-  readonly #told: WatchMessage<WatchedLockChange>[] = [{ kind: "created", revision: 0, changes: [], atMs: 0 }];
+  readonly #sent: WatchMessage<WatchedLockChange>[] = [{ kind: "created", revision: 0, changes: [], atMs: 0 }];
   #nowMs = 0;
-  #asked = 0;
+  #acquisitions = 0;
   #attempts = 0;
 
-  constructor(random: Random, options: LivedLocksOptions) {
+  constructor(random: Random, options: ExecutedLocksOptions) {
     this.#random = random;
     this.#options = options;
     const { rw, lockDelaySeconds } = options;
     this.#lock = new AppliedLock({ rw, lockDelaySeconds });
   }
 
-  live(): LivedLocks {
+  run(): ExecutedLocks {
     const { clients, operationsPerClient } = this.#options;
     for (let at = 0; at < clients; at++) {
       const client = { name: `client-${at}`, left: operationsPerClient, token: 0 };
-      this.#after(this.#random(REST_MS_MAX), () => this.#begin(client));
+      this.#schedule(this.#random(REST_MS_MAX), () => this.#begin(client));
     }
     this.#expire();
     for (let next = this.#next(); next !== null; next = this.#next()) {
       this.#nowMs = next.ms;
       this.#lock.log.tickMs = TICK_MS_FIRST + Math.floor(next.ms);
-      next.happen();
-      this.#tell();
+      next.run();
+      this.#sendChanges();
     }
     return {
       records: this.#records.map((record, id) => ({ ...record, id })),
       watching: {
         ...{ client: "watcher", prefix: "" },
-        streams: [{ startRevision: 1, startMs: 0, messages: this.#told }],
+        streams: [{ startRevision: 1, startMs: 0, messages: this.#sent }],
       },
     };
   }
 
   /** The watcher gets each change at once. */
-  #tell(): void {
+  #sendChanges(): void {
     const { store, revision } = this.#lock.log;
-    const told = this.#told.at(-1)?.revision ?? 0;
-    if (revision === told) {
+    const sent = this.#sent.at(-1)?.revision ?? 0;
+    if (revision === sent) {
       return;
     }
     const news: WatchedLockChange[] = [];
-    scanHistory(store, told + 1, revision, ({ changes, revision: at }) => {
+    scanHistory(store, sent + 1, revision, ({ changes, revision: at }) => {
       for (const change of changes) {
         if (change.about === "lock") {
           const { kind, name, owner, mode, token, reason } = change;
@@ -124,32 +124,32 @@ class Life {
       return true;
     });
     const kind = news.length > 0 ? "changes" : "progress";
-    this.#told.push({ kind, revision, changes: news, atMs: this.#nowMs });
+    this.#sent.push({ kind, revision, changes: news, atMs: this.#nowMs });
   }
 
   /** The next event; null if no client does anything more. */
-  #next(): Happening | null {
-    if (this.#happenings.length <= 1) {
+  #next(): ScheduledEvent | null {
+    if (this.#scheduled.length <= 1) {
       return null;
     }
-    const at = this.#happenings.reduce((least, one, index) => {
-      return one.ms < (this.#happenings[least] as Happening).ms ? index : least;
+    const at = this.#scheduled.reduce((least, one, index) => {
+      return one.ms < (this.#scheduled[least] as ScheduledEvent).ms ? index : least;
     }, 0);
-    return this.#happenings.splice(at, 1)[0] ?? null;
+    return this.#scheduled.splice(at, 1)[0] ?? null;
   }
 
   /** No two events happen at the same moment. */
-  #after(ms: number, happen: () => void): void {
-    this.#happenings.push({ ms: this.#nowMs + ms + (1 + this.#random(1_000)) / 1_001, happen });
+  #schedule(ms: number, run: () => void): void {
+    this.#scheduled.push({ ms: this.#nowMs + ms + (1 + this.#random(1_000)) / 1_001, run });
   }
 
   #expire(): void {
     this.#lock.pass(0);
-    this.#settle();
-    this.#after(EXPIRY_INTERVAL_MS, () => this.#expire());
+    this.#endWaits();
+    this.#schedule(EXPIRY_INTERVAL_MS, () => this.#expire());
   }
 
-  #settle(): void {
+  #endWaits(): void {
     for (const { attempt, outcome } of this.#lock.log.settled.splice(0)) {
       this.#waits.get(attempt.seq)?.(outcome);
       this.#waits.delete(attempt.seq);
@@ -167,7 +167,7 @@ class Life {
     const position = this.#records.length;
     const unknown = { ...record, endMs: Number.POSITIVE_INFINITY, outcome: { kind: "unknown" } } as const;
     this.#records.push(unknown);
-    const goOn = (): void => this.#after(this.#random(REST_MS_MAX), () => this.#begin(client));
+    const goOn = (): void => this.#schedule(this.#random(REST_MS_MAX), () => this.#begin(client));
     const { unknownPercent } = this.#options;
     if (dice < unknownPercent) {
       this.#loseAnswer(operation);
@@ -180,7 +180,7 @@ class Life {
         goOn();
         return;
       }
-      this.#after(this.#random(WAY_MS_MAX), () => {
+      this.#schedule(this.#random(DELAY_MS_MAX), () => {
         this.#records[position] = { ...record, endMs: this.#nowMs, outcome };
         this.#learn(client, operation, outcome);
         goOn();
@@ -190,7 +190,7 @@ class Life {
       end({ kind: "not-executed" });
       return;
     }
-    this.#after(this.#random(WAY_MS_MAX), () => {
+    this.#schedule(this.#random(DELAY_MS_MAX), () => {
       const isRepeated = this.#random(5) === 0;
       const seq = this.#execute(operation, (answer) => {
         if (!isRepeated) {
@@ -198,10 +198,10 @@ class Life {
         }
       });
       if (isRepeated) {
-        this.#after(this.#random(RETRY_MS_MAX), () => {
-          const told = (answer: LockAnswer) => ("isRepeated" in answer ? { ...answer, isRepeated } : answer);
-          this.#execute(operation, (answer) => end({ kind: "ok", answer: told(answer) }), seq);
-          this.#straggle(operation, seq);
+        this.#schedule(this.#random(RETRY_MS_MAX), () => {
+          const sent = (answer: LockAnswer) => ("isRepeated" in answer ? { ...answer, isRepeated } : answer);
+          this.#execute(operation, (answer) => end({ kind: "ok", answer: sent(answer) }), seq);
+          this.#retryLate(operation, seq);
         });
       }
     });
@@ -211,15 +211,15 @@ class Life {
    * A further attempt of the request may come after the answered one. No client waits for it, so its hold is undone
    * (S25).
    */
-  #straggle(operation: LockOperation, request: number): void {
+  #retryLate(operation: LockOperation, request: number): void {
     if (operation.kind !== "acquire" || this.#random(3) > 0) {
       return;
     }
-    this.#after(this.#random(LATE_MS_MAX), () => {
+    this.#schedule(this.#random(LATE_MS_MAX), () => {
       const seq = this.#execute(operation, () => undefined, request);
-      this.#after(this.#random(LATE_MS_MAX), () => {
+      this.#schedule(this.#random(LATE_MS_MAX), () => {
         this.#lock.cancel(request, seq);
-        this.#settle();
+        this.#endWaits();
       });
     });
   }
@@ -229,12 +229,12 @@ class Life {
     if (this.#random(3) === 0) {
       return;
     }
-    this.#after(this.#random(LATE_MS_MAX), () => {
+    this.#schedule(this.#random(LATE_MS_MAX), () => {
       const seq = this.#execute(operation, () => undefined);
       if (operation.kind === "acquire" && this.#random(2) === 0) {
-        this.#after(this.#random(LATE_MS_MAX), () => {
+        this.#schedule(this.#random(LATE_MS_MAX), () => {
           this.#lock.cancel(seq, seq);
-          this.#settle();
+          this.#endWaits();
         });
       }
     });
@@ -259,8 +259,8 @@ class Life {
       const waitMs = WAITS_MS[this.#random(WAITS_MS.length)] as number;
       // The client leaves its earlier hold to expire.
       client.token = 0;
-      this.#asked++;
-      return { kind: "acquire", lock, mode: this.#mode(), owner: `owner-${this.#asked}`, ttlMs, waitMs };
+      this.#acquisitions++;
+      return { kind: "acquire", lock, mode: this.#mode(), owner: `owner-${this.#acquisitions}`, ttlMs, waitMs };
     }
     if (dice < 50) {
       return { kind: "guarded-write", lock, token, what: "a key" };
@@ -354,7 +354,7 @@ class Life {
         answered({ kind: "described", view: { state, holds, waiters, revision: log.revision } });
       }
     }
-    this.#settle();
+    this.#endWaits();
     return seq;
   }
 }

@@ -12,7 +12,7 @@
 
 import type { ExpiryLimits } from "./expiries.ts";
 import { describeLockRecord, type LockRecord, type LockView, lockAnswerOf, viewOf } from "./lock-history.ts";
-import { type Hold, holdsOf, type Sight } from "./lock-holds.ts";
+import { type Hold, holdsOf, type KnownBound } from "./lock-holds.ts";
 import { contradictionsOfQueue } from "./lock-queue.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
 
@@ -182,6 +182,6 @@ function overlaps(before: Hold, hold: Hold, limits: ExpiryLimits): boolean {
   return !(before.mayRead() && hold.mayRead()) && hold.firstMs.at < before.certainUntilMs(limits);
 }
 
-function shownBy(what: string, { by }: Sight): string {
+function shownBy(what: string, { by }: KnownBound): string {
   return `${what} ${by === null ? "no operation" : describeLockRecord(by)}`.trim();
 }

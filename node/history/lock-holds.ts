@@ -8,13 +8,13 @@ import { type ClockLimits, type ExpiryLimits, latestEndMs, shortestMs } from "./
 import { type LockMode, type LockRecord, lockAnswerOf, viewOf } from "./lock-history.ts";
 
 /** One bound of what is known, and the operation that showed it. */
-export interface Sight {
+export interface KnownBound {
   readonly at: number;
   readonly by: LockRecord | null;
 }
 
-const NEVER: Sight = { at: Number.NEGATIVE_INFINITY, by: null };
-const NOT_YET: Sight = { at: Number.POSITIVE_INFINITY, by: null };
+const NEVER: KnownBound = { at: Number.NEGATIVE_INFINITY, by: null };
+const NOT_YET: KnownBound = { at: Number.POSITIVE_INFINITY, by: null };
 /** Reasons of a refusal that mean that the named hold is not live. */
 const GONE_REASONS: ReadonlySet<string> = new Set(["LOCK_LOST", "NOT_LOCK_HOLDER", "FENCED"]);
 
@@ -274,10 +274,10 @@ function isGone(hold: Hold, { operation, startMs }: LockRecord, reason: string):
   return GONE_REASONS.has(reason) && hold.firstMs.at < startMs && !isForReading;
 }
 
-function later(one: Sight, other: Sight): Sight {
+function later(one: KnownBound, other: KnownBound): KnownBound {
   return other.at > one.at ? other : one;
 }
 
-function earlier(one: Sight, other: Sight): Sight {
+function earlier(one: KnownBound, other: KnownBound): KnownBound {
   return other.at < one.at ? other : one;
 }

@@ -17,13 +17,13 @@ import { type Hold, holdsOf } from "./lock-holds.ts";
 import { contradictionsOfLockChain } from "./lock-watch-chain.ts";
 import type { WatchedLockChange, Watching } from "./watch-history.ts";
 import {
-  allTold,
   contradictionsOfStreams,
   coveragesOf,
+  type DeliveredChange,
   type Due,
+  deliveredChanges,
   missingIn,
   type Subject,
-  type Told,
   type WatchLimits,
 } from "./watch-streams.ts";
 
@@ -51,8 +51,8 @@ export function lockWatchCheck(
   const relevant = records.filter(({ outcome }) => outcome.kind !== "not-executed");
   const byLock = Map.groupBy(relevant, ({ operation }) => operation.lock);
   const coverages = watchings.flatMap((watching) => coveragesOf(watching, subject));
-  const { told, wrong } = allTold(watchings, subject);
-  const due = dueOf(relevant, told, limits);
+  const { delivered, wrong } = deliveredChanges(watchings, subject);
+  const due = dueOf(relevant, delivered, limits);
   return [
     ...contradictionsOfStreams(watchings, revisionAnswersOfLocks(relevant), subject, limits),
     ...wrong,
@@ -77,7 +77,7 @@ function subjectOf({ nameOf }: LockWatchLimits): Subject<WatchedLockChange> {
 /** The changes that were acknowledged, or that other watchers got. */
 function dueOf(
   records: readonly LockRecord[],
-  told: readonly Told<WatchedLockChange>[],
+  delivered: readonly DeliveredChange<WatchedLockChange>[],
   { nameOf }: LockWatchLimits,
 ): readonly Due<WatchedLockChange>[] {
   const answered = records.flatMap((record): Due<WatchedLockChange>[] => {
@@ -97,7 +97,7 @@ function dueOf(
         return [];
     }
   });
-  const others = told.map(({ change, by }) => {
+  const others = delivered.map(({ change, by }) => {
     const { revision, lock, kind, token } = change;
     const isAmong = includes((one) => one.kind === kind && one.token === token);
     return { revision, name: nameOf(lock), why: `${by} saw that ${token} of ${lock} was ${kind}`, isAmong };

@@ -39,10 +39,10 @@ interface Judged {
   readonly lastSeen: number;
   readonly isComplete: boolean;
   /** For each answer with a greater sequence than all before, that sequence and the end of the answer. */
-  readonly told: readonly Told[];
+  readonly answered: readonly AnsweredSequence[];
 }
 
-interface Told {
+interface AnsweredSequence {
   readonly endMs: number;
   readonly sequence: number;
 }
@@ -55,7 +55,7 @@ export function logCheck(records: readonly EventLogRecord[]): readonly string[] 
     const reads = ofLog.filter((record): record is Read => record.operation.kind === "read");
     const seen = new Map(reads.flatMap((read) => eventsOf(read).map((event) => [event.sequence, event])));
     const lastSeen = greatestOf(seen.keys());
-    const judged = { appends, reads, seen, lastSeen, isComplete: seen.size === lastSeen, told: toldIn(ofLog) };
+    const judged = { appends, reads, seen, lastSeen, isComplete: seen.size === lastSeen, answered: answeredIn(ofLog) };
     const found = [
       ...contradictionsOfReads(judged),
       ...contradictionsOfContent(judged),
@@ -77,33 +77,33 @@ function eventsOf(read: Read): readonly ReadEvent[] {
   return answerOf(read, "events")?.events ?? [];
 }
 
-function toldIn(ofLog: readonly EventLogRecord[]): readonly Told[] {
-  const told: Told[] = [];
+function answeredIn(ofLog: readonly EventLogRecord[]): readonly AnsweredSequence[] {
+  const answered: AnsweredSequence[] = [];
   for (const record of ofLog.toSorted((one, other) => one.endMs - other.endMs)) {
     const sequence = greatestOf([
       ...(answerOf(record, "appended")?.sequences ?? []),
       answerOf(record, "conflict")?.lastSequence ?? 0,
       answerOf(record, "events")?.lastSequence ?? 0,
     ]);
-    if (sequence > (told.at(-1)?.sequence ?? 0)) {
-      told.push({ endMs: record.endMs, sequence });
+    if (sequence > (answered.at(-1)?.sequence ?? 0)) {
+      answered.push({ endMs: record.endMs, sequence });
     }
   }
-  return told;
+  return answered;
 }
 
 /** The greatest sequence in any answer before the time. */
-function toldBefore({ told }: Judged, timeMs: number): number {
-  let [low, high] = [0, told.length];
+function answeredBefore({ answered }: Judged, timeMs: number): number {
+  let [low, high] = [0, answered.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((told[middle] as Told).endMs < timeMs) {
+    if ((answered[middle] as AnsweredSequence).endMs < timeMs) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return told[low - 1]?.sequence ?? 0;
+  return answered[low - 1]?.sequence ?? 0;
 }
 
 /** 0 if there is none. A spread would not do: there may be more sequences than a call can have arguments. */
@@ -139,9 +139,9 @@ function contradictionsOfReads(judged: Judged): readonly string[] {
     if (answer.events.length === 0 && answer.lastSequence >= from) {
       wrong.push(`a read returns the events that exist: ${name} has nothing of ${answer.lastSequence}`);
     }
-    const told = toldBefore(judged, read.startMs);
-    if (answer.lastSequence < told) {
-      wrong.push(`a read shows what ended before it began: ${name} ends at ${answer.lastSequence}, not ${told}`);
+    const answered = answeredBefore(judged, read.startMs);
+    if (answer.lastSequence < answered) {
+      wrong.push(`a read shows what ended before it began: ${name} ends at ${answer.lastSequence}, not ${answered}`);
     }
   }
   return wrong;
@@ -249,10 +249,10 @@ function contradictionsOfTime(judged: Judged): readonly string[] {
   const wrong: string[] = [];
   for (const append of judged.appends) {
     const [first] = freshOf(append, judged);
-    const told = toldBefore(judged, append.startMs);
-    if (first !== undefined && first <= told) {
+    const answered = answeredBefore(judged, append.startMs);
+    if (first !== undefined && first <= answered) {
       const name = describeEventLogRecord(append);
-      wrong.push(`order follows time: ${name} got ${first}; when it began, ${told} had been answered`);
+      wrong.push(`order follows time: ${name} got ${first}; when it began, ${answered} had been answered`);
     }
   }
   return wrong;
@@ -260,19 +260,19 @@ function contradictionsOfTime(judged: Judged): readonly string[] {
 
 function contradictionsOfExpectations(judged: Judged): readonly string[] {
   const wrong: string[] = [];
-  const stored = toldKeys(judged);
+  const stored = answeredKeys(judged);
   for (const append of judged.appends) {
     const { expectedSequence } = append.operation;
     const name = describeEventLogRecord(append);
     const conflict = answerOf(append, "conflict");
     if (conflict !== null) {
-      const told = toldBefore(judged, append.startMs);
+      const answered = answeredBefore(judged, append.startMs);
       if (expectedSequence === undefined || BigInt(expectedSequence) === BigInt(conflict.lastSequence)) {
         wrong.push(`a conflict is one: ${name} expected ${expectedSequence}, and got ${conflict.lastSequence}`);
       }
-      if (conflict.lastSequence < told) {
+      if (conflict.lastSequence < answered) {
         wrong.push(
-          `a conflict names the last sequence: ${name} got ${conflict.lastSequence}, after ${told} had been answered`,
+          `a conflict names the last sequence: ${name} got ${conflict.lastSequence}, after ${answered} had been answered`,
         );
       }
       const { events } = append.operation;
@@ -301,16 +301,16 @@ function mayHaveStoredAt(append: Append, { seen }: Judged, first: number): boole
 }
 
 /** By key, the first time at which an answer showed that an event with this key is stored. */
-function toldKeys({ appends }: Judged): ReadonlyMap<string, number> {
-  const told = new Map<string, number>();
+function answeredKeys({ appends }: Judged): ReadonlyMap<string, number> {
+  const answered = new Map<string, number>();
   for (const append of appends) {
     for (const { key } of answerOf(append, "appended") === null ? [] : append.operation.events) {
       if (key !== null) {
-        told.set(key, Math.min(append.endMs, told.get(key) ?? Number.POSITIVE_INFINITY));
+        answered.set(key, Math.min(append.endMs, answered.get(key) ?? Number.POSITIVE_INFINITY));
       }
     }
   }
-  return told;
+  return answered;
 }
 
 /** Sequences of the events that an acknowledged append certainly stored itself, ascending. */

@@ -5,7 +5,7 @@ import { revisionAnswersOfLocks } from "./lock-check.ts";
 import type { LockRecord } from "./lock-history.ts";
 import { revisionAnswersOfRegions } from "./region-check.ts";
 import type { RegionRecord } from "./region-history.ts";
-import { isWrite, revisionToldBy } from "./revelation.ts";
+import { isWrite, revisionAnsweredBy } from "./revelation.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
 
 /** Histories of one cluster by one clock. */
@@ -27,7 +27,7 @@ export function orderCheck({ keys, locks, regions }: Histories): readonly string
 function revisionAnswersOfKeys(operations: readonly RecordedOperation[]): readonly RevisionAnswer[] {
   return operations.flatMap(({ id, client, operation, startMs, endMs, outcome }) => {
     const answer = outcome.kind === "ok" ? outcome.answer : null;
-    const revision = answer === null ? undefined : revisionToldBy(answer);
+    const revision = answer === null ? undefined : revisionAnsweredBy(answer);
     if (answer === null || revision === undefined) {
       return [];
     }

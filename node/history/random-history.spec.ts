@@ -5,7 +5,7 @@ import type { KeyAnswer, KeyOperation, RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
 import { RANDOM_EXPIRY_LATE_MS, type RandomHistoryOptions, randomHistory } from "./random-history.ts";
 import { describeVerdict } from "./report.ts";
-import { contentShownBy, isWrite, Revelations, revisionToldBy, shownBy } from "./revelation.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions, shownBy } from "./revelation.ts";
 import { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 import type { Verdict } from "./verdict.ts";
 import { witnessCheck } from "./witness.ts";
@@ -230,10 +230,10 @@ interface Past {
 
 /** The definition of linearizability, taken literally. */
 function isLinearizable(operations: readonly RecordedOperation[]): boolean {
-  const revelations = new Revelations(operations);
+  const shownRevisions = new ShownRevisions(operations);
   const revisionOf = ({ id, operation, outcome }: RecordedOperation): number => {
-    const answered = outcome.kind === "ok" ? revisionToldBy(outcome.answer) : undefined;
-    return answered ?? revelations.revisionOf(operation) ?? unknownRevision(id);
+    const answered = outcome.kind === "ok" ? revisionAnsweredBy(outcome.answer) : undefined;
+    return answered ?? shownRevisions.revisionOf(operation) ?? unknownRevision(id);
   };
   const told = new Set(
     operations

@@ -31,7 +31,7 @@ interface Planned {
   /** When the cluster notices the expiry; infinity = never. */
   readonly expiryMs: number;
   /** Whether the answer shows the content before. */
-  readonly tellsPrevious: boolean;
+  readonly returnsPrevious: boolean;
   operation: KeyOperation | null;
   answer: KeyAnswer | null;
 }
@@ -51,7 +51,7 @@ export const RANDOM_EXPIRY_LATE_MS = 20;
 /** @param random whole numbers in [0, bound). */
 export function randomHistory(random: (bound: number) => number, options: RandomHistoryOptions): RecordedOperation[] {
   const plans = plan(random, options);
-  const life = new Life(random);
+  const life = new HistoryExecution(random);
   const moments = plans.flatMap((planned) => [
     { ms: planned.startMs, happen: () => life.start(planned) },
     { ms: planned.atMs, happen: () => life.execute(planned) },
@@ -99,7 +99,7 @@ function plan(random: (bound: number) => number, options: RandomHistoryOptions):
         outcome,
         ttlMs,
         expiryMs: ttlMs === null ? Number.POSITIVE_INFINITY : atMs + ttlMs + random(RANDOM_EXPIRY_LATE_MS - 1),
-        tellsPrevious: random(4) === 0,
+        returnsPrevious: random(4) === 0,
         operation: null,
         answer: null,
       });
@@ -134,7 +134,7 @@ function momentOf(
 }
 
 /** The keys themselves, and what the clients know of them. */
-class Life {
+class HistoryExecution {
   readonly #random: (bound: number) => number;
   readonly #states = new Map<string, KeyState>();
   readonly #learned = new Map<string, Content>();
@@ -169,7 +169,7 @@ class Life {
       this.#revision++;
       this.#states.set(operation.key, after);
     }
-    planned.answer = answerOf(operation, before, after, this.#revision, planned.tellsPrevious);
+    planned.answer = answerOf(operation, before, after, this.#revision, planned.returnsPrevious);
   }
 
   /** Ends the value that the operation wrote, if it is still there. */
@@ -212,18 +212,18 @@ function answerOf(
   before: KeyState,
   after: KeyState,
   revision: number,
-  tellsPrevious: boolean,
+  returnsPrevious: boolean,
 ): KeyAnswer {
   switch (operation.kind) {
     case "get":
       return before === null ? { kind: "absent" } : { kind: "found", ...before, revision };
     case "put":
-      return { kind: "put", created: before === null, revision, ...(tellsPrevious ? { previous: before } : {}) };
+      return { kind: "put", created: before === null, revision, ...(returnsPrevious ? { previous: before } : {}) };
     case "delete":
       if (before === null) {
         return { kind: "absent" };
       }
-      return { kind: "deleted", revision, ...(tellsPrevious ? { previous: before } : {}) };
+      return { kind: "deleted", revision, ...(returnsPrevious ? { previous: before } : {}) };
     case "compare-and-swap": {
       if (after !== before) {
         return { kind: "swapped", revision };

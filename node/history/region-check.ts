@@ -15,10 +15,10 @@ import { describeRegionRecord, type RegionAnswer, type RegionRecord, regionAnswe
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
 
 /** Bound on the ways that are followed at a time; more ways prove nothing, and count as a failure. */
-const WAYS_MAX = 2_000;
+const POSSIBLE_STATES_MAX = 2_000;
 
 /** One way in which the changes up to a version may have been executed. */
-interface Way {
+interface PossibleState {
   readonly bytes: Buffer;
   /** Sizes by version, from version 1. */
   readonly sizes: readonly number[];
@@ -175,7 +175,7 @@ function contradictionOfBytes(records: readonly RegionRecord[]): string | null {
   const told = Map.groupBy(versioned(records), ({ version }) => version);
   const versionMax = Math.max(0, ...told.keys());
   const unknown = records.filter((record) => regionAnswerOf(record) === null && isPossibleChange(record));
-  let ways: readonly Way[] = [{ bytes: Buffer.alloc(0), sizes: [], used: [] }];
+  let states: readonly PossibleState[] = [{ bytes: Buffer.alloc(0), sizes: [], used: [] }];
   for (let version = 1; version <= versionMax; version++) {
     const here = told.get(version)?.map(({ record }) => record) ?? [];
     const change = here.find((record) => !isReadRecord(record));
@@ -183,28 +183,28 @@ function contradictionOfBytes(records: readonly RegionRecord[]): string | null {
     const seenMs = Math.min(
       ...[...told].flatMap(([at, those]) => (at >= version ? those : [])).map(({ record }) => record.endMs),
     );
-    const next = ways.flatMap((way) => {
+    const next = states.flatMap((state) => {
       const candidates =
-        change === undefined ? unknown.filter((one) => !way.used.includes(one) && one.startMs <= seenMs) : [change];
-      return candidates.flatMap((candidate) => changed(way, candidate, version) ?? []);
+        change === undefined ? unknown.filter((one) => !state.used.includes(one) && one.startMs <= seenMs) : [change];
+      return candidates.flatMap((candidate) => changed(state, candidate, version) ?? []);
     });
     if (next.length === 0) {
       const by = change === undefined ? "and no operation can have made it" : `made by ${describeRegionRecord(change)}`;
       return `every version follows from the one before: version ${version} does not, ${by}`;
     }
     for (const read of here.filter(isReadRecord)) {
-      const fitting = next.filter((way) => shows(way, read));
+      const fitting = next.filter((state) => shows(state, read));
       if (fitting.length === 0) {
         return `a read shows the bytes of one version: ${describeRegionRecord(read)} got version ${version} and other bytes`;
       }
       next.splice(0, next.length, ...fitting);
     }
-    ways = distinct(next);
-    if (ways.length > WAYS_MAX) {
-      return `undecided: more than ${WAYS_MAX} ways of executing the unknown operations up to version ${version}`;
+    states = distinct(next);
+    if (states.length > POSSIBLE_STATES_MAX) {
+      return `undecided: more than ${POSSIBLE_STATES_MAX} ways of executing the unknown operations up to version ${version}`;
     }
   }
-  return contradictionOfRefusals(records, ways, unknown);
+  return contradictionOfRefusals(records, states, unknown);
 }
 
 function isPossibleChange({ operation }: RegionRecord): boolean {
@@ -212,11 +212,11 @@ function isPossibleChange({ operation }: RegionRecord): boolean {
 }
 
 /** The way after the change has made this version; null if the change cannot make it. */
-function changed(way: Way, record: RegionRecord, version: number): Way | null {
+function changed(state: PossibleState, record: RegionRecord, version: number): PossibleState | null {
   const { operation } = record;
   const answer = regionAnswerOf(record);
-  const used = answer === null ? [...way.used, record] : way.used;
-  const isFirst = way.sizes.length === 0;
+  const used = answer === null ? [...state.used, record] : state.used;
+  const isFirst = state.sizes.length === 0;
   if (operation.kind === "allocate") {
     return isFirst ? { bytes: Buffer.alloc(operation.sizeBytes), sizes: [operation.sizeBytes], used } : null;
   }
@@ -224,9 +224,9 @@ function changed(way: Way, record: RegionRecord, version: number): Way | null {
   if (isFirst || !isExpected) {
     return null;
   }
-  const bytes = bytesAfter(way.bytes, operation);
-  const isPrevious = answer?.kind !== "resized" || answer.previousSizeBytes === way.bytes.length;
-  return bytes === null || !isPrevious ? null : { bytes, sizes: [...way.sizes, bytes.length], used };
+  const bytes = bytesAfter(state.bytes, operation);
+  const isPrevious = answer?.kind !== "resized" || answer.previousSizeBytes === state.bytes.length;
+  return bytes === null || !isPrevious ? null : { bytes, sizes: [...state.sizes, bytes.length], used };
 }
 
 /** The bytes after a write or a change of the size; null if the write lies outside. */
@@ -248,7 +248,7 @@ function bytesAfter(before: Buffer, operation: RegionRecord["operation"]): Buffe
   return after;
 }
 
-function shows({ bytes }: Way, { operation, outcome }: RegionRecord): boolean {
+function shows({ bytes }: PossibleState, { operation, outcome }: RegionRecord): boolean {
   const answer = outcome.kind === "ok" ? outcome.answer : null;
   if (operation.kind !== "read" || answer?.kind !== "read") {
     return false;
@@ -259,14 +259,14 @@ function shows({ bytes }: Way, { operation, outcome }: RegionRecord): boolean {
 }
 
 /** One way for each combination of bytes and used operations. */
-function distinct(ways: readonly Way[]): readonly Way[] {
-  if (ways.length === 1) {
-    return ways;
+function distinct(states: readonly PossibleState[]): readonly PossibleState[] {
+  if (states.length === 1) {
+    return states;
   }
-  const byState = new Map<string, Way>();
-  for (const way of ways) {
-    const used = way.used.map(({ id }) => id).sort((a, b) => a - b);
-    byState.set(`${used} ${way.sizes} ${way.bytes.toString("base64")}`, way);
+  const byState = new Map<string, PossibleState>();
+  for (const state of states) {
+    const used = state.used.map(({ id }) => id).sort((a, b) => a - b);
+    byState.set(`${used} ${state.sizes} ${state.bytes.toString("base64")}`, state);
   }
   return [...byState.values()];
 }
@@ -274,10 +274,10 @@ function distinct(ways: readonly Way[]): readonly Way[] {
 /** Why the cluster cannot have refused something in any of the ways; null if it can. */
 function contradictionOfRefusals(
   records: readonly RegionRecord[],
-  ways: readonly Way[],
+  states: readonly PossibleState[],
   unknown: readonly RegionRecord[],
 ): string | null {
-  let left = ways;
+  let left = states;
   for (const record of records) {
     const kind = regionAnswerOf(record)?.kind;
     if (kind !== "out-of-bounds" && kind !== "version-mismatch") {
@@ -285,13 +285,13 @@ function contradictionOfRefusals(
     }
     const from = Math.max(1, versionFloorOf(records, record));
     const to = versionCeilingOf(records, record);
-    left = left.filter((way) => {
-      const last = Math.min(to, way.sizes.length);
+    left = left.filter((state) => {
+      const last = Math.min(to, state.sizes.length);
       const versions = Array.from({ length: Math.max(0, last - from + 1) }, (_, at) => from + at);
       // There may be later versions that no answer shows.
       const isOpen =
-        to > way.sizes.length && unknown.some((one) => !way.used.includes(one) && one.startMs <= record.endMs);
-      return isOpen || versions.some((version) => isRefused(record, version, way.sizes[version - 1] ?? 0));
+        to > state.sizes.length && unknown.some((one) => !state.used.includes(one) && one.startMs <= record.endMs);
+      return isOpen || versions.some((version) => isRefused(record, version, state.sizes[version - 1] ?? 0));
     });
     if (left.length === 0) {
       return `only access outside, or with another expected version, is refused: ${describeRegionRecord(record)} was ${kind}`;

@@ -40,7 +40,7 @@ export function contentShownBy(answer: KeyAnswer): KeyContent | null {
 }
 
 /** The revision at which an answer is true; undefined if it has none. */
-export function revisionToldBy(answer: KeyAnswer): number | undefined {
+export function revisionAnsweredBy(answer: KeyAnswer): number | undefined {
   return "revision" in answer ? answer.revision : undefined;
 }
 
@@ -66,7 +66,7 @@ export function requireDistinctValues(operations: readonly RecordedOperation[]):
 }
 
 /** The revisions at which the values that answers show were written, by key and value. */
-export class Revelations {
+export class ShownRevisions {
   readonly #byValue = new Map<string, number>();
 
   constructor(operations: readonly RecordedOperation[]) {

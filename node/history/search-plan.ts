@@ -9,7 +9,7 @@
 
 import type { KeyAnswer, KeyContent, KeyOperation, RecordedOperation } from "./history.ts";
 import { contradictionOfFound, type KeyState, unknownRevision } from "./key-model.ts";
-import { contentShownBy, isWrite, Revelations, revisionToldBy, shownBy, valueWrittenBy } from "./revelation.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions, shownBy, valueWrittenBy } from "./revelation.ts";
 
 /** An executed operation, in the list of the operations without a place in the order. */
 export interface Node {
@@ -58,7 +58,7 @@ export class SearchPlan {
 
   constructor(operations: readonly RecordedOperation[]) {
     const sights = sightsOf(operations);
-    const revelations = new Revelations(operations);
+    const shownRevisions = new ShownRevisions(operations);
     const executed: Executed[] = [];
     const hidden: RecordedOperation[] = [];
     for (const recorded of operations) {
@@ -68,14 +68,14 @@ export class SearchPlan {
       if (outcome.kind === "ok") {
         executed.push({ recorded, answer: outcome.answer, endMs });
       } else if (outcome.kind === "unknown" && seenMs !== undefined) {
-        const revision = revelations.revisionOf(operation) ?? unknownRevision(recorded.id);
+        const revision = shownRevisions.revisionOf(operation) ?? unknownRevision(recorded.id);
         const isSwap = operation.kind === "compare-and-swap";
         executed.push({ recorded, answer: isSwap ? { kind: "swapped", revision } : DONE, endMs: seenMs });
       } else if (outcome.kind === "unknown" && operation.kind !== "get") {
         hidden.push(recorded);
       }
     }
-    const nodes = linked(executed, revelations, contentsOf(executed));
+    const nodes = linked(executed, shownRevisions, contentsOf(executed));
     this.first = nodes[0] ?? null;
     this.count = nodes.length;
     for (const { seen } of nodes) {
@@ -114,7 +114,7 @@ export class SearchPlan {
    * The state after an operation, with all that answers show of it. It is undefined if answers contradict it: they show
    * another state after this write, an earlier write that is missing, or a later write in the life that has ended.
    */
-  settle(before: KeyState, after: KeyState, shown: KeyContent | null): KeyState | undefined {
+  deduceState(before: KeyState, after: KeyState, shown: KeyContent | null): KeyState | undefined {
     if (after === null) {
       const isOver = before === null || this.#nextVersion(before.createRevision) === Number.POSITIVE_INFINITY;
       return isOver ? after : undefined;
@@ -358,7 +358,7 @@ function livesOf(nodes: readonly Node[]): Map<number, Life> {
 /** The operations as a list in the order of their starts; causes come before their consequences. */
 function linked(
   executed: readonly Executed[],
-  revelations: Revelations,
+  shownRevisions: ShownRevisions,
   contents: ReadonlyMap<string, KeyContent>,
 ): Node[] {
   const byStart = [...executed].sort(({ recorded: a }, { recorded: b }) => a.startMs - b.startMs || a.id - b.id);
@@ -373,7 +373,7 @@ function linked(
         isWrite(answer) || answer.kind === "done"
           ? (contents.get(valueWrittenBy(recorded.operation) ?? "") ?? null)
           : null,
-      revision: revisionToldBy(answer) ?? revelations.revisionOf(recorded.operation) ?? 0,
+      revision: revisionAnsweredBy(answer) ?? shownRevisions.revisionOf(recorded.operation) ?? 0,
       cause: recorded.consequenceOf === undefined ? null : (byId.get(recorded.consequenceOf) ?? null),
     };
     if (previous !== null) {

@@ -30,7 +30,7 @@ export interface SearchOptions {
 /** Default limit of a search. A history that takes longer is too large to prove anything. */
 export const SEARCH_LIMIT_MS = 10_000;
 
-const STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 256;
+const STEPS_PER_CLOCK_READ = 256;
 /** Operations shown before the point where no operation fits. */
 const SHOWN_BEFORE = 5;
 
@@ -70,7 +70,7 @@ export function searchCheck(operations: readonly RecordedOperation[], options: S
 
 class Search {
   readonly #key: string;
-  readonly #isOver: () => boolean;
+  readonly #isTimeUp: () => boolean;
   readonly #plan: SearchPlan;
   /** The first operation without a place. */
   #first: Node | null;
@@ -86,7 +86,7 @@ class Search {
 
   constructor(key: string, operations: readonly RecordedOperation[], isOver: () => boolean) {
     this.#key = key;
-    this.#isOver = isOver;
+    this.#isTimeUp = isOver;
     this.#plan = new SearchPlan(operations);
     this.#first = this.#plan.first;
     this.#remaining = this.#plan.count;
@@ -101,7 +101,7 @@ class Search {
     }
     this.#push();
     for (let steps = 1; this.#remaining > 0; steps++) {
-      if (steps % STEPS_BETWEEN_LOOKS_AT_THE_CLOCK === 0 && this.#isOver()) {
+      if (steps % STEPS_PER_CLOCK_READ === 0 && this.#isTimeUp()) {
         return { kind: "undecided", key: this.#key, operations: this.#remaining };
       }
       if (this.#advance()) {
@@ -227,7 +227,7 @@ class Search {
    */
   #settle({ state, chosen }: Frame): boolean {
     const shown = chosen !== null && "position" in chosen ? chosen.shown : null;
-    const settled = this.#plan.mayGo(state) ? this.#plan.settle(state, this.#state, shown) : undefined;
+    const settled = this.#plan.mayGo(state) ? this.#plan.deduceState(state, this.#state, shown) : undefined;
     this.#state = settled ?? null;
     return settled !== undefined;
   }

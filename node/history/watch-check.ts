@@ -9,18 +9,18 @@
 
 import { shortestMs } from "./expiries.ts";
 import type { KeyContent, RecordedOperation } from "./history.ts";
-import { isWrite, revisionToldBy, valueWrittenBy } from "./revelation.ts";
+import { isWrite, revisionAnsweredBy, valueWrittenBy } from "./revelation.ts";
 import type { RevisionAnswer } from "./revision-order.ts";
 import type { WatchedChange, Watching, WatchMessage } from "./watch-history.ts";
 import {
-  allTold,
   type Coverage,
   contradictionsOfStreams,
   coveragesOf,
+  type DeliveredChange,
   type Due,
+  deliveredChanges,
   missingIn,
   type Subject,
-  type Told,
   type WatchLimits,
 } from "./watch-streams.ts";
 
@@ -49,7 +49,7 @@ export function watchCheck(
 
 function revisionAnswerOf({ id, startMs, endMs, outcome }: RecordedOperation): readonly RevisionAnswer[] {
   const answer = outcome.kind === "ok" ? outcome.answer : null;
-  const revision = answer === null ? undefined : revisionToldBy(answer);
+  const revision = answer === null ? undefined : revisionAnsweredBy(answer);
   if (answer === null || revision === undefined) {
     return [];
   }
@@ -64,7 +64,7 @@ function contradictionsOfTruth(
   limits: WatchLimits,
 ): readonly string[] {
   const truth = { ...truthOf(operations), limits };
-  const { told, wrong: differing } = allTold(watchings, KEYS);
+  const { delivered, wrong: differing } = deliveredChanges(watchings, KEYS);
   const wrong = [...differing];
   for (const { client, streams } of watchings) {
     for (const message of streams.flatMap(({ messages }) => messages)) {
@@ -76,7 +76,7 @@ function contradictionsOfTruth(
       }
     }
   }
-  const due = dueOf(truth.acknowledged, told);
+  const due = dueOf(truth.acknowledged, delivered);
   return [...wrong, ...coverages.flatMap((coverage) => missingIn(coverage, due))];
 }
 
@@ -94,7 +94,7 @@ function truthOf(operations: readonly RecordedOperation[]): Omit<Truth, "limits"
       writers.set(JSON.stringify([operation.key, value]), recorded);
     }
     const answer = outcome.kind === "ok" ? outcome.answer : null;
-    const revision = answer === null || !isWrite(answer) ? undefined : revisionToldBy(answer);
+    const revision = answer === null || !isWrite(answer) ? undefined : revisionAnsweredBy(answer);
     if (revision !== undefined) {
       acknowledged.set(revision, recorded);
     }
@@ -105,13 +105,13 @@ function truthOf(operations: readonly RecordedOperation[]): Omit<Truth, "limits"
 /** The changes that were acknowledged, or that other watchers got. */
 function dueOf(
   acknowledged: ReadonlyMap<number, RecordedOperation>,
-  told: readonly Told<WatchedChange>[],
+  delivered: readonly DeliveredChange<WatchedChange>[],
 ): readonly Due<WatchedChange>[] {
   const isAmong = (changes: readonly WatchedChange[]): boolean => changes.length > 0;
   const answered = [...acknowledged].map(([revision, { id, operation }]) => {
     return { revision, name: operation.key, why: `#${id} changed ${operation.key}`, isAmong };
   });
-  const others = told
+  const others = delivered
     .filter(({ change }) => !acknowledged.has(change.content.modRevision))
     .map(({ change, by }) => {
       const { key, content } = change;
@@ -166,8 +166,8 @@ function contradictionOfChange(
     return "no client had begun to write the value";
   }
   if (kind === "put") {
-    const told = writer.outcome.kind === "ok" ? revisionToldBy(writer.outcome.answer) : undefined;
-    return told !== undefined && told !== content.modRevision
+    const delivered = writer.outcome.kind === "ok" ? revisionAnsweredBy(writer.outcome.answer) : undefined;
+    return delivered !== undefined && delivered !== content.modRevision
       ? `the value is that of #${writer.id}, which got another revision`
       : null;
   }

@@ -42,7 +42,7 @@ export interface Coverage<Change> {
 }
 
 /** A change, and the watcher that got it first. */
-export interface Told<Change> {
+export interface DeliveredChange<Change> {
   readonly change: Change;
   readonly by: string;
 }
@@ -84,12 +84,12 @@ function contradictionsOfStream<Change>(
   if (compactRevision !== undefined && !(startRevision < compactRevision && compactRevision <= compactRevisionMax)) {
     wrong.push(`only a compacted start is refused: ${at} was, but revisions are kept from ${compactRevision}`);
   }
-  let told = startRevision - 1;
+  let delivered = startRevision - 1;
   for (const [position, { kind, revision, changes }] of messages.entries()) {
     if ((kind === "created") !== (position === 0)) {
       wrong.push(`a stream is created once, before anything else: message ${position} of the one ${at} is ${kind}`);
     }
-    let last = told;
+    let last = delivered;
     let ofLast: Change[] = [];
     for (const change of changes) {
       const name = subject.nameOf(change);
@@ -97,7 +97,7 @@ function contradictionsOfStream<Change>(
       if (!name.startsWith(prefix)) {
         wrong.push(`only ${subject.things} with the prefix are sent: ${name} at ${changed}`);
       }
-      if (changed <= told) {
+      if (changed <= delivered) {
         wrong.push(`a revision is sent once, and whole: ${name} at ${changed} came after ${last}`);
       } else if (changed < last || (changed === last && ofLast.some((one) => subject.isAgain(one, change)))) {
         wrong.push(`changes come in order, each once: ${name} at ${changed} came after ${last}`);
@@ -105,10 +105,10 @@ function contradictionsOfStream<Change>(
       ofLast = changed > last ? [change] : [...ofLast, change];
       last = Math.max(last, changed);
     }
-    if (last > revision || revision < told) {
+    if (last > revision || revision < delivered) {
       wrong.push(`the revisions of messages grow: one after ${last} has ${revision}`);
     }
-    told = Math.max(last, revision);
+    delivered = Math.max(last, revision);
   }
   return wrong;
 }
@@ -116,13 +116,13 @@ function contradictionsOfStream<Change>(
 /** A watcher resumes right after the last revision that it got. */
 function contradictionsOfResumption<Change>({ streams }: Watching<Change>): readonly string[] {
   const wrong: string[] = [];
-  let told = 0;
+  let delivered = 0;
   for (const { startRevision, messages, compactRevision } of streams) {
-    if (told !== 0 && startRevision !== told + 1) {
-      wrong.push(`a watcher resumes where it was: it requested ${startRevision} after ${told}`);
+    if (delivered !== 0 && startRevision !== delivered + 1) {
+      wrong.push(`a watcher resumes where it was: it requested ${startRevision} after ${delivered}`);
     }
     // Compacted changes cannot be sent. The watcher knows that, and resumes after them.
-    told = messages.at(-1)?.revision ?? (compactRevision === undefined ? told : compactRevision - 1);
+    delivered = messages.at(-1)?.revision ?? (compactRevision === undefined ? delivered : compactRevision - 1);
   }
   return wrong;
 }
@@ -155,8 +155,8 @@ function contradictionsOfTime<Change>(
         );
       }
     }
-    for (const { startMs, messages: told } of streams.filter((stream) => stream.startRevision === 0)) {
-      const first = told[0]?.revision ?? Number.POSITIVE_INFINITY;
+    for (const { startMs, messages: delivered } of streams.filter((stream) => stream.startRevision === 0)) {
+      const first = delivered[0]?.revision ?? Number.POSITIVE_INFINITY;
       const floor = floors.findLast(({ endMs }) => endMs < startMs)?.revision ?? 0;
       if (first < floor) {
         wrong.push(`watch of ${client}: a watch from now on begins now: at ${first}, when ${floor} had been answered`);
@@ -206,11 +206,11 @@ export function coveragesOf<Change>(
 }
 
 /** All changes that any watcher got. `wrong` lists those that watchers got with different content, in words. */
-export function allTold<Change>(
+export function deliveredChanges<Change>(
   watchings: readonly Watching<Change>[],
   { revisionOf, isAgain, isSame }: Subject<Change>,
-): { readonly told: readonly Told<Change>[]; readonly wrong: readonly string[] } {
-  const byRevision = new Map<number, Told<Change>[]>();
+): { readonly delivered: readonly DeliveredChange<Change>[]; readonly wrong: readonly string[] } {
+  const byRevision = new Map<number, DeliveredChange<Change>[]>();
   const wrong: string[] = [];
   for (const { client, streams } of watchings) {
     for (const change of streams.flatMap(({ messages }) => messages.flatMap(({ changes }) => changes))) {
@@ -224,7 +224,7 @@ export function allTold<Change>(
       }
     }
   }
-  return { told: [...byRevision.values()].flat(), wrong };
+  return { delivered: [...byRevision.values()].flat(), wrong };
 }
 
 /** The changes that are due within the coverage and are missing. */

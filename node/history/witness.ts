@@ -9,7 +9,7 @@
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
 import { KeyReplay } from "./key-replay.ts";
-import { contentShownBy, isWrite, Revelations, revisionToldBy } from "./revelation.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions } from "./revelation.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 
 /** Checks that revisions follow the times, and that every answer follows from the writes before it. */
@@ -25,13 +25,13 @@ export function witnessCheck(operations: readonly RecordedOperation[]): Verdict 
     return { kind: "violation", violation: sight };
   }
   const ceilings = ceilingsOf(relevant);
-  const revelations = new Revelations(relevant);
+  const shownRevisions = new ShownRevisions(relevant);
   const replays = new Map<string, KeyReplay>();
   for (const recorded of relevant) {
     const { key } = recorded.operation;
     const replay = replays.get(key) ?? new KeyReplay(key);
     replays.set(key, replay);
-    replay.add(recorded, floors.get(recorded) ?? 0, ceilings.get(recorded) ?? 0, revelations);
+    replay.add(recorded, floors.get(recorded) ?? 0, ceilings.get(recorded) ?? 0, shownRevisions);
   }
   for (const replay of replays.values()) {
     const violation = replay.run();
@@ -48,7 +48,7 @@ function answerOf({ outcome }: RecordedOperation): KeyAnswer | null {
 
 function revisionOf(recorded: RecordedOperation): number | null {
   const answer = answerOf(recorded);
-  return answer === null ? null : (revisionToldBy(answer) ?? null);
+  return answer === null ? null : (revisionAnsweredBy(answer) ?? null);
 }
 
 /** For each operation the greatest revision that was answered before it began. */

@@ -16,7 +16,7 @@ import { numberOf } from "./member-layout.ts";
 import { describeExit, isUnanswered, type MemberProcess } from "./member-process.ts";
 import { memberCountFor } from "./options.ts";
 import { addressOf } from "./ports.ts";
-import type { Restoring } from "./restoring.ts";
+import type { RestoreProgress } from "./restoring.ts";
 import { StartError } from "./start-error.ts";
 
 /** A started process and its status. */
@@ -63,7 +63,7 @@ export async function assemble(
   fleet: Fleet,
   credentials: OwnerCredentials,
   interrupted: AbortSignal,
-  restoring: Restoring | null,
+  restoring: RestoreProgress | null,
 ): Promise<readonly Observed[]> {
   let deadlineMs = performance.now() + START_TIMEOUT_MS;
   fleet.startKnown();
@@ -119,11 +119,11 @@ async function advance(
   fleet: Fleet,
   observed: readonly Observed[],
   credentials: OwnerCredentials,
-  restoring: Restoring | null,
+  restoring: RestoreProgress | null,
 ): Promise<string | null> {
   const known = freshest(observed)?.members ?? [];
   refuseLoss(fleet, observed, known);
-  refuseLeftOut(fleet, known);
+  refuseMissingMembers(fleet, known);
   refuseMove(fleet, known);
   const running = observed.filter(({ status }) => status.state === "RUNNING");
   const speaker = running.find(({ status }) => status.role === "LEADER") ?? running[0];
@@ -131,7 +131,7 @@ async function advance(
     if (speaker === undefined) {
       return await found(directory, observed, credentials, restoring);
     }
-    return (await enlarge(speaker, fleet, observed)) ?? (await findUnready(observed));
+    return (await addMembers(speaker, fleet, observed)) ?? (await findUnready(observed));
   } catch (error) {
     if (error instanceof QuoinError && error.reason === "BACKUP_STORE_UNAVAILABLE") {
       throw new StartError(error.message, { cause: error });
@@ -165,7 +165,7 @@ function refuseLoss(fleet: Fleet, observed: readonly Observed[], known: readonly
 }
 
 /** Raises StartError if the launcher's cluster has members that this run does not start. */
-function refuseLeftOut({ layouts }: Fleet, known: readonly MemberSlot[]): void {
+function refuseMissingMembers({ layouts }: Fleet, known: readonly MemberSlot[]): void {
   const names = layouts.map(({ name }) => name);
   const leftOut = known
     .filter(isClaimed)
@@ -218,7 +218,7 @@ async function found(
   directory: string,
   observed: readonly Observed[],
   { owner, apiKey }: OwnerCredentials,
-  restoring: Restoring | null,
+  restoring: RestoreProgress | null,
 ): Promise<string> {
   const [founder] = observed;
   if (founder?.status.state !== "EMPTY" || observed.some(({ status }) => status.clusterId !== "")) {
@@ -250,7 +250,7 @@ async function found(
  * Starts the processes without data once they have their slots: a process that asks in vain waits a while before it
  * retries.
  */
-async function enlarge(speaker: Observed, fleet: Fleet, observed: readonly Observed[]): Promise<string | null> {
+async function addMembers(speaker: Observed, fleet: Fleet, observed: readonly Observed[]): Promise<string | null> {
   const { admin } = speaker.process;
   const slots = new Map((await admin.listMembers()).members.map((slot) => [slot.name, slot]));
   const empty = observed.filter(({ status }) => status.state === "EMPTY").map(({ process }) => process.name);

@@ -21,7 +21,7 @@ import { layoutsOf, type MemberLayout } from "./member-layout.ts";
 import { describeExit, type Exit, STOP_TIMEOUT_MS } from "./member-process.ts";
 import type { LocalOptions } from "./options.ts";
 import { addressOf, requireFree } from "./ports.ts";
-import { Restoring } from "./restoring.ts";
+import { RestoreProgress } from "./restoring.ts";
 import { StartError } from "./start-error.ts";
 
 /** A member at the time when the cluster had started. */
@@ -68,8 +68,8 @@ export class LocalCluster {
     for (const { ports } of layouts) {
       await requireFree(ports, PORTS_ADVICE);
     }
-    const restoring = restores ? new Restoring(directory, layouts) : null;
-    await restoring?.requireRoom();
+    const restoring = restores ? new RestoreProgress(directory, layouts) : null;
+    await restoring?.requireFreeSpace();
     const credentials = requireCredentials(directory, layouts, readRecord(directory) !== null && !restores);
     const fleet = new Fleet(layouts, writeTokens(directory), memberFlags, nodeFlags);
     try {

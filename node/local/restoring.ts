@@ -9,10 +9,10 @@ import { StartError } from "./start-error.ts";
 /** A field of the line that a member logs when it has founded its cluster from a backup. */
 const RESTORED = '"restore":["';
 
-export class Restoring {
+export class RestoreProgress {
   readonly #directory: string;
   readonly #layouts: readonly MemberLayout[];
-  #told = "";
+  #reported = "";
 
   constructor(directory: string, layouts: readonly MemberLayout[]) {
     this.#directory = directory;
@@ -20,7 +20,7 @@ export class Restoring {
   }
 
   /** Raises StartError if one of the members has data: a restore never replaces data. */
-  async requireRoom(): Promise<void> {
+  async requireFreeSpace(): Promise<void> {
     for (const { dataDirectory } of this.#layouts) {
       try {
         await requireUnused(dataDirectory);
@@ -43,8 +43,8 @@ export class Restoring {
       return false;
     }
     const told = founder.status.alarms.join("; ");
-    if (told !== "" && told !== this.#told) {
-      this.#told = told;
+    if (told !== "" && told !== this.#reported) {
+      this.#reported = told;
       console.log(told);
     }
     return true;

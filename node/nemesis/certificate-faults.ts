@@ -2,7 +2,7 @@
 
 import { pause, until } from "../test/harness/index.ts";
 import { authorityShownAt } from "./certificates.ts";
-import { type FaultKind, type Field, type Landing, landed, skipped, unclear } from "./fault.ts";
+import { type FaultContext, type FaultKind, type FaultResult, landed, skipped, unclear } from "./fault.ts";
 
 /** A member reads its files every ten seconds; a paused member does so when it continues. */
 const READ_MS = 12_000;
@@ -14,7 +14,7 @@ export const CERTIFICATE_FAULTS: readonly FaultKind[] = [
   { name: "rotation of the certificates", lane: "certificates", needs: ["certificates"], make: rotate },
 ];
 
-async function rotate({ cluster, certificates }: Field): Promise<Landing> {
+async function rotate({ cluster, certificates }: FaultContext): Promise<FaultResult> {
   if (certificates === null) {
     return skipped("members meet in plain TCP");
   }

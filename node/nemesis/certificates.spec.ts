@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type PeerTlsPlace, TemporaryDirectories } from "../test/harness/index.ts";
+import { type PeerTlsFiles, TemporaryDirectories } from "../test/harness/index.ts";
 import { whyNoCertificates } from "../test/peers/index.ts";
 import { Certificates } from "./certificates.ts";
 
@@ -11,7 +11,7 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 describe("the certificates of members", () => {
   const directories = new TemporaryDirectories();
   let certificates: Certificates;
-  let place: PeerTlsPlace;
+  let placement: PeerTlsFiles;
 
   before(function () {
     const why = whyNoCertificates();
@@ -20,13 +20,13 @@ describe("the certificates of members", () => {
       return this.skip();
     }
     certificates = new Certificates(join(directories.make(), "certificates"));
-    place = certificates.issue("q-0", "10.1.2.3");
+    placement = certificates.issue("q-0", "10.1.2.3");
   });
   after(() => directories.removeAll());
 
-  const own = (): X509Certificate => new X509Certificate(readFileSync(place.certificate));
+  const own = (): X509Certificate => new X509Certificate(readFileSync(placement.certificate));
   const trusted = (): X509Certificate[] =>
-    [...readFileSync(place.authorities, "utf8").matchAll(PEM)].map(([text]) => new X509Certificate(text));
+    [...readFileSync(placement.authorities, "utf8").matchAll(PEM)].map(([text]) => new X509Certificate(text));
   const isTrusted = (): boolean => trusted().some(({ publicKey }) => own().verify(publicKey));
 
   it("stand for the name and the address, and follow the address", () => {

@@ -6,7 +6,7 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import type { PeerTlsPlace } from "../test/harness/index.ts";
+import type { PeerTlsFiles } from "../test/harness/index.ts";
 import { TestAuthority } from "../test/peers/index.ts";
 
 /** Domain of the members' names in certificates. */
@@ -43,7 +43,7 @@ export class Certificates {
   }
 
   /** Writes the files of a member. Replaces them when the member gets another address. */
-  issue(name: string, host: string = LOOPBACK): PeerTlsPlace {
+  issue(name: string, host: string = LOOPBACK): PeerTlsFiles {
     this.#hosts.set(name, host);
     mkdirSync(this.#path(name), { recursive: true, mode: 0o700 });
     this.#trust(name);

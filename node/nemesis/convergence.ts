@@ -85,7 +85,7 @@ async function writeThroughEach(cluster: ClusterUnderTest): Promise<readonly str
 }
 
 async function compareAll(cluster: ClusterUnderTest): Promise<readonly string[]> {
-  await cluster.untilSettled();
+  await cluster.untilStable();
   const statuses = await Promise.all(cluster.members.map((member) => member.status()));
   const states = statuses.map((status) => `${status?.name} ${status?.stateHash} at ${status?.stateHashIndex}`);
   const wrong: string[] = [];

@@ -7,14 +7,14 @@ import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { type ClusterMember, type ClusterUnderTest, until } from "../test/harness/index.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, skipped, unclear } from "./fault.ts";
+import { type FaultContext, type FaultKind, type FaultResult, landed, pick, skipped, unclear } from "./fault.ts";
 import { replace, revive } from "./recovery.ts";
 
 const STATE_LIMIT_MS = 60_000;
 
 export const DAMAGE_FAULTS: readonly FaultKind[] = [
   { name: "directory wiped", lane: "member", needs: [], make: wipe },
-  { name: "directory of an older copy", lane: "member", needs: [], make: putBack },
+  { name: "directory of an older copy", lane: "member", needs: [], make: restoreOldData },
   damage("damage: bit flipped", (path, random) => {
     const bytes = readFileSync(path);
     const bit = random(bytes.length * 8);
@@ -37,7 +37,7 @@ export const DAMAGE_FAULTS: readonly FaultKind[] = [
   }),
 ];
 
-async function wipe({ cluster, random }: Field): Promise<Landing> {
+async function wipe({ cluster, random }: FaultContext): Promise<FaultResult> {
   const victim = pick(random, cluster.members);
   const old = (await victim.status())?.id;
   if (old === undefined) {
@@ -58,7 +58,7 @@ async function wipe({ cluster, random }: Field): Promise<Landing> {
  * Restores an older copy of a member's directory. The others notice, because they have met later starts of it. No
  * network fault may happen meanwhile, because a member that had not met the later start could not notice.
  */
-function putBack({ cluster, random, inQuiet }: Field): Promise<Landing> {
+function restoreOldData({ cluster, random, inQuiet }: FaultContext): Promise<FaultResult> {
   return inQuiet(async () => {
     const victim = pick(random, cluster.members);
     await victim.kill();
@@ -110,8 +110,8 @@ interface Done {
 }
 
 function damage(name: string, hurt: (path: string, random: (bound: number) => number) => Done): FaultKind {
-  const make = async (field: Field): Promise<Landing> => {
-    const { cluster, random, excuse } = field;
+  const make = async (context: FaultContext): Promise<FaultResult> => {
+    const { cluster, random, excuse } = context;
     const victim = pick(random, cluster.members);
     await victim.kill();
     const files = filesOf(victim);

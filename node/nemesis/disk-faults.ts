@@ -3,7 +3,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { type ClusterMember, type Ended, pause, until } from "../test/harness/index.ts";
 import type { BlockDisk } from "./block-disk.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
+import {
+  type FaultContext,
+  type FaultKind,
+  type FaultResult,
+  landed,
+  pick,
+  skipped,
+  spread,
+  unclear,
+} from "./fault.ts";
 import { revive } from "./recovery.ts";
 import { STORE_FAILED } from "./specified-end.ts";
 
@@ -17,16 +26,16 @@ const FULL_BYTES = 64 * 1024;
  */
 const FROZEN_MS = [200, 10_000] as const;
 /** Interval at which threads that wait for a frozen disk are counted, in milliseconds. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 export const DISK_FAULTS: readonly FaultKind[] = [
   { name: "disk full", lane: "member", needs: ["small disk"], make: fillDisk },
-  { name: "disk held up", lane: "member", needs: ["block disk"], make: holdUp },
-  { name: "disk dead", lane: "member", needs: ["block disk"], make: letDie },
+  { name: "disk held up", lane: "member", needs: ["block disk"], make: stallDisk },
+  { name: "disk dead", lane: "member", needs: ["block disk"], make: failDisk },
   { name: "disk read-only", lane: "member", needs: ["block disk"], make: forbidWriting },
 ];
 
-async function fillDisk({ cluster, smallDisks, random, excuse }: Field): Promise<Landing> {
+async function fillDisk({ cluster, smallDisks, random, excuse }: FaultContext): Promise<FaultResult> {
   const victims = cluster.members.filter(({ name, isAlive }) => isAlive && smallDisks.has(name));
   if (victims.length === 0) {
     return skipped("no member with a small disk runs");
@@ -57,9 +66,9 @@ async function fillDisk({ cluster, smallDisks, random, excuse }: Field): Promise
   return refused > 0 && free < FULL_BYTES ? landed(`${evidence}; ${after}`) : unclear(evidence);
 }
 
-async function holdUp(field: Field): Promise<Landing> {
-  const { cluster, random } = field;
-  const picked = pickBlockDisk(field);
+async function stallDisk(context: FaultContext): Promise<FaultResult> {
+  const { cluster, random } = context;
+  const picked = pickBlockDisk(context);
   if (picked === null) {
     return skipped("no member with a disk that can be frozen runs");
   }
@@ -70,7 +79,7 @@ async function holdUp(field: Field): Promise<Landing> {
   let waiting = 0;
   try {
     while (performance.now() < endMs) {
-      await pause(LOOK_MS);
+      await pause(POLL_MS);
       waiting = Math.max(waiting, threadsWaiting(victim.pid));
     }
   } finally {
@@ -81,9 +90,9 @@ async function holdUp(field: Field): Promise<Landing> {
   return waiting > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
 }
 
-async function letDie(field: Field): Promise<Landing> {
-  const { cluster, excuse } = field;
-  const picked = pickBlockDisk(field);
+async function failDisk(context: FaultContext): Promise<FaultResult> {
+  const { cluster, excuse } = context;
+  const picked = pickBlockDisk(context);
   if (picked === null) {
     return skipped("no member with a disk that can die runs");
   }
@@ -102,9 +111,9 @@ async function letDie(field: Field): Promise<Landing> {
 }
 
 /** The kernel makes a disk read-only only while no process writes, so the member meets this when it starts. */
-async function forbidWriting(field: Field): Promise<Landing> {
-  const { cluster, excuse } = field;
-  const picked = pickBlockDisk(field);
+async function forbidWriting(context: FaultContext): Promise<FaultResult> {
+  const { cluster, excuse } = context;
+  const picked = pickBlockDisk(context);
   if (picked === null) {
     return skipped("no member with a disk that can be made read-only runs");
   }
@@ -136,7 +145,11 @@ async function forbidWriting(field: Field): Promise<Landing> {
   return landed(`${victim.name}: its start ended with ${ended.code}; ${after}`);
 }
 
-function pickBlockDisk({ cluster, blockDisks, random }: Field): { victim: ClusterMember; disk: BlockDisk } | null {
+function pickBlockDisk({
+  cluster,
+  blockDisks,
+  random,
+}: FaultContext): { victim: ClusterMember; disk: BlockDisk } | null {
   const victims = cluster.members.filter(({ name, isAlive }) => isAlive && blockDisks.has(name));
   const victim = victims.length === 0 ? undefined : pick(random, victims);
   const disk = victim === undefined ? undefined : blockDisks.get(victim.name);

@@ -9,14 +9,14 @@ import type { SmallDisk } from "./small-disk.ts";
 import type { SyncControl } from "./sync-shim.ts";
 
 /** What was measured: the fault took effect, it was not made, or its effect is unclear. */
-export interface Landing {
+export interface FaultResult {
   readonly result: "landed" | "skipped" | "unclear";
   /** The measurement, or why the fault was not made. */
   readonly evidence: string;
 }
 
 /** Everything that faults need. */
-export interface Field {
+export interface FaultContext {
   readonly cluster: ClusterUnderTest;
   readonly load: ConcurrentLoad;
   /** A whole number below the bound, by the seed of the run. */
@@ -74,12 +74,12 @@ export interface FaultKind {
    * Makes the fault, measures it, and ends it. When it resolves, every affected member serves again, as far as other
    * faults allow. Rejects if a member does not.
    */
-  readonly make: (field: Field) => Promise<Landing>;
+  readonly make: (context: FaultContext) => Promise<FaultResult>;
 }
 
-export const landed = (evidence: string): Landing => ({ result: "landed", evidence });
-export const skipped = (evidence: string): Landing => ({ result: "skipped", evidence });
-export const unclear = (evidence: string): Landing => ({ result: "unclear", evidence });
+export const landed = (evidence: string): FaultResult => ({ result: "landed", evidence });
+export const skipped = (evidence: string): FaultResult => ({ result: "skipped", evidence });
+export const unclear = (evidence: string): FaultResult => ({ result: "unclear", evidence });
 
 /** A random element, by the seed. Raises an error if there is none. */
 export function pick<T>(random: (bound: number) => number, from: readonly T[]): T {

@@ -2,7 +2,16 @@
 
 import { type ClusterMember, pause } from "../test/harness/index.ts";
 import type { ControlGroup } from "./control-groups.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
+import {
+  type FaultContext,
+  type FaultKind,
+  type FaultResult,
+  landed,
+  pick,
+  skipped,
+  spread,
+  unclear,
+} from "./fault.ts";
 import { revive } from "./recovery.ts";
 
 const LIMIT_MS = [2_000, 10_000] as const;
@@ -16,14 +25,14 @@ export const LIMIT_FAULTS: readonly FaultKind[] = [
   { name: "little memory", lane: "member", needs: ["limits"], make: takeMemory },
 ];
 
-async function slowDown(field: Field): Promise<Landing> {
-  const victim = pickVictim(field);
+async function slowDown(context: FaultContext): Promise<FaultResult> {
+  const victim = pickVictim(context);
   if (victim === null) {
     return skipped("no member with limits runs");
   }
   const { member, group } = victim;
-  const percent = spread(field.random, ...CPU_PERCENT);
-  const durationMs = spread(field.random, ...LIMIT_MS);
+  const percent = spread(context.random, ...CPU_PERCENT);
+  const durationMs = spread(context.random, ...LIMIT_MS);
   const before = group.throttled;
   group.limitCpu(percent);
   try {
@@ -33,19 +42,19 @@ async function slowDown(field: Field): Promise<Landing> {
   }
   const throttled = group.throttled - before;
   const evidence = `${member.name} had to stop ${throttled} times in ${durationMs} ms with ${percent} % of a processor`;
-  const after = await revive(field.cluster, member);
+  const after = await revive(context.cluster, member);
   return throttled > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
 }
 
 /** The kernel reclaims the page cache, and if that is not enough, kills the process. */
-async function takeMemory(field: Field): Promise<Landing> {
-  const victim = pickVictim(field);
+async function takeMemory(context: FaultContext): Promise<FaultResult> {
+  const victim = pickVictim(context);
   if (victim === null) {
     return skipped("no member with limits runs");
   }
   const { member, group } = victim;
-  field.excuseKill(member.pid);
-  const durationMs = spread(field.random, ...LIMIT_MS);
+  context.excuseKill(member.pid);
+  const durationMs = spread(context.random, ...LIMIT_MS);
   const before = group.memoryRefused;
   const bytes = group.memoryBytes + MEMORY_MORE_BYTES;
   group.limitMemory(bytes);
@@ -57,11 +66,11 @@ async function takeMemory(field: Field): Promise<Landing> {
   const refused = group.memoryRefused - before;
   const end = member.isAlive ? "its process went on" : `its process ended with ${(await member.ended).signal}`;
   const evidence = `${member.name} was refused memory ${refused} times in ${durationMs} ms at ${bytes} bytes; ${end}`;
-  const after = await revive(field.cluster, member);
+  const after = await revive(context.cluster, member);
   return refused > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
 }
 
-function pickVictim({ cluster, groups, random }: Field): { member: ClusterMember; group: ControlGroup } | null {
+function pickVictim({ cluster, groups, random }: FaultContext): { member: ClusterMember; group: ControlGroup } | null {
   const victims = cluster.members.flatMap((member) => {
     const group = groups.get(member.name);
     return member.isAlive && group !== undefined ? [{ member, group }] : [];

@@ -36,7 +36,7 @@ const WAITS_MS = [0, 500, 2_000, 4_000] as const;
 const WAIT_MARGIN_MS = 1_000;
 /** Maximum actions under one hold, and maximum pause between them in milliseconds. */
 const STEPS_MAX = 4;
-const THOUGHT_MS_MAX = 60;
+const PAUSE_MS_MAX = 60;
 /** Number of past holds whose tokens stay in use. */
 const OLD_HOLDS = 20;
 const GUARDED_BYTES = 64;
@@ -180,7 +180,7 @@ export class LockLoad {
   async #hold(name: string, lock: LockInUse): Promise<void> {
     let held = await this.#acquire(name, lock);
     for (let steps = this.#random(STEPS_MAX + 1); steps > 0 && held !== null; steps--) {
-      await pause(this.#random(THOUGHT_MS_MAX));
+      await pause(this.#random(PAUSE_MS_MAX));
       if (this.#random(3) === 0) {
         held = await this.#change(name, held);
       } else {

@@ -18,7 +18,7 @@ import {
   WriteMemoryRequest,
 } from "@quoin/proto";
 import type { LockAnswer, LockMode, LockOperation, LockView } from "../history/index.ts";
-import type { Asked, AskOptions, MemberCalls } from "./member-calls.ts";
+import type { AskOptions, CallResult, MemberCalls } from "./member-calls.ts";
 
 const { KeyValueService, LockService, MemoryService } = serviceDefinitions;
 const MS_PER_SECOND = 1_000;
@@ -37,7 +37,7 @@ export function performLockOperation(
   lock: LockInUse,
   operation: LockOperation,
   options?: AskOptions,
-): Promise<Asked<LockAnswer>> {
+): Promise<CallResult<LockAnswer>> {
   switch (operation.kind) {
     case "acquire": {
       const { owner, mode, ttlMs, waitMs } = operation;
@@ -64,7 +64,7 @@ async function acquire(
   mode: LockMode,
   fields: object,
   options?: AskOptions,
-): Promise<Asked<LockAnswer>> {
+): Promise<CallResult<LockAnswer>> {
   const named = { namespace, name, ...fields };
   if (rw) {
     const request = AcquireRWLockRequest.fromPartial({ ...named, mode: mode === "read" ? RWMode.READ : RWMode.WRITE });
@@ -99,7 +99,7 @@ async function guardedWrite(
   options?: AskOptions,
 ) {
   const guard = { lockName: name, fencingToken: BigInt(token), rw };
-  const asked: Asked<{ readonly revision: bigint }> =
+  const asked: CallResult<{ readonly revision: bigint }> =
     what === "memory"
       ? await calls.ask(
           MemoryService.writeMemory,
@@ -134,9 +134,9 @@ async function describe(calls: MemberCalls, { namespace, name, rw }: LockInUse, 
 
 /** A refusal that was decided during execution counts as an answer. */
 function answered<Response>(
-  asked: Asked<Response>,
+  asked: CallResult<Response>,
   answerOf: (response: Response, isRepeated: boolean) => LockAnswer,
-): Asked<LockAnswer> {
+): CallResult<LockAnswer> {
   switch (asked.kind) {
     case "ok":
       return { ...asked, response: answerOf(asked.response, asked.isRepeated) };

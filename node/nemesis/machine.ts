@@ -14,7 +14,7 @@ import { SmallDisk } from "./small-disk.ts";
 import { compileSyncShim } from "./sync-shim.ts";
 
 /** What this machine allows. */
-export interface Abilities {
+export interface Capabilities {
   /** Network namespaces with packet filters: partitions, loss, cut connections. */
   readonly hasNetwork: boolean;
   /** Links with a limited rate. */
@@ -67,16 +67,16 @@ const PRIORITIES = `table inet priorities {
   }
 }`;
 
-type NetworkAbilities = Pick<Abilities, "hasNetwork" | "hasRate" | "hasDelay" | "hasReordering">;
+type NetworkCapabilities = Pick<Capabilities, "hasNetwork" | "hasRate" | "hasDelay" | "hasReordering">;
 
-const NO_NETWORK: NetworkAbilities = { hasNetwork: false, hasRate: false, hasDelay: false, hasReordering: false };
+const NO_NETWORK: NetworkCapabilities = { hasNetwork: false, hasRate: false, hasDelay: false, hasReordering: false };
 
 /**
  * Finds out what this machine allows.
  *
  * @param mayInstall whether to install missing tools, which changes the machine and needs a network
  */
-export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
+export async function findCapabilities(mayInstall: boolean): Promise<Capabilities> {
   const portable = await probePortable();
   if (process.platform !== "linux" || process.getuid?.() !== 0) {
     const why = process.platform === "linux" ? "this is not root" : "this is not Linux";
@@ -97,7 +97,7 @@ export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
 }
 
 /** Abilities that do not need root. */
-async function probePortable(): Promise<Pick<Abilities, "hasSyncShim" | "hasCertificates" | "lacking">> {
+async function probePortable(): Promise<Pick<Capabilities, "hasSyncShim" | "hasCertificates" | "lacking">> {
   const lacking: string[] = [];
   const directory = join(directoryOf(process.pid), "probe");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -136,7 +136,7 @@ async function toolsNotFound(): Promise<readonly Tool[]> {
   return TOOLS.filter((_, at) => found[at] !== true);
 }
 
-async function probeDisks(): Promise<Pick<Abilities, "hasSmallDisks" | "hasBlockDisks" | "lacking">> {
+async function probeDisks(): Promise<Pick<Capabilities, "hasSmallDisks" | "hasBlockDisks" | "lacking">> {
   const directory = join(directoryOf(process.pid), "probe");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const lacking: string[] = [];
@@ -174,7 +174,7 @@ async function isPossible(lacking: string[], consequence: string, attempt: () =>
   }
 }
 
-async function probeNetwork(): Promise<NetworkAbilities & Pick<Abilities, "lacking">> {
+async function probeNetwork(): Promise<NetworkCapabilities & Pick<Capabilities, "lacking">> {
   const name = namespaceOf(process.pid, "probe");
   if (!(await succeeds("ip", ["netns", "add", name]))) {
     return { ...NO_NETWORK, lacking: ["no network faults: this kernel or container allows no network namespaces"] };

@@ -10,7 +10,7 @@ import { type Answer, type ClusterUnderTest, GrpcCaller, type GrpcStream, pause 
 import { pick } from "./fault.ts";
 
 /** Outcome of a request over all attempts. */
-export type Asked<Response> =
+export type CallResult<Response> =
   | { readonly kind: "ok"; readonly response: Response; readonly isRepeated: boolean }
   /** It was executed, and the state refused it for this reason. */
   | { readonly kind: "refused"; readonly reason: string }
@@ -64,7 +64,7 @@ export class MemberCalls {
     method: MethodDefinition<Request, Response>,
     request: Request,
     { timeoutMs = TIMEOUT_MS_DEFAULT, triesMax = TRIES_MAX_DEFAULT }: AskOptions = {},
-  ): Promise<Asked<Response>> {
+  ): Promise<CallResult<Response>> {
     const requestId = randomUUID();
     let isUnknown = false;
     for (let tries = 0; tries < triesMax; tries++) {

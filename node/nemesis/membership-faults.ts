@@ -1,7 +1,7 @@
 /** Changes of the membership and of addresses under load, other than repairs. */
 
 import { stablePorts, until } from "../test/harness/index.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, skipped, unclear } from "./fault.ts";
+import { type FaultContext, type FaultKind, type FaultResult, landed, pick, skipped, unclear } from "./fault.ts";
 import { presentLeader, replace, revive, untilAbsent, untilVoter } from "./recovery.ts";
 
 export const MEMBERSHIP_FAULTS: readonly FaultKind[] = [
@@ -11,7 +11,7 @@ export const MEMBERSHIP_FAULTS: readonly FaultKind[] = [
 ];
 
 /** Adds a member with a new name, and removes any one, possibly the new one or the leader. */
-async function churn({ cluster, load, random, release }: Field): Promise<Landing> {
+async function churn({ cluster, load, random, release }: FaultContext): Promise<FaultResult> {
   const numbers = cluster.members.map(({ name }) => Number(name.slice(2)));
   const added = `q-${Math.max(...numbers) + 1}`;
   await untilVoter(cluster, added);
@@ -37,7 +37,7 @@ async function churn({ cluster, load, random, release }: Field): Promise<Landing
 }
 
 /** Removes a healthy member, and adds another one with the same name. */
-async function exchange({ cluster, random }: Field): Promise<Landing> {
+async function exchange({ cluster, random }: FaultContext): Promise<FaultResult> {
   const member = pick(random, cluster.members);
   const former = (await member.status())?.id;
   if (former === undefined) {
@@ -51,7 +51,7 @@ async function exchange({ cluster, random }: Field): Promise<Landing> {
 }
 
 /** Starts a member at another address, which it announces to the others. Its certificates and filters follow it. */
-async function move({ cluster, load, random, inQuiet, readdress }: Field): Promise<Landing> {
+async function move({ cluster, load, random, inQuiet, readdress }: FaultContext): Promise<FaultResult> {
   // The filters of a network fault would not match the new address.
   return inQuiet(async () => {
     const member = pick(random, cluster.members);

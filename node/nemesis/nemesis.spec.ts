@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../test/harness/index.ts";
-import { findAbilities } from "./machine.ts";
+import { findCapabilities } from "./machine.ts";
 import { runNemesis } from "./nemesis.ts";
 import { describeResult, isPassed } from "./report.ts";
 
@@ -79,7 +79,7 @@ async function violationsOf(mutant: string, kind: string, output: string): Promi
 
 /** Whether members can be cut off here; prints what is missing otherwise. */
 async function hasNetwork(): Promise<boolean> {
-  const abilities = await findAbilities(false);
+  const abilities = await findCapabilities(false);
   if (!abilities.hasNetwork) {
     console.log(`      skipped: ${abilities.lacking.join("; ")}`);
   }

@@ -17,13 +17,13 @@ import { CounterLoad } from "./counter-load.ts";
 import { DAMAGE_FAULTS } from "./damage-faults.ts";
 import { DISK_FAULTS } from "./disk-faults.ts";
 import { countElections } from "./elections.ts";
-import { type FaultKind, type Field, LANES, type Landing, type Need, spread, unclear } from "./fault.ts";
+import { type FaultContext, type FaultKind, type FaultResult, LANES, type Need, spread, unclear } from "./fault.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { LifetimeLoad } from "./lifetime-load.ts";
 import { LIMIT_FAULTS } from "./limit-faults.ts";
 import { closeLoads, describeLoads, judgeLoads, type Loads, outcomesOf, startLoads, writeHistories } from "./loads.ts";
 import { LockLoad } from "./lock-load.ts";
-import { type Abilities, findAbilities } from "./machine.ts";
+import { type Capabilities, findCapabilities } from "./machine.ts";
 import { MEMBERSHIP_FAULTS } from "./membership-faults.ts";
 import { NETWORK_FAULTS } from "./network-faults.ts";
 import { PROCESS_FAULTS } from "./process-faults.ts";
@@ -32,7 +32,7 @@ import { type FaultRecord, type NemesisResult, writeFault, writeStates, writeSum
 import { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
-import { Watch } from "./watch.ts";
+import { ClusterMonitor } from "./watch.ts";
 import { WatchLoad } from "./watch-load.ts";
 import { WATCHED_KEYS, WATCHED_LOCKS } from "./watched.ts";
 
@@ -114,7 +114,7 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisResult
     for (const line of await removeLeftovers()) {
       options.print(`removed, left by an earlier run: ${line}`);
     }
-    const abilities = await findAbilities(options.mayInstall);
+    const abilities = await findCapabilities(options.mayInstall);
     const kinds = kindsOf(abilities, options.kinds);
     mkdirSync(options.output, { recursive: true });
     for (const line of [...abilities.lacking, ...describeLimits(abilities)]) {
@@ -156,12 +156,12 @@ function removedAtExit(): () => void {
   };
 }
 
-function describeLimits({ groupVersion }: Abilities): readonly string[] {
+function describeLimits({ groupVersion }: Capabilities): readonly string[] {
   return groupVersion === null ? [] : [`limits of processor and memory by control groups of version ${groupVersion}`];
 }
 
 /** The kinds of faults with these names, or all possible ones. Raises NoSuchFault. */
-function kindsOf(abilities: Abilities, names: readonly string[] | null): readonly FaultKind[] {
+function kindsOf(abilities: Capabilities, names: readonly string[] | null): readonly FaultKind[] {
   const possible = KINDS.filter(({ needs }) => needs.every((need) => isMet(need, abilities)));
   const chosen = names?.map((name) => {
     const kind = possible.find((candidate) => candidate.name === name);
@@ -176,13 +176,13 @@ function kindsOf(abilities: Abilities, names: readonly string[] | null): readonl
 
 async function runAt(
   site: Site,
-  abilities: Abilities,
+  abilities: Capabilities,
   kinds: readonly FaultKind[],
   options: NemesisOptions,
 ): Promise<NemesisResult> {
   const { members, seed, output, print } = options;
-  const placeOf = (name: string) => site.placeOf(name);
-  const cluster = await ClusterUnderTest.start(members, { placeOf, directory: site.directory });
+  const placementOf = (name: string) => site.placementOf(name);
+  const cluster = await ClusterUnderTest.start(members, { placementOf, directory: site.directory });
   let loads: Loads | null = null;
   try {
     // A disk may get full.
@@ -241,9 +241,9 @@ class Run {
   readonly #cluster: ClusterUnderTest;
   readonly #loads: Loads;
   readonly #options: NemesisOptions;
-  readonly #watch: Watch;
+  readonly #monitor: ClusterMonitor;
   readonly #schedules: Map<FaultKind["lane"], Schedule>;
-  readonly #field: Omit<Field, "random">;
+  readonly #faultContext: Omit<FaultContext, "random">;
   readonly #violations: string[] = [];
   /** The current network fault. */
   #networkFault: Promise<unknown> = Promise.resolve();
@@ -261,7 +261,7 @@ class Run {
     this.#cluster = cluster;
     this.#loads = loads;
     this.#options = options;
-    this.#watch = new Watch(cluster, loads.keys);
+    this.#monitor = new ClusterMonitor(cluster, loads.keys);
     this.#schedules = new Map(
       LANES.map((lane, at) => {
         const ofLane = kinds.filter((kind) => kind.lane === lane);
@@ -270,15 +270,15 @@ class Run {
       }),
     );
     const { network, smallDisks, blockDisks, syncControls, groups, certificates } = site;
-    this.#field = {
+    this.#faultContext = {
       ...{ cluster, load: loads.keys, runMs: options.runMs },
       ...{ network, smallDisks, blockDisks, syncControls, groups, certificates },
       // The namespace of a member contains filters of the current network fault.
       release: (name) => this.#inQuiet(() => site.release(name)),
       readdress: (name) => site.readdress(name),
       inQuiet: (action) => this.#inQuiet(action),
-      excuse: (name) => this.#watch.excuse(name),
-      excuseKill: (pid) => this.#watch.excuseKill(pid),
+      excuse: (name) => this.#monitor.excuse(name),
+      excuseKill: (pid) => this.#monitor.excuseKill(pid),
     };
   }
 
@@ -297,7 +297,7 @@ class Run {
     this.#startMs = performance.now();
     const { keys } = this.#loads;
     startLoads(this.#loads);
-    this.#watch.start();
+    this.#monitor.start();
     try {
       await keys.untilAcknowledged(WARM_WRITES);
     } catch (error) {
@@ -308,11 +308,11 @@ class Run {
     );
     this.#options.print("the last fault has ended");
     this.#violations.push(...(await converge(this.#cluster, this.#loads)));
-    await this.#watch.stop();
+    await this.#monitor.stop();
     if (this.#violations.length > 0) {
       writeStates(this.#options.output, await this.#cluster.describe());
     }
-    return [...this.#violations, ...this.#watch.violations];
+    return [...this.#violations, ...this.#monitor.violations];
   }
 
   async #runLane(lane: FaultKind["lane"], random: (bound: number) => number): Promise<void> {
@@ -338,7 +338,7 @@ class Run {
       await this.#untilNotQuiet();
     }
     const startMs = this.#sinceStart();
-    const making = this.#measured(kind, { ...this.#field, random });
+    const making = this.#measured(kind, { ...this.#faultContext, random });
     if (kind.lane === "network") {
       this.#networkFault = making;
     }
@@ -372,9 +372,9 @@ class Run {
   }
 
   /** Never rejects: if a member does not recover from a fault, that is a violation. */
-  async #measured(kind: FaultKind, field: Field): Promise<Landing> {
+  async #measured(kind: FaultKind, context: FaultContext): Promise<FaultResult> {
     try {
-      return await kind.make(field);
+      return await kind.make(context);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#violations.push(`no recovery from "${kind.name}": ${message}`);
@@ -385,7 +385,7 @@ class Run {
   /** Whether there is a violation already, which more faults would only hide. */
   get #isHopeless(): boolean {
     const isLoadBroken = Object.values(this.#loads).some(({ failure }) => failure !== undefined);
-    return this.#violations.length > 0 || this.#watch.violations.length > 0 || isLoadBroken;
+    return this.#violations.length > 0 || this.#monitor.violations.length > 0 || isLoadBroken;
   }
 
   #sinceStart(): number {
@@ -393,7 +393,7 @@ class Run {
   }
 }
 
-function isMet(need: Need, abilities: Abilities): boolean {
+function isMet(need: Need, abilities: Capabilities): boolean {
   const met: Readonly<Record<Need, boolean>> = {
     network: abilities.hasNetwork,
     rate: abilities.hasRate,

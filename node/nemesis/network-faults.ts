@@ -1,8 +1,18 @@
 /** Faults of the network between members. Each is measured by the packets that it stopped or delayed. */
 
 import { pause } from "../test/harness/index.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, shuffled, skipped, spread, unclear } from "./fault.ts";
-import type { Network, Obstacle, Slowness, Way } from "./network.ts";
+import {
+  type FaultContext,
+  type FaultKind,
+  type FaultResult,
+  landed,
+  pick,
+  shuffled,
+  skipped,
+  spread,
+  unclear,
+} from "./fault.ts";
+import type { Network, Obstacle, Route, Slowness } from "./network.ts";
 import { presentLeader } from "./recovery.ts";
 import { Relay } from "./relay.ts";
 
@@ -13,8 +23,8 @@ const CUT_MS = [100, 1_000] as const;
 const SLOW_MS = [2_000, 8_000] as const;
 
 export const NETWORK_FAULTS: readonly FaultKind[] = [
-  obstruction("partition: leader alone", "drop", PARTITION_MS, async (field, names) => {
-    const leader = await leaderName(field);
+  obstruction("partition: leader alone", "drop", PARTITION_MS, async (context, names) => {
+    const leader = await leaderName(context);
     return leader === null ? [] : between([leader], without(names, leader));
   }),
   obstruction("partition: halves", "drop", PARTITION_MS, async ({ random }, names) => {
@@ -22,28 +32,28 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
     const half = Math.ceil(names.length / 2);
     return between(order.slice(0, half), order.slice(half));
   }),
-  obstruction("partition: one way, from the leader", "drop", PARTITION_MS, async (field, names) => {
-    const leader = await leaderName(field);
+  obstruction("partition: one way, from the leader", "drop", PARTITION_MS, async (context, names) => {
+    const leader = await leaderName(context);
     return leader === null ? [] : without(names, leader).map((to) => ({ from: leader, to }));
   }),
-  obstruction("partition: one way, to the leader", "drop", PARTITION_MS, async (field, names) => {
-    const leader = await leaderName(field);
+  obstruction("partition: one way, to the leader", "drop", PARTITION_MS, async (context, names) => {
+    const leader = await leaderName(context);
     return leader === null ? [] : without(names, leader).map((from) => ({ from, to: leader }));
   }),
   // Each member sees a different majority: of three members two cannot reach each other; of five each reaches two.
   obstruction("partition: bridge", "drop", PARTITION_MS, async ({ random }, names) => {
     const ring = shuffled(random, names);
-    const ways: Way[] = [];
+    const routes: Route[] = [];
     for (const [at, from] of ring.entries()) {
       for (const [other, to] of ring.entries()) {
         const distance = Math.min((at - other + ring.length) % ring.length, (other - at + ring.length) % ring.length);
         const isCut = ring.length === 3 ? at !== 1 && other !== 1 : distance > 1;
         if (at !== other && isCut) {
-          ways.push({ from, to });
+          routes.push({ from, to });
         }
       }
     }
-    return ways;
+    return routes;
   }),
   obstruction("loss of packets", "lose some", LOSS_MS, async (_field, names) => between(names, names)),
   obstruction("connections cut", "reset", CUT_MS, async ({ random }, names) => {
@@ -61,24 +71,24 @@ function obstruction(
   name: string,
   obstacle: Obstacle,
   [fromMs, toMs]: readonly [number, number],
-  choose: (field: Field, names: readonly string[]) => Promise<readonly Way[]>,
+  choose: (context: FaultContext, names: readonly string[]) => Promise<readonly Route[]>,
 ): FaultKind {
-  const make = async (field: Field): Promise<Landing> => {
-    const network = networkOf(field);
-    const names = field.cluster.members.map((member) => member.name);
-    const ways = await choose(field, names);
-    if (ways.length === 0) {
+  const make = async (context: FaultContext): Promise<FaultResult> => {
+    const network = networkOf(context);
+    const names = context.cluster.members.map((member) => member.name);
+    const routes = await choose(context, names);
+    if (routes.length === 0) {
       return skipped("there is no leader, or no other member");
     }
-    const obstructed = await network.obstruct(ways, obstacle);
+    const obstructed = await network.obstruct(routes, obstacle);
     let stopped: Map<string, number>;
     try {
-      await pause(spread(field.random, fromMs, toMs));
+      await pause(spread(context.random, fromMs, toMs));
       stopped = await obstructed.stopped();
     } finally {
       await obstructed.end();
     }
-    const counts = ways.map(({ from, to }) => `${from}>${to} ${stopped.get(`${from}>${to}`) ?? 0}`).join(", ");
+    const counts = routes.map(({ from, to }) => `${from}>${to} ${stopped.get(`${from}>${to}`) ?? 0}`).join(", ");
     const total = [...stopped.values()].reduce((sum, packets) => sum + packets, 0);
     return total > 0 ? landed(`packets stopped: ${counts}`) : unclear("no packet came that way");
   };
@@ -87,13 +97,13 @@ function obstruction(
 
 /** A fault that slows down the packets that one member sends. */
 function slowness(name: string, kind: Slowness): FaultKind {
-  const make = async (field: Field): Promise<Landing> => {
-    const network = networkOf(field);
-    const slow = pick(field.random, field.cluster.members).name;
+  const make = async (context: FaultContext): Promise<FaultResult> => {
+    const network = networkOf(context);
+    const slow = pick(context.random, context.cluster.members).name;
     await network.slowDown(slow, kind);
     let packets: number;
     try {
-      await pause(spread(field.random, ...SLOW_MS));
+      await pause(spread(context.random, ...SLOW_MS));
       packets = await network.slowed(slow);
     } finally {
       await network.speedUp(slow);
@@ -106,13 +116,13 @@ function slowness(name: string, kind: Slowness): FaultKind {
 }
 
 /** Lets some packets of one member overtake its others. */
-async function overtaking(field: Field): Promise<Landing> {
-  const network = networkOf(field);
-  const { name } = pick(field.random, field.cluster.members);
+async function overtaking(context: FaultContext): Promise<FaultResult> {
+  const network = networkOf(context);
+  const { name } = pick(context.random, context.cluster.members);
   const reordering = await network.reorder(name);
   let received: number;
   try {
-    await pause(spread(field.random, ...SLOW_MS));
+    await pause(spread(context.random, ...SLOW_MS));
     received = await reordering.received();
   } finally {
     await reordering.end();
@@ -123,16 +133,16 @@ async function overtaking(field: Field): Promise<Landing> {
 }
 
 /** Delays the traffic between one member and the others, if the kernel cannot. */
-async function relayed(field: Field): Promise<Landing> {
-  const network = networkOf(field);
-  const { members } = field.cluster;
-  const slow = pick(field.random, members).name;
-  const relay = new Relay(field.random);
+async function relayed(context: FaultContext): Promise<FaultResult> {
+  const network = networkOf(context);
+  const { members } = context.cluster;
+  const slow = pick(context.random, members).name;
+  const relay = new Relay(context.random);
   try {
     const ports = new Map(members.map(({ name, ports: { peer } }) => [name, peer]));
     const diverted = await network.divert(slow, ports, relay);
     try {
-      await pause(spread(field.random, ...SLOW_MS));
+      await pause(spread(context.random, ...SLOW_MS));
     } finally {
       await diverted.end();
     }
@@ -144,14 +154,16 @@ async function relayed(field: Field): Promise<Landing> {
 }
 
 /** Both directions between each member of the one group and each different member of the other. */
-function between(ones: readonly string[], others: readonly string[]): Way[] {
-  const ways = ones.flatMap((one) =>
+function between(ones: readonly string[], others: readonly string[]): Route[] {
+  const routes = ones.flatMap((one) =>
     others.flatMap((other) => [
       { from: one, to: other },
       { from: other, to: one },
     ]),
   );
-  const distinct = new Map(ways.filter(({ from, to }) => from !== to).map((way) => [`${way.from}>${way.to}`, way]));
+  const distinct = new Map(
+    routes.filter(({ from, to }) => from !== to).map((route) => [`${route.from}>${route.to}`, route]),
+  );
   return [...distinct.values()];
 }
 
@@ -159,11 +171,11 @@ function without(names: readonly string[], name: string): string[] {
   return names.filter((other) => other !== name);
 }
 
-async function leaderName({ cluster }: Field): Promise<string | null> {
+async function leaderName({ cluster }: FaultContext): Promise<string | null> {
   return (await presentLeader(cluster))?.name ?? null;
 }
 
-function networkOf({ network }: Field): Network {
+function networkOf({ network }: FaultContext): Network {
   if (network === null) {
     throw new Error("a fault of the network was planned where there is none");
   }

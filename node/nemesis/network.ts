@@ -5,13 +5,13 @@
  * only the bridge and its cables are created. Packets from the runner, where the clients are, always arrive.
  */
 
-import type { MemberPlace } from "../test/harness/index.ts";
+import type { MemberPlacement } from "../test/harness/index.ts";
 import { run, succeeds } from "./command.ts";
 import type { Relay } from "./relay.ts";
 import { bridgeOf, cableOf, namespaceOf } from "./run-name.ts";
 
 /** Packets from one member to another, by their names. */
-export interface Way {
+export interface Route {
   readonly from: string;
   readonly to: string;
 }
@@ -56,7 +56,7 @@ const FIRST_MEMBER_AT = 10;
 /** The link of a member, inside its namespace. */
 const LINK = "eth0";
 
-interface Seat {
+interface MemberLink {
   readonly namespace: string;
   readonly cable: string;
   readonly host: string;
@@ -64,8 +64,8 @@ interface Seat {
 
 export class Network {
   readonly #third: number;
-  readonly #seats = new Map<string, Seat>();
-  #seated = 0;
+  readonly #links = new Map<string, MemberLink>();
+  #linkCount = 0;
   #tables = 0;
 
   private constructor(third: number) {
@@ -83,12 +83,12 @@ export class Network {
   }
 
   /** Gives a member a namespace and an address. */
-  async join(name: string): Promise<MemberPlace> {
-    const position = this.#seated++;
+  async join(name: string): Promise<MemberPlacement> {
+    const position = this.#linkCount++;
     const namespace = namespaceOf(process.pid, name);
     const seat = { namespace, cable: cableOf(process.pid, position), host: this.#host(FIRST_MEMBER_AT + position) };
     await run("ip", ["netns", "add", namespace]);
-    this.#seats.set(name, seat);
+    this.#links.set(name, seat);
     const { cable, host } = seat;
     await run("ip", ["link", "add", cable, "type", "veth", "peer", "name", LINK, "netns", namespace]);
     await run("ip", ["link", "set", cable, "master", bridgeOf(process.pid), "up"]);
@@ -99,9 +99,9 @@ export class Network {
   }
 
   /** Puts an obstacle into these ways. The caller must end it before any of these members leaves. */
-  obstruct(ways: readonly Way[], obstacle: Obstacle): Promise<Obstruction> {
-    const receivers = new Set(ways.map(({ to }) => to));
-    return this.#install([...receivers], (receiver) => this.#filter(receiver, ways, obstacle));
+  obstruct(routes: readonly Route[], obstacle: Obstacle): Promise<Obstruction> {
+    const receivers = new Set(routes.map(({ to }) => to));
+    return this.#install([...receivers], (receiver) => this.#filter(receiver, routes, obstacle));
   }
 
   /**
@@ -112,19 +112,19 @@ export class Network {
    */
   async divert(name: string, peerPorts: ReadonlyMap<string, number>, relay: Relay): Promise<Obstruction> {
     const others = [...peerPorts.keys()].filter((other) => other !== name);
-    const ways = others.flatMap((other) => [
+    const routes = others.flatMap((other) => [
       { from: name, to: other },
       { from: other, to: name },
     ]);
     const rules = new Map<string, string[]>([...peerPorts.keys()].map((dialer) => [dialer, []]));
     const runner = this.#host(RUNNER_AT);
-    for (const { from, to } of ways) {
-      const target = { host: this.#seat(to).host, port: peerPorts.get(to) ?? 0 };
+    for (const { from, to } of routes) {
+      const target = { host: this.#linkOf(to).host, port: peerPorts.get(to) ?? 0 };
       const port = await relay.open(runner, target);
       rules.get(from)?.push(`ip daddr ${target.host} tcp dport ${target.port} dnat ip to ${runner}:${port}`);
     }
     return this.#install([...peerPorts.keys()], (member) => [
-      ...this.#filter(member, ways, "reset"),
+      ...this.#filter(member, routes, "reset"),
       ...["chain output {", "type nat hook output priority -100", ...(rules.get(member) ?? []), "}"],
     ]);
   }
@@ -146,8 +146,8 @@ export class Network {
 
   /** Delays some of the packets that a member sends to others, so that later ones overtake them. */
   async reorder(name: string): Promise<Reordering> {
-    const others = [...this.#seats.keys()].filter((other) => other !== name);
-    const namespaces = others.map((other) => this.#seat(other).namespace);
+    const others = [...this.#links.keys()].filter((other) => other !== name);
+    const namespaces = others.map((other) => this.#linkOf(other).namespace);
     const overtaken = async (): Promise<number> => {
       const counts = await Promise.all(namespaces.map(packetsOutOfOrder));
       return counts.reduce((sum, count) => sum + count, 0);
@@ -156,7 +156,7 @@ export class Network {
     for (const [object, command, ...rest] of CLASSES) {
       await this.#inside(name, "tc", object as string, command as string, "dev", LINK, ...rest);
     }
-    const rules = others.map((other) => `ip daddr ${this.#seat(other).host} ${TO_SECOND_CLASS}`);
+    const rules = others.map((other) => `ip daddr ${this.#linkOf(other).host} ${TO_SECOND_CLASS}`);
     const chosen = await this.#install([name], () => [
       ...["chain output {", "type filter hook output priority 0", ...rules, "}"],
     ]);
@@ -171,29 +171,29 @@ export class Network {
 
   /** Replaces the address of a member, whose processes must have ended. Returns the new address. */
   async readdress(name: string): Promise<string> {
-    const { namespace, cable, host: former } = this.#seat(name);
-    const host = this.#host(FIRST_MEMBER_AT + this.#seated++);
+    const { namespace, cable, host: former } = this.#linkOf(name);
+    const host = this.#host(FIRST_MEMBER_AT + this.#linkCount++);
     // Delete first: a second address would be secondary to the old one, and be deleted with it.
     await run("ip", ["-n", namespace, "address", "delete", `${former}/24`, "dev", LINK]);
     await run("ip", ["-n", namespace, "address", "add", `${host}/24`, "dev", LINK]);
-    this.#seats.set(name, { namespace, cable, host });
+    this.#links.set(name, { namespace, cable, host });
     return host;
   }
 
   /** Deletes a member's namespace; its processes must have ended. */
   async leave(name: string): Promise<void> {
-    const { namespace, cable } = this.#seat(name);
-    this.#seats.delete(name);
+    const { namespace, cable } = this.#linkOf(name);
+    this.#links.delete(name);
     // The kernel would delete the cable with the namespace, but later. If `join` has failed there is no cable.
     await succeeds("ip", ["link", "delete", cable]);
     await run("ip", ["netns", "delete", namespace]);
   }
 
   /** A chain that stops and counts packets that come to this member by these ways. */
-  #filter(receiver: string, ways: readonly Way[], obstacle: Obstacle): string[] {
-    const rules = ways
+  #filter(receiver: string, routes: readonly Route[], obstacle: Obstacle): string[] {
+    const rules = routes
       .filter(({ to }) => to === receiver)
-      .map(({ from }) => `ip saddr ${this.#seat(from).host} ${RULES[obstacle]} comment "${from}"`);
+      .map(({ from }) => `ip saddr ${this.#linkOf(from).host} ${RULES[obstacle]} comment "${from}"`);
     return ["chain input {", "type filter hook input priority 0", ...rules, "}"];
   }
 
@@ -203,7 +203,7 @@ export class Network {
     for (const member of members) {
       await this.#inside(member, "nft", [`table inet ${table} {`, ...chainsOf(member), "}"].join("\n"));
     }
-    const places = members.map((member) => ({ member, namespace: this.#seat(member).namespace }));
+    const places = members.map((member) => ({ member, namespace: this.#linkOf(member).namespace }));
     return new Obstruction(table, places);
   }
 
@@ -211,8 +211,8 @@ export class Network {
     return `${ADDRESS}.${this.#third}.${last}`;
   }
 
-  #seat(name: string): Seat {
-    const seat = this.#seats.get(name);
+  #linkOf(name: string): MemberLink {
+    const seat = this.#links.get(name);
     if (seat === undefined) {
       throw new Error(`${name} is not in the network`);
     }
@@ -220,24 +220,24 @@ export class Network {
   }
 
   #inside(name: string, ...command: readonly string[]): Promise<string> {
-    return run("ip", ["netns", "exec", this.#seat(name).namespace, ...command]);
+    return run("ip", ["netns", "exec", this.#linkOf(name).namespace, ...command]);
   }
 }
 
 /** An obstacle for packets: a table of the packet filter in the namespace of each of these members. */
 export class Obstruction {
   readonly #table: string;
-  readonly #places: readonly { readonly member: string; readonly namespace: string }[];
+  readonly #members: readonly { readonly member: string; readonly namespace: string }[];
 
-  constructor(table: string, places: readonly { readonly member: string; readonly namespace: string }[]) {
+  constructor(table: string, members: readonly { readonly member: string; readonly namespace: string }[]) {
     this.#table = table;
-    this.#places = places;
+    this.#members = members;
   }
 
   /** Number of stopped packets by way, "from>to". */
   async stopped(): Promise<Map<string, number>> {
     const stopped = new Map<string, number>();
-    for (const { member, namespace } of this.#places) {
+    for (const { member, namespace } of this.#members) {
       const list = ["nft", "-j", "list", "table", "inet", this.#table];
       const { nftables } = JSON.parse(await run("ip", ["netns", "exec", namespace, ...list]));
       for (const { rule } of nftables) {
@@ -253,7 +253,7 @@ export class Obstruction {
 
   /** Removes the obstacle. */
   async end(): Promise<void> {
-    for (const { namespace } of this.#places) {
+    for (const { namespace } of this.#members) {
       await run("ip", ["netns", "exec", namespace, "nft", "delete", "table", "inet", this.#table]);
     }
   }

@@ -2,7 +2,16 @@
 
 import { readFileSync } from "node:fs";
 import { type ClusterMember, exists, pause, until } from "../test/harness/index.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
+import {
+  type FaultContext,
+  type FaultKind,
+  type FaultResult,
+  landed,
+  pick,
+  skipped,
+  spread,
+  unclear,
+} from "./fault.ts";
 import { presentLeader, revive, transferTo } from "./recovery.ts";
 
 const DOWN_MS = [1, 4_000] as const;
@@ -11,42 +20,42 @@ const PAUSE_MS = [100, 20_000] as const;
 const PAUSE_SHARE_MAX = 0.1;
 
 export const PROCESS_FAULTS: readonly FaultKind[] = [
-  memberFault("kill: leader", async (field) => {
-    const leader = await presentLeader(field.cluster);
-    return leader === null ? skipped("there is no leader") : kill(field, [leader]);
+  memberFault("kill: leader", async (context) => {
+    const leader = await presentLeader(context.cluster);
+    return leader === null ? skipped("there is no leader") : kill(context, [leader]);
   }),
-  memberFault("kill: follower", async (field) => {
-    const leader = await presentLeader(field.cluster);
-    const followers = field.cluster.members.filter((member) => member !== leader && member.isAlive);
+  memberFault("kill: follower", async (context) => {
+    const leader = await presentLeader(context.cluster);
+    const followers = context.cluster.members.filter((member) => member !== leader && member.isAlive);
     return leader === null || followers.length === 0
       ? skipped("there is no leader, or no follower runs")
-      : kill(field, [pick(field.random, followers)]);
+      : kill(context, [pick(context.random, followers)]);
   }),
-  memberFault("kill: all", (field) => kill(field, field.cluster.members)),
-  memberFault("pause: leader", async (field) => {
-    const leader = await presentLeader(field.cluster);
-    return leader === null ? skipped("there is no leader") : stopForAWhile(field, leader);
+  memberFault("kill: all", (context) => kill(context, context.cluster.members)),
+  memberFault("pause: leader", async (context) => {
+    const leader = await presentLeader(context.cluster);
+    return leader === null ? skipped("there is no leader") : stopForAWhile(context, leader);
   }),
-  memberFault("pause: any", (field) => stopForAWhile(field, pick(field.random, field.cluster.members))),
+  memberFault("pause: any", (context) => stopForAWhile(context, pick(context.random, context.cluster.members))),
   memberFault("rolling restart", restartAll),
-  memberFault("transfer of the leadership", async (field) => {
-    const leader = await presentLeader(field.cluster);
+  memberFault("transfer of the leadership", async (context) => {
+    const leader = await presentLeader(context.cluster);
     const target = pick(
-      field.random,
-      field.cluster.members.filter((member) => member !== leader),
+      context.random,
+      context.cluster.members.filter((member) => member !== leader),
     );
-    await transferTo(field.cluster, target.name);
-    const after = await presentLeader(field.cluster);
+    await transferTo(context.cluster, target.name);
+    const after = await presentLeader(context.cluster);
     const evidence = `${leader?.name ?? "no member"} led, then ${after?.name ?? "no member"}; target ${target.name}`;
     return leader !== null && after === target ? landed(evidence) : unclear(evidence);
   }),
 ];
 
-function memberFault(name: string, make: (field: Field) => Promise<Landing>): FaultKind {
+function memberFault(name: string, make: (context: FaultContext) => Promise<FaultResult>): FaultKind {
   return { name, lane: "member", needs: [], make };
 }
 
-async function kill({ cluster, random }: Field, victims: readonly ClusterMember[]): Promise<Landing> {
+async function kill({ cluster, random }: FaultContext, victims: readonly ClusterMember[]): Promise<FaultResult> {
   const pids = victims.filter(({ isAlive }) => isAlive).map(({ pid }) => pid);
   await Promise.all(victims.map((victim) => victim.kill()));
   const left = pids.filter(exists);
@@ -59,7 +68,7 @@ async function kill({ cluster, random }: Field, victims: readonly ClusterMember[
   return left.length === 0 && pids.length === victims.length ? landed(evidence) : unclear(evidence);
 }
 
-async function stopForAWhile({ cluster, random, runMs }: Field, victim: ClusterMember): Promise<Landing> {
+async function stopForAWhile({ cluster, random, runMs }: FaultContext, victim: ClusterMember): Promise<FaultResult> {
   const [fromMs, toMs] = PAUSE_MS;
   const durationMs = spread(random, fromMs, Math.min(toMs, runMs * PAUSE_SHARE_MAX));
   victim.pause();
@@ -78,7 +87,7 @@ function processState(pid: number): string {
   return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
 }
 
-async function restartAll({ cluster }: Field): Promise<Landing> {
+async function restartAll({ cluster }: FaultContext): Promise<FaultResult> {
   const codes: string[] = [];
   for (const member of cluster.members) {
     const { code, signal } = await member.stop();

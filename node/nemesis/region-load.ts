@@ -15,7 +15,7 @@ import {
 import { History, type RegionAnswer, type RegionOperation, type RegionRecord, regionCheck } from "../history/index.ts";
 import type { ClusterUnderTest } from "../test/harness/index.ts";
 import { BackgroundClients } from "./background-load.ts";
-import { type Asked, type AskOptions, MemberCalls } from "./member-calls.ts";
+import { type AskOptions, type CallResult, MemberCalls } from "./member-calls.ts";
 
 const { MemoryService } = serviceDefinitions;
 const CLIENTS = 3;
@@ -228,7 +228,7 @@ export class RegionLoad {
     name: string,
     region: Omit<RegionInUse, "id">,
     operation: RegionOperation,
-    ask: () => Promise<Asked<RegionAnswer>>,
+    ask: () => Promise<CallResult<RegionAnswer>>,
   ): Promise<RegionAnswer | null> {
     const open = this.#history.begin(name, operation);
     region.operations++;
@@ -259,9 +259,9 @@ function learn(region: Omit<RegionInUse, "id">, operation: RegionOperation, answ
 
 /** A refusal that was decided during execution counts as an answer. */
 function answered<Response>(
-  asked: Asked<Response>,
+  asked: CallResult<Response>,
   answerOf: (response: Response) => RegionAnswer,
-): Asked<RegionAnswer> {
+): CallResult<RegionAnswer> {
   switch (asked.kind) {
     case "ok":
       return { ...asked, response: answerOf(asked.response) };

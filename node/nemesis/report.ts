@@ -2,11 +2,11 @@
 
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Landing } from "./fault.ts";
+import type { FaultResult } from "./fault.ts";
 import type { OutcomeCount } from "./outcome-counts.ts";
 
 /** A fault that was made or attempted. Times are milliseconds since the load began. */
-export interface FaultRecord extends Landing {
+export interface FaultRecord extends FaultResult {
   readonly kind: string;
   readonly startMs: number;
   readonly endMs: number;
@@ -78,7 +78,7 @@ function rowsOf(outcomes: readonly OutcomeCount[]): readonly Row[] {
 }
 
 function faultRowsOf(faults: readonly FaultRecord[]): readonly Row[] {
-  const count = (of: readonly FaultRecord[], result: Landing["result"]): number =>
+  const count = (of: readonly FaultRecord[], result: FaultResult["result"]): number =>
     of.filter((fault) => fault.result === result).length;
   return [...Map.groupBy(faults, ({ kind }) => kind)]
     .sort(([a], [b]) => (a < b ? -1 : 1))

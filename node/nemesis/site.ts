@@ -2,12 +2,12 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { MemberPlace } from "../test/harness/index.ts";
+import type { MemberPlacement } from "../test/harness/index.ts";
 import { BLOCK_DISK_BYTES, BlockDisk } from "./block-disk.ts";
 import { Certificates } from "./certificates.ts";
 import { run } from "./command.ts";
 import { ControlGroup } from "./control-groups.ts";
-import type { Abilities } from "./machine.ts";
+import type { Capabilities } from "./machine.ts";
 import { Network } from "./network.ts";
 import { directoryOf, RUN_VARIABLE } from "./run-name.ts";
 import { SmallDisk } from "./small-disk.ts";
@@ -30,12 +30,12 @@ export class Site {
   readonly blockDisks = new Map<string, BlockDisk>();
   readonly syncControls = new Map<string, SyncControl>();
   readonly groups = new Map<string, ControlGroup>();
-  readonly #abilities: Abilities;
+  readonly #abilities: Capabilities;
   readonly #options: SiteOptions;
   /** Path of the library that makes syncs wait and fail; null if there is none. */
   readonly #syncShim: string | null;
 
-  private constructor(network: Network | null, abilities: Abilities, options: SiteOptions, syncShim: string | null) {
+  private constructor(network: Network | null, abilities: Capabilities, options: SiteOptions, syncShim: string | null) {
     this.network = network;
     this.#abilities = abilities;
     this.#options = options;
@@ -44,7 +44,7 @@ export class Site {
   }
 
   /** Creates the site. `removeTraces` removes everything that it creates outside of this process's memory. */
-  static async create(abilities: Abilities, options: SiteOptions): Promise<Site> {
+  static async create(abilities: Capabilities, options: SiteOptions): Promise<Site> {
     const directory = directoryOf(process.pid);
     mkdirSync(directory, { mode: 0o700 });
     if (abilities.hasSmallDisks || abilities.hasBlockDisks) {
@@ -61,7 +61,7 @@ export class Site {
    * Creates the place of a new member. Members with odd numbers have their data on small disks, the others on disks
    * that can be made to fail, if the machine allows these.
    */
-  async placeOf(name: string): Promise<MemberPlace> {
+  async placementOf(name: string): Promise<MemberPlacement> {
     const { host, through = [] } = (await this.network?.join(name)) ?? {};
     const group = this.#groupOf(name);
     const peerTls = this.certificates?.issue(name, host);
@@ -97,8 +97,8 @@ export class Site {
     await this.blockDisks.get(name)?.unmount();
     await this.groups.get(name)?.remove();
     this.certificates?.forget(name);
-    for (const places of [this.smallDisks, this.blockDisks, this.syncControls, this.groups]) {
-      places.delete(name);
+    for (const members of [this.smallDisks, this.blockDisks, this.syncControls, this.groups]) {
+      members.delete(name);
     }
   }
 

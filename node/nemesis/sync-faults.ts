@@ -1,7 +1,16 @@
 /** Faults of sync calls on disks that take the writes: the calls wait, fail, or never return. */
 
 import { type ClusterMember, pause, until } from "../test/harness/index.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
+import {
+  type FaultContext,
+  type FaultKind,
+  type FaultResult,
+  landed,
+  pick,
+  skipped,
+  spread,
+  unclear,
+} from "./fault.ts";
 import { revive } from "./recovery.ts";
 import { STORE_FAILED, STUCK } from "./specified-end.ts";
 import type { SyncControl } from "./sync-shim.ts";
@@ -14,9 +23,9 @@ const WAIT_MS = [200, 10_000] as const;
 const HANG_LIMIT_MS = 180_000;
 
 export const SYNC_FAULTS: readonly FaultKind[] = [
-  { name: "sync waits", lane: "member", needs: ["sync shim"], make: letWait },
-  { name: "sync fails", lane: "member", needs: ["sync shim"], make: letFail },
-  { name: "sync never returns", lane: "member", needs: ["sync shim"], make: letHang },
+  { name: "sync waits", lane: "member", needs: ["sync shim"], make: delaySyncs },
+  { name: "sync fails", lane: "member", needs: ["sync shim"], make: failSyncs },
+  { name: "sync never returns", lane: "member", needs: ["sync shim"], make: hangSyncs },
 ];
 
 interface Victim {
@@ -24,13 +33,13 @@ interface Victim {
   readonly control: SyncControl;
 }
 
-async function letWait(field: Field): Promise<Landing> {
-  const victim = pickVictim(field);
+async function delaySyncs(context: FaultContext): Promise<FaultResult> {
+  const victim = pickVictim(context);
   if (victim === null) {
     return skipped("no member whose syncs can wait runs");
   }
   const { member, control } = victim;
-  const durationMs = spread(field.random, ...WAIT_MS);
+  const durationMs = spread(context.random, ...WAIT_MS);
   const before = control.waited;
   control.set("wait");
   try {
@@ -39,18 +48,18 @@ async function letWait(field: Field): Promise<Landing> {
     control.set("pass");
   }
   const waited = control.waited - before;
-  const evidence = `${member.name}: ${waited} syncs waited in ${durationMs} ms; ${await revive(field.cluster, member)}`;
+  const evidence = `${member.name}: ${waited} syncs waited in ${durationMs} ms; ${await revive(context.cluster, member)}`;
   return waited > 0 ? landed(evidence) : unclear(evidence);
 }
 
 /** A failed sync is not retried, because a later one would report success (P32). */
-async function letFail(field: Field): Promise<Landing> {
-  const victim = pickVictim(field);
+async function failSyncs(context: FaultContext): Promise<FaultResult> {
+  const victim = pickVictim(context);
   if (victim === null) {
     return skipped("no member whose syncs can fail runs");
   }
   const { member, control } = victim;
-  const pardon = field.excuse(member.name);
+  const pardon = context.excuse(member.name);
   const before = control.failed;
   control.set("fail");
   try {
@@ -63,19 +72,19 @@ async function letFail(field: Field): Promise<Landing> {
   if (code !== STORE_FAILED) {
     throw new Error(`${member.name} ended with ${code ?? signal} when a sync had failed, not with ${STORE_FAILED}`);
   }
-  const evidence = `${member.name}: ${failed} syncs failed, it ended with ${code}; ${await revive(field.cluster, member)}`;
+  const evidence = `${member.name}: ${failed} syncs failed, it ended with ${code}; ${await revive(context.cluster, member)}`;
   pardon();
   return failed > 0 ? landed(evidence) : unclear(evidence);
 }
 
 /** A process cannot end by itself while a thread is in a call that does not return, so it kills itself (P60). */
-async function letHang(field: Field): Promise<Landing> {
-  const victim = pickVictim(field);
+async function hangSyncs(context: FaultContext): Promise<FaultResult> {
+  const victim = pickVictim(context);
   if (victim === null) {
     return skipped("no member whose syncs can wait runs");
   }
   const { member, control } = victim;
-  const pardon = field.excuse(member.name);
+  const pardon = context.excuse(member.name);
   const before = control.waited;
   control.set("wait");
   try {
@@ -88,12 +97,12 @@ async function letHang(field: Field): Promise<Landing> {
   if (signal !== "SIGKILL" || !member.output.includes(STUCK)) {
     throw new Error(`${member.name} ended with ${code ?? signal} and did not say that a write does not come back`);
   }
-  const evidence = `${member.name}: ${waited} syncs waited until it killed itself; ${await revive(field.cluster, member)}`;
+  const evidence = `${member.name}: ${waited} syncs waited until it killed itself; ${await revive(context.cluster, member)}`;
   pardon();
   return waited > 0 ? landed(evidence) : unclear(evidence);
 }
 
-function pickVictim({ cluster, syncControls, random }: Field): Victim | null {
+function pickVictim({ cluster, syncControls, random }: FaultContext): Victim | null {
   const victims = cluster.members.flatMap((member) => {
     const control = syncControls.get(member.name);
     return member.isAlive && control !== undefined ? [{ member, control }] : [];

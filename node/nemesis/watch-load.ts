@@ -7,7 +7,7 @@ import type { WatchedStream, Watching, WatchMessage } from "../history/index.ts"
 import { type Answer, type ClusterUnderTest, type GrpcStream, pause, until } from "../test/harness/index.ts";
 import { pick } from "./fault.ts";
 import { MemberCalls } from "./member-calls.ts";
-import { PROGRESS_INTERVAL_MS, type ToldResponse, type Watched } from "./watched.ts";
+import { PROGRESS_INTERVAL_MS, type StreamResponse, type WatchTarget } from "./watched.ts";
 
 /** A stream that is silent for this long counts as lost, whatever the state of its connection. */
 const SILENT_MS_MAX = 10 * PROGRESS_INTERVAL_MS;
@@ -29,8 +29,8 @@ interface Watcher<Change> extends Watching<Change> {
   readonly streams: Recorded<Change>[];
 }
 
-export class WatchLoad<Change, Response extends ToldResponse> {
-  readonly #watched: Watched<Change, Response>;
+export class WatchLoad<Change, Response extends StreamResponse> {
+  readonly #target: WatchTarget<Change, Response>;
   readonly #cluster: ClusterUnderTest;
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
@@ -45,12 +45,12 @@ export class WatchLoad<Change, Response extends ToldResponse> {
 
   /** @param members number of members that get watchers */
   constructor(
-    watched: Watched<Change, Response>,
+    watched: WatchTarget<Change, Response>,
     cluster: ClusterUnderTest,
     members: number,
     random: (bound: number) => number,
   ) {
-    this.#watched = watched;
+    this.#target = watched;
     this.#cluster = cluster;
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
@@ -72,7 +72,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     return this.#watchers.flatMap(({ client, streams }) =>
       streams.map((stream) => {
         const messages = stream.messages.map(({ kind, revision, atMs, changes }) => {
-          return [kind, revision, atMs, changes.map(this.#watched.idOf)];
+          return [kind, revision, atMs, changes.map(this.#target.idOf)];
         });
         return { client, ...stream, messages };
       }),
@@ -91,7 +91,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     const told = messages.reduce((sum, { changes }) => sum + changes.length, 0);
     const ends = [...this.#ends].map(([how, count]) => `${how} ${count}`).join("  ");
     return [
-      `watchers of ${this.#watched.things} ${this.#watchers.length}  streams ${streams.length}  changes received ${told}`,
+      `watchers of ${this.#target.things} ${this.#watchers.length}  streams ${streams.length}  changes received ${told}`,
       `ends of streams: ${ends}`,
     ];
   }
@@ -120,7 +120,9 @@ export class WatchLoad<Change, Response extends ToldResponse> {
   async stopAt(revision: number): Promise<void> {
     try {
       await until(`all watchers to receive everything up to ${revision}`, () => {
-        return this.#failure !== undefined || this.#watchers.every((watcher) => toldRevisionOf(watcher) >= revision);
+        return (
+          this.#failure !== undefined || this.#watchers.every((watcher) => receivedRevisionOf(watcher) >= revision)
+        );
       });
     } finally {
       this.#isStopping = true;
@@ -149,7 +151,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     const startRevision = nextRevisionOf(watcher);
     const recorded: Recorded<Change> = { startRevision, startMs: performance.now(), messages: [] };
     watcher.streams.push(recorded);
-    const opened = await this.#watched.open(this.#calls, endpoint, watcher.prefix, startRevision);
+    const opened = await this.#target.open(this.#calls, endpoint, watcher.prefix, startRevision);
     try {
       if (opened !== null) {
         await this.#follow(opened.stream, recorded);
@@ -166,7 +168,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
     for (let heardMs = performance.now(); performance.now() - heardMs < SILENT_MS_MAX && !this.#isStopping; ) {
       // Read the end first, so that all messages before it are recorded.
       const { end } = stream;
-      if (this.#take(stream, recorded)) {
+      if (this.#record(stream, recorded)) {
         heardMs = performance.now();
       }
       if (end !== null) {
@@ -186,12 +188,12 @@ export class WatchLoad<Change, Response extends ToldResponse> {
   }
 
   /** Records the new messages. Returns whether there were any. */
-  #take({ messages }: GrpcStream<Response, Answer<never>>, recorded: Recorded<Change>): boolean {
+  #record({ messages }: GrpcStream<Response, Answer<never>>, recorded: Recorded<Change>): boolean {
     const come = messages.splice(0);
     const atMs = performance.now();
     for (const response of come) {
       const { created, progress, revision } = response;
-      const changes = this.#watched.changesOf(response).map((change) => this.#shared(change));
+      const changes = this.#target.changesOf(response).map((change) => this.#shared(change));
       const kind = created ? "created" : progress ? "progress" : "changes";
       recorded.messages.push({ kind, revision: Number(revision), changes, atMs });
     }
@@ -200,7 +202,7 @@ export class WatchLoad<Change, Response extends ToldResponse> {
 
   /** The object of an equal change that another watcher has received, if there is one. */
   #shared(change: Change): Change {
-    const id = this.#watched.idOf(change);
+    const id = this.#target.idOf(change);
     const known = this.#changes.get(id);
     if (known === undefined) {
       this.#changes.set(id, change);
@@ -222,13 +224,13 @@ function endOf({ code, reason, message }: Answer<never>): string {
 }
 
 /** The watcher has received everything up to this revision. */
-function toldRevisionOf<Change>({ streams }: Watching<Change>): number {
+function receivedRevisionOf<Change>({ streams }: Watching<Change>): number {
   return streams.findLast(({ messages }) => messages.length > 0)?.messages.at(-1)?.revision ?? 0;
 }
 
 /** Where to continue; 0 = nothing was received yet. */
 function nextRevisionOf<Change>(watching: Watching<Change>): number {
   const compactRevision = watching.streams.at(-1)?.compactRevision;
-  const told = toldRevisionOf(watching);
+  const told = receivedRevisionOf(watching);
   return compactRevision ?? (told === 0 ? 0 : told + 1);
 }

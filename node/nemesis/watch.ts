@@ -20,7 +20,7 @@ interface Excuse {
   toMs: number;
 }
 
-export class Watch {
+export class ClusterMonitor {
   readonly #cluster: ClusterUnderTest;
   readonly #load: ConcurrentLoad;
   readonly #excuses: Excuse[] = [];
@@ -81,13 +81,13 @@ export class Watch {
 
   async #watch(): Promise<void> {
     while (!this.#isStopping) {
-      await Promise.all(this.#cluster.members.map((member) => this.#look(member)));
+      await Promise.all(this.#cluster.members.map((member) => this.#check(member)));
       this.#renewKeys();
       await pause(INTERVAL_MS);
     }
   }
 
-  async #look(member: ClusterMember): Promise<void> {
+  async #check(member: ClusterMember): Promise<void> {
     this.#members.add(member);
     const { name } = member;
     const status = await member.status();

@@ -38,7 +38,7 @@ const REASONS: ReadonlyMap<LockEvent_Reason, WatchedLockChange["reason"]> = new 
 ]);
 
 /** The common part of the messages of a stream. */
-export interface ToldResponse {
+export interface StreamResponse {
   readonly created: boolean;
   readonly progress: boolean;
   readonly revision: bigint;
@@ -49,7 +49,7 @@ export type OpenedStream<Response> = {
   readonly close: () => void;
 } | null;
 
-export interface Watched<Change, Response extends ToldResponse> {
+export interface WatchTarget<Change, Response extends StreamResponse> {
   readonly things: string;
   /** Every member gets one watcher for each prefix. */
   readonly prefixes: readonly string[];
@@ -61,7 +61,7 @@ export interface Watched<Change, Response extends ToldResponse> {
 }
 
 /** Keys without and with a time to live, whose operations are all recorded. */
-export const WATCHED_KEYS: Watched<WatchedChange, WatchKeysResponse> = {
+export const WATCHED_KEYS: WatchTarget<WatchedChange, WatchKeysResponse> = {
   things: "keys",
   prefixes: ["key-", "lifetime-"],
   open: (calls, endpoint, prefix, startRevision) => {
@@ -73,7 +73,7 @@ export const WATCHED_KEYS: Watched<WatchedChange, WatchKeysResponse> = {
 };
 
 /** All locks, whose operations are all recorded. */
-export const WATCHED_LOCKS: Watched<WatchedLockChange, WatchLocksResponse> = {
+export const WATCHED_LOCKS: WatchTarget<WatchedLockChange, WatchLocksResponse> = {
   things: "locks",
   prefixes: [""],
   open: (calls, endpoint, namePrefix, startRevision) => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type ClientOperation, CoordinationError, type Outcome, type Principal } from "../src/state/index.ts";
 import { createApiKey, createUser, OWNER, TOKEN_SHA256, updateUser } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
-import { WitnessedLog } from "./witnessed-log.ts";
+import { ObservedLog } from "./witnessed-log.ts";
 
 const ANNA = "user-anna";
 const KEY = "api-key-of-anna";
@@ -17,11 +17,11 @@ const REFUSED: Outcome = { answer: new CoordinationError("TOKEN_REVOKED", ""), r
 
 describe("the rules of revocation", () => {
   let rules: AccessRules;
-  let log: WitnessedLog;
+  let log: ObservedLog;
 
   beforeEach(() => {
     rules = new AccessRules();
-    log = new WitnessedLog(rules);
+    log = new ObservedLog(rules);
     log.askByHttp(createUser(ANNA));
     log.lead({ kind: "verify-user", userId: ANNA, tokenSha256: TOKEN_SHA256, passwordHash: "" });
     log.askByHttp(createApiKey(KEY), undefined, BY_LOGIN);

@@ -113,7 +113,7 @@ export class Accounts {
         : ({ kind: "revoke-api-key", apiKeyId: GUEST_KEY } as const);
     this.#insist(streamOf(draw), { principal: OWNER, request: null, operation }, ({ answer }) => {
       if (!(answer instanceof CoordinationError)) {
-        trace.say(0, "is told that", [], () => `the guest has no ${kind} any more`);
+        trace.record(0, "is told that", [], () => `the guest has no ${kind} any more`);
         rules.onAcknowledged(revoked);
       }
     });
@@ -155,7 +155,7 @@ export class Accounts {
       return;
     }
     const name = `${command.operation.kind} of the administrator`;
-    trace.say(process.memberId, "is asked to", [], () => name);
+    trace.record(process.memberId, "is asked to", [], () => name);
     calls.call<Outcome | CoordinationError | null>(
       process,
       name,
@@ -170,7 +170,12 @@ export class Accounts {
       },
       (answer) => {
         const isDone = answer !== null && !(answer instanceof CoordinationError);
-        trace.say(process.memberId, "has answered", [Number(isDone)], () => `${name}: ${isDone ? "done" : "not done"}`);
+        trace.record(
+          process.memberId,
+          "has answered",
+          [Number(isDone)],
+          () => `${name}: ${isDone ? "done" : "not done"}`,
+        );
         if (isDone) {
           onEnd(answer);
         } else {

@@ -84,7 +84,7 @@ export class Administrator {
       this.#done += isDone ? 1 : 0;
       onEnd(isDone);
     };
-    this.#options.trace.say(0, "changes", [], () => kind);
+    this.#options.trace.record(0, "changes", [], () => kind);
     switch (kind) {
       case "add":
         this.add(end);
@@ -366,7 +366,7 @@ export class Administrator {
         process.replica.proposeMembership(entry, deadlineMs, (error, outcome) => done({ error, outcome }));
       },
       (answer) => {
-        trace.say(process.memberId, "has changed", [Number(answer?.outcome != null)], () => {
+        trace.record(process.memberId, "has changed", [Number(answer?.outcome != null)], () => {
           const { error, outcome } = answer ?? { error: null, outcome: null };
           return `${JSON.stringify(operation)}: ${error?.reason ?? JSON.stringify(outcome?.answer ?? "lost")}`;
         });

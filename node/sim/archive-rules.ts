@@ -66,13 +66,13 @@ export class ArchiveRules {
   readonly #options: ArchiveRulesOptions;
   /** The objects in the bucket, and all that were ever in it. */
   readonly #now = new Map<string, StoredObject>();
-  readonly #ever = new Map<string, StoredObject>();
+  readonly #everStored = new Map<string, StoredObject>();
   /** The ends of chains that were reported broken. */
   readonly #breaks: number[] = [];
   /** The same, by the members that reported it and have not taken a snapshot since. */
   readonly #broken = new Map<number, number>();
   /** From the end of a chain that a member reported broken to the snapshot with which it began another one. */
-  readonly #said: { readonly end: number; readonly index: number }[] = [];
+  readonly #reported: { readonly end: number; readonly index: number }[] = [];
   /**
    * Gaps by the index of the snapshot after them: whether retention had left no snapshot before the gap when it came
    * about.
@@ -105,7 +105,7 @@ export class ArchiveRules {
   get counts() {
     return {
       ...{ segments: this.#segments, snapshots: this.#snapshots, deleted: this.#deleted, breaks: this.#breaks.length },
-      forks: this.#catalog(this.#ever).problems.filter(({ kind }) => kind === "fork").length,
+      forks: this.#catalog(this.#everStored).problems.filter(({ kind }) => kind === "fork").length,
     };
   }
 
@@ -113,9 +113,9 @@ export class ArchiveRules {
   onPut(object: StoredObject, nowMs: number): number[] {
     const { name } = object;
     this.#storedMs = nowMs;
-    const isNew = !this.#ever.has(name);
+    const isNew = !this.#everStored.has(name);
     this.#now.set(name, object);
-    this.#ever.set(name, object);
+    this.#everStored.set(name, object);
     this.#segments += Number(isNew && name.endsWith(".qseg"));
     this.#snapshots += Number(isNew && name.endsWith(".qsnap"));
     this.#reached = reachOf(this.#catalog(this.#now));
@@ -152,7 +152,7 @@ export class ArchiveRules {
   onSnapshot(memberId: number, index: number): void {
     const end = this.#broken.get(memberId);
     if (end !== undefined) {
-      this.#said.push({ end, index });
+      this.#reported.push({ end, index });
       this.#broken.delete(memberId);
     }
   }
@@ -238,14 +238,14 @@ export class ArchiveRules {
     return this.#findGaps().find(({ firstIndex, lastIndex, from }) => {
       const isSaid =
         this.#breaks.some((index) => index >= from && index <= lastIndex) ||
-        this.#said.some(({ end, index }) => end < firstIndex && index >= lastIndex);
+        this.#reported.some(({ end, index }) => end < firstIndex && index >= lastIndex);
       return !isSaid && this.#gaps.get(lastIndex) !== true;
     });
   }
 
   /** A snapshot without a segment after it is a backup of one moment, not a part of an archive. */
   #findGaps(): Gap[] {
-    const { chains } = this.#catalog(this.#ever);
+    const { chains } = this.#catalog(this.#everStored);
     const gaps: Gap[] = [];
     let [from, end] = [0, 0];
     for (const { snapshot, end: chainEnd } of chains.filter(({ segments }) => segments.length > 0)) {

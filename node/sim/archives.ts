@@ -57,10 +57,10 @@ export class Archives {
     this.rules = new ArchiveRules({ clusterId, replay: rules.replay, retention: plan.retention });
     this.bucket = new Bucket(() => Math.floor(WALL_START_MS + heap.nowMs), {
       onPut: (object) => {
-        trace.say(0, "is stored", [...this.rules.onPut(object, heap.nowMs), crc32(object.name)], () => object.name);
+        trace.record(0, "is stored", [...this.rules.onPut(object, heap.nowMs), crc32(object.name)], () => object.name);
       },
       onDeleted: (object) => {
-        trace.say(0, "is deleted", [...this.rules.onDeleted(object), crc32(object.name)], () => object.name);
+        trace.record(0, "is deleted", [...this.rules.onDeleted(object), crc32(object.name)], () => object.name);
       },
     });
   }
@@ -107,10 +107,10 @@ export class Archives {
     });
   }
 
-  happen(kind: StoreFaultKind, draw: number): void {
+  inject(kind: StoreFaultKind, draw: number): void {
     const { heap, trace } = this.#options;
     const random = streamOf(draw);
-    trace.say(0, "store", [], () => kind);
+    trace.record(0, "store", [], () => kind);
     if (kind === "away") {
       this.bucket.leave(heap.nowMs + logUniform(random, ...AWAY_MS));
     } else if (kind === "twins") {
@@ -121,7 +121,7 @@ export class Archives {
   }
 
   /** Checks what members report about the archive now. */
-  look(processes: readonly Archiving[]): void {
+  check(processes: readonly Archiving[]): void {
     const { heap, plan, isSteady } = this.#options;
     for (const { memberId, backups } of processes) {
       const archiver = backups?.archiver;
@@ -177,7 +177,7 @@ export class Archives {
 
   /** The lease only saves work: two members that archive at the same time must do no harm. */
   #seen(view: MembershipView | null, archiverId: number): MembershipView | null {
-    const isTwin = this.#options.heap.nowMs < this.#twinsUntilMs && !this.bucket.isCalm;
+    const isTwin = this.#options.heap.nowMs < this.#twinsUntilMs && !this.bucket.hasFaultsEnded;
     return isTwin && view?.archive !== undefined ? { ...view, archive: { ...view.archive, archiverId } } : view;
   }
 
@@ -192,7 +192,7 @@ export class Archives {
     const { trace } = this.#options;
     const say = (fields: object, message: string): void => {
       if (!loop.isDead) {
-        trace.say(memberId, message, [], () => `${message} ${JSON.stringify(fields)}`);
+        trace.record(memberId, message, [], () => `${message} ${JSON.stringify(fields)}`);
       }
     };
     return {

@@ -124,7 +124,8 @@ export class BucketStore implements BackupStore {
       return new Promise(() => undefined);
     }
     const isAway = bucket.isAway(heap.nowMs);
-    const isFailing = isAway || (!bucket.isCalm && random.chance(isPiece ? plan.failureShare / 4 : plan.failureShare));
+    const isFailing =
+      isAway || (!bucket.hasFaultsEnded && random.chance(isPiece ? plan.failureShare / 4 : plan.failureShare));
     const tookMs = isAway
       ? random.between(...GIVEN_UP_MS)
       : random.exponential(plan.requestMs * (isPiece ? 0.1 : 1) + bucket.slownessMs(heap.nowMs));

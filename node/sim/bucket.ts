@@ -20,7 +20,7 @@ export class Bucket {
   #awayUntilMs = 0;
   #slowUntilMs = 0;
   #slowMs = 0;
-  #isCalm = false;
+  #hasFaultsEnded = false;
 
   /** @param nowMs the wall clock of the store. */
   constructor(nowMs: () => number, listener: BucketListener) {
@@ -36,12 +36,12 @@ export class Bucket {
   }
 
   /** Ends all faults. */
-  calm(): void {
-    this.#isCalm = true;
+  endFaults(): void {
+    this.#hasFaultsEnded = true;
   }
 
-  get isCalm(): boolean {
-    return this.#isCalm;
+  get hasFaultsEnded(): boolean {
+    return this.#hasFaultsEnded;
   }
 
   /** It answers no request until then. */
@@ -56,12 +56,12 @@ export class Bucket {
   }
 
   isAway(nowMs: number): boolean {
-    return !this.#isCalm && nowMs < this.#awayUntilMs;
+    return !this.#hasFaultsEnded && nowMs < this.#awayUntilMs;
   }
 
   /** The mean additional time of a request that begins now, in milliseconds. */
   slownessMs(nowMs: number): number {
-    return !this.#isCalm && nowMs < this.#slowUntilMs ? this.#slowMs : 0;
+    return !this.#hasFaultsEnded && nowMs < this.#slowUntilMs ? this.#slowMs : 0;
   }
 
   get(name: string): Uint8Array | undefined {

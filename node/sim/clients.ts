@@ -319,7 +319,7 @@ export class Clients {
           const error = late ?? admission(process);
           if (error === null) {
             const { revision } = process.replica;
-            trace.say(process.memberId, "reads", [revision], () => `${name} at revision ${revision}`);
+            trace.record(process.memberId, "reads", [revision], () => `${name} at revision ${revision}`);
             requests.onRead(`m${process.memberId}: ${name}`, floor, revision);
             stored = storedKey(process, key);
             outcome = { kind: "ok", answer: foundAnswer(stored, revision) };

@@ -19,7 +19,7 @@ export interface ConnectionUser {
   onAcceptorLost(): void;
 }
 
-interface OnTheWay {
+interface InFlightFrame {
   readonly frame: Frame;
   readonly arrivesMs: number;
 }
@@ -41,7 +41,7 @@ export class Connection {
   /** Taken frames that are not handed to the socket. */
   #queue: Frame[] = [];
   /** Frames that are handed to the socket. */
-  #wire: OnTheWay[] = [];
+  #wire: InFlightFrame[] = [];
   #wireBytes = 0;
   #lastArrivalMs = 0;
   #isArmed = false;
@@ -98,25 +98,25 @@ export class Connection {
   closeBy(side: SimTransport, reason: string): void {
     const { trace, random } = this.#network;
     if (side === this.from && this.#isOpenAtDialer) {
-      trace.say(this.from.memberId, "closes", [this.to.memberId], () => `${this.label}: ${reason}`);
+      trace.record(this.from.memberId, "closes", [this.to.memberId], () => `${this.label}: ${reason}`);
       this.#wire = this.#wire.slice(0, random.below(this.#wire.length + 1));
       this.#loseAtDialer();
-      this.#tell(this.from, this.to, () => this.#loseAtAcceptor());
+      this.#notify(this.from, this.to, () => this.#loseAtAcceptor());
     } else if (side === this.to && this.#isOpenAtAcceptor) {
-      trace.say(this.to.memberId, "closes", [this.from.memberId], () => `${this.label}: ${reason}`);
+      trace.record(this.to.memberId, "closes", [this.from.memberId], () => `${this.label}: ${reason}`);
       this.#isDiscarded = true;
       this.#loseAtAcceptor();
-      this.#tell(this.to, this.from, () => this.#loseAtDialer());
+      this.#notify(this.to, this.from, () => this.#loseAtDialer());
     }
   }
 
   /** The network ends it: both sides notice it, and the last frames on their way are lost. */
   reset(): void {
     const { random, trace } = this.#network;
-    trace.say(this.from.memberId, "is cut off", [this.to.memberId], () => this.label);
+    trace.record(this.from.memberId, "is cut off", [this.to.memberId], () => this.label);
     this.#wire = this.#wire.slice(0, random.below(this.#wire.length + 1));
-    this.#tell(this.to, this.from, () => this.#loseAtDialer());
-    this.#tell(this.from, this.to, () => this.#loseAtAcceptor());
+    this.#notify(this.to, this.from, () => this.#loseAtDialer());
+    this.#notify(this.from, this.to, () => this.#loseAtAcceptor());
   }
 
   /** A side that has heard nothing for too long ends it. Both sides send pings while their processes run. */
@@ -138,7 +138,7 @@ export class Connection {
   }
 
   /** The other side notices the end if anything reaches it; otherwise by silence. */
-  #tell(by: SimTransport, other: SimTransport, hear: () => void): void {
+  #notify(by: SimTransport, other: SimTransport, hear: () => void): void {
     this.#network.pass(by.memberId, other.memberId, hear, () => undefined);
   }
 
@@ -192,7 +192,7 @@ export class Connection {
     this.#wire.shift();
     this.#wireBytes -= HEADER_BYTES + next.frame.body.length;
     const { type, body } = next.frame;
-    trace.say(this.to.memberId, "gets", [this.from.memberId, type, crc32(body)], () => {
+    trace.record(this.to.memberId, "gets", [this.from.memberId, type, crc32(body)], () => {
       return this.to.describe(this.from.memberId, next.frame);
     });
     this.to.loop.arrive(() => {

@@ -18,7 +18,7 @@ export function readScript(file: string): WrittenScript {
 }
 
 /** Writes the script to a file with the name of its rule and seed; returns the path. */
-export function keepScript(written: WrittenScript): string {
+export function saveScript(written: WrittenScript): string {
   const [word = "rule"] = written.rule.split(/[^A-Za-z0-9]+/).filter((part) => part !== "");
   const file = path.join(FOLDER, `${word}-${written.script.seed.toString(16)}.json`);
   mkdirSync(FOLDER, { recursive: true });

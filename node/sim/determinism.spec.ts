@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { commitText, firstSeedOf } from "./commit.ts";
-import { partingOf } from "./determinism.ts";
-import { runApart } from "./seed-processes.ts";
+import { firstDifferenceOf } from "./determinism.ts";
+import { runInProcesses } from "./seed-processes.ts";
 import { runSeed, type SeedReport } from "./seed-run.ts";
 
 /** Number of runs that are made twice; each commit has its own. */
@@ -19,7 +19,7 @@ describe("two runs of a seed, in two processes", function () {
   before(async function () {
     this.timeout(OTHER_PROCESS_LIMIT_MS);
     process.stdout.write(`${COUNT} seeds from ${FIRST} on, twice\n`);
-    for await (const report of runApart({ first: FIRST, count: COUNT, isShrunk: false }, 1)) {
+    for await (const report of runInProcesses({ first: FIRST, count: COUNT, isShrunk: false }, 1)) {
       elsewhere.push(report);
     }
   });
@@ -28,7 +28,7 @@ describe("two runs of a seed, in two processes", function () {
     it(`are the same with seed ${seed}`, async () => {
       const here = await runSeed(seed, { isShrunk: false, listener: null });
       const other = elsewhere[seed - FIRST] as SeedReport;
-      expect(partingOf(here, other), here.words).to.equal(null);
+      expect(firstDifferenceOf(here, other), here.words).to.equal(null);
       expect(other.tally?.counts).to.deep.equal(here.tally?.counts);
     });
   }
@@ -41,10 +41,10 @@ describe("two runs of a seed, in two processes", function () {
 describe("two runs that differ", () => {
   it("differ after the last thousand lines that they have in common", () => {
     const one = { traceHash: "c", checkpoints: ["1", "2", "3"] };
-    expect(partingOf(one, { traceHash: "d", checkpoints: ["1", "2", "4"] })).to.equal(
+    expect(firstDifferenceOf(one, { traceHash: "d", checkpoints: ["1", "2", "4"] })).to.equal(
       "trace c, then d: they part after line 2000",
     );
-    expect(partingOf(one, { traceHash: "d", checkpoints: ["1"] })).to.contain("after line 1000");
-    expect(partingOf(one, { traceHash: "d", checkpoints: ["1", "2", "3", "4"] })).to.contain("after line 3000");
+    expect(firstDifferenceOf(one, { traceHash: "d", checkpoints: ["1"] })).to.contain("after line 1000");
+    expect(firstDifferenceOf(one, { traceHash: "d", checkpoints: ["1", "2", "3", "4"] })).to.contain("after line 3000");
   });
 });

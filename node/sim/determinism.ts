@@ -10,7 +10,7 @@ export interface Hashes {
 }
 
 /** Where they differ first, in words; null if they are the same. */
-export function partingOf(one: Hashes, other: Hashes): string | null {
+export function firstDifferenceOf(one: Hashes, other: Hashes): string | null {
   if (one.traceHash === other.traceHash) {
     return null;
   }

@@ -70,7 +70,7 @@ export class ElectionRules {
   /** Answers to its present election, in their order. */
   #answers: Answer[] = [];
   /** It got a request to campaign since the last turn. */
-  #isTold = false;
+  #hasTimeoutNow = false;
 
   constructor(elector: Elector, ticks: TickCount, limits: CoreLimits, timeouts: TimeoutRules) {
     this.#elector = elector;
@@ -99,7 +99,7 @@ export class ElectionRules {
         this.#answers.push(message);
         break;
       case "timeout-now":
-        this.#isTold = true;
+        this.#hasTimeoutNow = true;
         this.#contact = null;
         break;
       case "append":
@@ -255,7 +255,7 @@ export class ElectionRules {
   onCandidacy(term: number): void {
     const { id, configuration } = this.#elector;
     this.#timeouts.onUnknown();
-    if (this.#isTold) {
+    if (this.#hasTimeoutNow) {
       return;
     }
     const granted = this.#granted((answer) => {
@@ -313,7 +313,7 @@ export class ElectionRules {
     this.#role = role;
     this.#term = term;
     this.#heard = null;
-    this.#isTold = false;
+    this.#hasTimeoutNow = false;
     if (this.#isLogChanging) {
       this.#isLogChanging = false;
       this.#asked.clear();

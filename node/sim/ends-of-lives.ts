@@ -4,14 +4,14 @@ import { entryEnvelope, entryTerm } from "../src/raft/index.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
 import type { Expiry } from "./key-history.ts";
 import type { Ending } from "./key-lifetimes.ts";
-import type { Belief } from "./lock-clients.ts";
+import type { HolderDeadline } from "./lock-clients.ts";
 import { DRIFT } from "./process.ts";
 import type { Execution } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 import type { Rules } from "./rules.ts";
 
 /** A key can lose the most time if clocks run fast by as much as they may. */
-export function checkEndings(
+export function checkKeyExpiries(
   log: CanonicalLog,
   asked: { startOf(requestId: string): number | undefined },
   endings: readonly Ending[],
@@ -32,8 +32,11 @@ export function checkEndings(
 }
 
 /** No hold expires before the time that its holder knows (S23). */
-export function checkBeliefs({ log, locks }: Pick<Rules, "log" | "locks">, beliefs: readonly Belief[]): void {
-  for (const { token, sentMs, lifeMs } of beliefs) {
+export function checkHoldExpiries(
+  { log, locks }: Pick<Rules, "log" | "locks">,
+  holderDeadlines: readonly HolderDeadline[],
+): void {
+  for (const { token, sentMs, lifeMs } of holderDeadlines) {
     const index = locks.expiries.get(token);
     const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
     must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder knows", () => {

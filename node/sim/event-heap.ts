@@ -58,19 +58,19 @@ export class EventHeap {
 
   /** Runs all events up to that time, as long as `isWanted` returns true. */
   runUntil(endMs: number, isWanted: () => boolean = () => true): void {
-    while (this.#happenNext(endMs, isWanted)) {
+    while (this.#runNext(endMs, isWanted)) {
       // Until the last one.
     }
     this.#end(endMs, isWanted);
   }
 
   /** The same; after each event, waits for the work that it has started, if `settle` returns any. */
-  async runSettled(
+  async runUntilIdle(
     endMs: number,
     settle: () => Promise<void> | null,
     isWanted: () => boolean = () => true,
   ): Promise<void> {
-    while (this.#happenNext(endMs, isWanted)) {
+    while (this.#runNext(endMs, isWanted)) {
       const work = settle();
       if (work !== null) {
         await work;
@@ -80,7 +80,7 @@ export class EventHeap {
   }
 
   /** Runs the next event; false if there is none up to that time, or none is wanted. */
-  #happenNext(endMs: number, isWanted: () => boolean): boolean {
+  #runNext(endMs: number, isWanted: () => boolean): boolean {
     const next = this.#events[0];
     if (next === undefined || next.atMs > endMs || !isWanted()) {
       return false;

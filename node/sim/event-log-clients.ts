@@ -206,7 +206,7 @@ export class EventLogClients {
       ...{ isBatch, idempotencyKey, expectedSequence },
       ...(guard === undefined ? {} : { guard: { ...guard, namespace: "default" } }),
     };
-    const open = log.isWhole ? this.#history.begin(`e${id}`, askedOf(log, operation, texts)) : null;
+    const open = log.isWhole ? this.#history.begin(`e${id}`, appendOperationOf(log, operation, texts)) : null;
     // Without a key, a repeated call could be executed twice.
     const callsMax = idempotencyKey === null ? 1 : CALLS_MAX;
     this.#send(
@@ -223,7 +223,7 @@ export class EventLogClients {
         if (ended === "not-executed") {
           this.#refused.push(...texts);
         }
-        const told = toldOf(ended);
+        const told = appendAnswerOf(ended);
         if (told?.kind === "conflict") {
           log.lastSequence = Math.max(log.lastSequence, told.lastSequence);
         }
@@ -288,7 +288,12 @@ export class EventLogClients {
       client.isBusy = false;
     };
     const limitMs = this.#limitMs(client.random);
-    trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
+    trace.record(
+      process.memberId,
+      "is asked to",
+      [Math.round(limitMs)],
+      () => `${name} within ${Math.round(limitMs)} ms`,
+    );
     const onAnswered = accounts.beginChange(client.principal, name);
     const command = { principal: client.principal, request: null, operation };
     calls.call<{ readonly error: CoordinationError | null; readonly outcome: Outcome | null }>(
@@ -300,7 +305,7 @@ export class EventLogClients {
       },
       (answer) => {
         const word = answer?.error?.reason ?? (answer === null ? "lost" : "done");
-        trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
+        trace.record(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
         if (answer?.outcome != null) {
           onAnswered(answer.outcome.answer);
         }
@@ -362,7 +367,7 @@ function isFinal(operation: HttpOperation, { answer }: Outcome): boolean {
   return answer.reason === "FENCED" || (answer.reason === "SEQUENCE_CONFLICT" && isPassed);
 }
 
-function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly string[]): EventLogOperation {
+function appendOperationOf({ name }: KnownLog, operation: AppendEvents, texts: readonly string[]): EventLogOperation {
   const { idempotencyKey, isBatch, expectedSequence } = operation;
   const events = texts.map((payload, at) => ({ key: isBatch ? `${idempotencyKey}:${at}` : idempotencyKey, payload }));
   const expected = expectedSequence === undefined ? {} : { expectedSequence: String(expectedSequence) };
@@ -370,7 +375,7 @@ function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly st
 }
 
 /** What the outcome shows of the log; null for a refusal that shows nothing of it. */
-function toldOf(ended: Ended): EventLogAnswer | null {
+function appendAnswerOf(ended: Ended): EventLogAnswer | null {
   if (ended === null || ended === "not-executed") {
     return null;
   }

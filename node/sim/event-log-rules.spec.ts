@@ -11,11 +11,11 @@ import {
 } from "../src/state/index.ts";
 import { NO_SETTINGS } from "../test/index.ts";
 import { EventLogRules } from "./event-log-rules.ts";
-import { type Manner, WitnessedLog } from "./witnessed-log.ts";
+import { type ExecuteOptions, ObservedLog } from "./witnessed-log.ts";
 
 describe("the rules of event logs", () => {
   let rules: EventLogRules;
-  let log: WitnessedLog;
+  let log: ObservedLog;
   let logId: Uint8Array;
 
   const create = (settings: Partial<LogSettings> = {}, name = "l"): Uint8Array => {
@@ -30,13 +30,13 @@ describe("the rules of event logs", () => {
 
   const begin = (settings: Partial<LogSettings> = {}): void => {
     rules = new EventLogRules();
-    log = new WitnessedLog(rules);
+    log = new ObservedLog(rules);
     logId = create(settings);
   };
 
   beforeEach(() => begin());
 
-  const append = (texts: string, changes: Partial<AppendEvents> = {}, pretend?: Manner["pretend"]): Outcome => {
+  const append = (texts: string, changes: Partial<AppendEvents> = {}, pretend?: ExecuteOptions["pretend"]): Outcome => {
     const payloads = Payloads.of(texts.split(" ").map((text) => Buffer.from(text)));
     const isBatch = payloads.count > 1;
     const operation = { kind: "append-events", logId, payloads, isBatch, idempotencyKey: null } as const;
@@ -51,12 +51,12 @@ describe("the rules of event logs", () => {
   };
 
   /** The witness sees that the command was refused for this reason. */
-  const refused = (reason: CoordinationError["reason"]): Manner["pretend"] => {
+  const refused = (reason: CoordinationError["reason"]): ExecuteOptions["pretend"] => {
     return () => ({ outcome: { answer: new CoordinationError(reason, ""), replayed: "no" } });
   };
 
   /** The witness sees other fields of the answer. */
-  const answered = (changes: Partial<AppendEventsResult>): Manner["pretend"] => {
+  const answered = (changes: Partial<AppendEventsResult>): ExecuteOptions["pretend"] => {
     return ({ outcome }) => {
       const answer = outcome?.answer as AppendEventsResult;
       return { outcome: { answer: { ...answer, ...changes }, replayed: "no" } };
@@ -64,7 +64,7 @@ describe("the rules of event logs", () => {
   };
 
   /** The witness sees another command instead: at another place, or at another time. */
-  const asked = (changes: Partial<AppendEvents>): Manner["pretend"] => {
+  const asked = (changes: Partial<AppendEvents>): ExecuteOptions["pretend"] => {
     return ({ command }) => {
       const operation = { ...(command.operation as AppendEvents), ...changes };
       return { command: { principal: { subject: "user-owner", apiKeyId: "" }, request: null, operation } };
@@ -121,7 +121,7 @@ describe("the rules of event logs", () => {
   it("break when a key is remembered for too long", () => {
     begin({ duplicateWindowSecs: 5 });
     append("a", { idempotencyKey: "k" });
-    const late: Manner["pretend"] = ({ tickMs }) => ({ tickMs: tickMs + 5_001 });
+    const late: ExecuteOptions["pretend"] = ({ tickMs }) => ({ tickMs: tickMs + 5_001 });
     broken("sequences are dense", () => append("b", { idempotencyKey: "k" }, late));
   });
 
@@ -137,7 +137,7 @@ describe("the rules of event logs", () => {
     );
     begin();
     // The witness has seen earlier that the hold is not live.
-    const told: Manner["pretend"] = ({ command }) => {
+    const told: ExecuteOptions["pretend"] = ({ command }) => {
       rules.before({ ...command, operation: { ...command.operation, guard } as AppendEvents } as never, log.log.store);
       return {};
     };
@@ -190,7 +190,7 @@ describe("the rules of event logs", () => {
     begin({ retentionMaxAgeSecs: 5 });
     append("a");
     log.log.tickMs += 5_001;
-    const early: Manner["pretend"] = ({ tickMs }) => ({ tickMs: tickMs - 1 });
+    const early: ExecuteOptions["pretend"] = ({ tickMs }) => ({ tickMs: tickMs - 1 });
     broken("S21 events are kept as long", () => log.lead({ kind: "apply-retention", rowsMax: 9 }, early));
   });
 });

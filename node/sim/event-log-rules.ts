@@ -15,7 +15,7 @@ import {
   sequencesOf,
 } from "../src/state/index.ts";
 import { isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, Witness } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
 interface Stored {
@@ -45,7 +45,7 @@ const MS_PER_SECOND = 1_000;
 const HOUR_SECS = 3_600;
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 
-export class EventLogRules implements Witness {
+export class EventLogRules implements ReplayObserver {
   /** By ids in hexadecimal digits. */
   readonly #logs = new Map<string, ModelLog>();
   /** Every payload that was ever stored, by log and sequence. */

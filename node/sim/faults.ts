@@ -73,10 +73,10 @@ const POINTS_AFTER_MOMENT_MAX = 12;
  * Within this time after a leader is cut off, the others learn that it is gone, and clients send requests; in
  * milliseconds.
  */
-const USURP_MS = 1_200;
-const TOLD_WITHIN_MS = 150;
+const DUAL_LEADER_MS = 1_200;
+const NOTIFIED_WITHIN_MS = 150;
 /** The share of members that learn it. */
-const TOLD_SHARE = 0.8;
+const NOTIFIED_SHARE = 0.8;
 
 export class Faults {
   readonly #options: FaultsOptions;
@@ -97,7 +97,7 @@ export class Faults {
   }
 
   /** `draw` decides what the fault hits, and how hard. `hit` is the member, if it is already decided. */
-  happen(kind: FaultKind, draw: number, hit: Member | null = null): void {
+  inject(kind: FaultKind, draw: number, hit: Member | null = null): void {
     const random = streamOf(draw);
     this.#random = random;
     const { trace, network } = this.#options;
@@ -107,7 +107,7 @@ export class Faults {
       return;
     }
     this.#count++;
-    trace.say(member.id, "fault", [], () => kind);
+    trace.record(member.id, "fault", [], () => kind);
     switch (kind) {
       case "crash":
         this.#crash(member);
@@ -161,7 +161,7 @@ export class Faults {
         member.process?.loop.slow(this.#logUniform(...SLOW_MS), this.#logUniform(...SLOW_ROUND_MS));
         return;
       case "usurp":
-        this.#usurp(member);
+        this.#makeDualLeader(member);
         return;
       case "moment":
         this.#await();
@@ -187,7 +187,7 @@ export class Faults {
       const delayMs = random.chance(0.4) ? 0 : random.exponential(AFTER_MOMENT_MS);
       const isOwn = random.chance(OWN_MOMENT_SHARE);
       heap.after(delayMs, () => {
-        this.happen(waiting.kind, random.word(), isOwn && own?.isUp === true ? own : null);
+        this.inject(waiting.kind, random.word(), isOwn && own?.isUp === true ? own : null);
       });
     }
   }
@@ -198,7 +198,7 @@ export class Faults {
   }
 
   /** No fault waits for its moment any more. */
-  calm(): void {
+  endFaults(): void {
     this.#waiting = [];
   }
 
@@ -210,7 +210,7 @@ export class Faults {
     const draw = random.word();
     const mark = random.chance(FURTHER_MOMENT_SHARE) ? (random.pick(moments) ?? usual) : usual;
     this.#waiting.push({ mark, kind, draw, untilMs: heap.nowMs + MOMENT_WAIT_MS });
-    trace.say(0, "waits for a moment", [], () => `${kind} at ${mark}`);
+    trace.record(0, "waits for a moment", [], () => `${kind} at ${mark}`);
   }
 
   /** Both stores of a member are on one disk. One of them may hang alone, because its engine has other work to do. */
@@ -233,7 +233,7 @@ export class Faults {
     network.lag(ids, this.#logUniform(200, 8_000), extraMs, (from, to) => {
       return (way !== "to" && from === id && others.has(to)) || (way !== "from" && to === id && others.has(from));
     });
-    trace.say(
+    trace.record(
       id,
       "is far away",
       [Math.round(extraMs)],
@@ -245,7 +245,7 @@ export class Faults {
    * A leader is cut off, or answers to it come late. The others learn that it is gone, or it is just handing over. So
    * another member leads while the old leader still considers itself the leader, and clients send requests to both.
    */
-  #usurp(member: Member): void {
+  #makeDualLeader(member: Member): void {
     const { network, members, heap, rush } = this.#options;
     const random = this.#random;
     const leader = members().find((one) => one.process?.replica.status().role === "leader") ?? member;
@@ -255,7 +255,7 @@ export class Faults {
     const way = random.pick(["from", "to", "both", "late"] as const) ?? "both";
     if (random.chance(0.3)) {
       process?.loop.arrive(() => {
-        process.replica.transferLeadership(0, 0, process.loop.monotonicMs() + USURP_MS, () => undefined);
+        process.replica.transferLeadership(0, 0, process.loop.monotonicMs() + DUAL_LEADER_MS, () => undefined);
       });
     }
     heap.after(random.exponential(5), () => {
@@ -266,11 +266,11 @@ export class Faults {
       }
     });
     for (const told of network.processes) {
-      if (told.memberId !== id && random.chance(TOLD_SHARE)) {
-        heap.after(random.between(0, TOLD_WITHIN_MS), () => told.loop.arrive(() => told.tellGone(id)));
+      if (told.memberId !== id && random.chance(NOTIFIED_SHARE)) {
+        heap.after(random.between(0, NOTIFIED_WITHIN_MS), () => told.loop.arrive(() => told.notifyGone(id)));
       }
     }
-    rush(process, USURP_MS, random.word());
+    rush(process, DUAL_LEADER_MS, random.word());
   }
 
   /** Any possible member, but often the leader, where more can go wrong. */
@@ -364,7 +364,7 @@ export class Faults {
           return isAcross && from !== alone && to !== alone;
       }
     });
-    trace.say(0, "partition", [alone], () => `${kind}, m${alone}, {${[...half].join()}}`);
+    trace.record(0, "partition", [alone], () => `${kind}, m${alone}, {${[...half].join()}}`);
   }
 
   #reset({ id }: Member): void {
@@ -384,7 +384,7 @@ export class Faults {
         connection.reset();
         if (random.chance(WRONG_SHARE)) {
           // As if it had dialed at a moment at which no process had the address.
-          from.loop.arrive(() => from.tellGone(to.memberId));
+          from.loop.arrive(() => from.notifyGone(to.memberId));
         }
       }
     }
@@ -407,7 +407,7 @@ export class Faults {
     const isStateLost = random.chance(0.4);
     member.crash("crashes", this.#downMs());
     member.loseData(isStateLost);
-    trace.say(member.id, "has lost its", [], () => (isStateLost ? "state and log" : "log"));
+    trace.record(member.id, "has lost its", [], () => (isStateLost ? "state and log" : "log"));
   }
 
   /** Whether the healthy voters remain a majority of every configuration that may be in force. */

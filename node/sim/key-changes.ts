@@ -10,7 +10,7 @@ import {
 } from "../src/state/index.ts";
 import { textOf } from "./key-history.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
-import type { MadeChange } from "./made-changes.ts";
+import type { ExpectedChange } from "./made-changes.ts";
 
 export class KeyChanges {
   /** Keys of the present command, as they were before it. */
@@ -21,8 +21,8 @@ export class KeyChanges {
   }
 
   /** The changes that the command has made. */
-  after({ command: { operation }, revision }: ExecutedCommand, state: StateReader): readonly MadeChange[] {
-    const made: MadeChange[] = [];
+  after({ command: { operation }, revision }: ExecutedCommand, state: StateReader): readonly ExpectedChange[] {
+    const made: ExpectedChange[] = [];
     let ends = 0;
     for (const key of keysOf(operation)) {
       const before = this.#before.get(textOf(key));
@@ -47,7 +47,7 @@ export function wordsOfKeyChange({ kind, current, previous }: Pick<KeyChange, "k
   return `${kind} ${contentOf(current)}, before ${previous === null ? "nothing" : contentOf(previous)}`;
 }
 
-function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey | null): MadeChange {
+function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey | null): ExpectedChange {
   const words = wordsOfKeyChange({ kind, current, previous });
   return { revision: current.modRevision, name: textOf(current.key), words };
 }

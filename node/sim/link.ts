@@ -88,7 +88,7 @@ export class Link {
         () => undefined,
       );
     };
-    const reach = (): void => {
+    const coverage = (): void => {
       if (owner.loop.isDead) {
         return;
       }
@@ -97,7 +97,7 @@ export class Link {
         // No process listens there. The dialer learns that at once.
         answer(() => {
           if (this.kind === "control") {
-            owner.tellGone(memberId);
+            owner.notifyGone(memberId);
           }
           this.#retry();
         });
@@ -126,7 +126,7 @@ export class Link {
         answer(() => this.#onAnswer(connection, { incarnation, boot, damaged, versions: null }));
       });
     };
-    this.#network.pass(owner.memberId, memberId, reach, () => undefined);
+    this.#network.pass(owner.memberId, memberId, coverage, () => undefined);
   }
 
   #onRefused(refusal: IdentityRefusal): void {

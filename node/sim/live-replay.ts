@@ -44,7 +44,7 @@ export interface ExecutedCommand {
 }
 
 /** A rule that sees every command, in the order of the log. */
-export interface Witness {
+export interface ReplayObserver {
   /** Called before the execution. */
   before?(command: Command, state: StateReader): void;
   /** Called after the execution, with the state after it. */
@@ -55,14 +55,14 @@ export class LiveReplay {
   readonly #log: CanonicalLog;
   readonly #store = new StateRows();
   readonly #machine: StateMachine;
-  readonly #witnesses: readonly Witness[];
+  readonly #observers: readonly ReplayObserver[];
   /** From index 1 on. */
   readonly #digests: number[] = [];
 
-  constructor(log: CanonicalLog, limits: StateLimits, witnesses: readonly Witness[]) {
+  constructor(log: CanonicalLog, limits: StateLimits, witnesses: readonly ReplayObserver[]) {
     this.#log = log;
     this.#machine = new StateMachine(this.#store, (previous, bytes) => crc32(bytes, previous), limits);
-    this.#witnesses = witnesses;
+    this.#observers = witnesses;
   }
 
   /** The state after all entries so far. */
@@ -91,7 +91,7 @@ export class LiveReplay {
   #execute(row: Uint8Array, index: number): void {
     const command = entryType(row) === EntryType.Command ? decodeCommand(entryPayload(row)) : null;
     if (command !== null) {
-      for (const witness of this.#witnesses) {
+      for (const witness of this.#observers) {
         witness.before?.(command, this.#store);
       }
     }
@@ -106,7 +106,7 @@ export class LiveReplay {
       const { origin } = entryEnvelope(row);
       const { endedWaits: settled } = this.#machine;
       const executed = { index, origin, tickMs, revision, revisionAfter, command, outcome, settled };
-      for (const witness of this.#witnesses) {
+      for (const witness of this.#observers) {
         witness.after(executed, this.#store);
       }
     }

@@ -12,24 +12,24 @@ import { AccessRules } from "./access-rules.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import { checkKept, lockChangesOf } from "./lock-changes.ts";
 import { type ChangedLock, LockRules } from "./lock-rules.ts";
-import type { MadeChange } from "./made-changes.ts";
-import { WitnessedLog } from "./witnessed-log.ts";
+import type { ExpectedChange } from "./made-changes.ts";
+import { ObservedLog } from "./witnessed-log.ts";
 
 /** A command, its changes, and the words for them. */
 interface Executed {
   readonly executed: ExecutedCommand;
   readonly changed: readonly ChangedLock[];
-  readonly made: readonly MadeChange[];
+  readonly made: readonly ExpectedChange[];
 }
 
 describe("the changes of locks that watchers must get", () => {
-  let log: WitnessedLog;
+  let log: ObservedLog;
   let all: Executed[];
 
   beforeEach(() => {
     all = [];
     const rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
-    log = new WitnessedLog({
+    log = new ObservedLog({
       after: (executed, state) => {
         rules.after(executed, state);
         const made = lockChangesOf(executed, rules.changed);

@@ -19,7 +19,7 @@ import {
 } from "../src/state/index.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import type { ChangedLock } from "./lock-rules.ts";
-import type { MadeChange } from "./made-changes.ts";
+import type { ExpectedChange } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
 /** The effect of a command on one lock at one revision, before it lets other requests in. */
@@ -41,11 +41,11 @@ export function wordsOfLockChange(change: Omit<LockChange, "about" | "namespace"
 export function lockChangesOf(
   { command: { operation }, index, revision, revisionAfter }: ExecutedCommand,
   changed: readonly ChangedLock[],
-): readonly MadeChange[] {
+): readonly ExpectedChange[] {
   const granted = new Map(
     changed.flatMap((one) => one.granted.map((hold) => [hold.token, { hold, changed: one }] as const)),
   );
-  const made: MadeChange[] = [];
+  const made: ExpectedChange[] = [];
   let last = revision;
   const tell = (kind: LockChange["kind"], lock: LockName, hold: Hold, reason: HoldReason): void => {
     const { owner, mode, token } = hold;
@@ -84,7 +84,7 @@ export function lockChangesOf(
 export function checkKept(
   { index, revision, revisionAfter }: ExecutedCommand,
   state: StateReader,
-  made: readonly MadeChange[],
+  made: readonly ExpectedChange[],
 ): void {
   const kept: string[] = [];
   scanHistory(state, revision + 1, revisionAfter, ({ changes, revision: at }) => {
@@ -143,6 +143,6 @@ function stepsOfExpiry(
   });
 }
 
-function wordsOf(made: readonly MadeChange[]): string {
+function wordsOf(made: readonly ExpectedChange[]): string {
   return made.map(({ words }) => words).join("; ");
 }

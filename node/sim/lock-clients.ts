@@ -65,7 +65,7 @@ interface Waiting {
   /** Its open calls. */
   readonly open: Set<WaitingCall>;
   /** The processes that it was sent to, one for each call. */
-  readonly asked: Process[];
+  readonly processes: Process[];
 }
 
 interface WaitingCall {
@@ -77,7 +77,7 @@ interface WaitingCall {
 }
 
 /** A request that no caller waits for any more. */
-interface Left {
+interface AbandonedRequest {
   readonly request: Request;
   readonly atMs: number;
 }
@@ -100,7 +100,7 @@ interface LockClient {
 }
 
 /** The deadline that a holder computes: its hold does not expire before that time of the run, in milliseconds. */
-export interface Belief {
+export interface HolderDeadline {
   readonly token: number;
   readonly sentMs: number;
   readonly lifeMs: number;
@@ -121,7 +121,7 @@ const AMPLE_MS = 20_000;
 const AWAY_MS = 300;
 const AGAIN_MS = 100;
 /** Within this time, a waiter gets what its member knows, and a request without a caller is undone; in milliseconds. */
-const TOLD_MS = 400;
+const ANSWERED_WITHIN_MS = 400;
 const UNDONE_MS = 1_500;
 
 export class LockClients {
@@ -129,8 +129,8 @@ export class LockClients {
   readonly #requestCalls: RequestCalls;
   readonly #clients = new Map<number, LockClient>();
   readonly #locks: readonly LockName[];
-  readonly #beliefs: Belief[] = [];
-  #left: Left[] = [];
+  readonly #holderDeadlines: HolderDeadline[] = [];
+  #abandoned: AbandonedRequest[] = [];
   #isStopped = false;
 
   constructor(options: LockClientsOptions) {
@@ -149,8 +149,8 @@ export class LockClients {
   }
 
   /** The deadlines that holders have computed from their answers. */
-  get beliefs(): readonly Belief[] {
-    return this.#beliefs;
+  get holderDeadlines(): readonly HolderDeadline[] {
+    return this.#holderDeadlines;
   }
 
   /** A hold that a client has or had; undefined if there was none. */
@@ -213,7 +213,7 @@ export class LockClients {
         this.#checkCall(waiting as Waiting, call);
       }
     }
-    for (const { request, atMs } of isPrompt ? this.#left : []) {
+    for (const { request, atMs } of isPrompt ? this.#abandoned : []) {
       const isUndone = heap.nowMs - atMs < UNDONE_MS || !rules.isLive(request.principal.subject, request.requestId);
       must(isUndone, "S25 a request without a caller is undone soon", () => {
         return `${request.requestId.toHex().slice(0, 8)}, left alone at ${Math.round(atMs)}`;
@@ -221,19 +221,19 @@ export class LockClients {
     }
   }
 
-  #checkCall({ request, asked }: Waiting, call: WaitingCall): void {
+  #checkCall({ request, processes }: Waiting, call: WaitingCall): void {
     const { heap, rules } = this.#options;
     const { memberId, boot, loop, replica } = call.process;
     const index = rules.settledFor(request.principal.subject, request.requestId, memberId, boot);
     // If there were several calls at this member, the ended wait may be that of another one.
-    const isSole = asked.filter((process) => process === call.process).length === 1;
+    const isSole = processes.filter((process) => process === call.process).length === 1;
     if (index === null || !isSole || replica.status().appliedIndex < index) {
       call.knownMs = null;
       return;
     }
     call.knownMs ??= heap.nowMs;
     const lateMs = Math.min(heap.nowMs - call.knownMs, loop.unhinderedMs);
-    must(lateMs <= TOLD_MS, "S24 a waiter gets its outcome as soon as its member knows", () => {
+    must(lateMs <= ANSWERED_WITHIN_MS, "S24 a waiter gets its outcome as soon as its member knows", () => {
       return `m${memberId}: ${request.requestId.toHex().slice(0, 8)}, settled by entry ${index}`;
     });
   }
@@ -315,7 +315,7 @@ export class LockClients {
     };
     const request = this.#requestCalls.begin(operation, client.principal);
     const record = this.#options.lockHistory.begin(`l${id}`, lock, 0, operation);
-    client.waiting = { request, lock, operation, record, open: new Set(), asked: [] };
+    client.waiting = { request, lock, operation, record, open: new Set(), processes: [] };
     this.#ask(client, client.waiting, process);
   }
 
@@ -412,8 +412,8 @@ export class LockClients {
   /** Sends the request for a lock, perhaps again. */
   #ask(client: LockClient, waiting: Waiting, process: Process): void {
     const { heap } = this.#options;
-    waiting.asked.push(process);
-    this.#left = this.#left.filter(({ request }) => request !== waiting.request);
+    waiting.processes.push(process);
+    this.#abandoned = this.#abandoned.filter(({ request }) => request !== waiting.request);
     const sentMs = heap.nowMs;
     const limitMs = this.#limitMs(client, waiting.operation.waitMs);
     const call: WaitingCall = { process, leave: () => undefined, knownMs: null };
@@ -430,7 +430,7 @@ export class LockClients {
     const result = answer?.outcome?.answer;
     const hold = this.#noteGrant(answer, sentMs);
     if (hold !== null) {
-      this.#options.rules.onTold(request.principal.subject, request.requestId, hold.token);
+      this.#options.rules.onAnsweredHold(request.principal.subject, request.requestId, hold.token);
     }
     if (client.waiting !== waiting) {
       return;
@@ -446,10 +446,10 @@ export class LockClients {
     } else if (waiting.open.size === 0) {
       client.home = null;
       const isOld = heap.nowMs - request.startMs > retryMs;
-      if (this.#isStopped || isOld || waiting.asked.length >= CALLS_MAX || client.random.chance(0.2)) {
+      if (this.#isStopped || isOld || waiting.processes.length >= CALLS_MAX || client.random.chance(0.2)) {
         this.#end(client, waiting, null);
       } else {
-        this.#comeBack(client, waiting, AGAIN_MS);
+        this.#resume(client, waiting, AGAIN_MS);
       }
     }
   }
@@ -462,11 +462,11 @@ export class LockClients {
     if (waiting.open.size > 0 && share < 0.35) {
       this.#leave(waiting);
       if (random.chance(0.5) && !isOld) {
-        this.#comeBack(client, waiting, AWAY_MS);
+        this.#resume(client, waiting, AWAY_MS);
       } else {
         this.#end(client, waiting, null);
       }
-    } else if (waiting.open.size > 0 && share < 0.65 && !isOld && waiting.asked.length < CALLS_MAX) {
+    } else if (waiting.open.size > 0 && share < 0.65 && !isOld && waiting.processes.length < CALLS_MAX) {
       const process = random.pick(this.#options.processes());
       if (process !== undefined) {
         this.#ask(client, waiting, process);
@@ -480,11 +480,11 @@ export class LockClients {
       leave();
     }
     open.clear();
-    this.#left.push({ request, atMs: this.#options.heap.nowMs });
+    this.#abandoned.push({ request, atMs: this.#options.heap.nowMs });
   }
 
   /** Sends the same request again after a while. */
-  #comeBack(client: LockClient, waiting: Waiting, meanMs: number): void {
+  #resume(client: LockClient, waiting: Waiting, meanMs: number): void {
     const { heap } = this.#options;
     heap.after(client.random.exponential(meanMs), () => {
       if (client.waiting !== waiting || waiting.open.size > 0) {
@@ -500,9 +500,9 @@ export class LockClients {
   }
 
   /** It waits no more, and never learns what becomes of the request. */
-  #end(client: LockClient, { record, request, asked }: Waiting, answer: Answer | null): void {
+  #end(client: LockClient, { record, request, processes }: Waiting, answer: Answer | null): void {
     client.waiting = null;
-    record.end(request, answer?.outcome ?? null, asked.length);
+    record.end(request, answer?.outcome ?? null, processes.length);
   }
 
   /** The hold in the answer, if any. Its holder computes its deadline from the answer (S23). */
@@ -512,7 +512,7 @@ export class LockClients {
       return null;
     }
     const { hold, tickMs, waitedMs } = result;
-    this.#beliefs.push({ token: hold.token, sentMs, lifeMs: waitedMs + hold.deadlineMs - tickMs });
+    this.#holderDeadlines.push({ token: hold.token, sentMs, lifeMs: waitedMs + hold.deadlineMs - tickMs });
     return hold;
   }
 

@@ -4,39 +4,39 @@ import {
   ANNA,
   acquireLock,
   addUser,
+  answerText,
   createLock,
   NAMED,
   OWNER,
   releaseLock,
   requestOf,
-  said,
   updateUser,
 } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
 import { LockRules } from "./lock-rules.ts";
-import { type Manner, WitnessedLog } from "./witnessed-log.ts";
+import { type ExecuteOptions, ObservedLog } from "./witnessed-log.ts";
 
 describe("the rules of locks", () => {
   let rules: LockRules;
-  let log: WitnessedLog;
+  let log: ObservedLog;
 
   beforeEach(() => {
     rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
-    log = new WitnessedLog(rules);
+    log = new ObservedLog(rules);
     log.ask(createLock({ ttlSeconds: 2, lockDelaySeconds: 1 }));
     log.ask(createLock({ rw: true, ttlSeconds: 2 }));
   });
 
-  const acquire = (changes: Parameters<typeof acquireLock>[0] = {}, manner: Manner = {}) => {
+  const acquire = (changes: Parameters<typeof acquireLock>[0] = {}, manner: ExecuteOptions = {}) => {
     return log.ask(acquireLock(changes), manner);
   };
 
   /** The request waits for up to a minute. */
-  const wait = (request: number, changes: Parameters<typeof acquireLock>[0] = {}, manner: Manner = {}) => {
+  const wait = (request: number, changes: Parameters<typeof acquireLock>[0] = {}, manner: ExecuteOptions = {}) => {
     return acquire({ waitMs: 60_000, ...changes }, { request, ...manner });
   };
 
-  function expire(afterMs: number, pretend?: Manner["pretend"]): void {
+  function expire(afterMs: number, pretend?: ExecuteOptions["pretend"]): void {
     log.log.tickMs += afterMs;
     for (;;) {
       const timers = dueLockTimers(log.log.store, log.log.tickMs, 1);
@@ -47,7 +47,7 @@ describe("the rules of locks", () => {
     }
   }
 
-  function cancel(request: number, seq: number, pretend?: Manner["pretend"], { subject } = OWNER): void {
+  function cancel(request: number, seq: number, pretend?: ExecuteOptions["pretend"], { subject } = OWNER): void {
     const { requestId } = requestOf(request);
     const attempt = { memberId: 1, boot: 1, seq };
     log.lead({ kind: "cancel-acquisition", subject, requestId, attempt }, pretend);
@@ -140,9 +140,9 @@ describe("the rules of locks", () => {
 
   it("S24: give a hold to its requester, and name no other hold in an answer", () => {
     acquire({}, { request: 1 });
-    rules.onTold(OWNER.subject, requestOf(1).requestId, log.log.revision);
+    rules.onAnsweredHold(OWNER.subject, requestOf(1).requestId, log.log.revision);
     broken("S24 an answer names only a hold that the request was granted", () => {
-      rules.onTold(OWNER.subject, requestOf(1).requestId, log.log.revision - 1);
+      rules.onAnsweredHold(OWNER.subject, requestOf(1).requestId, log.log.revision - 1);
     });
     log.ask(releaseLock());
     broken("S24 holds go to those who ask", () => {
@@ -164,7 +164,7 @@ describe("the rules of locks", () => {
       rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, {
         revokedAt: ({ subject }) => (subject === ANNA.subject ? revokedAt : null),
       });
-      log = new WitnessedLog(rules);
+      log = new ObservedLog(rules);
       addUser(log.log, ANNA);
       log.ask(createLock());
       acquire({}, { request: 1 });
@@ -180,7 +180,7 @@ describe("the rules of locks", () => {
     it("hold where they get nothing, and the lock goes to the next waiter", () => {
       disable();
       log.ask(releaseLock());
-      expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
+      expect(log.log.settled.map(({ outcome }) => answerText(outcome))).to.deep.equal([
         "TOKEN_REVOKED",
         `token ${log.log.revision}`,
       ]);
@@ -190,7 +190,7 @@ describe("the rules of locks", () => {
     it("hold where they get nothing because the hold before them is undone", () => {
       disable();
       cancel(1, 1);
-      expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
+      expect(log.log.settled.map(({ outcome }) => answerText(outcome))).to.deep.equal([
         "TOKEN_REVOKED",
         `token ${log.log.revision}`,
       ]);
@@ -235,7 +235,7 @@ describe("the rules of locks", () => {
     acquire();
     const token = log.log.revision;
     broken("S26 a hold is released by its token and its owner alone", () => {
-      const pretend: Manner["pretend"] = ({ command }) => ({
+      const pretend: ExecuteOptions["pretend"] = ({ command }) => ({
         command: { ...command, operation: releaseLock({ fencingToken: token - 1 }) } as typeof command,
       });
       log.ask(releaseLock({ fencingToken: token }), { pretend });
@@ -278,7 +278,7 @@ describe("the rules of locks", () => {
   });
 
   it("S29: let no request wait for a lock that it could get", () => {
-    log = new WitnessedLog(rules, { ...DEFAULT_STATE_LIMITS, lockReadersMax: 1 });
+    log = new ObservedLog(rules, { ...DEFAULT_STATE_LIMITS, lockReadersMax: 1 });
     log.ask(createLock({ rw: true }));
     acquire({ mode: "read" });
     broken("S29 no request waits for a lock that it could get", () => wait(1, { mode: "read" }));

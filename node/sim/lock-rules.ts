@@ -18,7 +18,7 @@ import {
   type Wait,
 } from "../src/state/index.ts";
 import { type AccessRules, isRevocation } from "./access-rules.ts";
-import type { ExecutedCommand, Witness } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
 /** A lock with its holds and waits. */
@@ -59,7 +59,7 @@ const MS_PER_SECOND = 1000;
 /** How often commands may name a hold or a wait as expired: several leaders may do so, and again after each renewal. */
 const NAMED_MAX = 20;
 
-export class LockRules implements Witness {
+export class LockRules implements ReplayObserver {
   readonly #readersMax: number;
   readonly #access: Pick<AccessRules, "revokedAt">;
   readonly #locks = new Map<string, Seen>();
@@ -100,7 +100,7 @@ export class LockRules implements Witness {
   }
 
   /** An answer says that the request has this hold. */
-  onTold(subject: string, requestId: Uint8Array, token: number): void {
+  onAnsweredHold(subject: string, requestId: Uint8Array, token: number): void {
     const tokens = this.#acquisitions.get(keyOf(subject, requestId))?.tokens ?? [];
     must(tokens.includes(token), "S24 an answer names only a hold that the request was granted", () => {
       return `${requestId.toHex().slice(0, 8)}: ${token}, not ${tokens.join(" or ")}`;

@@ -1,17 +1,17 @@
 /** Changes that the log has made, as comparable text, as watch streams must send them. */
 
 /** A change of a named thing. */
-export interface MadeChange {
+export interface ExpectedChange {
   readonly revision: number;
   readonly name: string;
   readonly words: string;
 }
 
-export class MadeChanges {
-  readonly #changes: MadeChange[] = [];
+export class ExpectedChanges {
+  readonly #changes: ExpectedChange[] = [];
 
   /** Adds changes; their revisions never fall. */
-  add(changes: readonly MadeChange[]): void {
+  add(changes: readonly ExpectedChange[]): void {
     this.#changes.push(...changes);
   }
 
@@ -21,7 +21,7 @@ export class MadeChanges {
     let high = this.#changes.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#changes[middle] as MadeChange).revision < from) {
+      if ((this.#changes[middle] as ExpectedChange).revision < from) {
         low = middle + 1;
       } else {
         high = middle;
@@ -29,7 +29,7 @@ export class MadeChanges {
     }
     const words: string[] = [];
     for (let at = low; at < this.#changes.length; at++) {
-      const change = this.#changes[at] as MadeChange;
+      const change = this.#changes[at] as ExpectedChange;
       if (change.revision > to) {
         break;
       }

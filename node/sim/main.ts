@@ -15,28 +15,28 @@
 
 import { UsageError } from "../src/command-line/index.ts";
 import { readScript } from "./corpus.ts";
-import { partingOf } from "./determinism.ts";
+import { firstDifferenceOf } from "./determinism.ts";
 import { recordMarks } from "./mark-record.ts";
 import { readOptions, type SimulatorOptions } from "./options.ts";
 import type { WrittenScript } from "./script.ts";
-import { runApart, type SeedOrder, stopOnSignals } from "./seed-processes.ts";
-import { type Manner, runScript, runSeed, type SeedReport } from "./seed-run.ts";
+import { runInProcesses, type SeedOrder, stopOnSignals } from "./seed-processes.ts";
+import { type RunMode, runScript, runSeed, type SeedReport } from "./seed-run.ts";
 import { Summary } from "./summary.ts";
-import { describeUnreached } from "./unreached.ts";
+import { describeUncovered } from "./unreached.ts";
 
 const WRONG_ARGUMENTS = 2;
 /** Failed seeds that the last line names. */
 const NAMED_MAX = 20;
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function mannerOf({ isShrunk, isTraced }: SimulatorOptions): Manner {
-  return { isShrunk, listener: isTraced ? say : null };
+function runModeOf({ isShrunk, isTraced }: SimulatorOptions): RunMode {
+  return { isShrunk, listener: isTraced ? printLine : null };
 }
 
-async function* runHere({ first, count }: SeedOrder, manner: Manner): AsyncGenerator<SeedReport> {
+async function* runHere({ first, count }: SeedOrder, manner: RunMode): AsyncGenerator<SeedReport> {
   for (let seed = first; seed < first + count; seed++) {
     yield await runSeed(seed, manner);
   }
@@ -44,9 +44,9 @@ async function* runHere({ first, count }: SeedOrder, manner: Manner): AsyncGener
 
 /** Each report with that of the same seed in another process. */
 async function* runTwice(order: SeedOrder, jobs: number): AsyncGenerator<readonly [SeedReport, SeedReport]> {
-  const others = runApart({ ...order, isShrunk: false }, Math.max(Math.floor(jobs / 2), 1));
+  const others = runInProcesses({ ...order, isShrunk: false }, Math.max(Math.floor(jobs / 2), 1));
   try {
-    for await (const report of runApart(order, Math.ceil(jobs / 2))) {
+    for await (const report of runInProcesses(order, Math.ceil(jobs / 2))) {
       yield [report, (await others.next()).value as SeedReport];
     }
   } finally {
@@ -57,7 +57,7 @@ async function* runTwice(order: SeedOrder, jobs: number): AsyncGenerator<readonl
 /** Each report; if the second run differs, a report of the difference takes its place. */
 async function* compared(order: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
   for await (const [one, other] of runTwice(order, jobs)) {
-    const parting = partingOf(one, other);
+    const parting = firstDifferenceOf(one, other);
     const words = `FAIL the same seed means the same run\nseed ${one.seed}  ${parting}`;
     yield parting === null || one.isFailed ? one : { ...one, isFailed: true, words };
   }
@@ -66,11 +66,11 @@ async function* compared(order: SeedOrder, jobs: number): AsyncGenerator<SeedRep
 function reportsOf(options: SimulatorOptions): AsyncIterable<SeedReport> {
   const { jobs, isTwice } = options;
   if (jobs === 1 && !isTwice) {
-    return runHere(options, mannerOf(options));
+    return runHere(options, runModeOf(options));
   }
   // Not in processes that make runs: they would handle the signal only after their last run.
   stopOnSignals();
-  return isTwice ? compared(options, jobs) : runApart(options, jobs);
+  return isTwice ? compared(options, jobs) : runInProcesses(options, jobs);
 }
 
 /** Seeds that have failed. */
@@ -83,7 +83,7 @@ async function runSeeds(options: SimulatorOptions): Promise<number[]> {
       summary.add(tally);
     }
     if (isFailed || !isQuiet) {
-      say(words);
+      printLine(words);
     }
     if (isFailed) {
       failed.push(seed);
@@ -92,8 +92,8 @@ async function runSeeds(options: SimulatorOptions): Promise<number[]> {
       }
     }
   }
-  say(`\n${describeUnreached(summary.reached)}\n\n${summary.describe()}\n`);
-  say(`${count} seeds from ${first} on: ${verdictOn(failed)}`);
+  printLine(`\n${describeUncovered(summary.reached)}\n\n${summary.describe()}\n`);
+  printLine(`${count} seeds from ${first} on: ${verdictOn(failed)}`);
   if (recordsMarks) {
     recordMarks(summary.reached);
   }
@@ -129,8 +129,8 @@ async function main(): Promise<boolean> {
   }
   const { script } = readWritten(options.script);
   const repeat = `npm run sim -- --script ${options.script} --trace`;
-  const { isFailed, words } = await runScript(script, repeat, mannerOf(options));
-  say(words);
+  const { isFailed, words } = await runScript(script, repeat, runModeOf(options));
+  printLine(words);
   return !isFailed;
 }
 

@@ -15,7 +15,7 @@ export interface MemberOptions {
   readonly incarnation: Uint8Array;
   readonly disk: Disk;
   /** The other members, as the answer with its slot named them. */
-  readonly told: Told | null;
+  readonly knownMembers: Told | null;
   readonly onDeath: (process: Process) => void;
 }
 
@@ -91,7 +91,7 @@ export class Member {
       return;
     }
     this.#starts++;
-    const { world, told } = this.#options;
+    const { world, knownMembers } = this.#options;
     this.#process = new Process(
       world,
       {
@@ -119,7 +119,7 @@ export class Member {
           this.#isDamaged = false;
         },
       },
-      told,
+      knownMembers,
     );
   }
 

@@ -1,27 +1,32 @@
 import { expect } from "chai";
 import { CoordinationError, type Outcome, type Result } from "../src/state/index.ts";
 import { MemoryRules } from "./memory-rules.ts";
-import { type Manner, WitnessedLog } from "./witnessed-log.ts";
+import { type ExecuteOptions, ObservedLog } from "./witnessed-log.ts";
 
 describe("the rules of memory regions", () => {
   let rules: MemoryRules;
-  let log: WitnessedLog;
+  let log: ObservedLog;
   let regionId: Uint8Array;
 
-  const allocate = (sizeBytes: number, manner: Manner = {}): Uint8Array => {
+  const allocate = (sizeBytes: number, manner: ExecuteOptions = {}): Uint8Array => {
     const operation = { kind: "allocate-memory", namespace: "default", sizeBytes, label: "" } as const;
     return (log.ask(operation, manner).answer as Extract<Result, { readonly kind: "allocate-memory" }>).regionId;
   };
 
   beforeEach(() => {
     rules = new MemoryRules();
-    log = new WitnessedLog(rules);
+    log = new ObservedLog(rules);
     regionId = allocate(9_000);
   });
 
   const target = (expectedVersion: number | undefined) => ({ namespace: "default", regionId, expectedVersion });
 
-  const write = (offset: number, bytes: readonly number[], manner: Manner = {}, expectedVersion?: number): Outcome => {
+  const write = (
+    offset: number,
+    bytes: readonly number[],
+    manner: ExecuteOptions = {},
+    expectedVersion?: number,
+  ): Outcome => {
     const operation = {
       kind: "write-memory",
       ...target(expectedVersion),
@@ -31,18 +36,18 @@ describe("the rules of memory regions", () => {
     return log.ask(operation, manner);
   };
 
-  const resize = (sizeBytes: number, manner: Manner = {}): Outcome => {
+  const resize = (sizeBytes: number, manner: ExecuteOptions = {}): Outcome => {
     return log.ask({ kind: "resize-memory", ...target(undefined), sizeBytes }, manner);
   };
 
-  const free = (manner: Manner = {}): Outcome => log.ask({ kind: "free-memory", ...target(undefined) }, manner);
+  const free = (manner: ExecuteOptions = {}): Outcome => log.ask({ kind: "free-memory", ...target(undefined) }, manner);
 
   const broken = (rule: string, act: () => void): void => {
     expect(act, rule).to.throw(rule);
   };
 
   /** The witness sees that the command was refused for this reason. */
-  const refused = (reason: CoordinationError["reason"]): Manner => ({
+  const refused = (reason: CoordinationError["reason"]): ExecuteOptions => ({
     pretend: () => ({ outcome: { answer: new CoordinationError(reason, ""), replayed: "no" } }),
   });
 
@@ -93,7 +98,7 @@ describe("the rules of memory regions", () => {
     });
   });
 
-  function pageOf(store: WitnessedLog["log"]["store"]): { readonly key: Uint8Array } {
+  function pageOf(store: ObservedLog["log"]["store"]): { readonly key: Uint8Array } {
     const pages: { readonly key: Uint8Array }[] = [];
     store.scan(Buffer.from("v"), Buffer.from("w"), (row) => pages.push(row) > 0);
     return pages[0] as { readonly key: Uint8Array };
@@ -110,12 +115,12 @@ describe("the rules of memory regions", () => {
   it("let a region be there from allocating to freeing, under an id of its own", () => {
     broken("a region is there until it is freed", () => resize(1, refused("REGION_NOT_FOUND")));
     broken("regions are there from allocating to freeing", () => free(freed()));
-    log = new WitnessedLog(rules);
+    log = new ObservedLog(rules);
     broken("no region has the id of another", () => allocate(1));
   });
 
   /** The witness sees that another existing region was freed. */
-  function freed(): Manner {
+  function freed(): ExecuteOptions {
     const other = allocate(5);
     return {
       pretend: ({ command }) => {

@@ -12,7 +12,7 @@ import {
   readMemory,
   type StateReader,
 } from "../src/state/index.ts";
-import type { ExecutedCommand, Witness } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
 interface Region {
@@ -30,7 +30,7 @@ type MemoryOperation = Extract<
 const NAMESPACE = "default";
 const REGIONS_MAX = 1_000;
 
-export class MemoryRules implements Witness {
+export class MemoryRules implements ReplayObserver {
   /** By ids in hexadecimal digits. */
   readonly #regions = new Map<string, Region>();
   /** Ids of all regions that ever existed. */

@@ -42,7 +42,7 @@ export class Network {
   #lags: { readonly pairs: ReadonlySet<string>; readonly extraMs: number }[] = [];
   readonly #connections = new Set<Connection>();
   readonly #streams = new Set<SnapshotStream>();
-  #isCalm = false;
+  #hasFaultsEnded = false;
   /** Where the next snapshot is damaged. */
   #spoilt: number | null = null;
 
@@ -51,7 +51,7 @@ export class Network {
     this.random = random;
     this.trace = trace;
     this.#plan = plan;
-    this.#lookAtConnections();
+    this.#checkConnections();
   }
 
   get socketBytes(): number {
@@ -63,13 +63,13 @@ export class Network {
   }
 
   /** Whether the faults are over. */
-  get isCalm(): boolean {
-    return this.#isCalm;
+  get hasFaultsEnded(): boolean {
+    return this.#hasFaultsEnded;
   }
 
   /** From now on, no delay is long. */
-  calm(): void {
-    this.#isCalm = true;
+  endFaults(): void {
+    this.#hasFaultsEnded = true;
     this.#cuts = [];
     this.#lags = [];
     this.#spoilt = null;
@@ -78,7 +78,7 @@ export class Network {
   /** The delay of a message from one member to another now. */
   delayMs(from: number, to: number): number {
     const { delayMs, delayMsMin, slowShare, slowMs } = this.#plan;
-    if (this.#isCalm) {
+    if (this.#hasFaultsEnded) {
       return delayMsMin + this.random.exponential(Math.min(delayMs, 1));
     }
     const isSlow = this.random.chance(slowShare);
@@ -192,12 +192,12 @@ export class Network {
     });
   }
 
-  #lookAtConnections(): void {
+  #checkConnections(): void {
     this.heap.after(LIVENESS_MS, () => {
       for (const connection of this.connections) {
         connection.checkLiveness(DEAD_MS);
       }
-      this.#lookAtConnections();
+      this.#checkConnections();
     });
   }
 }

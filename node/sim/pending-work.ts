@@ -80,8 +80,8 @@ export class PendingWork {
   }
 
   /** The work to wait for after an event; null if there is none. */
-  settle(): Promise<void> | null {
-    return this.#isDue || this.#processes.some(({ isExporting }) => isExporting) ? this.#settle() : null;
+  drain(): Promise<void> | null {
+    return this.#isDue || this.#processes.some(({ isExporting }) => isExporting) ? this.#drain() : null;
   }
 
   /** No code handles the rejection of a promise: a bug of the product, which would end a real process. */
@@ -89,7 +89,7 @@ export class PendingWork {
     this.#error ??= { thrown };
   };
 
-  async #settle(): Promise<void> {
+  async #drain(): Promise<void> {
     this.#isDue = false;
     for (let turns = 0; ; turns++) {
       await new Promise<void>((resolve) => {

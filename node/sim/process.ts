@@ -29,7 +29,7 @@ import type { Plan } from "./plan.ts";
 import { ProcessLoop } from "./process-loop.ts";
 import { ProcessRules } from "./process-rules.ts";
 import type { RandomStream } from "./random.ts";
-import type { Reach } from "./reach.ts";
+import type { Coverage } from "./reach.ts";
 import { must } from "./rule-violation.ts";
 import type { Observed, Rules } from "./rules.ts";
 import { SimLog } from "./sim-log.ts";
@@ -50,7 +50,7 @@ export interface World {
   readonly releases: RandomStream;
   readonly limits: ReplicaLimits;
   readonly clusterId: string;
-  readonly reach: Reach;
+  readonly coverage: Coverage;
   /** Null if the log is not archived. */
   readonly archives: Archives | null;
   /** A process has passed a mark of the program. */
@@ -81,7 +81,7 @@ export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;
 const WALL_ERROR_MS = 3_600_000;
 /** Largest mean delay of a disk when the faults are over. */
-const CALM_DISK_MS = 1;
+const FAULTLESS_DISK_MS = 1;
 /** The mark of a member that gives its leader up. */
 const CAMPAIGN = "raft.pre-campaign";
 /** Shortest time of an inquiry to another member about the members, in milliseconds. */
@@ -120,7 +120,7 @@ export class Process {
   #isAsked = false;
 
   /** `told` are the other members, for a process that cannot know them yet. */
-  constructor(world: World, user: ProcessUser, told: Told | null) {
+  constructor(world: World, user: ProcessUser, knownMembers: Told | null) {
     const { heap, network, plan, processes, disks, trace, rules, limits, clusterId } = world;
     const { id, incarnation, disk, stalledUntilMs, takeFailure } = user;
     this.#world = world;
@@ -132,12 +132,17 @@ export class Process {
     rules.onStart(id, incarnation, disk);
     this.#applied = readProgress(disk.state).appliedIndex;
     this.#versions = versionsOf(world, disk.state);
-    trace.say(id, "starts", [beginning.boot, beginning.term, beginning.vote, beginning.commit, this.#applied], () => {
-      const { first, last } = beginning.bounds;
-      const damaged = beginning.damaged ? " damaged" : "";
-      const former = this.#versions === FORMER_VERSIONS ? " of the release before" : "";
-      return `boot ${beginning.boot} term ${beginning.term} log ${first}..${last} applied ${this.#applied}${damaged}${former}`;
-    });
+    trace.record(
+      id,
+      "starts",
+      [beginning.boot, beginning.term, beginning.vote, beginning.commit, this.#applied],
+      () => {
+        const { first, last } = beginning.bounds;
+        const damaged = beginning.damaged ? " damaged" : "";
+        const former = this.#versions === FORMER_VERSIONS ? " of the release before" : "";
+        return `boot ${beginning.boot} term ${beginning.term} log ${first}..${last} applied ${this.#applied}${damaged}${former}`;
+      },
+    );
     this.loop = new ProcessLoop({
       heap,
       random: processes,
@@ -152,10 +157,10 @@ export class Process {
     this.#log = new SimLog({
       ...device,
       stalledUntilMs: () => stalledUntilMs("log"),
-      writeMs: () => (network.isCalm ? Math.min(plan.writeMs, CALM_DISK_MS) : plan.writeMs),
+      writeMs: () => (network.hasFaultsEnded ? Math.min(plan.writeMs, FAULTLESS_DISK_MS) : plan.writeMs),
       onWrite: (append, meta) => {
         const { writeSeq, term, vote, commit, from, rows, resetTo } = append;
-        trace.say(id, "writes", [writeSeq, term, vote, commit, from, rows.length, resetTo?.index ?? 0], () => {
+        trace.record(id, "writes", [writeSeq, term, vote, commit, from, rows.length, resetTo?.index ?? 0], () => {
           const reset = resetTo === null ? "" : ` reset to ${resetTo.index}/${resetTo.term}`;
           return `${writeSeq}: term ${term} vote ${vote} commit ${commit} rows ${from}+${rows.length}${reset}`;
         });
@@ -164,7 +169,7 @@ export class Process {
       },
       onLanded: (meta) => rules.onLanded(this.observed, meta),
       onDurable: (meta) => {
-        trace.say(id, "durable", [meta.writeSeq]);
+        trace.record(id, "durable", [meta.writeSeq]);
         rules.onDurable(this.observed, meta);
       },
       onHealed: () => this.#onHealedDurably(),
@@ -173,9 +178,9 @@ export class Process {
     const store = new SimState({
       ...device,
       stalledUntilMs: () => stalledUntilMs("state"),
-      stepMs: () => (network.isCalm ? Math.min(plan.syncMs, CALM_DISK_MS) : plan.syncMs),
+      stepMs: () => (network.hasFaultsEnded ? Math.min(plan.syncMs, FAULTLESS_DISK_MS) : plan.syncMs),
       onSnapshot: (index, sum) => {
-        trace.say(id, "snapshot", [index, sum]);
+        trace.record(id, "snapshot", [index, sum]);
         rules.log.snapshot(id, index, sum);
       },
       onPlaced: (index) => rules.departures.onCommitDurable(id, index),
@@ -183,7 +188,7 @@ export class Process {
         const before = this.#applied;
         this.#applied = readProgress(disk.state).appliedIndex;
         this.#rules.onInstalled(before, this.#applied);
-        trace.say(id, "switches", [this.#applied]);
+        trace.record(id, "switches", [this.#applied]);
       },
       takeFailure: () => takeFailure("state"),
     });
@@ -202,7 +207,7 @@ export class Process {
     this.#transport = new SimTransport(id, incarnation, this.loop, network, {
       view: () => this.#view(),
       replica: () => this.replica,
-      told: () => this.told,
+      knownMembers: () => this.knownMembers,
       onFrameSent: (to: number, frame: Frame) => this.#onFrameSent(to, frame),
       onFrameUnsent: (to) => this.#rules.onUnsent(to),
       onGone: (peer) => this.#rules.onGone(peer),
@@ -217,7 +222,7 @@ export class Process {
       ...{ memberId: id, clusterId, clusterVersionMax: this.#versions.max },
       ...{ log: this.#log, state, transport: this.#transport, clock: this.loop, scheduler: this.loop, limits },
       onRole: (role, term, leader) =>
-        trace.say(id, "is", [term, leader], () => `${role} in term ${term} of m${leader}`),
+        trace.record(id, "is", [term, leader], () => `${role} in term ${term} of m${leader}`),
       onMembers: () => this.#onMembers(),
       onLoss: (reason) => must(false, "no loss is proven where nothing was lost", () => `m${id}: ${reason}`),
       onDiverged: (reason) => must(false, "no state differs from that of the cluster", () => `m${id}: ${reason}`),
@@ -233,15 +238,15 @@ export class Process {
     this.access = new Access(this.replica, this.loop);
     this.backups = world.archives?.begin(id, this.replica, this.loop) ?? null;
     this.#directory = new PeerDirectory(this.replica);
-    if (told !== null) {
-      this.#directory.onMemberList(told);
+    if (knownMembers !== null) {
+      this.#directory.onMemberList(knownMembers);
     }
     network.up(this.#transport);
     this.loop.arrive(() => this.#transport.setPeers(this.#directory.dialed));
   }
 
   /** Its answer to a process that asks for the members; null if it knows no cluster. */
-  get told(): Told | null {
+  get knownMembers(): Told | null {
     const cluster = clusterOf(this.replica.state);
     return cluster === undefined
       ? null
@@ -253,13 +258,13 @@ export class Process {
     this.replica.setDiskSpace(space);
     // It may act on that, and end, before its turn is over.
     const configuration = configurationOf(this.state);
-    this.#world.rules.room.onTurn(this.replica.status(), configuration);
+    this.#world.rules.space.onTurn(this.replica.status(), configuration);
   }
 
   /** Whether it may report that there is too little space for a write that makes the state larger. */
-  get mayLackRoom(): boolean {
+  get mayLackSpace(): boolean {
     const configuration = configurationOf(this.state);
-    return this.#world.rules.room.mayRefuse(this.replica.status(), configuration);
+    return this.#world.rules.space.mayRefuse(this.replica.status(), configuration);
   }
 
   /** Kills the process; nothing of it happens any more. */
@@ -268,7 +273,7 @@ export class Process {
       return;
     }
     const { trace, network, disks } = this.#world;
-    trace.say(this.memberId, how);
+    trace.record(this.memberId, how);
     this.loop.kill();
     network.down(this.#transport);
     this.#log.crash(() => disks.chance(0.5));
@@ -302,7 +307,7 @@ export class Process {
   }
 
   #onMark(name: string): void {
-    this.#world.reach.onMark(name);
+    this.#world.coverage.onMark(name);
     this.#world.onMark(this, name);
     this.#rules.onMark(name, () => this.replica.status().term);
     if (name === CAMPAIGN) {
@@ -326,7 +331,7 @@ export class Process {
   #onFrame(from: number, { type, body }: Frame): void {
     const message = isMessageType(type) ? decodeMessage(type, body, from, this.memberId) : null;
     const relation = message === null ? null : this.#relationOf(message);
-    this.#world.reach.onFrame(this.#role, relation === null ? nameOfType(type) : `${nameOfType(type)} ${relation}`);
+    this.#world.coverage.onFrame(this.#role, relation === null ? nameOfType(type) : `${nameOfType(type)} ${relation}`);
     if (message !== null) {
       this.#rules.onRead(message);
     }
@@ -370,7 +375,7 @@ export class Process {
     const before = this.#applied;
     const { appliedIndex, digest } = readProgress(this.state);
     this.#applied = appliedIndex;
-    trace.say(this.memberId, "applies", [before + 1, appliedIndex, digest]);
+    trace.record(this.memberId, "applies", [before + 1, appliedIndex, digest]);
     rules.onApplied(this.observed, before);
     if (this.#versions === FORMER_VERSIONS && (clusterOf(this.state)?.version ?? 0) > this.#versions.max) {
       this.loop.defer(() => this.die("ends, as its release does not know the cluster version"));
@@ -406,9 +411,9 @@ export class Process {
           asked !== undefined &&
           !network.isBlocked(this.memberId, asked.memberId) &&
           !network.isBlocked(asked.memberId, this.memberId);
-        const told = isOpen ? asked.told() : null;
-        if (told !== null) {
-          this.#directory.onMemberList(told);
+        const knownMembers = isOpen ? asked.knownMembers() : null;
+        if (knownMembers !== null) {
+          this.#directory.onMemberList(knownMembers);
           this.#transport.setPeers(this.#directory.dialed);
         }
         if (this.#directory.mayBeMember(peer)) {
@@ -423,7 +428,7 @@ export class Process {
   #onRefused(peer: number, refusal: IdentityRefusal): void {
     if (refusal === "REMOVED") {
       const isMember = clusterOf(this.state)?.members.some(({ id }) => id === this.memberId) ?? false;
-      this.#world.trace.say(this.memberId, "is removed", [Number(isMember)]);
+      this.#world.trace.record(this.memberId, "is removed", [Number(isMember)]);
       this.#world.rules.departures.onGone(this.memberId);
       this.replica.onRemoved();
       this.#user.onRemoved();
@@ -432,7 +437,7 @@ export class Process {
     }
     if (refusal === "VERSION" && this.#versions === FORMER_VERSIONS) {
       const { network, releases } = this.#world;
-      if (network.isCalm || releases.chance(0.5)) {
+      if (network.hasFaultsEnded || releases.chance(0.5)) {
         this.die("ends, as its release is too old");
       }
       return;
@@ -452,7 +457,7 @@ export class Process {
     rules.onHealed(this.observed);
     // It is whole from now on, even if this process does not learn it.
     this.#user.onHealed();
-    this.#world.trace.say(id, "is whole again", [disk.meta.last]);
+    this.#world.trace.record(id, "is whole again", [disk.meta.last]);
   }
 
   #onHealed(): void {
@@ -479,6 +484,7 @@ function readManifest(body: Uint8Array): SnapshotManifest | null {
 
 /** The release of a process: the present one if it has applied a newer cluster version, or if the faults are over. */
 function versionsOf({ plan, network, releases }: World, state: StateReader): VersionRange {
-  const isOpen = plan.releases !== null && !network.isCalm && (clusterOf(state)?.version ?? 0) <= FORMER_VERSIONS.max;
+  const isOpen =
+    plan.releases !== null && !network.hasFaultsEnded && (clusterOf(state)?.version ?? 0) <= FORMER_VERSIONS.max;
   return isOpen && releases.chance(plan.releases.formerShare) ? FORMER_VERSIONS : VERSIONS;
 }

@@ -1,6 +1,6 @@
 /** What runs have reached: marks of the program, and types of frames by the role of their reader. */
 
-export class Reach {
+export class Coverage {
   readonly #counts = new Map<string, number>();
 
   /** Names with the number of times each was reached. */

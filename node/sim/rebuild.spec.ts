@@ -85,7 +85,9 @@ describe("states that are rebuilt from backups", function () {
         const objects = planOf(catalog, point);
         const state = await OfflineState.create(join(directory, `scratch-${at}`), stateLimits);
         const unseal = { keyRing: KEY_RING, isEncryptionRequired: true };
-        const rebuilt = await rebuild({ store, objects, point, decryptOptions: unseal, state }).finally(() => state.close());
+        const rebuilt = await rebuild({ store, objects, point, decryptOptions: unseal, state }).finally(() =>
+          state.close(),
+        );
         const index = indexAt(history, objects.snapshot.index, point);
         expect(rebuilt.progress, JSON.stringify(point)).to.deep.equal(history.progress[index]);
         compared += rebuilt.digestsCompared;

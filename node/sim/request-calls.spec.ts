@@ -12,7 +12,7 @@ describe("the outcome of a request whose caller leaves", () => {
 
   function send(): () => void {
     const options = {
-      trace: { say: () => undefined },
+      trace: { record: () => undefined },
       accounts: { beginChange: () => () => undefined },
       requests: { onEnd: () => undefined, onAnswer: () => undefined },
       calls: {

@@ -67,7 +67,12 @@ export class RequestCalls {
     const { requestId, principal, operation } = request;
     const name = `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
     const command: ClientRequest = { principal, request: { requestId }, operation };
-    trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
+    trace.record(
+      process.memberId,
+      "is asked to",
+      [Math.round(limitMs)],
+      () => `${name} within ${Math.round(limitMs)} ms`,
+    );
     const onAnswered = accounts.beginChange(principal, name);
     let isEnded = false;
     const leave = calls.callUntilLeft<Answer>(
@@ -99,7 +104,7 @@ export class RequestCalls {
       // Its process may be lost already: the caller learns that a moment later.
       request.isUncertain ||= !isEnded;
       if (leave()) {
-        trace.say(process.memberId, "is left alone with", [], () => name);
+        trace.record(process.memberId, "is left alone with", [], () => name);
         requests.onEnd(request, process, "lost");
       }
     };
@@ -129,6 +134,6 @@ export class RequestCalls {
         return name;
       },
     );
-    trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
+    trace.record(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
   }
 }

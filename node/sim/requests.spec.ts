@@ -61,7 +61,7 @@ describe("the record of requests", () => {
   });
 
   it("refuses an entry of a call that was certainly not executed, even if another call of the request was", () => {
-    const caller = { memberId: 1, boot: 1, mayLackRoom: true };
+    const caller = { memberId: 1, boot: 1, mayLackSpace: true };
     requests.onEnd(request, caller, new CoordinationError("NO_LEADER", ""));
     requests.onEnd(request, { ...caller, boot: 2 }, null);
     requests.checkAttempts([entryOf(request, { memberId: 1, boot: 2, seq: 1 })], new Set());
@@ -72,12 +72,12 @@ describe("the record of requests", () => {
 
   it("P45: refuses that a deletion finds too little space, or any refusal without a reason", () => {
     const full = new CoordinationError("STORAGE_FULL", "");
-    const caller = { memberId: 1, boot: 1, mayLackRoom: true };
+    const caller = { memberId: 1, boot: 1, mayLackSpace: true };
     requests.onEnd(request, caller, full);
     const operation = { kind: "delete-key", namespace: "n", key: new Uint8Array(1), returnPrevious: false } as const;
     const deletion = { ...request, operation: { ...operation, expectedModRevision: undefined } };
     expect(() => requests.onEnd(deletion, caller, full)).to.throw("P45 deleting needs no room");
-    expect(() => requests.onEnd(request, { ...caller, mayLackRoom: false }, full)).to.throw("P45 one full member");
+    expect(() => requests.onEnd(request, { ...caller, mayLackSpace: false }, full)).to.throw("P45 one full member");
   });
 
   it("refuses answers and reads that are older than what had ended when they began", () => {

@@ -42,7 +42,7 @@ export interface Execution {
 /** A process that has answered a call. */
 export interface AnsweringProcess extends Caller {
   /** It may report that there is too little space for a write that makes the state larger. */
-  readonly mayLackRoom: boolean;
+  readonly mayLackSpace: boolean;
 }
 
 export class Requests {
@@ -80,7 +80,7 @@ export class Requests {
     if (error instanceof CoordinationError && error.reason === "STORAGE_FULL") {
       const what = (): string => `m${caller.memberId}: ${nameOf(request)}`;
       must(operation.kind !== "delete-key", "P45 deleting needs no room", what);
-      must(caller.mayLackRoom, "P45 one full member stops no caller", what);
+      must(caller.mayLackSpace, "P45 one full member stops no caller", what);
     }
     this.#attempts.onEnd(requestId, caller, error);
   }

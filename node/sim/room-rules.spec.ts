@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { NO_CONFIGURATION } from "../src/raft/index.ts";
-import { RoomRules } from "./room-rules.ts";
+import { SpaceRules } from "./room-rules.ts";
 
 const LOW = ["the disk is nearly full"];
 const VOTERS = { ...NO_CONFIGURATION, index: 1, voters: [1, 2, 3] };
@@ -9,9 +9,9 @@ const said = (memberId: number, role: "leader" | "follower", alarms: readonly st
 };
 
 describe("the rules of room", () => {
-  let rules: RoomRules;
+  let rules: SpaceRules;
   beforeEach(() => {
-    rules = new RoomRules();
+    rules = new SpaceRules();
     rules.onTurn(said(1, "leader"), VOTERS);
     rules.onTurn(said(2, "follower", LOW), VOTERS);
     rules.onTurn(said(1, "leader"), VOTERS);
@@ -31,7 +31,7 @@ describe("the rules of room", () => {
   it("let a leader refuse when most voters were short of space, even if its own disk is not", () => {
     rules.onTurn(said(3, "follower", LOW), VOTERS);
     expect(rules.mayRefuse(said(1, "leader"), VOTERS)).to.equal(true);
-    const others = new RoomRules();
+    const others = new SpaceRules();
     others.onTurn(said(2, "follower", LOW), VOTERS);
     others.onTurn(said(1, "leader"), { ...VOTERS, voters: [2] });
     expect(others.mayRefuse(said(3, "follower"), VOTERS)).to.equal(true);

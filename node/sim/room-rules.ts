@@ -7,18 +7,18 @@
 import type { Configuration } from "../src/raft/index.ts";
 import type { ReplicaStatus } from "../src/replica/index.ts";
 
-type Said = Pick<ReplicaStatus, "memberId" | "role" | "alarms">;
+type SpaceStatus = Pick<ReplicaStatus, "memberId" | "role" | "alarms">;
 
-const SHORT_OF_ROOM: readonly string[] = ["the disk is full", "the disk is nearly full"];
+const SPACE_ALARMS: readonly string[] = ["the disk is full", "the disk is nearly full"];
 
-export class RoomRules {
+export class SpaceRules {
   /** Members whose disks were short of space at some time. */
   readonly #short = new Set<number>();
   /** Some leader had a reason. */
   #hadReason = false;
 
   /** A member has had a turn, or has found its free space, with this configuration applied. */
-  onTurn(status: Said, configuration: Configuration): void {
+  onTurn(status: SpaceStatus, configuration: Configuration): void {
     if (isShort(status)) {
       this.#short.add(status.memberId);
     }
@@ -26,15 +26,15 @@ export class RoomRules {
   }
 
   /** Whether the member can have learned from a leader, or as a leader, that there is too little space. */
-  mayRefuse(status: Said, configuration: Configuration): boolean {
+  mayRefuse(status: SpaceStatus, configuration: Configuration): boolean {
     return this.#hadReason || this.#hasReason(status, configuration);
   }
 
-  #hasReason(status: Said, { voters }: Configuration): boolean {
+  #hasReason(status: SpaceStatus, { voters }: Configuration): boolean {
     return isShort(status) || voters.filter((id) => this.#short.has(id)).length > voters.length / 2;
   }
 }
 
-function isShort({ alarms }: Said): boolean {
-  return alarms.some((alarm) => SHORT_OF_ROOM.includes(alarm));
+function isShort({ alarms }: SpaceStatus): boolean {
+  return alarms.some((alarm) => SPACE_ALARMS.includes(alarm));
 }

@@ -19,7 +19,7 @@ import { LiveReplay } from "./live-replay.ts";
 import { LockRules } from "./lock-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { MemoryRules } from "./memory-rules.ts";
-import { RoomRules } from "./room-rules.ts";
+import { SpaceRules } from "./room-rules.ts";
 import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
@@ -49,7 +49,7 @@ export class Rules {
   readonly limits: LimitRules;
   readonly departures = new DepartureRules();
   readonly timeouts: TimeoutRules;
-  readonly room = new RoomRules();
+  readonly space = new SpaceRules();
   readonly access = new AccessRules();
   readonly locks: LockRules;
   readonly memory = new MemoryRules();
@@ -186,7 +186,7 @@ export class Rules {
     if (role === "leader") {
       observed.configuration = configurationOf(observed.state);
     }
-    this.room.onTurn(status, observed.configuration);
+    this.space.onTurn(status, observed.configuration);
     if (role !== "leader") {
       return;
     }

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect } from "chai";
 import { until } from "../test/harness/index.ts";
-import { runApart } from "./seed-processes.ts";
+import { runInProcesses } from "./seed-processes.ts";
 import { runSeed, type SeedReport } from "./seed-run.ts";
 
 const HERE = { isShrunk: false, listener: null };
@@ -51,7 +51,7 @@ describe("processes that run seeds", function () {
   });
 
   it("report each seed in its order, as if it had run here", async () => {
-    const reports = await all(runApart({ first: LARGE, count: 3, isShrunk: false }, 2));
+    const reports = await all(runInProcesses({ first: LARGE, count: 3, isShrunk: false }, 2));
     const here: SeedReport[] = [];
     for (const { seed } of reports) {
       here.push(await runSeed(seed, HERE));
@@ -68,7 +68,7 @@ describe("processes that run seeds", function () {
   });
 
   it("are at most as many as the seeds", async () => {
-    const reports = runApart({ first: 1, count: 1, isShrunk: false }, 9);
+    const reports = runInProcesses({ first: 1, count: 1, isShrunk: false }, 9);
     await reports.next();
     expect(childrenAlive()).to.equal(1);
     await reports.return(undefined);
@@ -76,7 +76,7 @@ describe("processes that run seeds", function () {
 
   it("fail a seed whose process dies, and go on with the others", async () => {
     preload(DIES_OF_12);
-    const reports = await all(runApart({ first: 11, count: 3, isShrunk: false }, 2));
+    const reports = await all(runInProcesses({ first: 11, count: 3, isShrunk: false }, 2));
     expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, true, false]);
     expect(reports[1]?.words).to.match(/^FAIL .*\nseed 12 .*exit code 7\nrepeat {2}npm run sim -- --seed 12 --seeds 1/);
   });
@@ -85,7 +85,7 @@ describe("processes that run seeds", function () {
     preload(LEAVES_FOLDERS);
     const leftFolders = () =>
       readdirSync(tmpdir(), { recursive: true }).filter((name) => `${name}`.includes("left-of-"));
-    for await (const { seed } of runApart({ first: 1, count: 1_000, isShrunk: false }, 2)) {
+    for await (const { seed } of runInProcesses({ first: 1, count: 1_000, isShrunk: false }, 2)) {
       expect(seed).to.equal(1);
       expect(childrenAlive()).to.equal(2);
       expect(leftFolders().length).to.be.above(0);

@@ -33,7 +33,7 @@ const living = new Set<ChildProcess>();
 const folders = new Set<string>();
 
 /** The reports of all seeds, from `jobs` processes. */
-export async function* runApart({ first, count, isShrunk }: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
+export async function* runInProcesses({ first, count, isShrunk }: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
   const processes = new SeedProcesses(Math.min(jobs, count), isShrunk ? ["--shrink"] : []);
   const begun: Promise<SeedReport>[] = [];
   try {
@@ -122,7 +122,7 @@ class SeedProcesses {
     living.add(child);
     child.on("message", (report) => {
       this.#idle.add(child);
-      this.#tell(child, report as SeedReport);
+      this.#resolve(child, report as SeedReport);
     });
     child.on("error", (error) => this.#onEnd(child, error.message));
     child.on("exit", (code, signal) => this.#onEnd(child, signal === null ? `exit code ${code}` : signal));
@@ -137,11 +137,11 @@ class SeedProcesses {
     this.#idle.delete(child);
     const seed = this.#busy.get(child)?.seed;
     if (seed !== undefined) {
-      this.#tell(child, reportOfDeath(seed, how));
+      this.#resolve(child, reportOfDeath(seed, how));
     }
   }
 
-  #tell(child: ChildProcess, report: SeedReport): void {
+  #resolve(child: ChildProcess, report: SeedReport): void {
     const waiting = this.#busy.get(child);
     this.#busy.delete(child);
     waiting?.resolve(report);

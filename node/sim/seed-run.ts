@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import { shortCommit } from "./commit.ts";
-import { keepScript } from "./corpus.ts";
+import { saveScript } from "./corpus.ts";
 import type { Hashes } from "./determinism.ts";
 import { describeLine, describeRun } from "./report.ts";
 import { drawScript, type Script } from "./script.ts";
@@ -21,7 +21,7 @@ export interface SeedReport extends Hashes {
 }
 
 /** How to make runs. */
-export interface Manner {
+export interface RunMode {
   /** Scripts of failed runs are shortened and kept. */
   readonly isShrunk: boolean;
   /** Gets all events, line by line; null = no listener. */
@@ -37,12 +37,12 @@ export function repeatSeed(seed: number): string {
   return `npm run sim -- --seed ${seed} --seeds 1 --trace`;
 }
 
-export function runSeed(seed: number, manner: Manner): Promise<SeedReport> {
+export function runSeed(seed: number, manner: RunMode): Promise<SeedReport> {
   return runScript(drawScript(seed), repeatSeed(seed), manner);
 }
 
 /** `repeat`: the command that repeats the run. */
-export async function runScript(script: Script, repeat: string, { isShrunk, listener }: Manner): Promise<SeedReport> {
+export async function runScript(script: Script, repeat: string, { isShrunk, listener }: RunMode): Promise<SeedReport> {
   const before = process.cpuUsage();
   const simulation = new Simulation(script, listener === null ? null : (line) => listener(describeLine(line)));
   const result = await simulation.run();
@@ -51,17 +51,17 @@ export async function runScript(script: Script, repeat: string, { isShrunk, list
   const words = failure === null ? describeRun(result) : describeRun(result, { commit: shortCommit(), repeat });
   return {
     ...{ seed: script.seed, isFailed: failure !== null, traceHash, checkpoints },
-    words: failure !== null && isShrunk ? `${words}\n${await keepShrunk(result, failure.rule)}` : words,
+    words: failure !== null && isShrunk ? `${words}\n${await saveShrunk(result, failure.rule)}` : words,
     tally: tallyOf(result, (user + system) / MICROSECONDS_PER_MS),
   };
 }
 
 /** Shortens the script and keeps it; returns a text that names the file. */
-async function keepShrunk(failed: RunResult, rule: string): Promise<string> {
+async function saveShrunk(failed: RunResult, rule: string): Promise<string> {
   const { result, runs } = await shrink(failed);
   const { script } = result;
   const mutant = process.env[MUTANT_VARIABLE] ?? null;
-  const file = path.relative(process.cwd(), keepScript({ rule, mutant, script }));
+  const file = path.relative(process.cwd(), saveScript({ rule, mutant, script }));
   return [
     `shrunk to ${script.items.length} items, ${script.plan.members} members, in ${runs} runs`,
     `repeat  npm run sim -- --script ${file} --trace`,

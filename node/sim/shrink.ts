@@ -16,7 +16,7 @@ export interface Shrunk {
 
 const RUNS_MAX = 200;
 /** Milliseconds to try between the last item and the end. */
-const AIR_MS = [0, 1_000, 5_000];
+const SLACK_MS = [0, 1_000, 5_000];
 
 type Simulate = (script: Script) => RunResult | Promise<RunResult>;
 
@@ -99,7 +99,7 @@ class Shrinking {
   async #shrinkTime(): Promise<void> {
     const { plan, items } = this.result.script;
     const endMs = items.at(-1)?.atMs ?? 0;
-    for (const airMs of AIR_MS) {
+    for (const airMs of SLACK_MS) {
       const isShorter = endMs + airMs < plan.durationMs;
       if (isShorter && (await this.#try({ ...this.result.script, plan: { ...plan, durationMs: endMs + airMs } }))) {
         return;

@@ -42,7 +42,7 @@ export interface TransportUser {
   /** A snapshot with this manifest is offered; it may be damaged. */
   onManifest(body: Uint8Array): void;
   /** The members, for a process that asks for them. */
-  told(): Told | null;
+  knownMembers(): Told | null;
   onRefused(peer: number, refusal: IdentityRefusal): void;
 }
 
@@ -105,7 +105,7 @@ export class SimTransport implements Transport {
       return true;
     }
     if (connection?.isOpenAtDialer === true) {
-      this.tellUnreachable(peer);
+      this.notifyUnreachable(peer);
     }
     this.#user.onFrameUnsent(peer);
     return false;
@@ -189,7 +189,7 @@ export class SimTransport implements Transport {
     this.#incoming.set(key, { connection, hello });
     const restarted = this.#meet(source.incarnation, source.boot);
     this.#dialNow(source.memberId);
-    this.#tellConnected(source.memberId, { ...source, restarted });
+    this.#notifyConnected(source.memberId, { ...source, restarted });
     return null;
   }
 
@@ -207,7 +207,7 @@ export class SimTransport implements Transport {
     const restarted = this.#meet(source.incarnation, source.boot);
     this.#dialNow(source.memberId);
     if (restarted) {
-      this.#tellConnected(source.memberId, { ...source, restarted });
+      this.#notifyConnected(source.memberId, { ...source, restarted });
     }
     this.#user.onSnapshot();
     this.#user.replica().onSnapshot(source.memberId, stream.incoming);
@@ -221,7 +221,7 @@ export class SimTransport implements Transport {
     }
   }
 
-  onSnapshotOver(incarnation: string, stream: SnapshotStream): void {
+  onSnapshotEnd(incarnation: string, stream: SnapshotStream): void {
     if (this.#snapshots.get(incarnation) === stream) {
       this.#snapshots.delete(incarnation);
     }
@@ -234,11 +234,11 @@ export class SimTransport implements Transport {
 
   onUsable(link: Link, accepted: Accepted): void {
     const restarted = this.#meet(accepted.incarnation, accepted.boot);
-    this.#tellConnected(link.member.memberId, { ...accepted, restarted });
+    this.#notifyConnected(link.member.memberId, { ...accepted, restarted });
   }
 
   onRefused(peer: number, refusal: IdentityRefusal): void {
-    this.#network.trace.say(this.memberId, "is refused by", [peer], () => `m${peer}: ${refusal}`);
+    this.#network.trace.record(this.memberId, "is refused by", [peer], () => `m${peer}: ${refusal}`);
     this.#user.onRefused(peer, refusal);
   }
 
@@ -249,7 +249,7 @@ export class SimTransport implements Transport {
 
   onLinkLost(link: Link, unsent: readonly Frame[]): void {
     const { memberId } = link.member;
-    this.tellUnreachable(memberId);
+    this.notifyUnreachable(memberId);
     if (unsent.length > 0) {
       this.loop.defer(() => this.#user.replica().onUnsent(memberId, link.kind, unsent));
     }
@@ -263,7 +263,7 @@ export class SimTransport implements Transport {
     }
   }
 
-  tellUnreachable(peer: number): void {
+  notifyUnreachable(peer: number): void {
     if (!this.#unreachable.has(peer)) {
       this.#unreachable.add(peer);
       this.loop.defer(() => {
@@ -274,8 +274,8 @@ export class SimTransport implements Transport {
   }
 
   /** No process listens at the peer's address. */
-  tellGone(peer: number): void {
-    this.#network.trace.say(this.memberId, "finds nobody at", [peer], () => `m${peer}`);
+  notifyGone(peer: number): void {
+    this.#network.trace.record(this.memberId, "finds nobody at", [peer], () => `m${peer}`);
     this.loop.defer(() => {
       this.#user.onGone(peer);
       this.#user.replica().onGone(peer);
@@ -286,8 +286,8 @@ export class SimTransport implements Transport {
     return this.#user.view().self.boot;
   }
 
-  told(): Told | null {
-    return this.#user.told();
+  knownMembers(): Told | null {
+    return this.#user.knownMembers();
   }
 
   get isDamaged(): boolean {
@@ -335,9 +335,9 @@ export class SimTransport implements Transport {
     return restarted;
   }
 
-  #tellConnected(peer: number, connected: Accepted & { readonly restarted: boolean }): void {
+  #notifyConnected(peer: number, connected: Accepted & { readonly restarted: boolean }): void {
     const { boot, restarted, damaged, versions } = connected;
-    this.#network.trace.say(this.memberId, "meets", [peer, boot, Number(restarted), Number(damaged)], () => {
+    this.#network.trace.record(this.memberId, "meets", [peer, boot, Number(restarted), Number(damaged)], () => {
       return `m${peer} boot ${boot}${restarted ? " restarted" : ""}${damaged ? " damaged" : ""}`;
     });
     this.#user.replica().onConnected(peer, { boot, restarted, damaged, versions });

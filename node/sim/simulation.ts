@@ -17,7 +17,7 @@ import { replay } from "./canonical-replay.ts";
 import { Clients } from "./clients.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { Disk } from "./disk.ts";
-import { checkBeliefs, checkEndings, expiryOf } from "./ends-of-lives.ts";
+import { checkHoldExpiries, checkKeyExpiries, expiryOf } from "./ends-of-lives.ts";
 import { EventHeap } from "./event-heap.ts";
 import { EventLogClients } from "./event-log-clients.ts";
 import { Faults } from "./faults.ts";
@@ -31,7 +31,7 @@ import { isLogKept, LOCK_MOMENTS, WATCH_MOMENTS } from "./plan.ts";
 import { DRIFT, type Process, type World } from "./process.ts";
 import { failureOf, passMark } from "./process-loop.ts";
 import { type Concern, type RandomStream, streamsOf } from "./random.ts";
-import { Reach } from "./reach.ts";
+import { Coverage } from "./reach.ts";
 import { Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
@@ -73,7 +73,7 @@ const MEMBERS_MAX = 12;
 const GROWTH_MS = 60_000;
 /** A cluster without faults comes to rest within this time. */
 const REST_MS = 60_000;
-const LOOK_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 /** Requests are sent again for this share of the time for which answers are stored. */
 const RETRY_SHARE = 0.25;
 /** How long a cluster that has lost too much may still break a rule. */
@@ -95,7 +95,7 @@ export class Simulation {
   readonly #trace: Trace;
   readonly #rules: Rules;
   readonly #history: KeyHistory;
-  readonly #reach = new Reach();
+  readonly #coverage = new Coverage();
   readonly #calls: Calls;
   readonly #requests = new Requests();
   readonly #network: Network;
@@ -172,7 +172,7 @@ export class Simulation {
       releases: others.releases,
       limits,
       clusterId,
-      reach: this.#reach,
+      coverage: this.#coverage,
       archives: this.#archives,
       onMark: (process, name) => this.#faults.onMark(process, name),
     };
@@ -233,7 +233,7 @@ export class Simulation {
         created: () => this.#members.size,
         createdMax: MEMBERS_MAX,
         destroy: (id) => this.#destroy(id),
-        join: (id, name, incarnation, told) => this.#join(id, name, incarnation, told),
+        join: (id, name, incarnation, knownMembers) => this.#join(id, name, incarnation, knownMembers),
       });
     });
     this.#faults = new Faults({
@@ -257,7 +257,7 @@ export class Simulation {
     try {
       this.#found();
       await this.#grow();
-      await this.#live();
+      await this.#runItems();
       await this.#rest();
       this.#checkHistory();
       await this.#checkArchive();
@@ -274,7 +274,7 @@ export class Simulation {
       ...{ nowMs: this.#heap.nowMs, grownMs: this.#grownMs, events: this.#heap.done },
       lines: failure === null ? [] : this.#trace.last(TRACE_LINES),
       states: failure === null ? "" : this.#describe(),
-      ...{ reached: this.#reach.counts, counts: this.#counts() },
+      ...{ reached: this.#coverage.counts, counts: this.#counts() },
     };
   }
 
@@ -287,22 +287,22 @@ export class Simulation {
     sealEntry(entry, 1, 1, crc32);
     this.#rules.log.wrote(1, [entry], 0);
     this.#add(1, FOUNDING.memberName, FOUNDING.incarnation, Disk.founded(entry), null);
-    this.#look();
+    this.#checkPeriodically();
   }
 
   async #grow(): Promise<void> {
     let isGrowing = true;
     const addOne = (): void => {
       if (isGrowing && this.#voters() < this.#script.plan.members) {
-        this.#administrators[0]?.add(() => this.#heap.after(LOOK_MS, addOne));
+        this.#administrators[0]?.add(() => this.#heap.after(CHECK_INTERVAL_MS, addOne));
       }
     };
-    this.#heap.after(LOOK_MS, addOne);
+    this.#heap.after(CHECK_INTERVAL_MS, addOne);
     await this.#until(GROWTH_MS, () => this.#voters() >= this.#script.plan.members, "a healthy cluster grows");
     isGrowing = false;
   }
 
-  async #live(): Promise<void> {
+  async #runItems(): Promise<void> {
     const { plan, items } = this.#script;
     const { isSteady, durationMs } = plan;
     const { terms } = this.#rules;
@@ -320,7 +320,7 @@ export class Simulation {
     for (const administrator of this.#administrators) {
       administrator.stop();
     }
-    this.#faults.calm();
+    this.#faults.endFaults();
     if (isSteady) {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects no new leader", () => {
         return `term ${this.#rules.terms} after ${terms}`;
@@ -355,15 +355,15 @@ export class Simulation {
         this.#accounts.revoke(item.kind, item.draw);
         return;
       case "store":
-        this.#archives?.happen(item.kind, item.draw);
+        this.#archives?.inject(item.kind, item.draw);
         return;
       case "fault":
-        this.#faults.happen(item.kind, item.draw);
+        this.#faults.inject(item.kind, item.draw);
         return;
       case "change": {
         const administrator = this.#administrators.find((one) => !this.#changing.has(one));
         if (administrator === undefined || [...this.#members.values()].some(({ isDamaged }) => isDamaged)) {
-          this.#heap.after(LOOK_MS, () => this.#happen(item));
+          this.#heap.after(CHECK_INTERVAL_MS, () => this.#happen(item));
           return;
         }
         administrator.change(item.kind, item.draw, this.#beginChange(administrator));
@@ -392,7 +392,7 @@ export class Simulation {
       administrator.expel(wiped, end);
       return;
     }
-    this.#trace.say(id, "is expelled");
+    this.#trace.record(id, "is expelled");
     wiped.retire();
     this.#rules.onRetired(id);
     if (this.#isQuiet) {
@@ -403,14 +403,14 @@ export class Simulation {
   }
 
   async #rest(): Promise<void> {
-    this.#trace.say(0, "is left in peace");
+    this.#trace.record(0, "is left in peace");
     this.#accounts.stop();
     this.#lockClients?.stop();
     this.#memoryClients?.stop();
     this.#eventLogClients?.stop();
-    this.#watchers?.calm();
-    this.#network.calm();
-    this.#archives?.bucket.calm();
+    this.#watchers?.catchUp();
+    this.#network.endFaults();
+    this.#archives?.bucket.endFaults();
     for (const member of this.#members.values()) {
       member.endStall();
       member.mendDisk();
@@ -498,8 +498,8 @@ export class Simulation {
     }
     log.checkTicks(DRIFT);
     this.#expired = endings.length;
-    checkEndings(log, this.#requests, endings, executions);
-    checkBeliefs(this.#rules, this.#lockClients?.beliefs ?? []);
+    checkKeyExpiries(log, this.#requests, endings, executions);
+    checkHoldExpiries(this.#rules, this.#lockClients?.holderDeadlines ?? []);
     this.#history.check(endings.map((ending) => expiryOf(log, ending)));
     this.#lockHistory.check(DRIFT);
     this.#memoryClients?.check();
@@ -509,16 +509,16 @@ export class Simulation {
 
   // ---- Members ----
 
-  #join(id: number, name: string, incarnation: Uint8Array, told: Told): void {
+  #join(id: number, name: string, incarnation: Uint8Array, knownMembers: Told): void {
     this.#rules.membership.onIdentity(id, incarnation.toHex());
     if (!this.#members.has(id)) {
-      this.#add(id, name, incarnation, Disk.joined(), told);
+      this.#add(id, name, incarnation, Disk.joined(), knownMembers);
     }
   }
 
-  #add(id: number, name: string, incarnation: Uint8Array, disk: Disk, told: Told | null): void {
+  #add(id: number, name: string, incarnation: Uint8Array, disk: Disk, knownMembers: Told | null): void {
     const member = new Member({
-      ...{ world: this.#world, id, name, incarnation, disk, told },
+      ...{ world: this.#world, id, name, incarnation, disk, knownMembers },
       onDeath: (process) => {
         this.#calls.onDeath(process);
         this.#watchers?.onDeath(process);
@@ -536,7 +536,7 @@ export class Simulation {
   #destroy(id: number): void {
     const member = this.#members.get(id);
     if (member !== undefined) {
-      this.#trace.say(id, "is destroyed");
+      this.#trace.record(id, "is destroyed");
       this.#rules.departures.onGone(id);
       member.retire();
       this.#rules.onRetired(id);
@@ -618,7 +618,7 @@ export class Simulation {
     const endMs = this.#heap.nowMs + limitMs;
     while (!isReached()) {
       must(this.#heap.nowMs < endMs, rule, () => this.#describe());
-      await this.#pass(this.#heap.nowMs + LOOK_MS);
+      await this.#pass(this.#heap.nowMs + CHECK_INTERVAL_MS);
     }
   }
 
@@ -628,7 +628,7 @@ export class Simulation {
     if (pending === undefined) {
       this.#heap.runUntil(endMs, isWanted);
     } else {
-      await this.#heap.runSettled(endMs, () => pending.settle(), isWanted);
+      await this.#heap.runUntilIdle(endMs, () => pending.drain(), isWanted);
     }
   }
 
@@ -644,7 +644,7 @@ export class Simulation {
     }
   }
 
-  #look(): void {
+  #checkPeriodically(): void {
     this.#calls.check();
     this.#calls.checkLimits(this.#rules.limits);
     this.#lockClients?.check();
@@ -652,9 +652,9 @@ export class Simulation {
     for (const { memberId, streams } of this.#processes()) {
       this.#rules.limits.onStreams(memberId, streams);
     }
-    this.#archives?.look(this.#processes());
+    this.#archives?.check(this.#processes());
     this.#expel();
-    this.#heap.after(LOOK_MS, () => this.#look());
+    this.#heap.after(CHECK_INTERVAL_MS, () => this.#checkPeriodically());
   }
 
   #describe(): string {
@@ -678,13 +678,13 @@ export class Simulation {
       expired: this.#expired,
       ...this.#rules.counts,
       streams: this.#watchers?.streams ?? 0,
-      told: this.#rules.watches.told.key,
-      "told of locks": this.#rules.watches.told.lock,
+      told: this.#rules.watches.sentCounts.key,
+      "told of locks": this.#rules.watches.sentCounts.lock,
       compacted: this.#rules.watches.compacted,
       revocations: this.#rules.access.revocations,
       refused: this.#rules.access.refused,
-      raised: this.#reach.counts.get("replica.version-raised") ?? 0,
-      snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
+      raised: this.#coverage.counts.get("replica.version-raised") ?? 0,
+      snapshots: this.#coverage.counts.get("replica.install.switched") ?? 0,
       ...this.#archives?.counts,
     };
   }

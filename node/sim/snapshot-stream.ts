@@ -27,7 +27,7 @@ export class SnapshotStream implements OutgoingSnapshot {
   #isAccepted = false;
   /** Null = the end. */
   #written: { readonly frame: Frame | null; readonly done: Done } | null = null;
-  #isOnTheWay = false;
+  #isInFlight = false;
   readonly #arrived: (Frame | null)[] = [];
   #reading: ReadDone | null = null;
   #ended: Done | null = null;
@@ -85,7 +85,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     close: () => {
       this.#isReleased = true;
       this.#reading = null;
-      this.#over();
+      this.#unregister();
       if (!this.#isTaken) {
         this.breakOff("the reader has closed it");
       }
@@ -96,7 +96,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     passPoint();
     // A manifest decides, before its own end, what happens to it: its checksum is that of the frame.
     const isChecked = type === FrameType.SnapshotManifest;
-    this.#written = { frame: { type, body: isChecked ? body : this.#onTheWire(body) }, done };
+    this.#written = { frame: { type, body: isChecked ? body : this.#damagedInTransit(body) }, done };
     this.#transmit();
   }
 
@@ -134,7 +134,7 @@ export class SnapshotStream implements OutgoingSnapshot {
       return;
     }
     this.#brokenBy = new ConnectionError(`the snapshot broke off: ${reason}`);
-    this.#network.trace.say(this.#from.memberId, "ends a snapshot", [], () => reason);
+    this.#network.trace.record(this.#from.memberId, "ends a snapshot", [], () => reason);
     if (!this.#arrived.includes(null)) {
       this.#arrived.length = 0;
     }
@@ -145,7 +145,7 @@ export class SnapshotStream implements OutgoingSnapshot {
       this.#reading = null;
       this.#inReader(() => reading(this.#brokenBy, null));
     }
-    this.#over();
+    this.#unregister();
   }
 
   /** Both sides live, and the network between them lets data through. */
@@ -160,11 +160,11 @@ export class SnapshotStream implements OutgoingSnapshot {
       return;
     }
     const to = this.#to;
-    if (!this.#isAccepted || to === null || this.#isOnTheWay || this.#arrived.length >= UNREAD_MAX) {
+    if (!this.#isAccepted || to === null || this.#isInFlight || this.#arrived.length >= UNREAD_MAX) {
       return;
     }
     this.#written = null;
-    this.#isOnTheWay = true;
+    this.#isInFlight = true;
     if (to.loop.isDead) {
       this.breakOff("the reader is gone");
     }
@@ -172,7 +172,7 @@ export class SnapshotStream implements OutgoingSnapshot {
       this.#from.memberId,
       to.memberId,
       () => {
-        this.#isOnTheWay = false;
+        this.#isInFlight = false;
         if (this.#brokenBy === null) {
           this.#arrived.push(written.frame);
           to.loop.arrive(() => this.#handOver());
@@ -184,7 +184,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     this.#inSender(() => written.done(null));
   }
 
-  #onTheWire(body: Uint8Array): Uint8Array {
+  #damagedInTransit(body: Uint8Array): Uint8Array {
     const place = this.#spoiltAt;
     if (place === null || body.length === 0) {
       return body;
@@ -193,7 +193,7 @@ export class SnapshotStream implements OutgoingSnapshot {
     const spoilt = new Uint8Array(body);
     const at = Math.floor(place * body.length);
     spoilt[at] = (spoilt[at] as number) ^ SPOILT_BIT;
-    this.#network.trace.say(this.#from.memberId, "has a snapshot spoilt", [at, body.length]);
+    this.#network.trace.record(this.#from.memberId, "has a snapshot spoilt", [at, body.length]);
     return spoilt;
   }
 
@@ -224,7 +224,7 @@ export class SnapshotStream implements OutgoingSnapshot {
 
   #confirm(): void {
     this.#isTaken = true;
-    this.#over();
+    this.#unregister();
     const reader = this.#to?.memberId ?? 0;
     this.#network.pass(
       reader,
@@ -264,8 +264,8 @@ export class SnapshotStream implements OutgoingSnapshot {
     });
   }
 
-  #over(): void {
+  #unregister(): void {
     this.#network.removeStream(this);
-    this.#to?.onSnapshotOver(this.#from.incarnation, this);
+    this.#to?.onSnapshotEnd(this.#from.incarnation, this);
   }
 }

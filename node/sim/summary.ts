@@ -1,6 +1,6 @@
 /** The summary of many runs: sums, which do not depend on the order of the runs or on the process that made them. */
 
-import { Reach } from "./reach.ts";
+import { Coverage } from "./reach.ts";
 import type { RunResult } from "./simulation.ts";
 
 /** What a run adds to the sums. */
@@ -23,7 +23,7 @@ export function tallyOf({ nowMs, events, counts, reached }: RunResult, cpuMs: nu
 }
 
 export class Summary {
-  readonly #reach = new Reach();
+  readonly #reach = new Coverage();
   readonly #counts = new Map<string, number>();
   #runs = 0;
   #virtualMs = 0;

@@ -5,12 +5,12 @@ import type { KeyChange, LockChange } from "../src/state/index.ts";
 import { contentOf, textOf } from "./key-history.ts";
 import { nameInHistory } from "./lock-history.ts";
 
-export function toldOfKey({ kind, current, previous }: KeyChange): WatchedChange {
+export function sentKeyChange({ kind, current, previous }: KeyChange): WatchedChange {
   const content = contentOf(current);
   return { kind, key: textOf(current.key), content, previous: previous === null ? null : contentOf(previous) };
 }
 
-export function toldOfLock(change: LockChange, revision: number): WatchedLockChange {
+export function sentLockChange(change: LockChange, revision: number): WatchedLockChange {
   const { kind, owner, mode, token, reason } = change;
   return { kind, lock: nameInHistory(change), owner, mode, token, reason, revision };
 }

@@ -53,7 +53,7 @@ export class Trace {
   }
 
   /** Something happens to a member; 0 = to none in particular. The hash covers the numbers, not the words. */
-  say(who: number, what: string, numbers: readonly number[] = [], words: (() => string) | null = null): void {
+  record(who: number, what: string, numbers: readonly number[] = [], words: (() => string) | null = null): void {
     const atMs = this.#clock();
     this.#mix(Math.floor(atMs * 1000));
     this.#mix(who);
@@ -68,7 +68,7 @@ export class Trace {
       this.#checkpoints.push(this.hash);
     }
     const line = { atMs, who, what, numbers, words };
-    this.#listener?.(inWords(line));
+    this.#listener?.(formatLine(line));
     this.#lines.push(line);
     if (this.#lines.length > 2 * KEPT) {
       this.#lines = this.#lines.slice(-KEPT);
@@ -77,7 +77,7 @@ export class Trace {
 
   /** The last lines, oldest first. */
   last(count: number): TraceLine[] {
-    return this.#lines.slice(-count).map(inWords);
+    return this.#lines.slice(-count).map(formatLine);
   }
 
   #mix(number: number): void {
@@ -87,7 +87,7 @@ export class Trace {
   }
 }
 
-function inWords({ atMs, who, what, numbers, words }: Line): TraceLine {
+function formatLine({ atMs, who, what, numbers, words }: Line): TraceLine {
   const tail = words === null ? numbers.join(" ") : words();
   return { atMs, who, words: `${what} ${tail}`.trimEnd() };
 }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { marksOfProgram, readMarkRecord, SIMULATOR } from "./mark-record.ts";
 import { pairOf } from "./reach.ts";
-import { describeUnreached, pairsOfProgram, REASONS } from "./unreached.ts";
+import { describeUncovered, pairsOfProgram, REASONS } from "./unreached.ts";
 
 describe("the marks that runs never reach", () => {
   const all = [...marksOfProgram(), ...pairsOfProgram()];
@@ -30,7 +30,7 @@ describe("the marks that runs never reach", () => {
     const [withReason = ""] = REASONS.keys();
     const without = all.find((name) => !REASONS.has(name)) ?? "";
     const others = all.filter((name) => name !== withReason && name !== without);
-    const [title, ...lines] = describeUnreached(new Map(others.map((name) => [name, 1]))).split("\n");
+    const [title, ...lines] = describeUncovered(new Map(others.map((name) => [name, 1]))).split("\n");
     expect(title).to.match(/^never reached: 2 of \d+ marks and \d+ pairs together$/);
     expect(lines.sort()).to.deep.equal(
       [
@@ -42,6 +42,6 @@ describe("the marks that runs never reach", () => {
 
   it("are none if all were reached", () => {
     const reached = new Map(all.map((name) => [name, 1]));
-    expect(describeUnreached(reached)).to.match(/^never reached: 0 of [^\n]*$/);
+    expect(describeUncovered(reached)).to.match(/^never reached: 0 of [^\n]*$/);
   });
 });

@@ -30,7 +30,7 @@ export function pairsOfProgram(): string[] {
 }
 
 /** Marks and pairs that could be reached and were not; several lines. */
-export function describeUnreached(reached: ReadonlyMap<string, number>): string {
+export function describeUncovered(reached: ReadonlyMap<string, number>): string {
   const [marks, pairs] = [marksOfProgram(), pairsOfProgram()];
   const never = [...marks, ...pairs].filter((name) => !reached.has(name));
   const lines = never.map(

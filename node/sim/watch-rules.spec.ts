@@ -11,11 +11,11 @@ import { acquireLock, createLock, releaseLock } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
 import { LockRules } from "./lock-rules.ts";
 import { type SentStream, WatchRules } from "./watch-rules.ts";
-import { WitnessedLog } from "./witnessed-log.ts";
+import { ObservedLog } from "./witnessed-log.ts";
 
 describe("the rules of watches", () => {
   let rules: WatchRules;
-  let log: WitnessedLog;
+  let log: ObservedLog;
 
   function put(name: string, value: string, ttlSeconds = 0): void {
     log.ask({
@@ -27,7 +27,7 @@ describe("the rules of watches", () => {
   /** Revisions 2 to 7: a key is written twice, deleted, and created again; another one expires. */
   beforeEach(() => {
     rules = new WatchRules({ changed: [] });
-    log = new WitnessedLog(rules, {
+    log = new ObservedLog(rules, {
       ...DEFAULT_STATE_LIMITS,
       history: { ...DEFAULT_STATE_LIMITS.history, revisionsMax: 4 },
     });
@@ -89,7 +89,7 @@ describe("the rules of watches", () => {
     const now = opened(0, "", 7);
     rules.onMessage(now, { kind: "created", changes: [], revision: 7 });
     tell(created(20), 19, []);
-    expect(rules.told.key).to.be.above(100);
+    expect(rules.sentCounts.key).to.be.above(100);
     expect(rules.revision).to.equal(7);
   });
 
@@ -127,7 +127,7 @@ describe("the rules of watches", () => {
 
   it("let a watch begin with the founding, if nothing else was done, and not before", () => {
     rules = new WatchRules({ changed: [] });
-    log = new WitnessedLog(rules);
+    log = new ObservedLog(rules);
     const { revision } = log.log;
     rules.onMessage(opened(0, "", revision), { kind: "created", changes: [], revision });
     broken("a watch begins where it was asked to", () => {
@@ -157,7 +157,7 @@ describe("the rules of watches", () => {
     beforeEach(() => {
       const locks = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
       rules = new WatchRules(locks);
-      log = new WitnessedLog({
+      log = new ObservedLog({
         before: (command, state) => rules.before(command, state),
         after: (executed, state) => {
           locks.after(executed, state);
@@ -200,8 +200,8 @@ describe("the rules of watches", () => {
           }
         }
       }
-      expect(rules.told.lock).to.be.above(100);
-      expect(rules.told.key).to.equal(0);
+      expect(rules.sentCounts.lock).to.be.above(100);
+      expect(rules.sentCounts.key).to.equal(0);
     });
 
     it("S37: send each change once, in order, whole, and leave none out", () => {

@@ -6,10 +6,10 @@
 import { type Command, type CoordinationError, readHistoryBounds, type StateReader } from "../src/state/index.ts";
 import type { WatchMessage, WatchRequest } from "../src/watch/index.ts";
 import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
-import type { ExecutedCommand, Witness } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { checkKept, lockChangesOf, wordsOfLockChange } from "./lock-changes.ts";
 import type { LockRules } from "./lock-rules.ts";
-import { MadeChanges } from "./made-changes.ts";
+import { ExpectedChanges } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
 /** A stream, as its member has sent it so far. */
@@ -27,14 +27,14 @@ export interface SentStream {
 
 const FOUNDING_REVISION = 1;
 
-export class WatchRules implements Witness {
-  readonly #made = { key: new MadeChanges(), lock: new MadeChanges() };
+export class WatchRules implements ReplayObserver {
+  readonly #expected = { key: new ExpectedChanges(), lock: new ExpectedChanges() };
   readonly #keys = new KeyChanges();
   readonly #locks: Pick<LockRules, "changed">;
   /** The greatest revision that the log has made. The founding, which is no command, makes the first one. */
   #revision = FOUNDING_REVISION;
   #compactRevision = 0;
-  readonly #told = { key: 0, lock: 0 };
+  readonly #sentCounts = { key: 0, lock: 0 };
   #compacted = 0;
 
   /** @param locks must see each command first. */
@@ -43,8 +43,8 @@ export class WatchRules implements Witness {
   }
 
   /** The numbers of changes of keys and of locks that streams have sent. */
-  get told(): Readonly<Record<WatchRequest["about"], number>> {
-    return this.#told;
+  get sentCounts(): Readonly<Record<WatchRequest["about"], number>> {
+    return this.#sentCounts;
   }
 
   /** Streams that were refused because their start was compacted. */
@@ -68,12 +68,12 @@ export class WatchRules implements Witness {
   after(executed: ExecutedCommand, state: StateReader): void {
     const { kind } = executed.command.operation;
     this.#revision = executed.revisionAfter;
-    this.#made.key.add(this.#keys.after(executed, state));
+    this.#expected.key.add(this.#keys.after(executed, state));
     const { changed } = this.#locks;
     if (changed.length > 0) {
       const made = lockChangesOf(executed, changed);
       checkKept(executed, state, made);
-      this.#made.lock.add(made);
+      this.#expected.lock.add(made);
     }
     if (kind === "trim-history" || kind === "compact-history") {
       this.#compactRevision = readHistoryBounds(state).compactRevision;
@@ -99,7 +99,7 @@ export class WatchRules implements Witness {
     must(revision >= next - 1, "S37 what was sent is not sent again", what);
     const isKnown = revision <= this.#revision || (changes.length === 0 && revision === next - 1);
     must(isKnown, "S37 nothing is sent before it has happened", what);
-    const wanted = this.#made[about].between(prefix, next, revision);
+    const wanted = this.#expected[about].between(prefix, next, revision);
     const told = changes.map((shared) => {
       must(shared.change.about === about, "a watch of keys gets keys, and a watch of locks gets locks", what);
       return wordsOf(shared);
@@ -107,7 +107,7 @@ export class WatchRules implements Witness {
     must(told.join("\n") === wanted.join("\n"), "S37 each change is sent once, in order, and none is left out", () => {
       return `${what()}: ${told.join("; ")} instead of ${wanted.join("; ")}`;
     });
-    this.#told[about] += changes.length;
+    this.#sentCounts[about] += changes.length;
     stream.next = revision + 1;
   }
 

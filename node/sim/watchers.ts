@@ -18,7 +18,7 @@ import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
 import type { Requests } from "./requests.ts";
 import { must } from "./rule-violation.ts";
-import { toldOfKey, toldOfLock } from "./told-changes.ts";
+import { sentKeyChange, sentLockChange } from "./told-changes.ts";
 import type { Trace } from "./trace.ts";
 import type { SentStream, WatchRules } from "./watch-rules.ts";
 
@@ -43,7 +43,7 @@ export interface WatchersOptions {
 type About = WatchRequest["about"];
 
 /** What a watcher got in one stream. */
-interface Told {
+interface ReceivedStream {
   readonly startRevision: number;
   readonly startMs: number;
   readonly messages: {
@@ -57,9 +57,9 @@ interface Told {
 
 interface Stream {
   readonly process: Process;
-  readonly told: Told;
+  readonly received: ReceivedStream;
   /** The watcher ignores everything that follows. */
-  isOver: boolean;
+  isAbandoned: boolean;
   /** Its member has ended it. */
   isEnded: boolean;
   /** Since when its process knows that the watcher was revoked, in milliseconds; null = it does not know. */
@@ -86,7 +86,7 @@ interface Watcher {
   isRevoked: boolean;
   /** Where it resumes; 0 = from now on. */
   next: number;
-  readonly streams: Told[];
+  readonly streams: ReceivedStream[];
 }
 
 const PREFIXES: Readonly<Record<About, readonly string[]>> = {
@@ -95,7 +95,7 @@ const PREFIXES: Readonly<Record<About, readonly string[]>> = {
 };
 const INTERVALS_MS = [100, 300, 1_000];
 const OPEN_MS = 3_000;
-const WAY_MS = 2;
+const DELAY_MS = 2;
 const AGAIN_MS = 100;
 /** Longest time of a slow watcher for a message, in milliseconds. */
 const SLOW_MS = 3_000;
@@ -109,7 +109,7 @@ export class Watchers {
   readonly #options: WatchersOptions;
   readonly #watchers = new Map<number, Watcher>();
   /** All watchers are quick, and resume at once where a stream has ended. */
-  #isCalm = false;
+  #isCatchingUp = false;
   #isStopped = false;
 
   constructor(options: WatchersOptions) {
@@ -124,7 +124,7 @@ export class Watchers {
   /** The watcher must do something now. */
   act(id: number, draw: number): void {
     const watcher = this.#watcherOf(id, draw);
-    if (this.#isCalm) {
+    if (this.#isCatchingUp) {
       return;
     }
     watcher.random = streamOf(draw);
@@ -139,8 +139,8 @@ export class Watchers {
   }
 
   /** From now on, all watchers are quick. */
-  calm(): void {
-    this.#isCalm = true;
+  catchUp(): void {
+    this.#isCatchingUp = true;
     for (const watcher of this.#watchers.values()) {
       watcher.takeMs = 0;
       if (watcher.stream === null) {
@@ -178,7 +178,7 @@ export class Watchers {
     this.#isStopped = true;
     for (const { stream } of this.#watchers.values()) {
       if (stream !== null) {
-        stream.isOver = true;
+        stream.isAbandoned = true;
       }
     }
   }
@@ -197,9 +197,9 @@ export class Watchers {
   check(driftShare: number): void {
     const { rules, history, lockHistory } = this.#options;
     const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax: rules.compactRevision };
-    const ofKeys = this.#watchings("key", ({ change }) => (change.about === "key" ? [toldOfKey(change)] : []));
+    const ofKeys = this.#watchings("key", ({ change }) => (change.about === "key" ? [sentKeyChange(change)] : []));
     const ofLocks = this.#watchings("lock", ({ change, revision }) => {
-      return change.about === "lock" ? [toldOfLock(change, revision)] : [];
+      return change.about === "lock" ? [sentLockChange(change, revision)] : [];
     });
     const wrong = [
       ...watchCheck(ofKeys, history.operations, limits),
@@ -213,14 +213,14 @@ export class Watchers {
   /** What watchers of keys or of locks got, with each change as the oracle needs it. */
   #watchings<Change>(
     about: About,
-    toldOf: (shared: WatchMessage["changes"][number]) => readonly Change[],
+    changesOf: (shared: WatchMessage["changes"][number]) => readonly Change[],
   ): readonly Watching<Change>[] {
     return [...this.#watchers.values()]
       .filter((watcher) => watcher.about === about)
       .map(({ id, prefix, streams }) => {
         const inWords = streams.map(({ messages, ...stream }) => {
-          const told = messages.map((message) => ({ ...message, changes: message.changes.flatMap(toldOf) }));
-          return { ...stream, messages: told };
+          const received = messages.map((message) => ({ ...message, changes: message.changes.flatMap(changesOf) }));
+          return { ...stream, messages: received };
         });
         return { client: `w${id}`, prefix, streams: inWords };
       });
@@ -279,9 +279,9 @@ export class Watchers {
         watcher.isRevoked = isRevocation(answer);
         if (answer === null || answer instanceof CoordinationError) {
           this.#openAgain(watcher);
-        } else if (answer.isOver || answer.process.loop.isDead) {
+        } else if (answer.isAbandoned || answer.process.loop.isDead) {
           // It has ended already, or its process has.
-          answer.isOver = true;
+          answer.isAbandoned = true;
           this.#openAgain(watcher);
         } else {
           watcher.stream = answer;
@@ -302,18 +302,18 @@ export class Watchers {
   #openAt(watcher: Watcher, process: Process, floor: number, startMs: number): Stream | CoordinationError {
     const { heap, rules, trace } = this.#options;
     const { about, prefix, progressIntervalMs, next: startRevision } = watcher;
-    const told: Told = { startRevision, startMs, messages: [] };
+    const received: ReceivedStream = { startRevision, startMs, messages: [] };
     const stream: Stream = {
       process,
-      told,
-      isOver: false,
+      received,
+      isAbandoned: false,
       isEnded: false,
       knownMs: null,
       arrivesMs: heap.nowMs,
       close: () => undefined,
     };
     const sent: SentStream = { member: process.memberId, about, prefix, startRevision, floor, next: 0 };
-    trace.say(process.memberId, "is watched", [watcher.id, startRevision], () => {
+    trace.record(process.memberId, "is watched", [watcher.id, startRevision], () => {
       return `by w${watcher.id}: ${about}s "${prefix}" from ${startRevision}`;
     });
     rules.onOpen(sent);
@@ -324,7 +324,7 @@ export class Watchers {
         {
           send: (message, taken) => {
             rules.onMessage(sent, message);
-            this.#arrive(stream, () => this.#take(watcher, stream, message, taken));
+            this.#arrive(stream, () => this.#handleMessage(watcher, stream, message, taken));
           },
           recheck: () => recheck(process, watcher.principal),
           end: (error) => {
@@ -340,12 +340,12 @@ export class Watchers {
       }
       rules.onEnd(sent, error);
       if (error.reason === "COMPACTED") {
-        watcher.streams.push(told);
-        this.#onCompacted(watcher, told, error);
+        watcher.streams.push(received);
+        this.#onCompacted(watcher, received, error);
       }
       return error;
     }
-    watcher.streams.push(told);
+    watcher.streams.push(received);
     return stream;
   }
 
@@ -357,7 +357,7 @@ export class Watchers {
   }
 
   #end(watcher: Watcher, stream: Stream): void {
-    stream.isOver = true;
+    stream.isAbandoned = true;
     if (watcher.stream === stream) {
       watcher.stream = null;
       this.#openAgain(watcher);
@@ -369,41 +369,41 @@ export class Watchers {
   /** Lets something arrive at the watcher, after everything that was sent before. */
   #arrive(stream: Stream, action: () => void): void {
     const { heap, random } = this.#options;
-    stream.arrivesMs = Math.max(stream.arrivesMs, heap.nowMs + random.exponential(WAY_MS));
+    stream.arrivesMs = Math.max(stream.arrivesMs, heap.nowMs + random.exponential(DELAY_MS));
     heap.at(stream.arrivesMs, () => {
-      if (!stream.isOver) {
+      if (!stream.isAbandoned) {
         action();
       }
     });
   }
 
-  #take(watcher: Watcher, stream: Stream, { kind, revision, changes }: WatchMessage, taken: () => void): void {
+  #handleMessage(watcher: Watcher, stream: Stream, { kind, revision, changes }: WatchMessage, taken: () => void): void {
     const { heap, random, trace } = this.#options;
     const { memberId, loop } = stream.process;
-    trace.say(memberId, "has told", [watcher.id, revision, changes.length], () => {
+    trace.record(memberId, "has told", [watcher.id, revision, changes.length], () => {
       return `w${watcher.id} ${kind} up to ${revision}: ${changes.length} changes`;
     });
-    stream.told.messages.push({ kind, revision, changes, atMs: heap.nowMs });
+    stream.received.messages.push({ kind, revision, changes, atMs: heap.nowMs });
     watcher.next = revision + 1;
     heap.after(random.exponential(watcher.takeMs), () => loop.arrive(taken));
   }
 
   #onEnd(watcher: Watcher, stream: Stream, error: CoordinationError): void {
     const { memberId, loop } = stream.process;
-    this.#options.trace.say(memberId, "watches no more for", [watcher.id], () => `w${watcher.id}: ${error.reason}`);
+    this.#options.trace.record(memberId, "watches no more for", [watcher.id], () => `w${watcher.id}: ${error.reason}`);
     watcher.isRevoked = isRevocation(error);
     if (error.reason === "COMPACTED") {
-      this.#onCompacted(watcher, stream.told, error);
+      this.#onCompacted(watcher, stream.received, error);
     }
     loop.arrive(stream.close);
     this.#end(watcher, stream);
   }
 
-  #onCompacted(watcher: Watcher, told: Told, { details }: CoordinationError): void {
+  #onCompacted(watcher: Watcher, received: ReceivedStream, { details }: CoordinationError): void {
     const compactRevision = Number(details.get("compact_revision"));
     // A watcher that got something requests once more from there, and is refused like every request with that start.
-    if (told.messages.length === 0) {
-      told.compactRevision = compactRevision;
+    if (received.messages.length === 0) {
+      received.compactRevision = compactRevision;
       watcher.next = compactRevision;
     }
   }

@@ -11,10 +11,10 @@ import {
   type StateLimits,
 } from "../src/state/index.ts";
 import { AppliedLog, OWNER, requestOf } from "../test/index.ts";
-import type { ExecutedCommand, Witness } from "./live-replay.ts";
+import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 
 /** How a command is sent, and what the witness sees instead of its outcome. */
-export interface Manner {
+export interface ExecuteOptions {
   /** Number of its request, a new one by default; and of its attempt. */
   readonly request?: number;
   readonly seq?: number;
@@ -23,12 +23,12 @@ export interface Manner {
   readonly pretend?: (executed: ExecutedCommand) => Partial<ExecutedCommand>;
 }
 
-export class WitnessedLog {
+export class ObservedLog {
   readonly log: AppliedLog;
-  readonly #witness: Witness;
+  readonly #witness: ReplayObserver;
   #requests = 1_000;
 
-  constructor(witness: Witness, limits: StateLimits = DEFAULT_STATE_LIMITS) {
+  constructor(witness: ReplayObserver, limits: StateLimits = DEFAULT_STATE_LIMITS) {
     this.log = new AppliedLog(limits);
     this.#witness = witness;
   }
@@ -36,7 +36,7 @@ export class WitnessedLog {
   /** A client's command. */
   ask(
     operation: ClientOperation,
-    { request = this.#requests++, seq = request, principal = OWNER, pretend }: Manner = {},
+    { request = this.#requests++, seq = request, principal = OWNER, pretend }: ExecuteOptions = {},
   ): Outcome {
     const identity = requestOf(request);
     this.log.origin = { memberId: 1, boot: 1, seq };
@@ -46,19 +46,19 @@ export class WitnessedLog {
   }
 
   /** A client's request by HTTP. */
-  askByHttp(operation: HttpOperation, pretend?: Manner["pretend"], principal: Principal = OWNER): Outcome {
+  askByHttp(operation: HttpOperation, pretend?: ExecuteOptions["pretend"], principal: Principal = OWNER): Outcome {
     this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
     const command = { principal, request: null, operation };
     return this.#execute(command, () => this.log.executeHttp(operation, principal), pretend) as Outcome;
   }
 
   /** A command that the cluster proposes itself. */
-  lead(operation: ClusterOperation, pretend?: Manner["pretend"]): void {
+  lead(operation: ClusterOperation, pretend?: ExecuteOptions["pretend"]): void {
     this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
     this.#execute({ principal: null, request: null, operation }, () => this.log.lead(operation), pretend);
   }
 
-  #execute(command: Command, execute: () => Outcome | null, pretend: Manner["pretend"]): Outcome | null {
+  #execute(command: Command, execute: () => Outcome | null, pretend: ExecuteOptions["pretend"]): Outcome | null {
     const { log } = this;
     this.#witness.before?.(command, log.store);
     const { revision } = log;

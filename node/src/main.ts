@@ -205,7 +205,11 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...logRoutes(logs, systemScheduler),
   ];
   const clientApplication = requests.observed(createHttpApplication({ ...edge, clients, routes }));
-  const http = await listenHttp(clientApplication, "--http", configuration.http, { tls, connectionLimiter: connectionLimiters.http, clients });
+  const http = await listenHttp(clientApplication, "--http", configuration.http, {
+    tls,
+    connectionLimiter: connectionLimiters.http,
+    clients,
+  });
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {

@@ -24,7 +24,7 @@ import {
   Transaction,
   writeUser,
 } from "../src/state/index.ts";
-import { AppliedLog, type Asking, OWNER, requestOf } from "./applied-log.ts";
+import { AppliedLog, type ExecuteOptions, OWNER, requestOf } from "./applied-log.ts";
 
 export const NAMED = { namespace: "default", name: "l" };
 /** Other users, with the owner's permissions. */
@@ -56,12 +56,12 @@ export function addUser(log: AppliedLog, { subject }: Principal, changes: object
 }
 
 /** An attempt of a member to acquire a lock, with a request id and a number. */
-interface Attempt extends Asking {
+interface Attempt extends ExecuteOptions {
   readonly seq: number;
 }
 
 /** The outcome of an acquisition, in words. */
-export function said(outcome: Outcome | undefined): string {
+export function answerText(outcome: Outcome | undefined): string {
   const answer = outcome?.answer;
   if (answer instanceof CoordinationError) {
     return answer.reason;
@@ -91,7 +91,7 @@ export class AppliedLock {
     this.#seq++;
     this.log.origin = this.originOf(attempt.seq ?? this.#seq);
     const mode: LockMode = this.rw ? "write" : "exclusive";
-    return said(this.log.execute(acquireLock({ mode, ...changes }), attempt));
+    return answerText(this.log.execute(acquireLock({ mode, ...changes }), attempt));
   }
 
   get seq(): number {
@@ -102,13 +102,13 @@ export class AppliedLock {
     return { memberId: 1, boot: 1, seq };
   }
 
-  result(changes: Partial<AcquireLock> = {}, asking: Asking = {}): AcquireLockResult {
+  result(changes: Partial<AcquireLock> = {}, asking: ExecuteOptions = {}): AcquireLockResult {
     const mode: LockMode = this.rw ? "write" : "exclusive";
     return this.log.result<"acquire-lock">(acquireLock({ mode, ...changes }), asking);
   }
 
-  giveBack(changes: Partial<ReleaseLock> = {}, asking: Asking = {}): string {
-    return said(this.log.execute(releaseLock({ rw: this.rw, ...changes }), asking));
+  releaseHold(changes: Partial<ReleaseLock> = {}, asking: ExecuteOptions = {}): string {
+    return answerText(this.log.execute(releaseLock({ rw: this.rw, ...changes }), asking));
   }
 
   force(fencingToken = 0): boolean {
@@ -136,7 +136,7 @@ export class AppliedLock {
 
   /** The waits that ended since the last call: number of the attempt, and its outcome. */
   settled(): string[] {
-    return this.log.settled.splice(0).map(({ attempt, outcome }) => `${attempt.seq}: ${said(outcome)}`);
+    return this.log.settled.splice(0).map(({ attempt, outcome }) => `${attempt.seq}: ${answerText(outcome)}`);
   }
 
   get view(): LockView {

@@ -44,7 +44,7 @@ import { soleVoter } from "./sole-voter.ts";
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
 /** The caller and the request id; by default the owner, under a new id. */
-export interface Asking {
+export interface ExecuteOptions {
   readonly principal?: Principal;
   readonly request?: RequestIdentity;
 }
@@ -160,7 +160,7 @@ export class AppliedLog {
   /** Applies a client's operation. */
   execute(
     operation: ClientOperation,
-    { principal = OWNER, request = requestOf(this.#requests++) }: Asking = {},
+    { principal = OWNER, request = requestOf(this.#requests++) }: ExecuteOptions = {},
   ): Outcome {
     const outcome = this.append(EntryType.Command, encodeCommand({ principal, request, operation }));
     invariant(outcome !== null, "a client's command has an outcome");
@@ -170,7 +170,7 @@ export class AppliedLog {
   /** Applies a client's operation, which must succeed, and returns its result. */
   result<Kind extends ClientOperation["kind"]>(
     operation: Extract<ClientOperation, { readonly kind: Kind }>,
-    asking: Asking = {},
+    asking: ExecuteOptions = {},
   ): ResultOf<Kind> {
     const { answer } = this.execute(operation, asking);
     if (answer instanceof CoordinationError) {
@@ -181,7 +181,7 @@ export class AppliedLog {
   }
 
   /** Applies a client's operation, which must be refused, and returns the refusal. */
-  refusal(operation: ClientOperation, asking: Asking = {}): CoordinationError {
+  refusal(operation: ClientOperation, asking: ExecuteOptions = {}): CoordinationError {
     const { answer } = this.execute(operation, asking);
     if (answer instanceof CoordinationError) {
       return answer;

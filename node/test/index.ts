@@ -1,7 +1,26 @@
 export { createApiKey, createUser, TOKEN_LIFETIME_MS, TOKEN_SHA256, updateUser } from "./accounts.ts";
 export { AppliedEventLog, appended, NO_SETTINGS } from "./applied-event-log.ts";
-export { ANNA, AppliedLock, acquireLock, addUser, BEN, createLock, NAMED, releaseLock, said } from "./applied-lock.ts";
-export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
+export {
+  ANNA,
+  AppliedLock,
+  acquireLock,
+  addUser,
+  answerText,
+  BEN,
+  createLock,
+  NAMED,
+  releaseLock,
+} from "./applied-lock.ts";
+export {
+  AppliedLog,
+  applyRows,
+  dumpOf,
+  type ExecuteOptions,
+  FOUNDING,
+  machineOver,
+  OWNER,
+  requestOf,
+} from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";
 export { itNoticesDamage } from "./damaged-commands.ts";
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
@@ -14,6 +33,6 @@ export { refused } from "./refused.ts";
 export { expectExactReplays, replaysTwice } from "./replay-recount.ts";
 export { REPLICATED_ROWS_END, rowsOf } from "./replicated-rows.ts";
 export { soleVoter } from "./sole-voter.ts";
-export { StoreWithGraves } from "./store-with-graves.ts";
+export { StoreWithTombstones } from "./store-with-graves.ts";
 export { StoredLog } from "./stored-log.ts";
 export { unqueuedHashing } from "./unqueued-hashing.ts";

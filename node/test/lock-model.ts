@@ -188,7 +188,7 @@ export class LockModel {
     request.token = hold.token;
     this.revision++;
     if (isDowngrade) {
-      this.#tell(found, hold, "acquired", "downgraded", this.revision);
+      this.#addEvent(found, hold, "acquired", "downgraded", this.revision);
     }
     const answer = this.describe(found, hold, 0);
     if (isDowngrade) {
@@ -220,7 +220,7 @@ export class LockModel {
       deadlineMs: this.tickMs + seconds * 1_000,
     };
     found.holds.push(hold);
-    this.#tell(found, hold, "acquired", reason, this.revision);
+    this.#addEvent(found, hold, "acquired", reason, this.revision);
     Object.assign(request, { status: "granted", token: hold.token, sinceMs: Number.POSITIVE_INFINITY });
     return hold;
   }
@@ -229,10 +229,10 @@ export class LockModel {
   end(found: ModelLock, hold: ModelHold, reason: HoldReason): void {
     found.holds = found.holds.filter((one) => one !== hold);
     hold.request.sinceMs = this.tickMs;
-    this.#tell(found, hold, "released", reason, this.revision + 1);
+    this.#addEvent(found, hold, "released", reason, this.revision + 1);
   }
 
-  #tell(found: ModelLock, hold: ModelHold, kind: ModelEvent["kind"], reason: HoldReason, revision: number): void {
+  #addEvent(found: ModelLock, hold: ModelHold, kind: ModelEvent["kind"], reason: HoldReason, revision: number): void {
     const { owner, mode, token } = hold;
     this.events.push({ about: "lock", kind, ...found.name, owner, mode, token, reason, revision });
   }
@@ -323,7 +323,7 @@ export class LockModel {
         about.push({ deadlineMs: hold.deadlineMs, order: 0, end: () => this.#expire(found, hold) });
       }
       for (const wait of found.queue) {
-        about.push({ deadlineMs: wait.deadlineMs, order: 1, end: () => this.#giveUp(found, wait) });
+        about.push({ deadlineMs: wait.deadlineMs, order: 1, end: () => this.#endWait(found, wait) });
       }
       if (found.delayUntilMs !== 0) {
         about.push({ deadlineMs: found.delayUntilMs, order: 2, end: () => this.#endDelay(found) });
@@ -340,7 +340,7 @@ export class LockModel {
     this.wake(found);
   }
 
-  #giveUp(found: ModelLock, wait: ModelWait): void {
+  #endWait(found: ModelLock, wait: ModelWait): void {
     if (!found.queue.includes(wait)) {
       return;
     }

@@ -7,11 +7,11 @@ import { isWithin } from "../src/bytes/index.ts";
 import type { Change, KeyRange, Row } from "../src/state/index.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
 
-export class StoreWithGraves extends MemoryStateStore {
+export class StoreWithTombstones extends MemoryStateStore {
   /** Deleted rows that scans have stepped over so far. */
   steppedOver = 0;
   readonly #tables: string;
-  readonly #graves = new Map<string, Uint8Array>();
+  readonly #tombstones = new Map<string, Uint8Array>();
 
   /** @param tables letters of the tables whose deleted rows count. */
   constructor(tables: string) {
@@ -26,7 +26,7 @@ export class StoreWithGraves extends MemoryStateStore {
       end = goesOn ? to : row.key;
       return goesOn;
     });
-    for (const key of this.#graves.values()) {
+    for (const key of this.#tombstones.values()) {
       this.steppedOver += Number(isWithin(key, from, end));
     }
   }
@@ -35,9 +35,9 @@ export class StoreWithGraves extends MemoryStateStore {
     super.write(changes, dropped);
     for (const { key, value } of changes) {
       if (value !== null) {
-        this.#graves.delete(key.toHex());
+        this.#tombstones.delete(key.toHex());
       } else if (this.#tables.includes(String.fromCharCode(key[0] ?? 0))) {
-        this.#graves.set(key.toHex(), key);
+        this.#tombstones.set(key.toHex(), key);
       }
     }
   }

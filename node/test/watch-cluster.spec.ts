@@ -20,7 +20,7 @@ function limitsWith(history: Partial<HistoryLimits>) {
  * A client that watches the keys "k…". When it must, it resumes at another member, after the last change that it got.
  */
 class ResumingClient {
-  readonly told: number[] = [];
+  readonly received: number[] = [];
   ends: string[] = [];
   readonly #cluster: ReplicaCluster;
   readonly #hubs: ReadonlyMap<number, WatchHub>;
@@ -40,7 +40,7 @@ class ResumingClient {
   proceed(): void {
     const { messages, ended } = this.#reader ?? { messages: [], ended: null };
     for (const { changes, revision } of messages.slice(this.#read)) {
-      this.told.push(...changes.map((change) => change.revision));
+      this.received.push(...changes.map((change) => change.revision));
       this.#next = revision + 1;
       this.#read++;
     }
@@ -122,10 +122,10 @@ describe("watches of a cluster", () => {
       for (const client of clients) {
         client.proceed();
       }
-      return clients.every(({ told }) => told.length >= wanted.length);
+      return clients.every(({ received }) => received.length >= wanted.length);
     });
-    for (const { told } of clients) {
-      expect(told).to.deep.equal(wanted);
+    for (const { received } of clients) {
+      expect(received).to.deep.equal(wanted);
     }
   });
 

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { expect } from "chai";
 import { plan } from "../src/plan/index.ts";
-import { statusOf, statusOfFailedPass } from "../src/status/index.ts";
+import { statusOf, statusOfFailedReconcile } from "../src/status/index.ts";
 import { NOW, Scene } from "../test/index.ts";
 import { readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 
@@ -54,11 +54,11 @@ describe("status that the operator writes", () => {
     const failure = { ...held, action: "grow-claim", since: NOW - 60_000 };
     const observed = new Scene(3).observe();
     const surroundings = { ...SURROUNDINGS, tls: null, failures: [failure] };
-    const status = statusOf(observed, { ...plan(observed), hold: failure }, surroundings);
+    const status = statusOf(observed, { ...plan(observed), blocker: failure }, surroundings);
     validate(status);
     expect(validate.errors).to.equal(null);
     expect(status.blocked?.message).to.have.length(1_024);
-    validate(statusOfFailedPass({ ...observed.cluster, status }, failure, NOW));
+    validate(statusOfFailedReconcile({ ...observed.cluster, status }, failure, NOW));
     expect(validate.errors).to.equal(null);
   });
 });

@@ -1,6 +1,6 @@
 /** Starts the operator: reads the configuration, wires the parts, and ends them in order. It does nothing else. */
 import { createRequire } from "node:module";
-import { tendCertificates } from "./certificates/index.ts";
+import { planCertificates } from "./certificates/index.ts";
 import { parseConfiguration } from "./configuration.ts";
 import { Operator } from "./controller/index.ts";
 import { defaultConnection, systemTiming } from "./kube/index.ts";
@@ -15,7 +15,7 @@ logger.info({ version, node: process.version, configuration }, "starting");
 const connection = await defaultConnection();
 const { instance, leaseName, watchNamespaces, namespace, clusterDomain, health } = configuration;
 const operator = new Operator({
-  ...{ connection, instance, leaseName, watchNamespaces, tendCertificates, logger },
+  ...{ connection, instance, leaseName, watchNamespaces, planCertificates, logger },
   settings: { operatorNamespace: namespace, clusterDomain },
   defaults: { version: configuration.memberVersion, repository: configuration.memberRepository },
   endpointOf: adminEndpointOf,

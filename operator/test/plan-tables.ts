@@ -7,8 +7,8 @@ const MINUTE_MS = 60_000;
 
 /** The plan in one line: the rule with its action and target, or the hold. */
 function told(scene: Scene): string {
-  const { step, hold } = plan(scene.observe());
-  const waiting = hold === null ? [] : [`${hold.gate} holds: ${hold.reason} ${hold.target}`];
+  const { step, blocker } = plan(scene.observe());
+  const waiting = blocker === null ? [] : [`${blocker.gate} holds: ${blocker.reason} ${blocker.target}`];
   const doing = step === null ? [] : [`${step.rule}: ${step.action.kind} ${step.target}`];
   return [...doing, ...waiting].join("; ") || "nothing";
 }

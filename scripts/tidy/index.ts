@@ -5,7 +5,7 @@
 import { checkExports } from "./dead-exports.ts";
 import { checkImportCircles } from "./import-circles.ts";
 import { checkLockfile } from "./lockfile.ts";
-import { checkRooms } from "./rooms.ts";
+import { checkFolderIndexes } from "./rooms.ts";
 import { checkRuleNumbers } from "./rule-numbers.ts";
 import { type Finding, readSourceTree } from "./source-tree.ts";
 import { checkTexts } from "./texts.ts";
@@ -15,7 +15,7 @@ export { isGenerated, readSourceTree } from "./source-tree.ts";
 /** @returns all findings below the root of the repository */
 export function findUntidiness(root: string): Finding[] {
   const files = readSourceTree(root);
-  return [checkTexts, checkLockfile, checkRooms, checkImportCircles, checkExports, checkRuleNumbers].flatMap((check) =>
-    check(files),
+  return [checkTexts, checkLockfile, checkFolderIndexes, checkImportCircles, checkExports, checkRuleNumbers].flatMap(
+    (check) => check(files),
   );
 }

@@ -6,15 +6,15 @@ import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** In each of them main.ts is the entry point, so the folder itself needs no index.ts. */
-const HOUSES = ["backup/src", "node/src", "operator/src"];
+const SOURCE_ROOTS = ["backup/src", "node/src", "operator/src"];
 
 /** @returns each folder below one of them that has hand-written code but no index.ts */
-export function checkRooms(files: readonly SourceFile[]): Finding[] {
+export function checkFolderIndexes(files: readonly SourceFile[]): Finding[] {
   const folders = new Set(
     files
       .filter((file) => file.path.endsWith(".ts") && !isSpec(file) && !isGenerated(file))
       .map((file) => path.dirname(file.path))
-      .filter((folder) => HOUSES.some((house) => folder.startsWith(`${house}/`))),
+      .filter((folder) => SOURCE_ROOTS.some((house) => folder.startsWith(`${house}/`))),
   );
   return [...folders]
     .filter((folder) => !files.some((file) => file.path === `${folder}/index.ts`))

@@ -67,7 +67,11 @@ interface VerifiedParts {
 }
 
 /** Reads the object to its end, and only then counts its content. */
-async function verifyPart(part: ChainPart, verified: VerifiedParts, report: (rows: number, entries: number) => void): Promise<void> {
+async function verifyPart(
+  part: ChainPart,
+  verified: VerifiedParts,
+  report: (rows: number, entries: number) => void,
+): Promise<void> {
   report(0, 0);
   if (part.kind === "snapshot") {
     verified.rows += await countOf(part.rows, (rows) => report(rows, 0));

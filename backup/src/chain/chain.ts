@@ -81,7 +81,9 @@ class ChainPaths {
   }
 
   #add(segment: StoredSegment): ChainPath {
-    const next = furthest(this.#startingAt(segment.lastIndex + 1).filter((branch) => this.#follows(branch.segment, segment)));
+    const next = furthest(
+      this.#startingAt(segment.lastIndex + 1).filter((branch) => this.#follows(branch.segment, segment)),
+    );
     const branch = { segment, next, reach: next?.reach ?? segment.lastIndex };
     const group = this.#byFirstIndex.get(segment.firstIndex);
     if (group === undefined) {

@@ -6,11 +6,11 @@ import type { EncryptionKey } from "./key-ring.ts";
 import {
   checksumOf,
   deriveObjectKey,
+  ENCRYPTED_FRAME_BYTES,
   encodeEncryptedHead,
   nonceOf,
   type ObjectKey,
   SALT_BYTES,
-  ENCRYPTED_FRAME_BYTES,
 } from "./sealed-layout.ts";
 
 /** Encrypts a stream with a key. Without a key (`undefined`), passes the stream on unchanged. */

@@ -8,7 +8,7 @@
 import { hkdfSync } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { RecordBuffer } from "../format/index.ts";
-import { KEY_BYTES, type EncryptionKey } from "./key-ring.ts";
+import { type EncryptionKey, KEY_BYTES } from "./key-ring.ts";
 
 export const ENCRYPTED_MAGIC = "QUOIN-EN";
 export const ENCRYPTED_MAGIC_BYTES = 8;

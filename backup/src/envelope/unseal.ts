@@ -9,16 +9,16 @@ import type { KeyRing } from "./key-ring.ts";
 import {
   checksumOf,
   deriveObjectKey,
-  KEY_CHECK_BYTES,
-  KEY_ID_BYTES_MAX,
-  nonceOf,
-  type ObjectKey,
-  SALT_BYTES,
   ENCRYPTED_FRAME_BYTES_MAX,
   ENCRYPTED_MAGIC,
   ENCRYPTED_MAGIC_BYTES,
   ENCRYPTED_PRELUDE_BYTES,
   ENCRYPTED_VERSION,
+  KEY_CHECK_BYTES,
+  KEY_ID_BYTES_MAX,
+  nonceOf,
+  type ObjectKey,
+  SALT_BYTES,
   TAG_BYTES,
 } from "./sealed-layout.ts";
 

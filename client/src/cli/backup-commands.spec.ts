@@ -155,8 +155,8 @@ describe("quoinctl backup", () => {
             stream.fail({ code: "UNAVAILABLE", message: "gone away", reason: "LEADER_CHANGED" });
         };
         first.streams.snapshot = second.streams.snapshot;
-        for (const place of ["state", "store"]) {
-          const { code, err } = await quoinctl(["create", place]);
+        for (const target of ["state", "store"]) {
+          const { code, err } = await quoinctl(["create", target]);
           expect(err).to.match(message);
           expect(code).to.be.oneOf([1, 3]);
         }

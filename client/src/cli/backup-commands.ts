@@ -6,7 +6,7 @@
 import type { Command } from "commander";
 import type { DeleteOptions } from "./backup-delete.ts";
 import type { ListOptions } from "./backup-list.ts";
-import type { BackupPlaceOptions } from "./backup-location.ts";
+import type { BackupTargetOptions } from "./backup-location.ts";
 import type { StartOptions } from "./backup-status.ts";
 import type { VerifyOptions } from "./backup-verify.ts";
 import type { Session } from "./session.ts";
@@ -33,15 +33,15 @@ export function addBackupCommands(program: Command, session: Session): void {
 }
 
 function addCreate(backup: Command, session: Session): void {
-  withPlaceOptions(
+  withTargetOptions(
     backup.command("create <FILE|LOCATION>"),
     "file with the key that encrypts the backup; without it, the backup is not encrypted",
   )
     .description("stream the state of a member to a new file, a directory or a bucket")
     .addHelpText("after", `${onStores}\n${onPorts}`)
-    .action(async (place: string, options: BackupPlaceOptions) => {
+    .action(async (target: string, options: BackupTargetOptions) => {
       const { createBackup } = await import("./backup-create.ts");
-      await createBackup(session, place, options);
+      await createBackup(session, target, options);
     });
 }
 
@@ -84,19 +84,19 @@ function addList(backup: Command, session: Session): void {
 }
 
 function addVerify(backup: Command, session: Session): void {
-  withPlaceOptions(backup.command("verify <FILE|LOCATION>"), "file with the keys of the backup")
+  withTargetOptions(backup.command("verify <FILE|LOCATION>"), "file with the keys of the backup")
     .description("read a backup to the last byte, and check formats, hashes and the order of its objects")
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
     .option("--backup <ID>", "the backup with this id (default: the one that reaches furthest)")
     .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. To do that, run: quoin-node backup verify`)
-    .action(async (place: string, options: VerifyOptions) => {
+    .action(async (target: string, options: VerifyOptions) => {
       const { verifyBackup } = await import("./backup-verify.ts");
-      await verifyBackup(session, place, options);
+      await verifyBackup(session, target, options);
     });
 }
 
 function addDelete(backup: Command, session: Session): void {
-  withPlaceOptions(
+  withTargetOptions(
     backup.command("delete <LOCATION> <ID>"),
     "file with the keys of another backup, which must be intact",
   )
@@ -111,7 +111,7 @@ function addDelete(backup: Command, session: Session): void {
     });
 }
 
-function withPlaceOptions(command: Command, keys: string): Command {
+function withTargetOptions(command: Command, keys: string): Command {
   return command
     .option("--key-file <FILE>", keys)
     .option("--credentials-file <FILE>", "credentials for s3:// in the AWS format");

@@ -18,8 +18,8 @@ import {
 } from "@quoin/backup";
 import type { SnapshotStream } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
-import { assertStoreDirectory, type BackupPlaceOptions, findPlace, readKeys } from "./backup-location.ts";
-import { type AskedMember, atBestMember } from "./backup-member.ts";
+import { assertStoreDirectory, type BackupTargetOptions, findTarget, readKeys } from "./backup-location.ts";
+import { atBestMember, type QueriedMember } from "./backup-member.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
@@ -38,11 +38,11 @@ interface Created {
 }
 
 /** Makes a backup in the named place. */
-export async function createBackup(session: Session, text: string, options: BackupPlaceOptions): Promise<void> {
+export async function createBackup(session: Session, text: string, options: BackupTargetOptions): Promise<void> {
   await explainingBackups(async () => {
-    const place = await findPlace(session, text, options);
-    if (place.kind === "file") await assertNewFile(place.file);
-    else await assertStoreDirectory(place.location);
+    const target = await findTarget(session, text, options);
+    if (target.kind === "file") await assertNewFile(target.file);
+    else await assertStoreDirectory(target.location);
     const keyRing = await readKeys(session, options);
     if (keyRing === undefined) {
       session.warn(
@@ -50,11 +50,11 @@ export async function createBackup(session: Session, text: string, options: Back
       );
     }
     const write: Write =
-      place.kind === "store"
-        ? (header, bytes) => putIntoStore(place.location, header, bytes)
+      target.kind === "store"
+        ? (header, bytes) => putIntoStore(target.location, header, bytes)
         : async (_header, bytes) => {
-            await writeNewFile(place.file, bytes);
-            return place.file;
+            await writeNewFile(target.file, bytes);
+            return target.file;
           };
     await interruptible(session.terminal, (signal) =>
       atBestMember(session, async (admin, member) => {
@@ -119,7 +119,7 @@ function print(
     keyRing,
     created,
   }: {
-    readonly member: AskedMember;
+    readonly member: QueriedMember;
     readonly stream: SnapshotStream;
     readonly keyRing: KeyRing | undefined;
     readonly created: Created;

@@ -18,7 +18,7 @@ import {
   verifyChain,
 } from "@quoin/backup";
 import { explainingBackups } from "./backup-failure.ts";
-import { type BackupPlaceOptions, chooseCluster, readKeys, withStore } from "./backup-location.ts";
+import { type BackupTargetOptions, chooseCluster, readKeys, withStore } from "./backup-location.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
 import { formatSize } from "./byte-size.ts";
 import { confirm } from "./confirmation.ts";
@@ -26,7 +26,7 @@ import { interruptible } from "./interruption.ts";
 import type { Session } from "./session.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
 
-export interface DeleteOptions extends BackupPlaceOptions {
+export interface DeleteOptions extends BackupTargetOptions {
   readonly cluster?: string;
   readonly yes?: boolean;
   readonly allowLast?: boolean;
@@ -56,7 +56,7 @@ export async function deleteBackup(
   });
 }
 
-interface Surroundings {
+interface DeletionContext {
   readonly store: BackupStore;
   readonly catalog: Catalog;
   readonly keyRing: KeyRing | undefined;
@@ -66,7 +66,7 @@ interface Surroundings {
 /** Raises a BackupError unless another snapshot is intact; checks the newest ones first. */
 async function proveOther(
   session: Session,
-  { store, catalog, keyRing, signal }: Surroundings,
+  { store, catalog, keyRing, signal }: DeletionContext,
   name: string,
 ): Promise<void> {
   const progress = new BackupProgress(session.terminal, "reading a backup that stays:");

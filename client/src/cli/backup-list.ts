@@ -3,13 +3,13 @@
 import { type BackupStore, type Chain, readCatalog, sealedWith } from "@quoin/backup";
 import type { BackupEntry } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
-import { type BackupPlaceOptions, chooseCluster, withStore } from "./backup-location.ts";
+import { type BackupTargetOptions, chooseCluster, withStore } from "./backup-location.ts";
 import { atBestMember } from "./backup-member.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import type { Session } from "./session.ts";
 
-export interface ListOptions extends BackupPlaceOptions {
+export interface ListOptions extends BackupTargetOptions {
   readonly cluster?: string;
 }
 

@@ -16,20 +16,20 @@ import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Options of all commands that read or write backups themselves. */
-export interface BackupPlaceOptions {
+export interface BackupTargetOptions {
   readonly keyFile?: string;
   readonly credentialsFile?: string;
 }
 
 /** A store, or a file; neither must exist. */
-export type BackupPlace =
+export type BackupTarget =
   | { readonly kind: "store"; readonly location: StoreLocation }
   | { readonly kind: "file"; readonly file: string; readonly exists: boolean };
 
 const scheme = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 /** The meaning of the text: a URL is a store, and so is a directory; everything else is a file. */
-export async function findPlace(session: Session, text: string, options: BackupPlaceOptions): Promise<BackupPlace> {
+export async function findTarget(session: Session, text: string, options: BackupTargetOptions): Promise<BackupTarget> {
   const { credentialsFile } = options;
   const location = parseLocation(scheme.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
   if (location.kind === "s3") {
@@ -50,19 +50,19 @@ export async function findPlace(session: Session, text: string, options: BackupP
 export async function withStore<Value>(
   session: Session,
   text: string,
-  options: BackupPlaceOptions,
+  options: BackupTargetOptions,
   work: (store: BackupStore, location: StoreLocation) => Promise<Value>,
 ): Promise<Value> {
-  const place = await findPlace(session, text, options);
-  if (place.kind === "file") {
+  const target = await findTarget(session, text, options);
+  if (target.kind === "file") {
     throw new UsageError(
-      place.exists ? `${place.file} is a file, and not a backup store` : `there is nothing at ${place.file}`,
-      place.exists ? `read it with: quoinctl backup verify ${place.file}` : "name a directory, or s3://bucket/prefix",
+      target.exists ? `${target.file} is a file, and not a backup store` : `there is nothing at ${target.file}`,
+      target.exists ? `read it with: quoinctl backup verify ${target.file}` : "name a directory, or s3://bucket/prefix",
     );
   }
-  const store = await openStore(place.location, { create: false });
+  const store = await openStore(target.location, { create: false });
   try {
-    return await work(store, place.location);
+    return await work(store, target.location);
   } finally {
     await store.close();
   }
@@ -116,7 +116,7 @@ export async function assertStoreDirectory(location: StoreLocation): Promise<voi
 /** The keys of --key-file; undefined without it. Warns if other users can read the file. */
 export async function readKeys(
   session: Session,
-  { keyFile }: BackupPlaceOptions,
+  { keyFile }: BackupTargetOptions,
 ): Promise<KeyFile["keyRing"] | undefined> {
   if (keyFile === undefined) return undefined;
   const { keyRing, warning } = await readKeyFile(path.resolve(session.terminal.workingDirectory, keyFile));

@@ -16,7 +16,7 @@ const statusTimeoutMs = 2_000;
 const passingReasons: ReadonlySet<string> = new Set(["BACKUP_IN_PROGRESS", "NO_BACKUP_STORE"]);
 
 /** The member that was chosen. */
-export interface AskedMember {
+export interface QueriedMember {
   readonly endpoint: string;
   /** The member's name; its endpoint while the name is not known. */
   readonly name: string;
@@ -49,7 +49,7 @@ export function atEachPort<Value>(
  */
 export async function atBestMember<Value>(
   session: Session,
-  work: (admin: AdminClient, member: AskedMember) => Promise<Value>,
+  work: (admin: AdminClient, member: QueriedMember) => Promise<Value>,
 ): Promise<Value> {
   const connection = await session.findAdminConnection();
   const { credentials, tls } = connection;
@@ -68,7 +68,7 @@ export async function atBestMember<Value>(
   throw failures[0]!;
 }
 
-async function rankMembers(connection: AdminConnection, timeoutMs: number): Promise<readonly AskedMember[]> {
+async function rankMembers(connection: AdminConnection, timeoutMs: number): Promise<readonly QueriedMember[]> {
   const answers = await atEachPort(connection, timeoutMs, async (admin, endpoint) => {
     const { status } = await admin.getStatus();
     return { endpoint, name: status.name === "" ? endpoint : status.name, status };

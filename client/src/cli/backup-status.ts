@@ -1,7 +1,7 @@
 /** `quoinctl backup status` and `backup start`: the backups of members in their own stores. */
 
 import { type AdminClient, type BackupRun, type BackupStatus, QuoinError } from "../index.ts";
-import { type AskedMember, adminFailure, atBestMember, atEachPort } from "./backup-member.ts";
+import { adminFailure, atBestMember, atEachPort, type QueriedMember } from "./backup-member.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { formatMilliseconds } from "./duration.ts";
@@ -27,7 +27,7 @@ interface Reported {
 /** Hanging members must not hide the others for long. */
 const statusTimeoutMs = 2_000;
 /** The pause between two status requests, in milliseconds. */
-const askPauseMs = 500;
+const pollPauseMs = 500;
 
 const columns = [
   "ENDPOINT",
@@ -115,14 +115,14 @@ async function untilEnded({ terminal }: Session, admin: AdminClient, id: string)
       }
       if (run.endedMs !== 0) return run;
       line.show(`${phaseOf(run)}: ${run.rows} rows, ${formatSize(run.bytes)}`);
-      await terminal.runtime.sleep(askPauseMs, undefined);
+      await terminal.runtime.sleep(pollPauseMs, undefined);
     }
   } finally {
     line.clear();
   }
 }
 
-function printRun(session: Session, member: AskedMember, run: BackupRun): void {
+function printRun(session: Session, member: QueriedMember, run: BackupRun): void {
   if (run.phase !== "BACKUP_SUCCEEDED") {
     throw new CommandError(`the backup of ${member.name} failed: ${run.error}`, exitCodes.refused);
   }

@@ -22,7 +22,7 @@ import {
   verifyChain,
 } from "@quoin/backup";
 import { explainingBackups } from "./backup-failure.ts";
-import { type BackupPlaceOptions, chooseCluster, findPlace, readKeys, withStore } from "./backup-location.ts";
+import { type BackupTargetOptions, chooseCluster, findTarget, readKeys, withStore } from "./backup-location.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
 import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
@@ -30,7 +30,7 @@ import { interruptible } from "./interruption.ts";
 import type { Session } from "./session.ts";
 import { selectSnapshot } from "./snapshot-argument.ts";
 
-export interface VerifyOptions extends BackupPlaceOptions {
+export interface VerifyOptions extends BackupTargetOptions {
   readonly cluster?: string;
   /** Id of the snapshot, or the beginning of the id. */
   readonly backup?: string;
@@ -52,10 +52,10 @@ interface Verified {
 export async function verifyBackup(session: Session, text: string, options: VerifyOptions): Promise<void> {
   await explainingBackups(async () => {
     const keyRing = await readKeys(session, options);
-    const place = await findPlace(session, text, options);
+    const target = await findTarget(session, text, options);
     const verified = await interruptible(session.terminal, (signal) =>
-      place.kind === "file" && place.exists
-        ? verifyFile(session, place.file, keyRing, signal)
+      target.kind === "file" && target.exists
+        ? verifyFile(session, target.file, keyRing, signal)
         : withStore(session, text, options, async (store, location) => {
             const catalog = await readCatalog(store, await chooseCluster(store, location, options.cluster));
             return verifyStore(session, store, catalog, { keyRing, backup: options.backup, signal });

@@ -7,7 +7,7 @@
 import type { Command, Option } from "commander";
 
 /** A command, with everything that may follow it. */
-interface Place {
+interface CompletionPoint {
   /** The words that lead to it, such as `quoinctl kv put`. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
@@ -59,15 +59,15 @@ function followWord(indent: string, word: string, program: Command): string {
 /** Offers what may follow the words so far. */
 function offer(indent: string, program: Command, offerWords: (words: readonly string[]) => string): string {
   const lines = ['case "$so_far $previous" in'];
-  for (const place of places(program)) {
-    for (const { flags, choices } of choicesOf(place)) {
-      for (const flag of flags) lines.push(`  ${quote(`${place.path} ${flag}`)}) ${offerWords(choices)}; return ;;`);
+  for (const point of completionPoints(program)) {
+    for (const { flags, choices } of choicesOf(point)) {
+      for (const flag of flags) lines.push(`  ${quote(`${point.path} ${flag}`)}) ${offerWords(choices)}; return ;;`);
     }
   }
   lines.push("esac", 'case "$so_far" in');
-  for (const place of places(program)) {
-    const words = [...place.commands.map(({ name }) => name), ...place.options.flatMap(flagsOf)];
-    lines.push(`  ${quote(place.path)}) ${offerWords(words)} ;;`);
+  for (const point of completionPoints(program)) {
+    const words = [...point.commands.map(({ name }) => name), ...point.options.flatMap(flagsOf)];
+    lines.push(`  ${quote(point.path)}) ${offerWords(words)} ;;`);
   }
   lines.push("esac");
   return lines.map((line) => `${indent}${line}`).join("\n");
@@ -87,7 +87,7 @@ function fishScript(program: Command): string {
     '  test "$path" = "$argv"',
     "end",
   ];
-  for (const { path, commands, options } of places(program)) {
+  for (const { path, commands, options } of completionPoints(program)) {
     const start = `complete -c quoinctl -n ${quote(`__quoinctl_path ${path}`)}`;
     for (const { name, description } of commands) lines.push(`${start} -f -a ${name} -d ${quote(description)}`);
     for (const { short, long, description, required, argChoices } of options) {
@@ -101,27 +101,29 @@ function fishScript(program: Command): string {
 
 /** All commands with the words that lead to them. */
 function quotedCommands(program: Command): string[] {
-  const [, ...commands] = places(program);
+  const [, ...commands] = completionPoints(program);
   return commands.map(({ path }) => quote(path));
 }
 
 /** The program and all its commands, each before its subcommands; global options are allowed everywhere. */
-function places(program: Command): Place[] {
-  const visit = (command: Command, path: string): Place[] => {
+function completionPoints(program: Command): CompletionPoint[] {
+  const visit = (command: Command, path: string): CompletionPoint[] => {
     const help = command.createHelp();
     const commands = help.visibleCommands(command).filter((one) => command.commands.includes(one));
     const own = help.visibleOptions(command);
-    const place = {
+    const point = {
       path,
       commands: commands.map((one) => ({ name: one.name(), description: one.description() })),
       options: command === program ? own : [...own, ...program.options.filter(({ long }) => long !== "--version")],
     };
-    return [place, ...commands.flatMap((one) => visit(one, `${path} ${one.name()}`))];
+    return [point, ...commands.flatMap((one) => visit(one, `${path} ${one.name()}`))];
   };
   return visit(program, program.name());
 }
 
-function choicesOf({ options }: Place): { readonly flags: readonly string[]; readonly choices: readonly string[] }[] {
+function choicesOf({
+  options,
+}: CompletionPoint): { readonly flags: readonly string[]; readonly choices: readonly string[] }[] {
   return options.flatMap((option) =>
     option.argChoices === undefined ? [] : [{ flags: flagsOf(option), choices: option.argChoices }],
   );

@@ -41,7 +41,7 @@ export interface AdminConnection {
 
 const adminHint = "name the admin ports: --endpoints host:7403 --token-file FILE";
 
-type Surroundings = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
+type SourceContext = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
 
 /** The addresses of the cluster, and their sources. */
 interface Found {
@@ -55,8 +55,8 @@ interface Found {
  *
  * @throws UsageError if no place names one, if there are no credentials, or if the found values are unusable.
  */
-export async function findConnection(terminal: Surroundings, options: ConnectionOptions): Promise<Connection> {
-  const { sources, endpoints, http } = await findPlace(terminal, options);
+export async function findConnection(terminal: SourceContext, options: ConnectionOptions): Promise<Connection> {
+  const { sources, endpoints, http } = await findSources(terminal, options);
   const { tls, httpEndpoints } = http;
   const credentials = sources.find((source) => source.credentials !== undefined)?.credentials;
   if (credentials === undefined) {
@@ -74,8 +74,8 @@ export async function findConnection(terminal: Surroundings, options: Connection
  *
  * @throws UsageError like findConnection, except for credentials.
  */
-export async function findHttpConnection(terminal: Surroundings, options: ConnectionOptions): Promise<HttpConnection> {
-  return (await findPlace(terminal, options)).http;
+export async function findHttpConnection(terminal: SourceContext, options: ConnectionOptions): Promise<HttpConnection> {
+  return (await findSources(terminal, options)).http;
 }
 
 /**
@@ -84,7 +84,7 @@ export async function findHttpConnection(terminal: Surroundings, options: Connec
  * @throws UsageError if no place names one, if there is no admin token, or if the found values are unusable.
  */
 export async function findAdminConnection(
-  terminal: Surroundings,
+  terminal: SourceContext,
   options: ConnectionOptions,
 ): Promise<AdminConnection> {
   const named = ({ endpoints, adminEndpoints }: ConnectionSource) => endpoints ?? adminEndpoints;
@@ -113,7 +113,7 @@ export async function findAdminConnection(
   return { endpoints, credentials, tls: tlsOf(sources) };
 }
 
-async function findPlace(terminal: Surroundings, options: ConnectionOptions): Promise<Found> {
+async function findSources(terminal: SourceContext, options: ConnectionOptions): Promise<Found> {
   const named = ({ endpoints }: ConnectionSource) => endpoints;
   const { sources, variables } = await gatherSources(terminal, options, named);
   return assemble(sources, variables.httpEndpoints);
@@ -121,7 +121,7 @@ async function findPlace(terminal: Surroundings, options: ConnectionOptions): Pr
 
 /** The places in order, up to the first that names the cluster; the options come first. */
 async function gatherSources(
-  terminal: Surroundings,
+  terminal: SourceContext,
   options: ConnectionOptions,
   named: (source: ConnectionSource) => readonly string[] | undefined,
 ): Promise<{ readonly sources: readonly ConnectionSource[]; readonly variables: EnvironmentSource }> {

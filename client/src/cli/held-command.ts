@@ -10,7 +10,7 @@ import { escapeControls } from "./displayed-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The command and its limits. */
-export interface HeldCommand {
+export interface LockedCommand {
   /** The program and its arguments. */
   readonly words: readonly string[];
   /** After a lost hold, how long the command may take to end before it is killed, in milliseconds. */
@@ -32,10 +32,10 @@ const signalCodeBase = 128;
  *
  * @returns its exit code, or the code that shells use if it has none.
  */
-export async function runHeld(
+export async function runWithLock(
   terminal: Terminal,
   handle: LockHandle,
-  { words, killAfterMs }: HeldCommand,
+  { words, killAfterMs }: LockedCommand,
 ): Promise<number> {
   const [program = "", ...parameters] = words;
   const child = spawn(program, parameters, {

@@ -5,7 +5,7 @@ import type { LockMode } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
-import { runHeld } from "./held-command.ts";
+import { runWithLock } from "./held-command.ts";
 import { parseNameArgument } from "./key-argument.ts";
 import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks } from "./lock-kinds.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
@@ -166,7 +166,7 @@ function addRun(lock: Command, session: Session, kind: LockKind): void {
           client,
           target,
           modeOf(options),
-          (handle) => runHeld(session.terminal, handle, { words, killAfterMs }),
+          (handle) => runWithLock(session.terminal, handle, { words, killAfterMs }),
           { ttlSeconds, owner, waitMs },
         ),
       );

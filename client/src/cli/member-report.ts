@@ -74,7 +74,7 @@ export async function reportMembers(connection: Connection, timeoutMs: number): 
   await tokens.token();
   const client = createClient({ endpoints, credentials: tokens, tls, timeoutMs });
   const askAll = (targets: readonly string[]) =>
-    Promise.all(targets.map((endpoint) => ask(endpoint, tokens, tls, timeoutMs)));
+    Promise.all(targets.map((endpoint) => queryMember(endpoint, tokens, tls, timeoutMs)));
   try {
     const [cluster, first] = await Promise.all([getCluster(client), askAll(endpoints)]);
     const named = namedMembers(cluster, first);
@@ -94,7 +94,7 @@ async function getCluster(client: Client): Promise<Cluster | QuoinError> {
   }
 }
 
-async function ask(
+async function queryMember(
   endpoint: string,
   tokens: TokenSource,
   tls: TlsOptions | undefined,
@@ -145,12 +145,12 @@ function assemble(
     if (!members.has(key)) members.set(key, fromStatus(endpoint, status, commitIndex));
   }
   for (const member of named) {
-    if (!members.has(member.id)) members.set(member.id, fromHearsay(member, errors.get(member.grpcEndpoint)));
+    if (!members.has(member.id)) members.set(member.id, fromOtherMembers(member, errors.get(member.grpcEndpoint)));
   }
   const listed = new Set([...members.values()].map((member) => member.endpoint));
   for (const [endpoint, error] of errors) {
     if (!listed.has(endpoint) && (error.code === "UNAVAILABLE" || !hasAnswered(error))) {
-      members.set(endpoint, fromHearsay({ id: "", name: "", grpcEndpoint: endpoint, role: undefined }, error));
+      members.set(endpoint, fromOtherMembers({ id: "", name: "", grpcEndpoint: endpoint, role: undefined }, error));
     }
   }
   const clusterId =
@@ -174,7 +174,7 @@ function fromStatus(endpoint: string, status: MemberStatus, commitIndex: number)
   };
 }
 
-function fromHearsay(member: NamedMember, error: QuoinError | undefined): ReportedMember {
+function fromOtherMembers(member: NamedMember, error: QuoinError | undefined): ReportedMember {
   return {
     id: member.id,
     name: member.name,

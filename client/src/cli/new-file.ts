@@ -19,7 +19,7 @@ const noLinkCodes: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSU
 
 /** @throws UsageError if something exists under this name, or if its directory does not exist. */
 export async function assertNewFile(file: string): Promise<void> {
-  if (await exists(file)) throw alreadyThere(file);
+  if (await exists(file)) throw alreadyExists(file);
   const directory = path.dirname(file);
   if (!(await exists(directory)))
     throw new UsageError(`there is no directory ${directory}`, "create it, or name another");
@@ -51,7 +51,7 @@ async function placeDraft(draft: string, file: string): Promise<void> {
     await link(draft, file);
   } catch (error) {
     if (!isOfFileSystem(error)) throw error;
-    if (error.code === "EEXIST" || (await exists(file))) throw alreadyThere(file);
+    if (error.code === "EEXIST" || (await exists(file))) throw alreadyExists(file);
     if (!noLinkCodes.has(error.code)) throw error;
     await rename(draft, file);
   }
@@ -72,7 +72,7 @@ async function syncDirectory(directory: string): Promise<void> {
   await handle.sync();
 }
 
-function alreadyThere(file: string): UsageError {
+function alreadyExists(file: string): UsageError {
   return new UsageError(`${file} exists already, and is not replaced`, "name another file, or remove it first");
 }
 

@@ -18,7 +18,7 @@ export function addTokenCommand(program: Command, session: Session): void {
     )
     .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
       const { credentials, tls } = await session.findConnection();
-      const { accessToken, expiresInSeconds } = await takeToken(credentials, tls, expiresIn, session.timeoutMs);
+      const { accessToken, expiresInSeconds } = await obtainToken(credentials, tls, expiresIn, session.timeoutMs);
       session.print({
         document: {
           access_token: accessToken,
@@ -31,7 +31,7 @@ export function addTokenCommand(program: Command, session: Session): void {
 }
 
 /** A new token from an API key; a given token unchanged. */
-async function takeToken(
+async function obtainToken(
   credentials: Credentials,
   tls: TlsOptions | undefined,
   expiresInSeconds: number | undefined,

@@ -37,7 +37,7 @@ export interface Pending<Response> {
 
 /** Statuses after which a call may be retried with the same request id, whether it was executed or not. */
 const PASSING_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
-const PATIENCE_MS = 30_000;
+const RETRY_LIMIT_MS = 30_000;
 const RETRY_DELAY_MS = 100;
 
 /** A request as fields, or as bytes that no client would send. */
@@ -69,7 +69,7 @@ export class Connection {
     options: CallOptions = {},
   ): Promise<Answer<Response>> {
     const same = { ...options, metadata: { "request-id": randomUUID(), ...options.metadata } };
-    const giveUpMs = performance.now() + PATIENCE_MS;
+    const giveUpMs = performance.now() + RETRY_LIMIT_MS;
     for (;;) {
       const answer = await this.begin(operation, fields, same).answer;
       const isPassing = PASSING_CODES.has(answer.code) && options.timeoutMs === undefined;

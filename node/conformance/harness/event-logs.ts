@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
 import { HttpEvents } from "./http-events.ts";
-import type { Place } from "./place.ts";
+import type { TestContext } from "./place.ts";
 import { until } from "./until.ts";
 
 type Headers = NonNullable<HttpRequest["headers"]>;
@@ -23,16 +23,16 @@ export interface EventsBody {
 }
 
 /** Creates a log for this entry, which is deleted at its end. Returns the answer. */
-export async function newLog(place: Place, fields: object = {}): Promise<Record<string, unknown>> {
-  const answer = await place.http().call("POST", "/logs", { json: { name: place.name(), ...fields } });
+export async function newLog(context: TestContext, fields: object = {}): Promise<Record<string, unknown>> {
+  const answer = await context.http().call("POST", "/logs", { json: { name: context.name(), ...fields } });
   const log = answered(answer, 201);
-  place.atEnd(() => place.http().call("DELETE", `/logs/${log.log_id}`));
+  context.atEnd(() => context.http().call("DELETE", `/logs/${log.log_id}`));
   return log;
 }
 
 /** Creates a log for this entry, and returns its path. */
-export async function newLogPath(place: Place, fields: object = {}): Promise<string> {
-  return `/logs/${(await newLog(place, fields)).log_id}`;
+export async function newLogPath(context: TestContext, fields: object = {}): Promise<string> {
+  return `/logs/${(await newLog(context, fields)).log_id}`;
 }
 
 /** Appends an event. Resolves with any answer. */
@@ -86,9 +86,13 @@ export const EVENT_STREAM = { Accept: "text/event-stream" };
 
 /** Follows a log at the member under test, or at another one if given. The stream ends with the entry. */
 export async function followEvents(
-  place: Place,
+  context: TestContext,
   path: string,
-  { http = place.http(), query = "", headers = {} }: { http?: HttpConnection; query?: string; headers?: Headers } = {},
+  {
+    http = context.http(),
+    query = "",
+    headers = {},
+  }: { http?: HttpConnection; query?: string; headers?: Headers } = {},
 ): Promise<HttpEvents> {
   const response = await until("the stream to be open", async () => {
     const opened = await http.open("GET", `${path}/events${query}`, { headers: { ...EVENT_STREAM, ...headers } });
@@ -99,7 +103,7 @@ export async function followEvents(
     return opened;
   });
   const events = new HttpEvents(response);
-  place.atEnd(async () => events.leave());
+  context.atEnd(async () => events.leave());
   return events;
 }
 

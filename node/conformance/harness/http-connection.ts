@@ -68,7 +68,7 @@ export interface HttpAnswer {
 
 /** Statuses that guarantee that nothing was executed. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503]);
-const PATIENCE_MS = 30_000;
+const RETRY_LIMIT_MS = 30_000;
 const MS_PER_SECOND = 1000;
 
 export class HttpConnection {
@@ -90,7 +90,7 @@ export class HttpConnection {
    * @param target path and query, sent unchanged
    */
   async call(method: HttpMethod, target: string, request: HttpRequest = {}): Promise<HttpAnswer> {
-    const giveUpMs = performance.now() + PATIENCE_MS;
+    const giveUpMs = performance.now() + RETRY_LIMIT_MS;
     for (;;) {
       const answer = await this.once(method, target, request);
       if (!PASSING_STATUSES.has(answer.status) || performance.now() > giveUpMs) {

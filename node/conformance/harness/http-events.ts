@@ -17,7 +17,7 @@ export class HttpEvents {
   constructor(response: IncomingMessage) {
     this.response = response;
     response.setEncoding("utf8");
-    response.on("data", (text: string) => this.#take(text));
+    response.on("data", (text: string) => this.#parse(text));
     response.on("close", () => {
       this.#hasEnded = true;
     });
@@ -43,7 +43,7 @@ export class HttpEvents {
     this.response.destroy();
   }
 
-  #take(text: string): void {
+  #parse(text: string): void {
     this.#text += text;
     const blocks = this.#text.split("\n\n");
     this.#text = blocks.pop() ?? "";

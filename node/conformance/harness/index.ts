@@ -38,11 +38,11 @@ export {
 } from "./http-connection.ts";
 export { HttpEvents } from "./http-events.ts";
 export * from "./operations.ts";
-export { Place, type Queued } from "./place.ts";
+export { type Queued, TestContext } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";
 export type { Reason } from "./reasons.ts";
 export type { Stream } from "./stream.ts";
 export { type Entries, NotApplicable, type Table } from "./table.ts";
 export { claimsOf, type Target } from "./target.ts";
 export { until } from "./until.ts";
-export { Visit } from "./visit.ts";
+export { TestRun } from "./visit.ts";

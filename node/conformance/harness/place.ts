@@ -28,7 +28,7 @@ import { CODES, type Reason } from "./reasons.ts";
 import { NotApplicable } from "./table.ts";
 import type { Claims } from "./target.ts";
 import { until } from "./until.ts";
-import type { StockUsers, Visit } from "./visit.ts";
+import type { StockUsers, TestRun } from "./visit.ts";
 
 /** Further requirements for a refusal. */
 export interface RefusalDetails extends CallOptions {
@@ -44,8 +44,8 @@ interface LockFields {
   readonly lockDelaySeconds?: bigint;
 }
 
-export class Place {
-  readonly visit: Visit;
+export class TestContext {
+  readonly testRun: TestRun;
   /** The member under test. */
   readonly here: Connection;
   /** Another member; the same one if only one endpoint is tested. */
@@ -60,14 +60,14 @@ export class Place {
   readonly #atEnd: (() => Promise<unknown>)[] = [];
   #names = 0;
 
-  constructor(visit: Visit, at: number, entry: number) {
-    const { endpoints } = visit.target;
-    this.visit = visit;
-    this.here = visit.at(endpoints[at] as string);
-    this.elsewhere = visit.at(endpoints[(at + 1) % endpoints.length] as string);
-    this.namespace = visit.namespace;
-    this.#term = visit.leadership.term;
-    this.prefix = `${visit.prefix}/${entry}/${at}/`;
+  constructor(testRun: TestRun, at: number, entry: number) {
+    const { endpoints } = testRun.target;
+    this.testRun = testRun;
+    this.here = testRun.at(endpoints[at] as string);
+    this.elsewhere = testRun.at(endpoints[(at + 1) % endpoints.length] as string);
+    this.namespace = testRun.namespace;
+    this.#term = testRun.leadership.term;
+    this.prefix = `${testRun.prefix}/${entry}/${at}/`;
   }
 
   /** HTTP at the member under test, with the token of the run unless another one is given; null = no token. */
@@ -82,7 +82,7 @@ export class Place {
 
   /** Users that entries share and do not change. The entry is skipped if there are none. */
   get users(): StockUsers {
-    const users = this.visit.stockUsers;
+    const users = this.testRun.stockUsers;
     if (users === null) {
       throw new NotApplicable("no other users can be created: name the logs of the members with --mail-log");
     }
@@ -91,7 +91,7 @@ export class Place {
 
   /** Creates a user for this entry, and logs the user in. */
   newUser(role: Role, namespaces: readonly string[] = ["*"]): Promise<TestUser> {
-    return this.visit.accounts.logInNew(this.http(), role, namespaces);
+    return this.testRun.accounts.logInNew(this.http(), role, namespaces);
   }
 
   /** An unused name for a key, a lock or an owner. */
@@ -103,7 +103,7 @@ export class Place {
   /** Creates a namespace for this entry. */
   async newNamespace(): Promise<string> {
     const namespace = this.freeNamespaceName();
-    await this.visit.makeNamespace(namespace);
+    await this.testRun.makeNamespace(namespace);
     return namespace;
   }
 
@@ -173,7 +173,7 @@ export class Place {
   }
 
   #httpAt(endpoint: string, token: string | null | undefined): HttpConnection {
-    const connection = this.visit.httpAt(endpoint, token);
+    const connection = this.testRun.httpAt(endpoint, token);
     if (connection === undefined) {
       throw new NotApplicable(`it is not known where ${endpoint} serves HTTP: name it with --http-endpoint`);
     }
@@ -182,10 +182,10 @@ export class Place {
 
   /** Checks the hint. After an election during the entry it may be outdated or missing. */
   async #expectLeader(hint: string): Promise<void> {
-    if (hint === this.visit.leadership.endpoint) {
+    if (hint === this.testRun.leadership.endpoint) {
       return;
     }
-    const { term, endpoint, endpoints } = await this.visit.askForLeader(this.here);
+    const { term, endpoint, endpoints } = await this.testRun.findLeader(this.here);
     if (term === this.#term) {
       expect(hint, "trailer leader-endpoint").to.equal(endpoint);
     } else {
@@ -195,7 +195,7 @@ export class Place {
 
   /** A token whose claims match. The entry is skipped if the run has none. */
   otherToken(what: string, isWanted: (claims: Claims) => boolean, expired = false): string {
-    const token = this.visit.otherToken(isWanted, expired);
+    const token = this.testRun.otherToken(isWanted, expired);
     if (token === undefined) {
       throw new NotApplicable(`there is no token ${what}`);
     }

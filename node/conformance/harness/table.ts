@@ -1,8 +1,8 @@
 /** A table of requirements: each entry has a title, and a function that checks it at the member under test. */
 
-import type { Place } from "./place.ts";
+import type { TestContext } from "./place.ts";
 
-export type Entries = Readonly<Record<string, (place: Place) => Promise<void>>>;
+export type Entries = Readonly<Record<string, (context: TestContext) => Promise<void>>>;
 
 export interface Table {
   /** Name of an operation, or of a common aspect of several. */

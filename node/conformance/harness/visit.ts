@@ -37,7 +37,7 @@ interface Leadership {
   readonly endpoints: readonly string[];
 }
 
-export class Visit {
+export class TestRun {
   readonly target: Target;
   /** Prefix of all names that this run creates. */
   readonly prefix = `conformance-${randomBytes(RANDOM_BYTES).toString("hex")}`;
@@ -65,7 +65,7 @@ export class Visit {
 
   async begin(): Promise<void> {
     await this.makeNamespace(this.namespace);
-    await this.askForLeader(this.first);
+    await this.findLeader(this.first);
     await this.#learnHttpEndpoints();
     await this.#makeStockUsers();
   }
@@ -129,7 +129,7 @@ export class Visit {
   }
 
   /** Asks this member for the leader and its gRPC endpoint; "" if it is not known. */
-  async askForLeader(connection: Connection): Promise<Leadership> {
+  async findLeader(connection: Connection): Promise<Leadership> {
     const { members, term } = succeeded(await connection.call(getCluster, {}));
     const endpoints = members.map(({ grpcEndpoint }) => grpcEndpoint);
     this.#leadership = { term, endpoint: members.find(({ leader }) => leader)?.grpcEndpoint ?? "", endpoints };

@@ -16,10 +16,10 @@ import {
   isUuid,
   type KeyBody,
   newLogPath,
-  type Place,
   putKey,
   sequenceOf,
   type Table,
+  type TestContext,
   type TestUser,
   until,
   watchKeys,
@@ -63,30 +63,30 @@ async function list(connection: HttpConnection, query = ""): Promise<KeyPage> {
 }
 
 /** A token for the API key, from the member under test. */
-async function tokenOf(place: Place, key: string): Promise<string> {
-  const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: key } });
+async function tokenOf(context: TestContext, key: string): Promise<string> {
+  const answer = await context.http(null).call("POST", "/auth/token", { json: { api_key: key } });
   return String(answered(answer).access_token);
 }
 
 const creation: Table = {
   name: "POST /keys",
   entries: {
-    "makes a key that acts as its maker, and shows it once": async (place) => {
-      const { member } = place.users;
-      const answer = await place.http(member.token).call("POST", "/keys", { json: { name: "ci", unknown: {} } });
+    "makes a key that acts as its maker, and shows it once": async (context) => {
+      const { member } = context.users;
+      const answer = await context.http(member.token).call("POST", "/keys", { json: { name: "ci", unknown: {} } });
       expect(answer.headers["cache-control"]).to.equal("no-store");
       const body = answered(answer, 201) as unknown as KeyBody;
       expect(Object.keys(body).sort()).to.deep.equal(["api_key_id", "created_at", "expires_at", "key", "name"]);
       expect([isUuid(body.api_key_id), body.name, body.expires_at]).to.deep.equal([true, "ci", null]);
       expect(body.key).to.match(API_KEY);
       expect(body.created_at).to.match(INSTANT);
-      const { sub, access, namespaces } = claimsOf(await tokenOf(place, body.key));
+      const { sub, access, namespaces } = claimsOf(await tokenOf(context, body.key));
       expect([sub, access, namespaces]).to.deep.equal([member.userId, ["read", "write"], ["*"]]);
-      const { keys } = await list(place.httpElsewhere(member.token), "?limit=1000");
+      const { keys } = await list(context.httpElsewhere(member.token), "?limit=1000");
       expect(JSON.stringify(keys)).not.to.include(body.key);
     },
-    "keeps names as they are, of 1 to 128 characters": async (place) => {
-      const connection = place.http();
+    "keeps names as they are, of 1 to 128 characters": async (context) => {
+      const connection = context.http();
       for (const name of [...HOSTILE_NAMES, "x", "\u{1F600}".repeat(NAME_CHARACTERS_MAX)]) {
         expect((await make(connection, { name })).name).to.equal(name);
       }
@@ -95,8 +95,8 @@ const creation: Table = {
         expect(expectHttpRefusal(answer, "invalid_request")).to.include("name");
       }
     },
-    "makes keys that end after 1 to 3,650 days": async (place) => {
-      const connection = place.http();
+    "makes keys that end after 1 to 3,650 days": async (context) => {
+      const connection = context.http();
       for (const days of [1, 3_650]) {
         const { created_at: createdAt, expires_at: expiresAt } = await make(connection, { expires_in_days: days });
         expect(expiresAt).to.match(INSTANT);
@@ -108,20 +108,21 @@ const creation: Table = {
         expect(expectHttpRefusal(answer, "invalid_request")).to.include("expires_in_days");
       }
     },
-    "is not for viewers, whatever they send": async (place) => {
-      const { viewer } = place.users;
-      expectHttpRefusal(await place.http(viewer.token).call("POST", "/keys", { body: "{" }), "insufficient_role");
+    "is not for viewers, whatever they send": async (context) => {
+      const { viewer } = context.users;
+      expectHttpRefusal(await context.http(viewer.token).call("POST", "/keys", { body: "{" }), "insufficient_role");
     },
-    "refuses bodies that are no JSON object, or too large": (place) => refusesBadBodies(place.http(), "POST", "/keys"),
+    "refuses bodies that are no JSON object, or too large": (context) =>
+      refusesBadBodies(context.http(), "POST", "/keys"),
   },
 };
 
 const listing: Table = {
   name: "GET /keys",
   entries: {
-    "lists one's own keys page by page, and revoked ones only when asked": async (place) => {
-      const user = await place.newUser("member");
-      const connection = place.http(user.token);
+    "lists one's own keys page by page, and revoked ones only when asked": async (context) => {
+      const user = await context.newUser("member");
+      const connection = context.http(user.token);
       expect(await list(connection)).to.deep.equal({ keys: [], next_cursor: null });
       const made: KeyBody[] = [];
       for (const name of HOSTILE_NAMES) {
@@ -133,40 +134,40 @@ const listing: Table = {
         ...{ ...shown, key_prefix: key.slice(0, 11), last_used_at: null },
         revoked_at: shown.api_key_id === first.api_key_id ? revokedAt : null,
       }));
-      const elsewhere = place.httpElsewhere(user.token);
+      const elsewhere = context.httpElsewhere(user.token);
       expect(await pagesOf(elsewhere, "include_revoked=true")).to.have.deep.members(expected);
       expect(await pagesOf(elsewhere, "include_revoked=false")).to.have.deep.members(expected.slice(1));
       expect(await pagesOf(elsewhere, `user_id=${user.userId.toUpperCase()}`)).to.have.deep.members(expected.slice(1));
     },
-    "shows keys of other users to administrators who hold as much as these users": async (place) => {
-      const { admin, adminNamespace, member: greater } = place.users;
-      const member = await place.newUser("member", [adminNamespace]);
-      const { api_key_id: id } = await make(place.http(member.token));
-      const { api_key_id: hidden } = await make(place.http(greater.token));
+    "shows keys of other users to administrators who hold as much as these users": async (context) => {
+      const { admin, adminNamespace, member: greater } = context.users;
+      const member = await context.newUser("member", [adminNamespace]);
+      const { api_key_id: id } = await make(context.http(member.token));
+      const { api_key_id: hidden } = await make(context.http(greater.token));
       for (const query of ["all=true", `user_id=${greater.userId}`]) {
-        const keys = await pagesOf(place.http(admin.token), query, 1_000);
+        const keys = await pagesOf(context.http(admin.token), query, 1_000);
         expect(
           keys.map(({ api_key_id }) => api_key_id),
           query,
         ).not.to.include(hidden);
       }
-      const keysOfUnknownUser = await list(place.http(admin.token), `?user_id=${randomUUID()}`);
-      expect(await list(place.http(admin.token), `?user_id=${greater.userId}`)).to.deep.equal(keysOfUnknownUser);
+      const keysOfUnknownUser = await list(context.http(admin.token), `?user_id=${randomUUID()}`);
+      expect(await list(context.http(admin.token), `?user_id=${greater.userId}`)).to.deep.equal(keysOfUnknownUser);
       for (const query of ["?all=true", `?user_id=${admin.userId}`]) {
-        const answer = await place.http(member.token).call("GET", `/keys${query}`);
+        const answer = await context.http(member.token).call("GET", `/keys${query}`);
         expectHttpRefusal(answer, "insufficient_role");
       }
       for (const query of ["all=true", `user_id=${member.userId}`]) {
-        const keys = await pagesOf(place.http(admin.token), query, 1_000);
+        const keys = await pagesOf(context.http(admin.token), query, 1_000);
         expect(
           keys.map(({ api_key_id }) => api_key_id),
           query,
         ).to.include(id);
       }
-      expect((await list(place.http(admin.token))).keys.map(({ api_key_id }) => api_key_id)).not.to.include(id);
+      expect((await list(context.http(admin.token))).keys.map(({ api_key_id }) => api_key_id)).not.to.include(id);
     },
-    "refuses what is no query, by its name": async (place) => {
-      const connection = place.http();
+    "refuses what is no query, by its name": async (context) => {
+      const connection = context.http();
       const { next_cursor: cursor } = await list(connection, "?limit=1&all=true");
       for (const [query, name] of [
         ["limit=0", "limit"],
@@ -187,8 +188,8 @@ const listing: Table = {
       answered(await connection.call("GET", "/keys?limit=1&unknown=%FF&unknown=2"));
       answered(await connection.call("GET", "/keys?limit=1000"));
     },
-    "is for viewers as well": async (place) => {
-      expect(await list(place.http(place.users.viewer.token))).to.deep.equal({ keys: [], next_cursor: null });
+    "is for viewers as well": async (context) => {
+      expect(await list(context.http(context.users.viewer.token))).to.deep.equal({ keys: [], next_cursor: null });
     },
   },
 };
@@ -209,25 +210,25 @@ async function pagesOf(connection: HttpConnection, query: string, limit = 2): Pr
 const revocation: Table = {
   name: "DELETE /keys/{api_key_id}",
   entries: {
-    "ends the key and its tokens at every member, on both interfaces, at once": async (place) => {
-      const { key, api_key_id: id } = await make(place.http());
-      const token = await tokenOf(place, key);
-      const named = { namespace: place.namespace, key: place.name() };
-      const here = place.visit.at(place.here.endpoint, token);
-      const elsewhere = place.visit.at(place.elsewhere.endpoint, token);
+    "ends the key and its tokens at every member, on both interfaces, at once": async (context) => {
+      const { key, api_key_id: id } = await make(context.http());
+      const token = await tokenOf(context, key);
+      const named = { namespace: context.namespace, key: context.name() };
+      const here = context.testRun.at(context.here.endpoint, token);
+      const elsewhere = context.testRun.at(context.elsewhere.endpoint, token);
       for (const connection of [here, elsewhere]) {
         expect((await connection.call(putKey, named)).code).to.equal("OK");
       }
-      const answer = await place.http(token).call("DELETE", `/keys/${id.toUpperCase()}`);
+      const answer = await context.http(token).call("DELETE", `/keys/${id.toUpperCase()}`);
       const body = answered(answer);
       expect({ ...body, revoked_at: "" }).to.deep.equal({ api_key_id: id, revoked: true, revoked_at: "" });
       expect(body.revoked_at).to.match(INSTANT);
       for (const connection of [elsewhere, here]) {
-        await place.refuses(putKey, named, "TOKEN_REVOKED", { connection });
-        await place.refuses(getKey, named, "TOKEN_REVOKED", { connection });
-        await place.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
+        await context.refuses(putKey, named, "TOKEN_REVOKED", { connection });
+        await context.refuses(getKey, named, "TOKEN_REVOKED", { connection });
+        await context.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
       }
-      for (const http of [place.httpElsewhere, place.http].map((at) => at.bind(place))) {
+      for (const http of [context.httpElsewhere, context.http].map((at) => at.bind(context))) {
         expectHttpRefusal(await http(token).call("GET", "/keys"), "token_revoked");
         expectHttpRefusal(await http(token).call("POST", "/keys", { json: { name: "x" } }), "token_revoked");
         const exchanged = await http(null).call("POST", "/auth/token", { json: { api_key: key } });
@@ -235,40 +236,42 @@ const revocation: Table = {
         expect(answered(await http().call("DELETE", `/keys/${id}`)), "again").to.deep.equal(body);
       }
     },
-    "leaves other keys of the same user alone": async (place) => {
-      const [gone, stays] = [await make(place.http()), await make(place.http())];
-      const token = await tokenOf(place, stays.key);
-      answered(await place.http().call("DELETE", `/keys/${gone.api_key_id}`));
-      answered(await place.httpElsewhere(token).call("GET", "/keys"));
+    "leaves other keys of the same user alone": async (context) => {
+      const [gone, stays] = [await make(context.http()), await make(context.http())];
+      const token = await tokenOf(context, stays.key);
+      answered(await context.http().call("DELETE", `/keys/${gone.api_key_id}`));
+      answered(await context.httpElsewhere(token).call("GET", "/keys"));
     },
-    "is for one's own keys, and for administrators who hold as much as the key's user": async (place) => {
-      const { admin, adminNamespace, member, viewer } = place.users;
-      const { api_key_id: id } = await make(place.http());
-      expectHttpRefusal(await place.http(viewer.token).call("DELETE", "/keys/1"), "invalid_request");
-      expectHttpRefusal(await place.http(viewer.token).call("DELETE", `/keys/${id}`), "key_not_found");
-      expectHttpRefusal(await place.http(admin.token).call("DELETE", `/keys/${id}`), "key_not_found");
-      expectHttpRefusal(await place.http(member.token).call("DELETE", "/keys/1"), "invalid_request");
-      expectHttpRefusal(await place.http(member.token).call("DELETE", `/keys/${id}`), "key_not_found");
-      expectHttpRefusal(await place.http(member.token).call("DELETE", `/keys/${randomUUID()}`), "key_not_found");
-      expectHttpRefusal(await place.http().call("DELETE", `/keys/${randomUUID()}`), "key_not_found");
-      const { api_key_id: greater } = await make(place.http(member.token));
-      expectHttpRefusal(await place.http(admin.token).call("DELETE", `/keys/${greater}`), "key_not_found");
-      const { api_key_id: ofMember } = await make(place.http((await place.newUser("member", [adminNamespace])).token));
-      answered(await place.http(admin.token).call("DELETE", `/keys/${ofMember}`));
+    "is for one's own keys, and for administrators who hold as much as the key's user": async (context) => {
+      const { admin, adminNamespace, member, viewer } = context.users;
+      const { api_key_id: id } = await make(context.http());
+      expectHttpRefusal(await context.http(viewer.token).call("DELETE", "/keys/1"), "invalid_request");
+      expectHttpRefusal(await context.http(viewer.token).call("DELETE", `/keys/${id}`), "key_not_found");
+      expectHttpRefusal(await context.http(admin.token).call("DELETE", `/keys/${id}`), "key_not_found");
+      expectHttpRefusal(await context.http(member.token).call("DELETE", "/keys/1"), "invalid_request");
+      expectHttpRefusal(await context.http(member.token).call("DELETE", `/keys/${id}`), "key_not_found");
+      expectHttpRefusal(await context.http(member.token).call("DELETE", `/keys/${randomUUID()}`), "key_not_found");
+      expectHttpRefusal(await context.http().call("DELETE", `/keys/${randomUUID()}`), "key_not_found");
+      const { api_key_id: greater } = await make(context.http(member.token));
+      expectHttpRefusal(await context.http(admin.token).call("DELETE", `/keys/${greater}`), "key_not_found");
+      const { api_key_id: ofMember } = await make(
+        context.http((await context.newUser("member", [adminNamespace])).token),
+      );
+      answered(await context.http(admin.token).call("DELETE", `/keys/${ofMember}`));
     },
-    "may be done by a viewer, for a key of their own that leaked": async (place) => {
-      const user = await place.newUser("member");
-      const { key, api_key_id: id } = await make(place.http(user.token));
-      await change(place, user, { role: "viewer", namespaces: [] });
-      expect((await list(place.httpElsewhere(user.token))).keys.map(({ api_key_id }) => api_key_id)).to.deep.equal([
+    "may be done by a viewer, for a key of their own that leaked": async (context) => {
+      const user = await context.newUser("member");
+      const { key, api_key_id: id } = await make(context.http(user.token));
+      await change(context, user, { role: "viewer", namespaces: [] });
+      expect((await list(context.httpElsewhere(user.token))).keys.map(({ api_key_id }) => api_key_id)).to.deep.equal([
         id,
       ]);
       expectHttpRefusal(
-        await place.http(user.token).call("POST", "/keys", { json: { name: "x" } }),
+        await context.http(user.token).call("POST", "/keys", { json: { name: "x" } }),
         "insufficient_role",
       );
-      answered(await place.http(user.token).call("DELETE", `/keys/${id}`));
-      const exchanged = await place.httpElsewhere(null).call("POST", "/auth/token", { json: { api_key: key } });
+      answered(await context.http(user.token).call("DELETE", `/keys/${id}`));
+      const exchanged = await context.httpElsewhere(null).call("POST", "/auth/token", { json: { api_key: key } });
       expectHttpRefusal(exchanged, "invalid_api_key");
     },
   },
@@ -278,10 +281,10 @@ const following: Table = {
   name: "DELETE /keys/{api_key_id} while its tokens follow something",
   alone: true,
   entries: {
-    "S39: ends that at another member within a second, and lets none come back": async (place) => {
-      const { key, api_key_id: id } = await make(place.http());
-      await expectEnd(place, await tokenOf(place, key), async () => {
-        answered(await place.http().call("DELETE", `/keys/${id}`));
+    "S39: ends that at another member within a second, and lets none come back": async (context) => {
+      const { key, api_key_id: id } = await make(context.http());
+      await expectEnd(context, await tokenOf(context, key), async () => {
+        answered(await context.http().call("DELETE", `/keys/${id}`));
       });
     },
   },
@@ -291,17 +294,19 @@ const changedPassword: Table = {
   name: "PATCH /users/{user_id} with a password, while the user's tokens follow something",
   alone: true,
   entries: {
-    "S39: ends that at another member within a second, and lets none of the user's logins come back": async (place) => {
-      const user = await place.newUser("member", [place.namespace]);
+    "S39: ends that at another member within a second, and lets none of the user's logins come back": async (
+      context,
+    ) => {
+      const user = await context.newUser("member", [context.namespace]);
       const { userId, password } = user;
-      const { key } = await make(place.http(user.token));
-      const tokenOfKey = await tokenOf(place, key);
-      const other = await place.visit.accounts.logIn(place.httpElsewhere(null), user);
+      const { key } = await make(context.http(user.token));
+      const tokenOfKey = await tokenOf(context, key);
+      const other = await context.testRun.accounts.logIn(context.httpElsewhere(null), user);
       let isUnknown = false;
       // On a busy machine the passwords may not be hashed in time. Then the outcome is unknown: repeat the request.
       const change = (json: object) =>
         until("the change to be decided", async () => {
-          const answer = await place.http(user.token).call("PATCH", `/users/${userId}`, { json });
+          const answer = await context.http(user.token).call("PATCH", `/users/${userId}`, { json });
           isUnknown ||= answer.status === 504;
           return answer.status !== 504 && answer;
         });
@@ -310,7 +315,7 @@ const changedPassword: Table = {
         expect(expectHttpRefusal(await change(fields), "invalid_request")).to.include("current_password");
       }
       isUnknown = false;
-      await expectEnd(place, user.token, async () => {
+      await expectEnd(context, user.token, async () => {
         const answer = await change({ password: next, current_password: password });
         if (isUnknown && answer.status === 401) {
           expectHttpRefusal(answer, "token_revoked");
@@ -319,45 +324,45 @@ const changedPassword: Table = {
         }
       });
       for (const token of [user.token, other]) {
-        expectHttpRefusal(await place.http(token).call("GET", `/users/${userId}`), "token_revoked");
-        const connection = place.visit.at(place.elsewhere.endpoint, token);
-        await place.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
+        expectHttpRefusal(await context.http(token).call("GET", `/users/${userId}`), "token_revoked");
+        const connection = context.testRun.at(context.elsewhere.endpoint, token);
+        await context.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
       }
-      const before = await place.httpElsewhere(null).call("POST", "/auth/login", { json: user });
+      const before = await context.httpElsewhere(null).call("POST", "/auth/login", { json: user });
       expectHttpRefusal(before, "invalid_credentials");
-      const token = await place.visit.accounts.logIn(place.httpElsewhere(null), { ...user, password: next });
-      answered(await place.http(token).call("GET", `/users/${userId}`));
-      answered(await place.httpElsewhere(tokenOfKey).call("GET", `/users/${userId}`));
+      const token = await context.testRun.accounts.logIn(context.httpElsewhere(null), { ...user, password: next });
+      answered(await context.http(token).call("GET", `/users/${userId}`));
+      answered(await context.httpElsewhere(tokenOfKey).call("GET", `/users/${userId}`));
     },
   },
 };
 
 /** Streams with the token at another member end within a second after the revocation, and cannot be opened again. */
-async function expectEnd(place: Place, token: string, revoke: () => Promise<void>): Promise<void> {
-  const connection = place.visit.at(place.elsewhere.endpoint, token);
-  const [http, path] = [place.httpElsewhere(token), await newLogPath(place, { namespace: place.namespace })];
-  sequenceOf(await append(place.http(), path, "an event"));
-  const tail = await followEvents(place, path, { http });
-  const watched = { namespace: place.namespace, prefix: place.prefix };
+async function expectEnd(context: TestContext, token: string, revoke: () => Promise<void>): Promise<void> {
+  const connection = context.testRun.at(context.elsewhere.endpoint, token);
+  const [http, path] = [context.httpElsewhere(token), await newLogPath(context, { namespace: context.namespace })];
+  sequenceOf(await append(context.http(), path, "an event"));
+  const tail = await followEvents(context, path, { http });
+  const watched = { namespace: context.namespace, prefix: context.prefix };
   const watch = connection.stream(watchKeys, watched);
-  place.atEnd(async () => watch.cancel());
+  context.atEnd(async () => watch.cancel());
   await Promise.all([tail.first(1), watch.until("the watch to be in place", ([first]) => first)]);
-  const slowest = new SlowestAnswer(place.httpElsewhere(), path);
-  place.atEnd(() => slowest.untilKnown());
+  const slowest = new SlowestAnswer(context.httpElsewhere(), path);
+  context.atEnd(() => slowest.untilKnown());
   await revoke();
   const revokedMs = performance.now();
   const [end] = await Promise.all([watch.ended(), tail.ended()]);
   const tookMs = performance.now() - revokedMs;
   expect(tookMs, "milliseconds").to.be.at.most(STREAM_END_MS + (await slowest.untilKnown()));
-  await place.expectRefusal(end, "TOKEN_REVOKED");
+  await context.expectRefusal(end, "TOKEN_REVOKED");
   const headers = { ...EVENT_STREAM, "Last-Event-ID": "1" };
   expectHttpRefusal(await http.call("GET", `${path}/events`, { headers }), "token_revoked");
-  await place.refuses(watchKeys, watched, "TOKEN_REVOKED", { connection });
+  await context.refuses(watchKeys, watched, "TOKEN_REVOKED", { connection });
 }
 
 /** Duration of the slowest of many successive requests: a busy machine delays streams as well. */
 class SlowestAnswer {
-  #isOver = false;
+  #isStopped = false;
   readonly #asking: Promise<number>;
 
   constructor(http: HttpConnection, path: string) {
@@ -366,7 +371,7 @@ class SlowestAnswer {
 
   async #ask(http: HttpConnection, path: string): Promise<number> {
     let slowestMs = 0;
-    while (!this.#isOver) {
+    while (!this.#isStopped) {
       const beganMs = performance.now();
       await http.once("GET", path);
       slowestMs = Math.max(slowestMs, performance.now() - beganMs);
@@ -377,7 +382,7 @@ class SlowestAnswer {
 
   /** Ends after the request in flight. Returns milliseconds. */
   untilKnown(): Promise<number> {
-    this.#isOver = true;
+    this.#isStopped = true;
     return this.#asking;
   }
 }
@@ -385,60 +390,60 @@ class SlowestAnswer {
 const standing: Table = {
   name: "User of a token",
   entries: {
-    "S39: loses at once, everywhere, what the user loses": async (place) => {
-      const user = await place.newUser("member", [place.namespace]);
-      const { key } = await make(place.http(user.token));
-      const token = await tokenOf(place, key);
-      const named = { namespace: place.namespace, key: place.name() };
-      const connection = place.visit.at(place.elsewhere.endpoint, token);
+    "S39: loses at once, everywhere, what the user loses": async (context) => {
+      const user = await context.newUser("member", [context.namespace]);
+      const { key } = await make(context.http(user.token));
+      const token = await tokenOf(context, key);
+      const named = { namespace: context.namespace, key: context.name() };
+      const connection = context.testRun.at(context.elsewhere.endpoint, token);
       expect((await connection.call(putKey, named)).code).to.equal("OK");
-      await change(place, user, { role: "viewer" });
-      await place.refuses(putKey, named, "ACCESS_DENIED", { connection });
-      const creation = await place.httpElsewhere(token).call("POST", "/keys", { json: { name: "x" } });
+      await change(context, user, { role: "viewer" });
+      await context.refuses(putKey, named, "ACCESS_DENIED", { connection });
+      const creation = await context.httpElsewhere(token).call("POST", "/keys", { json: { name: "x" } });
       expectHttpRefusal(creation, "insufficient_role");
       expect((await connection.call(getKey, named)).code).to.equal("OK");
-      await change(place, user, { namespaces: [] });
-      await place.refuses(getKey, named, "NAMESPACE_DENIED", { connection });
-      await change(place, user, { role: "member", namespaces: ["*"] });
+      await change(context, user, { namespaces: [] });
+      await context.refuses(getKey, named, "NAMESPACE_DENIED", { connection });
+      await change(context, user, { role: "member", namespaces: ["*"] });
       expect((await connection.call(putKey, named)).code, "what the token claims comes back").to.equal("OK");
-      const other = { ...named, namespace: await place.newNamespace() };
-      await place.refuses(putKey, other, "NAMESPACE_DENIED", { connection });
+      const other = { ...named, namespace: await context.newNamespace() };
+      await context.refuses(putKey, other, "NAMESPACE_DENIED", { connection });
     },
-    "has no key and no token that works while the user is disabled": async (place) => {
-      const user = await place.newUser("member");
-      const { key } = await make(place.http(user.token));
-      const token = await tokenOf(place, key);
-      await change(place, user, { status: "disabled" });
+    "has no key and no token that works while the user is disabled": async (context) => {
+      const user = await context.newUser("member");
+      const { key } = await make(context.http(user.token));
+      const token = await tokenOf(context, key);
+      await change(context, user, { status: "disabled" });
       for (const each of [token, user.token]) {
-        expectHttpRefusal(await place.httpElsewhere(each).call("GET", "/keys"), "token_revoked");
-        const connection = place.visit.at(place.elsewhere.endpoint, each);
-        await place.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
+        expectHttpRefusal(await context.httpElsewhere(each).call("GET", "/keys"), "token_revoked");
+        const connection = context.testRun.at(context.elsewhere.endpoint, each);
+        await context.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
       }
-      await expectOutside(place, user, key);
-      await change(place, user, { status: "active" });
-      answered(await place.httpElsewhere(token).call("GET", "/keys"));
-      answered(await place.http(null).call("POST", "/auth/token", { json: { api_key: key } }));
+      await expectOutside(context, user, key);
+      await change(context, user, { status: "active" });
+      answered(await context.httpElsewhere(token).call("GET", "/keys"));
+      answered(await context.http(null).call("POST", "/auth/token", { json: { api_key: key } }));
     },
-    "has no key and no token that works once the user is deleted": async (place) => {
-      const user = await place.newUser("member");
-      const { key } = await make(place.http(user.token));
-      const token = await tokenOf(place, key);
-      answered(await place.http().call("DELETE", `/users/${user.userId}`));
+    "has no key and no token that works once the user is deleted": async (context) => {
+      const user = await context.newUser("member");
+      const { key } = await make(context.http(user.token));
+      const token = await tokenOf(context, key);
+      answered(await context.http().call("DELETE", `/users/${user.userId}`));
       for (const each of [token, user.token]) {
-        expectHttpRefusal(await place.httpElsewhere(each).call("GET", "/keys"), "token_revoked");
+        expectHttpRefusal(await context.httpElsewhere(each).call("GET", "/keys"), "token_revoked");
       }
-      await expectOutside(place, user, key);
+      await expectOutside(context, user, key);
     },
   },
 };
 
-async function change(place: Place, { userId }: TestUser, json: object): Promise<void> {
-  answered(await place.http().call("PATCH", `/users/${userId}`, { json }));
+async function change(context: TestContext, { userId }: TestUser, json: object): Promise<void> {
+  answered(await context.http().call("PATCH", `/users/${userId}`, { json }));
 }
 
 /** Neither the key nor the password gives a token. */
-async function expectOutside(place: Place, { email, password }: TestUser, key: string): Promise<void> {
-  const elsewhere = place.httpElsewhere(null);
+async function expectOutside(context: TestContext, { email, password }: TestUser, key: string): Promise<void> {
+  const elsewhere = context.httpElsewhere(null);
   expectHttpRefusal(await elsewhere.call("POST", "/auth/token", { json: { api_key: key } }), "invalid_api_key");
   expectHttpRefusal(await elsewhere.call("POST", "/auth/login", { json: { email, password } }), "invalid_credentials");
 }

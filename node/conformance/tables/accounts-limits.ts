@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { answered, expectHttpRefusal, type HttpAnswer, type Place, type Table } from "../harness/index.ts";
+import { answered, expectHttpRefusal, type HttpAnswer, type Table, type TestContext } from "../harness/index.ts";
 
 /** The limits of the contract, which an unchanged configuration has. */
 const LOGIN_FAILURES = 10;
@@ -31,8 +31,8 @@ const ROUTES = [
 const tokens: Table = {
   name: "Routes of accounts",
   entries: {
-    "want a token in the form of the specification, before they look at anything": async (place) => {
-      const { token } = place.visit.target;
+    "want a token in the form of the specification, before they look at anything": async (context) => {
+      const { token } = context.testRun.target;
       const [header, payload, signature = ""] = token.split(".");
       const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
       const unsigned = Buffer.from(JSON.stringify({ alg: "none" })).toString("base64url");
@@ -51,17 +51,17 @@ const tokens: Table = {
         ]) {
           const body = method === "POST" || method === "PATCH" ? { body: "{" } : {};
           const request = { headers: { Authorization: authorization }, ...body };
-          expectHttpRefusal(await place.http(null).call(method, target, request), "unauthorized");
+          expectHttpRefusal(await context.http(null).call(method, target, request), "unauthorized");
         }
       }
     },
-    "refuse a token that has expired": async (place) => {
-      const token = place.otherToken("that has expired", () => true, true);
+    "refuse a token that has expired": async (context) => {
+      const token = context.otherToken("that has expired", () => true, true);
       for (const [method, target] of ROUTES) {
-        expectHttpRefusal(await place.http(token).call(method, target), "token_expired");
+        expectHttpRefusal(await context.http(token).call(method, target), "token_expired");
       }
     },
-    "have no other methods": async (place) => {
+    "have no other methods": async (context) => {
       for (const [target, allowed] of [
         ["/keys", "POST, GET, HEAD"],
         ["/keys/1", "DELETE"],
@@ -72,13 +72,13 @@ const tokens: Table = {
         ["/billing/usage", "GET, HEAD"],
         ["/.well-known/jwks.json", "GET, HEAD"],
       ]) {
-        const answer = await place.http(null).call("PUT", String(target));
+        const answer = await context.http(null).call("PUT", String(target));
         expectHttpRefusal(answer, "method_not_allowed");
         expect(answer.headers.allow).to.equal(allowed);
       }
     },
-    "say what is left to a user": async (place) => {
-      const answer = await place.http().call("GET", "/keys?limit=1");
+    "say what is left to a user": async (context) => {
+      const answer = await context.http().call("GET", "/keys?limit=1");
       expect(answer.headers["ratelimit-policy"]).to.match(/^"default";q=[1-9][0-9]*;w=[1-9][0-9]*$/);
       expect(answer.headers.ratelimit).to.match(/^"default";r=[0-9]+;t=[0-9]+$/);
     },
@@ -89,29 +89,29 @@ const limits: Table = {
   name: "Limits of logins and tokens",
   alone: true,
   entries: {
-    "let 10 logins with one address fail, and then none succeed": async (place) => {
-      const { email, password } = await place.newUser("viewer");
+    "let 10 logins with one address fail, and then none succeed": async (context) => {
+      const { email, password } = await context.newUser("viewer");
       const attempt = (given: string, address = email) =>
-        place.http(null).once("POST", "/auth/login", { json: { email: address, password: given } });
+        context.http(null).once("POST", "/auth/login", { json: { email: address, password: given } });
       const failures = await untilLimited(LOGIN_FAILURES, () => attempt("wrong password"), "invalid_credentials");
       expect(failures).to.be.at.least(LOGIN_FAILURES);
       expectLimited(await attempt(password, email.toUpperCase()));
-      const other = place.visit.accounts.newEmail();
+      const other = context.testRun.accounts.newEmail();
       expectHttpRefusal(await attempt("wrong password", other), "invalid_credentials");
     },
-    "let 60 API keys of one address be wrong, and then none be right": async (place) => {
-      const attempt = (json: object) => place.http(null).once("POST", "/auth/token", { json });
+    "let 60 API keys of one address be wrong, and then none be right": async (context) => {
+      const attempt = (json: object) => context.http(null).once("POST", "/auth/token", { json });
       const wrong = () => attempt({ api_key: "wrong" });
       expect(await untilLimited(TOKEN_FAILURES, wrong, "invalid_api_key")).to.be.at.least(TOKEN_FAILURES);
-      await recovered(place, () => attempt({ api_key: "wrong" }));
+      await recovered(context, () => attempt({ api_key: "wrong" }));
     },
-    "take 300 logins of one address a minute": async (place) => {
-      const attempt = () => place.http(null).once("POST", "/auth/login", { json: {} });
+    "take 300 logins of one address a minute": async (context) => {
+      const attempt = () => context.http(null).once("POST", "/auth/login", { json: {} });
       await untilFull(attempt);
       expect(await untilLimited(LOGIN_REQUESTS, attempt, "invalid_request")).to.be.at.least(LOGIN_REQUESTS);
     },
-    "take 1,200 API keys of one address a minute": async (place) => {
-      const attempt = () => place.http(null).once("POST", "/auth/token", { json: {} });
+    "take 1,200 API keys of one address a minute": async (context) => {
+      const attempt = () => context.http(null).once("POST", "/auth/token", { json: {} });
       await untilFull(attempt);
       expect(await untilLimited(TOKEN_REQUESTS, attempt, "invalid_request")).to.be.at.least(TOKEN_REQUESTS);
     },
@@ -154,11 +154,11 @@ function expectLimited(answer: HttpAnswer): void {
 }
 
 /** Waits as long as `Retry-After` says, after which one more request is accepted. */
-async function recovered(place: Place, attempt: () => Promise<HttpAnswer>): Promise<void> {
+async function recovered(context: TestContext, attempt: () => Promise<HttpAnswer>): Promise<void> {
   expectLimited(await attempt());
-  const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: "wrong" } });
+  const answer = await context.http(null).call("POST", "/auth/token", { json: { api_key: "wrong" } });
   expectHttpRefusal(answer, "invalid_api_key");
-  answered(await place.http().call("GET", "/keys?limit=1"));
+  answered(await context.http().call("GET", "/keys?limit=1"));
 }
 
 export const accountsLimits: readonly Table[] = [tokens, limits];

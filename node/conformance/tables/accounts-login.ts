@@ -9,9 +9,9 @@ import {
   getCluster,
   type HttpConnection,
   type KeyBody,
-  type Place,
   succeeded,
   type Table,
+  type TestContext,
 } from "../harness/index.ts";
 
 const TOO_MANY_BYTES = 20 * 1024 * 1024;
@@ -46,30 +46,30 @@ function expectNotStored({ headers }: { readonly headers: Readonly<Record<string
   expect(headers["cache-control"], "Cache-Control").to.equal("no-store");
 }
 
-async function newKey(place: Place, fields: object = {}): Promise<KeyBody> {
-  const answer = await place.http().call("POST", "/keys", { json: { name: place.name(), ...fields } });
+async function newKey(context: TestContext, fields: object = {}): Promise<KeyBody> {
+  const answer = await context.http().call("POST", "/keys", { json: { name: context.name(), ...fields } });
   return answered(answer, 201) as unknown as KeyBody;
 }
 
 const exchange: Table = {
   name: "POST /auth/token",
   entries: {
-    "gives a token that every member takes": async (place) => {
-      const { key } = await newKey(place);
-      const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: key, extra: 1 } });
+    "gives a token that every member takes": async (context) => {
+      const { key } = await newKey(context);
+      const answer = await context.http(null).call("POST", "/auth/token", { json: { api_key: key, extra: 1 } });
       expectNotStored(answer);
       const { access_token: token, ...rest } = answered(answer);
       expect(rest).to.deep.equal({ expires_in: 3_600, token_type: "Bearer" });
       const { sub, namespaces, access } = claimsOf(String(token));
-      const { claims } = place.visit;
+      const { claims } = context.testRun;
       expect({ sub, namespaces, access }).to.deep.equal({
         ...{ sub: claims.sub, namespaces: claims.namespaces, access: claims.access },
       });
-      succeeded(await place.visit.at(place.elsewhere.endpoint, String(token)).call(getCluster, {}));
-      answered(await place.httpElsewhere(String(token)).call("GET", "/keys"));
+      succeeded(await context.testRun.at(context.elsewhere.endpoint, String(token)).call(getCluster, {}));
+      answered(await context.httpElsewhere(String(token)).call("GET", "/keys"));
     },
-    "gives it the requested life, at most a day, and returns the real one": async (place) => {
-      const { key } = await newKey(place);
+    "gives it the requested life, at most a day, and returns the real one": async (context) => {
+      const { key } = await newKey(context);
       for (const [asked, given] of [
         [null, 3_600],
         [1, 1],
@@ -78,50 +78,52 @@ const exchange: Table = {
         [2 ** 53 - 1, DAY_SECS],
       ] as const) {
         const json = { api_key: key, expires_in_secs: asked };
-        const body = answered(await place.http(null).call("POST", "/auth/token", { json }));
+        const body = answered(await context.http(null).call("POST", "/auth/token", { json }));
         const { exp, iat } = claimsOf(String(body.access_token)) as { exp: number; iat?: number };
         expect([body.expires_in, exp - (iat ?? 0)]).to.deep.equal([given, given]);
       }
       for (const expires_in_secs of [0, -1, 1.5, "60", true, []]) {
-        const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: key, expires_in_secs } });
+        const answer = await context
+          .http(null)
+          .call("POST", "/auth/token", { json: { api_key: key, expires_in_secs } });
         expect(expectHttpRefusal(answer, "invalid_request")).to.include("expires_in_secs");
       }
     },
-    "never gives it a longer life than the key has": async (place) => {
-      const { key, expires_at: expiresAt } = await newKey(place, { expires_in_days: 1 });
+    "never gives it a longer life than the key has": async (context) => {
+      const { key, expires_at: expiresAt } = await newKey(context, { expires_in_days: 1 });
       const json = { api_key: key, expires_in_secs: DAY_SECS };
-      const { access_token: token } = answered(await place.http(null).call("POST", "/auth/token", { json }));
+      const { access_token: token } = answered(await context.http(null).call("POST", "/auth/token", { json }));
       expect(claimsOf(String(token)).exp * 1000).to.be.at.most(Date.parse(expiresAt ?? ""));
     },
-    "refuses all keys alike that give no token": async (place) => {
-      const { key, api_key_id: id } = await newKey(place);
-      answered(await place.http().call("DELETE", `/keys/${id}`));
+    "refuses all keys alike that give no token": async (context) => {
+      const { key, api_key_id: id } = await newKey(context);
+      answered(await context.http().call("DELETE", `/keys/${id}`));
       const other = `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`;
       const messages = new Set<string>();
       for (const apiKey of [key, other, "", "x", `qk_${randomUUID()}`, "é".repeat(50)]) {
-        const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: apiKey } });
+        const answer = await context.http(null).call("POST", "/auth/token", { json: { api_key: apiKey } });
         messages.add(expectHttpRefusal(answer, "invalid_api_key"));
       }
       expect(messages.size).to.equal(1);
     },
-    "names the field that is missing or of a wrong type": async (place) => {
+    "names the field that is missing or of a wrong type": async (context) => {
       for (const json of [{}, { api_key: null }, { api_key: 1 }, { api_key: ["x"] }, { API_KEY: "x" }]) {
-        const answer = await place.http(null).call("POST", "/auth/token", { json });
+        const answer = await context.http(null).call("POST", "/auth/token", { json });
         expect(expectHttpRefusal(answer, "invalid_request")).to.include("api_key");
       }
     },
-    "refuses bodies that are no JSON object, or too large": (place) =>
-      refusesBadBodies(place.http(null), "POST", "/auth/token"),
+    "refuses bodies that are no JSON object, or too large": (context) =>
+      refusesBadBodies(context.http(null), "POST", "/auth/token"),
   },
 };
 
 const login: Table = {
   name: "POST /auth/login",
   entries: {
-    "gives a token that every member takes, and says whose it is": async (place) => {
-      const { member } = place.users;
+    "gives a token that every member takes, and says whose it is": async (context) => {
+      const { member } = context.users;
       const json = { email: member.email.toUpperCase(), password: member.password };
-      const answer = await place.http(null).call("POST", "/auth/login", { json });
+      const answer = await context.http(null).call("POST", "/auth/login", { json });
       expectNotStored(answer);
       const { access_token: token, ...rest } = answered(answer);
       const user = { user_id: member.userId, email: member.email, role: "member", namespaces: ["*"] };
@@ -130,56 +132,56 @@ const login: Table = {
       expect({ sub, namespaces, access }).to.deep.equal({
         ...{ sub: member.userId, namespaces: ["*"], access: ["read", "write"] },
       });
-      succeeded(await place.visit.at(place.elsewhere.endpoint, String(token)).call(getCluster, {}));
+      succeeded(await context.testRun.at(context.elsewhere.endpoint, String(token)).call(getCluster, {}));
     },
-    "refuses alike who is unknown and who has another password": async (place) => {
-      const { member } = place.users;
+    "refuses alike who is unknown and who has another password": async (context) => {
+      const { member } = context.users;
       const messages = new Set<string>();
       for (const [email, password] of [
-        [place.visit.accounts.newEmail(), PASSWORD],
+        [context.testRun.accounts.newEmail(), PASSWORD],
         ["no address", PASSWORD],
         [member.email, `${PASSWORD}x`],
       ]) {
-        const answer = await place.http(null).call("POST", "/auth/login", { json: { email, password } });
+        const answer = await context.http(null).call("POST", "/auth/login", { json: { email, password } });
         messages.add(expectHttpRefusal(answer, "invalid_credentials"));
       }
       expect(messages.size).to.equal(1);
     },
-    "says only to who knows the password that the address is not verified": async (place) => {
-      const { accounts } = place.visit;
-      const { email } = await accounts.make(place.http());
+    "says only to who knows the password that the address is not verified": async (context) => {
+      const { accounts } = context.testRun;
+      const { email } = await accounts.make(context.http());
       const attempt = (password: string) =>
-        place.httpElsewhere(null).call("POST", "/auth/login", { json: { email, password } });
+        context.httpElsewhere(null).call("POST", "/auth/login", { json: { email, password } });
       expectHttpRefusal(await attempt(`${PASSWORD}x`), "invalid_credentials");
       expectHttpRefusal(await attempt(PASSWORD), "email_not_verified");
       const json = { token: await accounts.mailedToken(email) };
-      answered(await place.http(null).call("POST", "/auth/verify", { json }));
+      answered(await context.http(null).call("POST", "/auth/verify", { json }));
       answered(await attempt(PASSWORD));
     },
-    "names the field that is missing or of a wrong type": async (place) => {
+    "names the field that is missing or of a wrong type": async (context) => {
       for (const [json, field] of [
         [{ password: "x" }, "email"],
         [{ email: "x" }, "password"],
         [{ email: null, password: "x" }, "email"],
         [{ email: "x", password: 1 }, "password"],
       ] as const) {
-        const answer = await place.http(null).call("POST", "/auth/login", { json });
+        const answer = await context.http(null).call("POST", "/auth/login", { json });
         expect(expectHttpRefusal(answer, "invalid_request")).to.include(field);
       }
     },
-    "refuses bodies that are no JSON object, or too large": (place) =>
-      refusesBadBodies(place.http(null), "POST", "/auth/login"),
+    "refuses bodies that are no JSON object, or too large": (context) =>
+      refusesBadBodies(context.http(null), "POST", "/auth/login"),
   },
 };
 
 const verification: Table = {
   name: "POST /auth/verify",
   entries: {
-    "takes the token that was mailed, once, at any member, with a password where none is set": async (place) => {
-      const { accounts } = place.visit;
-      const { email, user_id: userId } = await accounts.make(place.http(), { password: null });
+    "takes the token that was mailed, once, at any member, with a password where none is set": async (context) => {
+      const { accounts } = context.testRun;
+      const { email, user_id: userId } = await accounts.make(context.http(), { password: null });
       const token = await accounts.mailedToken(email);
-      const attempt = (json: object) => place.httpElsewhere(null).call("POST", "/auth/verify", { json });
+      const attempt = (json: object) => context.httpElsewhere(null).call("POST", "/auth/verify", { json });
       for (const [json, field] of [
         [{ token }, "password"],
         [{ token, password: "x".repeat(7) }, "password"],
@@ -196,20 +198,20 @@ const verification: Table = {
       expectNotStored(answer);
       expect(answered(answer)).to.deep.equal({ verified: true });
       expectHttpRefusal(await attempt({ token, password }), "invalid_request");
-      answered(await place.http(null).call("POST", "/auth/login", { json: { email, password } }));
-      expect(answered(await place.http().call("GET", `/users/${userId}`)).status).to.equal("active");
+      answered(await context.http(null).call("POST", "/auth/login", { json: { email, password } }));
+      expect(answered(await context.http().call("GET", `/users/${userId}`)).status).to.equal("active");
     },
-    "refuses bodies that are no JSON object, or too large": (place) =>
-      refusesBadBodies(place.http(null), "POST", "/auth/verify"),
+    "refuses bodies that are no JSON object, or too large": (context) =>
+      refusesBadBodies(context.http(null), "POST", "/auth/verify"),
   },
 };
 
 const publicKeys: Table = {
   name: "GET /.well-known/jwks.json",
   entries: {
-    "has the key that verifies a token, and nothing that is secret": async (place) => {
-      const { keys } = answered(await place.http(null).call("GET", "/.well-known/jwks.json"));
-      const [header = "", payload, signature = ""] = place.visit.target.token.split(".");
+    "has the key that verifies a token, and nothing that is secret": async (context) => {
+      const { keys } = answered(await context.http(null).call("GET", "/.well-known/jwks.json"));
+      const [header = "", payload, signature = ""] = context.testRun.target.token.split(".");
       const { kid, alg } = JSON.parse(Buffer.from(header, "base64url").toString());
       const jwk =
         (keys as { kid: string; x: string }[]).find((key) => key.kid === kid) ?? expect.fail(`there is no key ${kid}`);

@@ -31,31 +31,31 @@ interface Usage {
 export const accountsUsage: Table = {
   name: "GET /billing/usage",
   entries: {
-    "counts every mutation of a key once, whichever member it came to": async (place) => {
-      const created = await place.http().call("POST", "/keys", { json: { name: place.name() } });
+    "counts every mutation of a key once, whichever member it came to": async (context) => {
+      const created = await context.http().call("POST", "/keys", { json: { name: context.name() } });
       const { key, api_key_id: id } = answered(created, 201) as unknown as KeyBody;
-      const exchanged = await place.http(null).call("POST", "/auth/token", { json: { api_key: key } });
+      const exchanged = await context.http(null).call("POST", "/auth/token", { json: { api_key: key } });
       const token = String(answered(exchanged).access_token);
-      const before = answered(await place.http(token).call("GET", "/billing/usage")) as unknown as Usage;
+      const before = answered(await context.http(token).call("GET", "/billing/usage")) as unknown as Usage;
       for (let put = 0; put < PUTS; put++) {
-        const { endpoint } = put % 2 === 0 ? place.here : place.elsewhere;
-        const fields = { namespace: place.namespace, key: place.name() };
-        expect((await place.visit.at(endpoint, token).call(putKey, fields)).code).to.equal("OK");
+        const { endpoint } = put % 2 === 0 ? context.here : context.elsewhere;
+        const fields = { namespace: context.namespace, key: context.name() };
+        expect((await context.testRun.at(endpoint, token).call(putKey, fields)).code).to.equal("OK");
       }
-      const after = answered(await place.httpElsewhere(token).call("GET", "/billing/usage")) as unknown as Usage;
+      const after = answered(await context.httpElsewhere(token).call("GET", "/billing/usage")) as unknown as Usage;
       const ofKey = after.by_key.find(({ api_key_id }) => api_key_id === id);
       expect(ofKey?.requests).to.be.at.least(PUTS);
       expect([ofKey?.events_appended, ofKey?.bytes_appended]).to.deep.equal([0, 0]);
       expect(after.totals.kv_operations - before.totals.kv_operations).to.be.at.least(PUTS);
     },
-    "is of this month by days unless asked otherwise, and adds up": async (place) => {
-      const { viewer } = place.users;
+    "is of this month by days unless asked otherwise, and adds up": async (context) => {
+      const { viewer } = context.users;
       for (const [query, unitMs] of [
         ["", DAY_MS],
         ["?granularity=day", DAY_MS],
         ["?granularity=hour", DAY_MS / 24],
       ] as const) {
-        const answer = await place.http(viewer.token).call("GET", `/billing/usage${query}`);
+        const answer = await context.http(viewer.token).call("GET", `/billing/usage${query}`);
         const usage = answered(answer) as unknown as Usage;
         const { period, totals, buckets, limits, as_of: asOf } = usage;
         expect(Object.keys(usage).sort()).to.deep.equal([
@@ -75,28 +75,28 @@ export const accountsUsage: Table = {
         expect(limits.requests_per_minute).to.be.a("number");
       }
     },
-    "shows the keys of others to administrators alone": async (place) => {
-      const user = await place.newUser("viewer");
-      const own = answered(await place.http(user.token).call("GET", "/billing/usage")) as unknown as Usage;
+    "shows the keys of others to administrators alone": async (context) => {
+      const user = await context.newUser("viewer");
+      const own = answered(await context.http(user.token).call("GET", "/billing/usage")) as unknown as Usage;
       expect(own.by_key).to.deep.equal([]);
     },
-    "has the totals of the cluster for readers of all namespaces, and their own for others": async (place) => {
-      const user = await place.newUser("member", [place.namespace]);
-      for (const connection of [place.here, place.visit.at(place.here.endpoint, user.token)]) {
-        const fields = { namespace: place.namespace, key: place.name() };
+    "has the totals of the cluster for readers of all namespaces, and their own for others": async (context) => {
+      const user = await context.newUser("member", [context.namespace]);
+      for (const connection of [context.here, context.testRun.at(context.here.endpoint, user.token)]) {
+        const fields = { namespace: context.namespace, key: context.name() };
         expect((await connection.call(putKey, fields)).code).to.equal("OK");
       }
-      const own = answered(await place.httpElsewhere(user.token).call("GET", "/billing/usage")) as unknown as Usage;
+      const own = answered(await context.httpElsewhere(user.token).call("GET", "/billing/usage")) as unknown as Usage;
       expect(own.totals.kv_operations).to.equal(1);
       expect(own.totals.bytes_stored).to.be.at.least(1);
       for (const { bytes_stored: bytesStored, memory_bytes: memoryBytes } of own.buckets) {
         expect([bytesStored, memoryBytes]).to.deep.equal([null, null]);
       }
-      const all = answered(await place.http().call("GET", "/billing/usage")) as unknown as Usage;
+      const all = answered(await context.http().call("GET", "/billing/usage")) as unknown as Usage;
       expect(all.totals.kv_operations).to.be.at.least(2);
       expect(all.totals.bytes_stored).to.be.at.least(own.totals.bytes_stored ?? 0);
     },
-    "refuses what is no period, by its name": async (place) => {
+    "refuses what is no period, by its name": async (context) => {
       for (const [query, name] of [
         ["from=yesterday", "from"],
         ["from=", "from"],
@@ -106,11 +106,11 @@ export const accountsUsage: Table = {
         ["granularity=week", "granularity"],
         ["granularity=day&granularity=day", "granularity"],
       ]) {
-        const answer = await place.http().call("GET", `/billing/usage?${query}`);
+        const answer = await context.http().call("GET", `/billing/usage?${query}`);
         expect(expectHttpRefusal(answer, "invalid_request"), query).to.include(name);
       }
       for (const query of ["from=2026-01-01&to=2026-04-11", "from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00.000Z"]) {
-        const usage = answered(await place.http().call("GET", `/billing/usage?${query}`)) as unknown as Usage;
+        const usage = answered(await context.http().call("GET", `/billing/usage?${query}`)) as unknown as Usage;
         expect(usage.period.start).to.equal("2026-01-01T00:00:00.000Z");
       }
     },

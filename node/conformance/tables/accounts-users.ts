@@ -37,27 +37,32 @@ async function everybody(connection: HttpConnection, limit: number): Promise<Use
 const creation: Table = {
   name: "POST /users",
   entries: {
-    "creates a user that every member knows": async (place) => {
-      const email = place.visit.accounts.newEmail();
+    "creates a user that every member knows": async (context) => {
+      const email = context.testRun.accounts.newEmail();
       const fields = { email, password: null, role: "viewer", namespaces: ["a", "*"], unknown: 1 };
-      const user = await place.visit.accounts.make(place.http(), fields);
+      const user = await context.testRun.accounts.make(context.http(), fields);
       expect({ ...user, user_id: "", created_at: "" }).to.deep.equal({
         ...{ user_id: "", email, role: "viewer", namespaces: ["a", "*"], status: "unverified", created_at: "" },
       });
       expect([isUuid(user.user_id), INSTANT.test(user.created_at)]).to.deep.equal([true, true]);
-      expect(answered(await place.httpElsewhere().call("GET", `/users/${user.user_id}`))).to.deep.equal(user);
-      expect(await everybody(place.httpElsewhere(), 2)).to.deep.include(user);
+      expect(answered(await context.httpElsewhere().call("GET", `/users/${user.user_id}`))).to.deep.equal(user);
+      expect(await everybody(context.httpElsewhere(), 2)).to.deep.include(user);
       const again = { ...fields, email: email.toUpperCase() };
-      expectHttpRefusal(await place.httpElsewhere().call("POST", "/users", { json: again }), "already_exists");
+      expectHttpRefusal(await context.httpElsewhere().call("POST", "/users", { json: again }), "already_exists");
     },
-    "keeps addresses as they are": async (place) => {
-      const { accounts } = place.visit;
+    "keeps addresses as they are": async (context) => {
+      const { accounts } = context.testRun;
       const email = `'or''='&#${accounts.newEmail()}`;
-      const { user_id: userId } = await accounts.make(place.http(), { email, password: null });
-      expect(answered(await place.httpElsewhere().call("GET", `/users/${userId}`)).email).to.equal(email);
+      const { user_id: userId } = await accounts.make(context.http(), { email, password: null });
+      expect(answered(await context.httpElsewhere().call("GET", `/users/${userId}`)).email).to.equal(email);
     },
-    "refuses what is no user, by the field": async (place) => {
-      const right = { email: place.visit.accounts.newEmail(), password: PASSWORD, role: "member", namespaces: ["*"] };
+    "refuses what is no user, by the field": async (context) => {
+      const right = {
+        email: context.testRun.accounts.newEmail(),
+        password: PASSWORD,
+        role: "member",
+        namespaces: ["*"],
+      };
       for (const [field, value] of [
         ["email", undefined],
         ["email", null],
@@ -82,48 +87,49 @@ const creation: Table = {
         ["namespaces", ["x".repeat(64)]],
         ["namespaces", Array.from({ length: 1_001 }, (_, at) => `n${at}`)],
       ] as const) {
-        const answer = await place.http().call("POST", "/users", { json: { ...right, [field]: value } });
+        const answer = await context.http().call("POST", "/users", { json: { ...right, [field]: value } });
         expect(expectHttpRefusal(answer, "invalid_request"), `${field} ${value}`).to.include(field);
       }
     },
-    "gives no user rights that the creator does not hold": async (place) => {
-      const { admin, adminNamespace } = place.users;
-      const connection = place.http(admin.token);
-      const email = place.visit.accounts.newEmail();
+    "gives no user rights that the creator does not hold": async (context) => {
+      const { admin, adminNamespace } = context.users;
+      const connection = context.http(admin.token);
+      const email = context.testRun.accounts.newEmail();
       const attempt = (role: string, namespaces: readonly string[]) =>
         connection.call("POST", "/users", { json: { email, role, namespaces } });
       expectHttpRefusal(await attempt("owner", ["*"]), "insufficient_role");
       expectHttpRefusal(await attempt("member", ["*"]), "namespace_denied");
       expectHttpRefusal(await attempt("viewer", [adminNamespace, `${adminNamespace}x`]), "namespace_denied");
-      await place.visit.accounts.make(connection, { role: "admin", namespaces: [adminNamespace], password: null });
+      await context.testRun.accounts.make(connection, { role: "admin", namespaces: [adminNamespace], password: null });
     },
-    "refuses bodies that are no JSON object, or too large": (place) => refusesBadBodies(place.http(), "POST", "/users"),
+    "refuses bodies that are no JSON object, or too large": (context) =>
+      refusesBadBodies(context.http(), "POST", "/users"),
   },
 };
 
 const others: Table = {
   name: "/users",
   entries: {
-    "is for administrators alone, but for one's own record": async (place) => {
-      const { viewer, member } = place.users;
+    "is for administrators alone, but for one's own record": async (context) => {
+      const { viewer, member } = context.users;
       for (const { token, userId, email } of [viewer, member]) {
-        const own = answered(await place.http(token).call("GET", `/users/${userId.toUpperCase()}`));
+        const own = answered(await context.http(token).call("GET", `/users/${userId.toUpperCase()}`));
         expect(own).to.include({ user_id: userId, email });
         for (const [method, target] of [
           ["POST", "/users"],
           ["GET", "/users?limit=0"],
-          ["GET", `/users/${place.visit.claims.sub}`],
+          ["GET", `/users/${context.testRun.claims.sub}`],
           ["GET", `/users/${randomUUID()}`],
           ["PATCH", "/users/1"],
           ["DELETE", "/users/1"],
         ] as const) {
           const request = method === "POST" || method === "PATCH" ? { body: "{" } : {};
-          expectHttpRefusal(await place.http(token).call(method, target, request), "insufficient_role");
+          expectHttpRefusal(await context.http(token).call(method, target, request), "insufficient_role");
         }
       }
     },
-    "distinguishes a path that is no id from the id of no user": async (place) => {
-      const connection = place.http();
+    "distinguishes a path that is no id from the id of no user": async (context) => {
+      const connection = context.http();
       for (const [method, json] of [
         ["GET", undefined],
         ["PATCH", {}],
@@ -138,11 +144,11 @@ const others: Table = {
       const bad = await connection.call("PATCH", `/users/${randomUUID()}`, { json: { role: "root" } });
       expectHttpRefusal(bad, "user_not_found");
     },
-    "changes what is named, and leaves the rest": async (place) => {
-      const { accounts } = place.visit;
-      const user = await place.newUser("member");
+    "changes what is named, and leaves the rest": async (context) => {
+      const { accounts } = context.testRun;
+      const user = await context.newUser("member");
       const target = `/users/${user.userId}`;
-      const before = answered(await place.http().call("GET", target));
+      const before = answered(await context.http().call("GET", target));
       for (const [json, expected] of [
         [{}, {}],
         [{ role: null, namespaces: null, password: null, status: null, email: null }, {}],
@@ -152,12 +158,12 @@ const others: Table = {
         [{ status: "active", password: `${PASSWORD}2` }, { status: "active" }],
       ] as const) {
         Object.assign(before, expected);
-        expect(answered(await place.http().call("PATCH", target, { json }))).to.deep.equal(before);
-        expect(answered(await place.httpElsewhere().call("GET", target))).to.deep.equal(before);
+        expect(answered(await context.http().call("PATCH", target, { json }))).to.deep.equal(before);
+        expect(answered(await context.httpElsewhere().call("GET", target))).to.deep.equal(before);
       }
-      const old = await place.http(null).call("POST", "/auth/login", { json: user });
+      const old = await context.http(null).call("POST", "/auth/login", { json: user });
       expectHttpRefusal(old, "invalid_credentials");
-      await accounts.logIn(place.httpElsewhere(null), { ...user, password: `${PASSWORD}2` });
+      await accounts.logIn(context.httpElsewhere(null), { ...user, password: `${PASSWORD}2` });
       for (const [field, value] of [
         ["role", "root"],
         ["namespaces", ["A"]],
@@ -165,25 +171,25 @@ const others: Table = {
         ["password", "short"],
         ["email", accounts.newEmail()],
       ]) {
-        const answer = await place.http().call("PATCH", target, { json: { [String(field)]: value } });
+        const answer = await context.http().call("PATCH", target, { json: { [String(field)]: value } });
         expect(expectHttpRefusal(answer, "invalid_request")).to.include(field);
       }
-      await refusesBadBodies(place.http(), "PATCH", target);
+      await refusesBadBodies(context.http(), "PATCH", target);
     },
-    "does not activate a user before the address is verified": async (place) => {
-      const { user_id: id } = await place.visit.accounts.make(place.http(), { password: null });
+    "does not activate a user before the address is verified": async (context) => {
+      const { user_id: id } = await context.testRun.accounts.make(context.http(), { password: null });
       for (const status of ["active", "disabled"]) {
-        const answer = await place.http().call("PATCH", `/users/${id}`, { json: { status } });
+        const answer = await context.http().call("PATCH", `/users/${id}`, { json: { status } });
         expect(expectHttpRefusal(answer, "invalid_request")).to.include("status");
       }
     },
-    "hides users who hold more": async (place) => {
-      const { admin, adminNamespace, member } = place.users;
-      const { visit } = place;
-      const connection = place.http(admin.token);
+    "hides users who hold more": async (context) => {
+      const { admin, adminNamespace, member } = context.users;
+      const { testRun } = context;
+      const connection = context.http(admin.token);
       const own = { role: "member", namespaces: [adminNamespace], password: null };
-      const { user_id: weaker } = await visit.accounts.make(connection, own);
-      const owner = visit.claims.sub;
+      const { user_id: weaker } = await testRun.accounts.make(connection, own);
+      const owner = testRun.claims.sub;
       const refusals: readonly (readonly ["GET" | "PATCH" | "DELETE", string, object | undefined, HttpCode])[] = [
         ["GET", owner, undefined, "user_not_found"],
         ["PATCH", owner, { role: "viewer" }, "user_not_found"],
@@ -208,18 +214,18 @@ const others: Table = {
       expect(answered(await connection.call("DELETE", `/users/${weaker}`))).to.deep.equal({
         ...{ user_id: weaker, deleted: true },
       });
-      expectHttpRefusal(await place.httpElsewhere().call("DELETE", `/users/${weaker}`), "user_not_found");
+      expectHttpRefusal(await context.httpElsewhere().call("DELETE", `/users/${weaker}`), "user_not_found");
     },
-    "refuses what is no page, by its name": async (place) => {
+    "refuses what is no page, by its name": async (context) => {
       for (const [query, name] of [
         ["limit=0", "limit"],
         ["limit=1001", "limit"],
         ["cursor=x", "cursor"],
       ]) {
-        const answer = await place.http().call("GET", `/users?${query}`);
+        const answer = await context.http().call("GET", `/users?${query}`);
         expect(expectHttpRefusal(answer, "invalid_request")).to.include(name);
       }
-      answered(await place.http().call("GET", "/users?limit=1000"));
+      answered(await context.http().call("GET", "/users?limit=1000"));
     },
   },
 };
@@ -228,9 +234,9 @@ const lastOwner: Table = {
   name: "The last owner",
   alone: true,
   entries: {
-    "can be neither demoted, disabled nor deleted": async (place) => {
-      const { sub } = place.visit.claims;
-      const owners = (await everybody(place.http(), 1_000)).filter(
+    "can be neither demoted, disabled nor deleted": async (context) => {
+      const { sub } = context.testRun.claims;
+      const owners = (await everybody(context.http(), 1_000)).filter(
         ({ role, status }) => role === "owner" && status === "active",
       );
       if (owners.length !== 1 || owners[0]?.user_id !== sub) {
@@ -238,10 +244,10 @@ const lastOwner: Table = {
       }
       const target = `/users/${sub}`;
       for (const json of [{ role: "admin" }, { role: "admin", namespaces: ["*"] }, { status: "disabled" }]) {
-        expectHttpRefusal(await place.http().call("PATCH", target, { json }), "last_owner");
+        expectHttpRefusal(await context.http().call("PATCH", target, { json }), "last_owner");
       }
-      expectHttpRefusal(await place.http().call("DELETE", target), "last_owner");
-      expect(answered(await place.httpElsewhere().call("GET", target))).to.deep.equal(owners[0]);
+      expectHttpRefusal(await context.http().call("DELETE", target), "last_owner");
+      expect(answered(await context.httpElsewhere().call("GET", target))).to.deep.equal(owners[0]);
     },
   },
 };

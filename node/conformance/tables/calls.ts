@@ -11,10 +11,10 @@ import {
   getKey,
   isPositive,
   type Origin,
-  type Place,
   putKey,
   rawCall,
   type Table,
+  type TestContext,
   until,
 } from "../harness/index.ts";
 
@@ -25,12 +25,12 @@ const PREFIX_BYTES = 5;
 /** A HealthCheckResponse that says SERVING. */
 const SERVING = Buffer.from([0x08, 0x01]);
 
-function originOf({ visit, here }: Place): Origin {
-  return visit.originOf(here.endpoint);
+function originOf({ testRun, here }: TestContext): Origin {
+  return testRun.originOf(here.endpoint);
 }
 
-function headersOf({ visit }: Place): Record<string, string> {
-  return { authorization: `Bearer ${visit.target.token}`, "api-version": "v1", "request-id": randomUUID() };
+function headersOf({ testRun }: TestContext): Record<string, string> {
+  return { authorization: `Bearer ${testRun.target.token}`, "api-version": "v1", "request-id": randomUUID() };
 }
 
 /** A protobuf field of a number and text. */
@@ -42,21 +42,21 @@ function textField(number: number, text: string): Buffer {
 const metadata: Table = {
   name: "Metadata",
   entries: {
-    "are refused when they come twice, as headers of their own": async (place) => {
-      const body = framed(bytesOf(getKey, { namespace: place.namespace, key: place.name() }));
-      const usual = headersOf(place);
+    "are refused when they come twice, as headers of their own": async (context) => {
+      const body = framed(bytesOf(getKey, { namespace: context.namespace, key: context.name() }));
+      const usual = headersOf(context);
       for (const field of ["api-version", "request-id"]) {
         const value = usual[field] ?? "";
         const twice = { ...usual, [field]: [value, value] };
-        const answer = await rawCall(originOf(place), getKey.method.path, twice, body);
-        await place.expectRefusal(answer, "BAD_METADATA", { field });
+        const answer = await rawCall(originOf(context), getKey.method.path, twice, body);
+        await context.expectRefusal(answer, "BAD_METADATA", { field });
       }
     },
-    "that are bytes and no text are refused": async (place) => {
-      const body = framed(bytesOf(getKey, { namespace: place.namespace, key: place.name() }));
-      const headers = { ...headersOf(place), "request-id": "\u00e4\u00ff" };
-      const answer = await rawCall(originOf(place), getKey.method.path, headers, body);
-      await place.expectRefusal(answer, "BAD_METADATA", { field: "request-id" });
+    "that are bytes and no text are refused": async (context) => {
+      const body = framed(bytesOf(getKey, { namespace: context.namespace, key: context.name() }));
+      const headers = { ...headersOf(context), "request-id": "\u00e4\u00ff" };
+      const answer = await rawCall(originOf(context), getKey.method.path, headers, body);
+      await context.expectRefusal(answer, "BAD_METADATA", { field: "request-id" });
     },
   },
 };
@@ -65,22 +65,22 @@ const deadlines: Table = {
   name: "Deadlines",
   entries: {
     "S12: of a call that is over before it began are DEADLINE_EXCEEDED, outcome unknown, and nothing was done": async (
-      place,
+      context,
     ) => {
-      const key = { namespace: place.namespace, key: place.name() };
-      const headers = { ...headersOf(place), "grpc-timeout": "0m" };
-      const answer = await rawCall(originOf(place), putKey.method.path, headers, framed(bytesOf(putKey, key)));
-      await place.expectRefusal(answer, "DEADLINE");
-      await place.refuses(getKey, key, "KEY_NOT_FOUND");
+      const key = { namespace: context.namespace, key: context.name() };
+      const headers = { ...headersOf(context), "grpc-timeout": "0m" };
+      const answer = await rawCall(originOf(context), putKey.method.path, headers, framed(bytesOf(putKey, key)));
+      await context.expectRefusal(answer, "DEADLINE");
+      await context.refuses(getKey, key, "KEY_NOT_FOUND");
     },
-    "S12: after a deadline, the same request id returns the outcome": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "S12: after a deadline, the same request id returns the outcome": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      const first = await place.here.call(putKey, key, { ...options, timeoutMs: 1 });
+      const first = await context.here.call(putKey, key, { ...options, timeoutMs: 1 });
       expect(first.code).to.be.oneOf(["OK", "DEADLINE_EXCEEDED"]);
-      const again = await place.askElsewhere(putKey, key, options);
+      const again = await context.askElsewhere(putKey, key, options);
       expect(again.created).to.equal(true);
-      const { modRevision, version } = await place.ask(getKey, key);
+      const { modRevision, version } = await context.ask(getKey, key);
       expect([modRevision, version]).to.deep.equal([again.modRevision, 1n]);
     },
   },
@@ -89,9 +89,9 @@ const deadlines: Table = {
 const cluster: Table = {
   name: "GetCluster",
   entries: {
-    "names the members and the one that leads": async (place) => {
+    "names the members and the one that leads": async (context) => {
       const response = await until("a leader", async () => {
-        const answer = await place.ask(getCluster, {});
+        const answer = await context.ask(getCluster, {});
         return answer.leaderId === "" ? null : answer;
       });
       const { members, leaderId } = response;
@@ -114,12 +114,12 @@ const cluster: Table = {
       }
       expect(members.filter(({ leader }) => leader)).to.have.lengthOf(1);
       expect(new Set(members.map(({ id }) => id)).size).to.equal(members.length);
-      expect((await place.askElsewhere(getCluster, {})).clusterId).to.equal(response.clusterId);
+      expect((await context.askElsewhere(getCluster, {})).clusterId).to.equal(response.clusterId);
     },
-    "is as fresh as any linearizable read": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
-      const { modRevision } = await place.askElsewhere(putKey, key);
-      expect((await place.ask(getCluster, {})).revision >= modRevision).to.equal(true);
+    "is as fresh as any linearizable read": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
+      const { modRevision } = await context.askElsewhere(putKey, key);
+      expect((await context.ask(getCluster, {})).revision >= modRevision).to.equal(true);
     },
   },
 };
@@ -127,7 +127,7 @@ const cluster: Table = {
 const withoutToken: Table = {
   name: "Health and reflection",
   entries: {
-    "say without a token that each service is served, and know no other": async (place) => {
+    "say without a token that each service is served, and know no other": async (context) => {
       const services = (
         ["KeyValueService", "LockService", "MemoryService", "WatchService", "ClusterService"] as const
       ).map(qualifiedServiceName);
@@ -135,25 +135,25 @@ const withoutToken: Table = {
         const body = framed(service === "" ? Buffer.alloc(0) : textField(1, service));
         // A member with too little processor time may be unavailable for a moment.
         await until(`${service} to be SERVING`, async () => {
-          const answer = await rawCall(originOf(place), HEALTH_CHECK, {}, body);
+          const answer = await rawCall(originOf(context), HEALTH_CHECK, {}, body);
           expect(answer.code, service).to.equal("OK");
           return answer.body.subarray(PREFIX_BYTES).equals(SERVING);
         });
       }
-      const unknown = await rawCall(originOf(place), HEALTH_CHECK, {}, framed(textField(1, "no.such.Service")));
+      const unknown = await rawCall(originOf(context), HEALTH_CHECK, {}, framed(textField(1, "no.such.Service")));
       expect(unknown.code).to.equal("NOT_FOUND");
     },
-    "list the services to every client": async (place) => {
+    "list the services to every client": async (context) => {
       const listServices = framed(textField(7, ""));
-      const answer = await rawCall(originOf(place), REFLECTION, {}, listServices);
+      const answer = await rawCall(originOf(context), REFLECTION, {}, listServices);
       expect(answer.code).to.equal("OK");
       for (const service of Object.keys(serviceDefinitions)) {
         expect(answer.body.includes(`coordination.v1.${service}`), service).to.equal(true);
       }
     },
-    "a method that does not exist is UNIMPLEMENTED": async (place) => {
+    "a method that does not exist is UNIMPLEMENTED": async (context) => {
       const path = "/coordination.v1.KeyValueService/RenameKey";
-      const answer = await rawCall(originOf(place), path, headersOf(place), framed(Buffer.alloc(0)));
+      const answer = await rawCall(originOf(context), path, headersOf(context), framed(Buffer.alloc(0)));
       expect(answer.code).to.equal("UNIMPLEMENTED");
     },
   },

@@ -27,7 +27,6 @@ import {
   listKeys,
   listMemoryRegions,
   type Operation,
-  type Place,
   putKey,
   type Reason,
   readMemory,
@@ -36,6 +35,7 @@ import {
   resizeMemory,
   succeeded,
   type Table,
+  type TestContext,
   watchKeys,
   watchLocks,
   writeMemory,
@@ -44,7 +44,7 @@ import {
 /** How to break a request of an operation. */
 interface Description<Request> {
   /** A request that succeeds once, on this connection; by default on the place's own. */
-  readonly valid: (place: Place, connection?: Connection) => Promise<Partial<Request>>;
+  readonly valid: (context: TestContext, connection?: Connection) => Promise<Partial<Request>>;
   /** Fields that break a rule, and the name of the wrong field. */
   readonly invalid?: { readonly fields: Partial<Request>; readonly field: string };
   /** Fields that name something which does not exist. */
@@ -67,16 +67,16 @@ const ABSENT_ID = "00000000-0000-4000-8000-000000000000";
 
 /** Calls the operation, which must succeed. For a stream, waits for its first message. */
 async function succeeds<Request, Response>(
-  place: Place,
+  context: TestContext,
   operation: Operation<Request, Response>,
   fields: Partial<Request> | Buffer,
   metadata: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   if (!operation.method.responseStream) {
-    succeeded(await place.here.call(operation, fields, { metadata }));
+    succeeded(await context.here.call(operation, fields, { metadata }));
     return;
   }
-  const stream = place.here.stream(operation, fields, { metadata });
+  const stream = context.here.stream(operation, fields, { metadata });
   await stream.until("its first message", (messages) => messages.length > 0);
   stream.cancel();
 }
@@ -116,36 +116,36 @@ function orderEntries<Request extends object, Response>(
   { valid, invalid, absent, guarded = false }: Description<Request>,
 ): Entries {
   return {
-    "makes its checks in the order of the contract, and the first that fails answers": async (place) => {
-      const nowhere = operation.name === getCluster.name ? {} : { namespace: place.freeNamespaceName() };
-      const guard = guarded ? { guard: { lockName: place.name(), fencingToken: 1n, rw: false } } : {};
+    "makes its checks in the order of the contract, and the first that fails answers": async (context) => {
+      const nowhere = operation.name === getCluster.name ? {} : { namespace: context.freeNamespaceName() };
+      const guard = guarded ? { guard: { lockName: context.name(), fencingToken: 1n, rw: false } } : {};
       const wrong = { authorization: null, "api-version": "v2", "request-id": "1" };
-      await place.refuses(operation, GARBAGE, "TOKEN_INVALID", { metadata: wrong });
+      await context.refuses(operation, GARBAGE, "TOKEN_INVALID", { metadata: wrong });
       const { authorization: _, ...withToken } = wrong;
       const apiVersion = { metadata: withToken, field: "api-version" };
-      await place.refuses(operation, GARBAGE, "BAD_METADATA", apiVersion);
+      await context.refuses(operation, GARBAGE, "BAD_METADATA", apiVersion);
       const requestId = { metadata: { "request-id": "1" }, field: "request-id" };
-      await place.refuses(operation, GARBAGE, "BAD_METADATA", requestId);
-      await place.refuses(operation, GARBAGE, "BAD_FIELD");
-      const request = await valid(place);
+      await context.refuses(operation, GARBAGE, "BAD_METADATA", requestId);
+      await context.refuses(operation, GARBAGE, "BAD_FIELD");
+      const request = await valid(context);
       if (invalid !== undefined) {
         const fields = { ...request, ...absent?.fields, ...guard, ...nowhere, ...invalid.fields };
-        await place.refuses(operation, fields, "BAD_FIELD", { field: invalid.field });
+        await context.refuses(operation, fields, "BAD_FIELD", { field: invalid.field });
       }
       if (!NAMESPACE_FREE.has(operation.name)) {
         const fields = { ...request, ...absent?.fields, ...guard, ...nowhere };
-        await place.refuses(operation, fields, "NAMESPACE_NOT_FOUND");
+        await context.refuses(operation, fields, "NAMESPACE_NOT_FOUND");
       }
       if (guarded) {
-        await place.refuses(operation, { ...request, ...absent?.fields, ...guard }, "FENCED");
+        await context.refuses(operation, { ...request, ...absent?.fields, ...guard }, "FENCED");
       }
       if (absent !== undefined) {
-        await place.refuses(operation, { ...request, ...absent.fields }, absent.reason);
+        await context.refuses(operation, { ...request, ...absent.fields }, absent.reason);
       }
-      await succeeds(place, operation, request);
+      await succeeds(context, operation, request);
     },
-    "takes a request id of any version and in any case, once": async (place) => {
-      const request = await valid(place);
+    "takes a request id of any version and in any case, once": async (context) => {
+      const request = await valid(context);
       for (const value of [
         "",
         "123e4567-e89b-42d3-a456-42661417400",
@@ -153,16 +153,16 @@ function orderEntries<Request extends object, Response>(
         ABSENT_ID.replaceAll("-", ""),
       ]) {
         const options = { metadata: { "request-id": value }, field: "request-id" };
-        await place.refuses(operation, request, "BAD_METADATA", options);
+        await context.refuses(operation, request, "BAD_METADATA", options);
       }
       for (const name of ["request-id", "api-version"]) {
         const value = name === "request-id" ? ABSENT_ID : "v1";
         const twice = { metadata: { [name]: [value, value] }, field: name };
-        await place.refuses(operation, request, "BAD_METADATA", twice);
-        await place.refuses(operation, request, "BAD_METADATA", { metadata: { [name]: null }, field: name });
+        await context.refuses(operation, request, "BAD_METADATA", twice);
+        await context.refuses(operation, request, "BAD_METADATA", { metadata: { [name]: null }, field: name });
       }
       const upperCase = crypto.randomUUID().toUpperCase().replace(/-4/, "-F");
-      await succeeds(place, operation, request, { "request-id": upperCase });
+      await succeeds(context, operation, request, { "request-id": upperCase });
     },
   };
 }
@@ -174,28 +174,28 @@ function decodingEntries<Request extends object, Response>(
   operation: Operation<Request, Response>,
   { valid, integers = [] }: Description<Request>,
 ): Entries {
-  const entries: Record<string, (place: Place) => Promise<void>> = {
-    "ignores fields that it does not know": async (place) => {
-      const bytes = bytesOf(operation, await valid(place));
-      await succeeds(place, operation, Buffer.concat([bytes, UNKNOWN_FIELD]));
+  const entries: Record<string, (context: TestContext) => Promise<void>> = {
+    "ignores fields that it does not know": async (context) => {
+      const bytes = bytesOf(operation, await valid(context));
+      await succeeds(context, operation, Buffer.concat([bytes, UNKNOWN_FIELD]));
     },
   };
   if (operation.name !== getCluster.name) {
-    entries["refuses text that is not UTF-8, and a namespace that is missing or cannot be one"] = async (place) => {
-      await place.refuses(operation, NOT_UTF8, "BAD_FIELD", { field: "namespace" });
-      const request = await valid(place);
+    entries["refuses text that is not UTF-8, and a namespace that is missing or cannot be one"] = async (context) => {
+      await context.refuses(operation, NOT_UTF8, "BAD_FIELD", { field: "namespace" });
+      const request = await valid(context);
       for (const namespace of ["", "A", "-a", "a-", "a/b", "ä", "a".repeat(64)]) {
-        await place.refuses(operation, { ...request, namespace }, "BAD_FIELD", { field: "namespace" });
+        await context.refuses(operation, { ...request, namespace }, "BAD_FIELD", { field: "namespace" });
       }
     };
   }
   if (integers.length > 0) {
-    entries["S17: refuses every int64 beyond 2^53 - 1, by name, and rounds none"] = async (place) => {
-      const request = await valid(place);
+    entries["S17: refuses every int64 beyond 2^53 - 1, by name, and rounds none"] = async (context) => {
+      const request = await valid(context);
       for (const path of integers) {
         for (const value of [TOO_LARGE, TOO_LARGE + 1n, -TOO_LARGE, 2n ** 63n - 1n]) {
           const fields = withField(request, path, value);
-          await place.refuses(operation, fields, "BAD_FIELD", { field: protobufName(path) });
+          await context.refuses(operation, fields, "BAD_FIELD", { field: protobufName(path) });
         }
       }
     };
@@ -207,10 +207,10 @@ function accessEntries<Request extends object, Response>(
   operation: Operation<Request, Response>,
   { valid, invalid }: Description<Request>,
 ): Entries {
-  const entries: Record<string, (place: Place) => Promise<void>> = {
-    "wants a token, in the form of the specification": async (place) => {
-      const request = await valid(place);
-      const { token } = place.visit.target;
+  const entries: Record<string, (context: TestContext) => Promise<void>> = {
+    "wants a token, in the form of the specification": async (context) => {
+      const request = await valid(context);
+      const { token } = context.testRun.target;
       const [header, payload, signature = ""] = token.split(".");
       const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
       const unsigned = Buffer.from(JSON.stringify({ alg: "none" })).toString("base64url");
@@ -224,54 +224,54 @@ function accessEntries<Request extends object, Response>(
         `Bearer ${header}.${payload}.${forged}`,
         `Bearer ${unsigned}.${payload}.`,
       ]) {
-        await place.refuses(operation, request, "TOKEN_INVALID", { metadata: { authorization } });
+        await context.refuses(operation, request, "TOKEN_INVALID", { metadata: { authorization } });
       }
     },
-    "refuses a token that has expired": async (place) => {
-      const connection = place.visit.at(
-        place.here.endpoint,
-        place.otherToken("that has expired", () => true, true),
+    "refuses a token that has expired": async (context) => {
+      const connection = context.testRun.at(
+        context.here.endpoint,
+        context.otherToken("that has expired", () => true, true),
       );
-      await place.refuses(operation, GARBAGE, "TOKEN_EXPIRED", { connection, metadata: { "api-version": "v2" } });
+      await context.refuses(operation, GARBAGE, "TOKEN_EXPIRED", { connection, metadata: { "api-version": "v2" } });
     },
   };
   const { access } = operation;
   if (access === null) {
     return entries;
   }
-  const wrong = (place: Place): Partial<Request> =>
-    withField({ ...invalid?.fields }, "namespace", place.freeNamespaceName());
+  const wrong = (context: TestContext): Partial<Request> =>
+    withField({ ...invalid?.fields }, "namespace", context.freeNamespaceName());
   if (access !== "read") {
-    entries[`S43: wants the access ${access}, before it looks at fields or for anything`] = async (place) => {
-      const token = place.otherToken(
+    entries[`S43: wants the access ${access}, before it looks at fields or for anything`] = async (context) => {
+      const token = context.otherToken(
         `without the access ${access} and for all namespaces`,
         (claims) => !allows(claims.access, access) && claims.namespaces.includes("*"),
       );
-      await place.refuses(operation, wrong(place), "ACCESS_DENIED", {
-        connection: place.visit.at(place.here.endpoint, token),
+      await context.refuses(operation, wrong(context), "ACCESS_DENIED", {
+        connection: context.testRun.at(context.here.endpoint, token),
       });
     };
   }
   if (access !== "admin") {
-    entries["takes a token that has just the access which it needs"] = async (place) => {
-      const token = place.otherToken(
+    entries["takes a token that has just the access which it needs"] = async (context) => {
+      const token = context.otherToken(
         `whose highest access is ${access} and for all namespaces`,
         (claims) => highest(claims.access) === access && claims.namespaces.includes("*"),
       );
-      const request = await valid(place, place.visit.at(place.here.endpoint, token));
-      await succeeds(place, operation, request, { authorization: `Bearer ${token}` });
+      const request = await valid(context, context.testRun.at(context.here.endpoint, token));
+      await succeeds(context, operation, request, { authorization: `Bearer ${token}` });
     };
   }
   entries["S40, S43: wants the namespace among those of the token, before it looks at fields or for anything"] = async (
-    place,
+    context,
   ) => {
-    const token = place.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
-    const connection = place.visit.at(place.here.endpoint, token);
-    await place.refuses(operation, wrong(place), "NAMESPACE_DENIED", { connection });
+    const token = context.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
+    const connection = context.testRun.at(context.here.endpoint, token);
+    await context.refuses(operation, wrong(context), "NAMESPACE_DENIED", { connection });
     const [granted = ""] = claimsOf(token).namespaces;
-    for (const namespace of [`${granted}x`, granted.slice(0, -1), place.namespace]) {
+    for (const namespace of [`${granted}x`, granted.slice(0, -1), context.namespace]) {
       const fields = withField({ ...invalid?.fields }, "namespace", namespace);
-      await place.refuses(operation, fields, "NAMESPACE_DENIED", { connection });
+      await context.refuses(operation, fields, "NAMESPACE_DENIED", { connection });
     }
   };
   return entries;
@@ -289,15 +289,15 @@ function allows(access: readonly string[], level: string): boolean {
 }
 
 /** Creates a key with the value v. Returns its namespace and name. */
-async function newKey(place: Place): Promise<{ namespace: string; key: string }> {
-  const named = { namespace: place.namespace, key: place.name() };
-  await place.ask(putKey, { ...named, value: Buffer.from("v") });
+async function newKey(context: TestContext): Promise<{ namespace: string; key: string }> {
+  const named = { namespace: context.namespace, key: context.name() };
+  await context.ask(putKey, { ...named, value: Buffer.from("v") });
   return named;
 }
 
-async function newRegion(place: Place): Promise<{ namespace: string; regionId: string }> {
-  const { namespace } = place;
-  const { regionId } = await place.ask(allocateMemory, { namespace, sizeBytes: 100n });
+async function newRegion(context: TestContext): Promise<{ namespace: string; regionId: string }> {
+  const { namespace } = context;
+  const { regionId } = await context.ask(allocateMemory, { namespace, sizeBytes: 100n });
   return { namespace, regionId };
 }
 
@@ -308,23 +308,23 @@ const LOCK_ABSENT = { fields: { name: "there is no such lock" }, reason: "LOCK_N
 const REGION_INVALID = { fields: { regionId: "no UUID" }, field: "region_id" };
 const REGION_ABSENT = { fields: { regionId: ABSENT_ID }, reason: "REGION_NOT_FOUND" } as const;
 
-async function heldLock(place: Place, connection = place.here) {
-  const lock = await place.lock();
+async function heldLock(context: TestContext, connection = context.here) {
+  const lock = await context.lock();
   const { fencingToken } = succeeded(await connection.call(acquireLock, lock));
   return { ...lock, fencingToken };
 }
 
-async function heldReadWriteLock(place: Place, connection = place.here) {
-  const lock = await place.readWriteLock();
+async function heldReadWriteLock(context: TestContext, connection = context.here) {
+  const lock = await context.readWriteLock();
   const { fencingToken } = succeeded(await connection.call(acquireRWLock, { ...lock, mode: RWMode.WRITE }));
   return { ...lock, fencingToken };
 }
 
 export const everyOperation: readonly Table[] = [
-  tableOf(createNamespace, { valid: async (place) => ({ namespace: place.freeNamespaceName() }) }),
+  tableOf(createNamespace, { valid: async (context) => ({ namespace: context.freeNamespaceName() }) }),
   tableOf(getKey, { valid: newKey, invalid: KEY_INVALID, absent: KEY_ABSENT }),
   tableOf(putKey, {
-    valid: async (place) => ({ namespace: place.namespace, key: place.name() }),
+    valid: async (context) => ({ namespace: context.namespace, key: context.name() }),
     invalid: KEY_INVALID,
     integers: ["ttlSeconds", "expectedModRevision", "guard.fencingToken"],
     guarded: true,
@@ -341,19 +341,19 @@ export const everyOperation: readonly Table[] = [
     invalid: { fields: { pageSize: -1 }, field: "page_size" },
   }),
   tableOf(compareAndSwap, {
-    valid: async (place) => ({ namespace: place.namespace, key: place.name() }),
+    valid: async (context) => ({ namespace: context.namespace, key: context.name() }),
     invalid: KEY_INVALID,
     integers: ["expectedModRevision", "ttlSeconds", "guard.fencingToken"],
     guarded: true,
   }),
   tableOf(createLock, {
-    valid: async (place) => ({ namespace: place.namespace, name: place.name() }),
+    valid: async (context) => ({ namespace: context.namespace, name: context.name() }),
     invalid: LOCK_INVALID,
     integers: ["ttlSeconds", "lockDelaySeconds"],
   }),
-  tableOf(describeLock, { valid: (place) => place.lock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
+  tableOf(describeLock, { valid: (context) => context.lock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
   tableOf(acquireLock, {
-    valid: (place) => place.lock(),
+    valid: (context) => context.lock(),
     invalid: LOCK_INVALID,
     absent: LOCK_ABSENT,
     integers: ["ttlSeconds", "waitMs", "fencingToken"],
@@ -371,13 +371,13 @@ export const everyOperation: readonly Table[] = [
     integers: ["fencingToken"],
   }),
   tableOf(createRWLock, {
-    valid: async (place) => ({ namespace: place.namespace, name: place.name() }),
+    valid: async (context) => ({ namespace: context.namespace, name: context.name() }),
     invalid: LOCK_INVALID,
     integers: ["ttlSeconds", "lockDelaySeconds"],
   }),
-  tableOf(describeRWLock, { valid: (place) => place.readWriteLock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
+  tableOf(describeRWLock, { valid: (context) => context.readWriteLock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
   tableOf(acquireRWLock, {
-    valid: async (place) => ({ ...(await place.readWriteLock()), mode: RWMode.READ }),
+    valid: async (context) => ({ ...(await context.readWriteLock()), mode: RWMode.READ }),
     invalid: { fields: { mode: RWMode.RW_MODE_UNSPECIFIED }, field: "mode" },
     absent: LOCK_ABSENT,
     integers: ["ttlSeconds", "waitMs", "fencingToken"],
@@ -395,7 +395,7 @@ export const everyOperation: readonly Table[] = [
   }),
   tableOf(describeMemory, { valid: newRegion, invalid: REGION_INVALID, absent: REGION_ABSENT }),
   tableOf(resizeMemory, {
-    valid: async (place) => ({ ...(await newRegion(place)), sizeBytes: 200n }),
+    valid: async (context) => ({ ...(await newRegion(context)), sizeBytes: 200n }),
     invalid: REGION_INVALID,
     absent: REGION_ABSENT,
     integers: ["sizeBytes", "expectedVersion", "guard.fencingToken"],
@@ -409,7 +409,7 @@ export const everyOperation: readonly Table[] = [
     guarded: true,
   }),
   tableOf(writeMemory, {
-    valid: async (place) => ({ ...(await newRegion(place)), data: Buffer.from("bytes") }),
+    valid: async (context) => ({ ...(await newRegion(context)), data: Buffer.from("bytes") }),
     invalid: REGION_INVALID,
     absent: REGION_ABSENT,
     integers: ["offset", "expectedVersion", "guard.fencingToken"],

@@ -14,9 +14,9 @@ import {
   isPositive,
   isUnixMs,
   isWithinSeconds,
-  type Place,
   releaseLock,
   type Table,
+  type TestContext,
   until,
 } from "../harness/index.ts";
 
@@ -26,19 +26,19 @@ const DELAY_SECONDS_MAX = 60n;
 const TTL_SECONDS_DEFAULT = 30n;
 
 /** A text of this many bytes, with some characters of several bytes. */
-function textOfBytes(place: Place, bytes: number): string {
-  const name = `${place.name()}/ä`;
+function textOfBytes(context: TestContext, bytes: number): string {
+  const name = `${context.name()}/ä`;
   return name + "n".repeat(bytes - Buffer.byteLength(name));
 }
 
 const creating: Table = {
   name: "CreateLock",
   entries: {
-    "answers name, time and revision, and everybody sees a free lock": async (place) => {
-      const lock = { namespace: place.namespace, name: place.name() };
-      const created = await place.ask(createLock, lock);
+    "answers name, time and revision, and everybody sees a free lock": async (context) => {
+      const lock = { namespace: context.namespace, name: context.name() };
+      const created = await context.ask(createLock, lock);
       expectFields(created, { name: lock.name, createdAtMs: isUnixMs, revision: isPositive });
-      expectFields(await place.askElsewhere(describeLock, lock), {
+      expectFields(await context.askElsewhere(describeLock, lock), {
         name: lock.name,
         state: LockState.FREE,
         holder: undefined,
@@ -49,31 +49,31 @@ const creating: Table = {
         createdAtMs: created.createdAtMs,
         revision: isAtLeast(created.revision),
       });
-      await place.refuses(createLock, lock, "LOCK_EXISTS");
-      await place.refuses(createLock, { ...lock, ttlSeconds: 5n }, "LOCK_EXISTS", { connection: place.elsewhere });
+      await context.refuses(createLock, lock, "LOCK_EXISTS");
+      await context.refuses(createLock, { ...lock, ttlSeconds: 5n }, "LOCK_EXISTS", { connection: context.elsewhere });
     },
-    "gives read-write locks names of their own": async (place) => {
-      const lock = { namespace: place.namespace, name: place.name() };
-      await place.ask(createRWLock, lock);
-      await place.refuses(describeLock, lock, "LOCK_NOT_FOUND");
-      await place.ask(createLock, lock);
+    "gives read-write locks names of their own": async (context) => {
+      const lock = { namespace: context.namespace, name: context.name() };
+      await context.ask(createRWLock, lock);
+      await context.refuses(describeLock, lock, "LOCK_NOT_FOUND");
+      await context.ask(createLock, lock);
     },
-    "takes names of 256 bytes, lives of a day and delays of a minute, not of one more": async (place) => {
-      const { namespace } = place;
-      const name = textOfBytes(place, NAME_BYTES_MAX);
+    "takes names of 256 bytes, lives of a day and delays of a minute, not of one more": async (context) => {
+      const { namespace } = context;
+      const name = textOfBytes(context, NAME_BYTES_MAX);
       const limits = { ttlSeconds: TTL_SECONDS_MAX, lockDelaySeconds: DELAY_SECONDS_MAX };
-      await place.ask(createLock, { namespace, name, ...limits });
-      const { ttlSeconds, lockDelaySeconds } = await place.askElsewhere(describeLock, { namespace, name });
+      await context.ask(createLock, { namespace, name, ...limits });
+      const { ttlSeconds, lockDelaySeconds } = await context.askElsewhere(describeLock, { namespace, name });
       expect({ ttlSeconds, lockDelaySeconds }).to.deep.equal(limits);
-      const other = { namespace, name: place.name() };
+      const other = { namespace, name: context.name() };
       const longer = { namespace, name: `${name}n` };
-      await place.refuses(createLock, longer, "TOO_LARGE", { field: "name", limit: NAME_BYTES_MAX });
+      await context.refuses(createLock, longer, "TOO_LARGE", { field: "name", limit: NAME_BYTES_MAX });
       for (const value of [TTL_SECONDS_MAX + 1n, -1n]) {
-        await place.refuses(createLock, { ...other, ttlSeconds: value }, "BAD_FIELD", { field: "ttl_seconds" });
+        await context.refuses(createLock, { ...other, ttlSeconds: value }, "BAD_FIELD", { field: "ttl_seconds" });
       }
       for (const value of [DELAY_SECONDS_MAX + 1n, -1n]) {
         const fields = { ...other, lockDelaySeconds: value };
-        await place.refuses(createLock, fields, "BAD_FIELD", { field: "lock_delay_seconds" });
+        await context.refuses(createLock, fields, "BAD_FIELD", { field: "lock_delay_seconds" });
       }
     },
   },
@@ -82,10 +82,10 @@ const creating: Table = {
 const describing: Table = {
   name: "DescribeLock",
   entries: {
-    "answers who holds it, and what remains": async (place) => {
-      const lock = await place.lock({ ttlSeconds: 60n, lockDelaySeconds: 1n });
-      const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "somebody" });
-      const described = await place.ask(describeLock, lock);
+    "answers who holds it, and what remains": async (context) => {
+      const lock = await context.lock({ ttlSeconds: 60n, lockDelaySeconds: 1n });
+      const { fencingToken } = await context.askElsewhere(acquireLock, { ...lock, owner: "somebody" });
+      const described = await context.ask(describeLock, lock);
       const { holder } = described;
       expectFields(described, {
         name: lock.name,
@@ -100,19 +100,19 @@ const describing: Table = {
       });
       expectFields(holder as NonNullable<typeof holder>, {
         owner: "somebody",
-        subject: place.visit.claims.sub,
+        subject: context.testRun.claims.sub,
         fencingToken,
         acquiredAtMs: isUnixMs,
         expiresInMs: isWithinSeconds(60n),
         mode: RWMode.RW_MODE_UNSPECIFIED,
       });
     },
-    "SERIALIZABLE comes to see it": async (place) => {
-      const lock = await place.lock();
-      await place.askElsewhere(acquireLock, lock);
+    "SERIALIZABLE comes to see it": async (context) => {
+      const lock = await context.lock();
+      await context.askElsewhere(acquireLock, lock);
       await until("the member to have applied it", async () => {
         const fields = { ...lock, consistency: ReadConsistency.SERIALIZABLE };
-        return (await place.here.call(describeLock, fields)).response?.state === LockState.HELD;
+        return (await context.here.call(describeLock, fields)).response?.state === LockState.HELD;
       });
     },
   },
@@ -121,9 +121,9 @@ const describing: Table = {
 const acquiring: Table = {
   name: "AcquireLock",
   entries: {
-    "answers token and hold to who gets the lock, and the holder to who does not": async (place) => {
-      const lock = await place.lock();
-      const got = await place.ask(acquireLock, lock);
+    "answers token and hold to who gets the lock, and the holder to who does not": async (context) => {
+      const lock = await context.lock();
+      const got = await context.ask(acquireLock, lock);
       const { fencingToken } = got;
       expectFields(got, {
         acquired: true,
@@ -136,13 +136,13 @@ const acquiring: Table = {
         waitedMs: 0n,
         revision: fencingToken,
       });
-      const subject = place.visit.claims.sub;
+      const subject = context.testRun.claims.sub;
       expectFields(got.holder as NonNullable<typeof got.holder>, {
         ...{ owner: subject, subject, fencingToken, mode: RWMode.RW_MODE_UNSPECIFIED },
         acquiredAtMs: isUnixMs,
         expiresInMs: got.expiresInMs,
       });
-      const refused = await place.askElsewhere(acquireLock, { ...lock, owner: "another" });
+      const refused = await context.askElsewhere(acquireLock, { ...lock, owner: "another" });
       expectFields(refused, {
         acquired: false,
         fencingToken: 0n,
@@ -155,16 +155,16 @@ const acquiring: Table = {
         revision: isAtLeast(fencingToken),
       });
     },
-    "S27: gives the same subject and owner no second hold without a token": async (place) => {
-      const lock = await place.lock();
-      const { fencingToken } = await place.ask(acquireLock, { ...lock, owner: "o" });
-      const again = await place.ask(acquireLock, { ...lock, owner: "o" });
+    "S27: gives the same subject and owner no second hold without a token": async (context) => {
+      const lock = await context.lock();
+      const { fencingToken } = await context.ask(acquireLock, { ...lock, owner: "o" });
+      const again = await context.ask(acquireLock, { ...lock, owner: "o" });
       expect([again.acquired, again.holder?.fencingToken]).to.deep.equal([false, fencingToken]);
     },
-    "renews by token, for its own owner alone": async (place) => {
-      const lock = await place.lock({ ttlSeconds: 20n });
-      const { fencingToken } = await place.ask(acquireLock, { ...lock, owner: "o" });
-      const renewed = await place.askElsewhere(acquireLock, { ...lock, owner: "o", fencingToken, ttlSeconds: 100n });
+    "renews by token, for its own owner alone": async (context) => {
+      const lock = await context.lock({ ttlSeconds: 20n });
+      const { fencingToken } = await context.ask(acquireLock, { ...lock, owner: "o" });
+      const renewed = await context.askElsewhere(acquireLock, { ...lock, owner: "o", fencingToken, ttlSeconds: 100n });
       expectFields(renewed, {
         acquired: true,
         fencingToken,
@@ -176,54 +176,54 @@ const acquiring: Table = {
         waitedMs: 0n,
         revision: isAbove(fencingToken),
       });
-      const { ttlSeconds } = await place.ask(acquireLock, { ...lock, fencingToken });
+      const { ttlSeconds } = await context.ask(acquireLock, { ...lock, fencingToken });
       expect(ttlSeconds, "a renewal without a life has the lock's").to.equal(20n);
       const other = { ...lock, owner: "p", fencingToken };
-      await place.refuses(acquireLock, other, "NOT_LOCK_HOLDER");
-      await place.ask(releaseLock, { ...lock, owner: "o" });
-      await place.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "LOCK_LOST");
-      const next = await place.ask(acquireLock, lock);
-      await place.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "LOCK_LOST");
+      await context.refuses(acquireLock, other, "NOT_LOCK_HOLDER");
+      await context.ask(releaseLock, { ...lock, owner: "o" });
+      await context.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "LOCK_LOST");
+      const next = await context.ask(acquireLock, lock);
+      await context.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "LOCK_LOST");
       expect(next.fencingToken > fencingToken).to.equal(true);
     },
-    "S21, S28: a hold ends when its life is over, never early, and the next has a greater token": async (place) => {
-      const lock = await place.lock();
+    "S21, S28: a hold ends when its life is over, never early, and the next has a greater token": async (context) => {
+      const lock = await context.lock();
       const sentMs = performance.now();
-      const first = await place.ask(acquireLock, { ...lock, ttlSeconds: 1n });
+      const first = await context.ask(acquireLock, { ...lock, ttlSeconds: 1n });
       const second = await until("the lock to be free", async () => {
-        const answer = await place.askElsewhere(acquireLock, lock);
+        const answer = await context.askElsewhere(acquireLock, lock);
         return answer.acquired ? answer : null;
       });
       expect(performance.now() - sentMs, "milliseconds that it was held").to.be.at.least(1_000);
       expect(second.fencingToken > first.fencingToken).to.equal(true);
-      await place.refuses(acquireLock, { ...lock, fencingToken: first.fencingToken }, "LOCK_LOST");
+      await context.refuses(acquireLock, { ...lock, fencingToken: first.fencingToken }, "LOCK_LOST");
     },
-    "a renewal keeps a hold beyond its first life": async (place) => {
-      const lock = await place.lock();
-      const { fencingToken } = await place.ask(acquireLock, { ...lock, ttlSeconds: 2n });
-      await place.ask(acquireLock, { ...lock, ttlSeconds: 600n, fencingToken });
-      const bystander = await place.lock();
-      await place.ask(acquireLock, { ...bystander, ttlSeconds: 2n });
+    "a renewal keeps a hold beyond its first life": async (context) => {
+      const lock = await context.lock();
+      const { fencingToken } = await context.ask(acquireLock, { ...lock, ttlSeconds: 2n });
+      await context.ask(acquireLock, { ...lock, ttlSeconds: 600n, fencingToken });
+      const bystander = await context.lock();
+      await context.ask(acquireLock, { ...bystander, ttlSeconds: 2n });
       await until("a hold of the same first life to end", async () => {
-        return (await place.ask(describeLock, bystander)).state === LockState.FREE;
+        return (await context.ask(describeLock, bystander)).state === LockState.FREE;
       });
-      expect((await place.askElsewhere(describeLock, lock)).holder?.fencingToken).to.equal(fencingToken);
+      expect((await context.askElsewhere(describeLock, lock)).holder?.fencingToken).to.equal(fencingToken);
     },
-    "takes lives of a day, and owners of 256 bytes, not of one more": async (place) => {
-      const lock = await place.lock();
-      const owner = textOfBytes(place, NAME_BYTES_MAX);
-      const got = await place.ask(acquireLock, { ...lock, owner, ttlSeconds: TTL_SECONDS_MAX });
+    "takes lives of a day, and owners of 256 bytes, not of one more": async (context) => {
+      const lock = await context.lock();
+      const owner = textOfBytes(context, NAME_BYTES_MAX);
+      const got = await context.ask(acquireLock, { ...lock, owner, ttlSeconds: TTL_SECONDS_MAX });
       expect([got.ttlSeconds, got.holder?.owner]).to.deep.equal([TTL_SECONDS_MAX, owner]);
-      await place.refuses(acquireLock, { ...lock, owner: `${owner}n` }, "TOO_LARGE", {
+      await context.refuses(acquireLock, { ...lock, owner: `${owner}n` }, "TOO_LARGE", {
         ...{ field: "owner", limit: NAME_BYTES_MAX },
       });
-      const name = textOfBytes(place, NAME_BYTES_MAX + 1);
-      await place.refuses(acquireLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit: NAME_BYTES_MAX });
+      const name = textOfBytes(context, NAME_BYTES_MAX + 1);
+      await context.refuses(acquireLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit: NAME_BYTES_MAX });
       for (const ttlSeconds of [TTL_SECONDS_MAX + 1n, -1n]) {
-        await place.refuses(acquireLock, { ...lock, ttlSeconds }, "BAD_FIELD", { field: "ttl_seconds" });
+        await context.refuses(acquireLock, { ...lock, ttlSeconds }, "BAD_FIELD", { field: "ttl_seconds" });
       }
-      await place.refuses(acquireLock, { ...lock, waitMs: -1n }, "BAD_FIELD", { field: "wait_ms" });
-      await place.refuses(acquireLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
+      await context.refuses(acquireLock, { ...lock, waitMs: -1n }, "BAD_FIELD", { field: "wait_ms" });
+      await context.refuses(acquireLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
     },
   },
 };
@@ -231,54 +231,54 @@ const acquiring: Table = {
 const releasing: Table = {
   name: "ReleaseLock",
   entries: {
-    "gives the lock back by token, or by subject and owner": async (place) => {
-      const lock = await place.lock();
-      const { fencingToken, ...first } = await place.ask(acquireLock, lock);
-      const released = await place.askElsewhere(releaseLock, { ...lock, fencingToken });
+    "gives the lock back by token, or by subject and owner": async (context) => {
+      const lock = await context.lock();
+      const { fencingToken, ...first } = await context.ask(acquireLock, lock);
+      const released = await context.askElsewhere(releaseLock, { ...lock, fencingToken });
       expectFields(released, { released: true, revision: isAbove(first.revision) });
-      const described = await place.ask(describeLock, lock);
+      const described = await context.ask(describeLock, lock);
       expect([described.state, described.holder, described.lastFencingToken]).to.deep.equal([
         ...[LockState.FREE, undefined, fencingToken],
       ]);
-      await place.ask(acquireLock, { ...lock, owner: "o" });
-      await place.ask(releaseLock, { ...lock, owner: "o" });
-      const last = await place.ask(acquireLock, lock);
-      await place.ask(releaseLock, lock);
+      await context.ask(acquireLock, { ...lock, owner: "o" });
+      await context.ask(releaseLock, { ...lock, owner: "o" });
+      const last = await context.ask(acquireLock, lock);
+      await context.ask(releaseLock, lock);
       expect(last.fencingToken > released.revision).to.equal(true);
     },
-    "S26: leaves the lock alone when asked by another owner, or with an old token": async (place) => {
-      const lock = await place.lock();
-      await place.refuses(releaseLock, lock, "NOT_LOCK_HOLDER");
-      const { fencingToken: old } = await place.ask(acquireLock, { ...lock, owner: "o" });
-      await place.ask(releaseLock, { ...lock, owner: "o", fencingToken: old });
-      await place.refuses(releaseLock, { ...lock, owner: "o", fencingToken: old }, "NOT_LOCK_HOLDER");
-      const { fencingToken } = await place.ask(acquireLock, { ...lock, owner: "o" });
+    "S26: leaves the lock alone when asked by another owner, or with an old token": async (context) => {
+      const lock = await context.lock();
+      await context.refuses(releaseLock, lock, "NOT_LOCK_HOLDER");
+      const { fencingToken: old } = await context.ask(acquireLock, { ...lock, owner: "o" });
+      await context.ask(releaseLock, { ...lock, owner: "o", fencingToken: old });
+      await context.refuses(releaseLock, { ...lock, owner: "o", fencingToken: old }, "NOT_LOCK_HOLDER");
+      const { fencingToken } = await context.ask(acquireLock, { ...lock, owner: "o" });
       for (const fields of [{ owner: "o", fencingToken: old }, { owner: "p", fencingToken }, { owner: "p" }, {}]) {
-        await place.refuses(releaseLock, { ...lock, ...fields }, "NOT_LOCK_HOLDER");
+        await context.refuses(releaseLock, { ...lock, ...fields }, "NOT_LOCK_HOLDER");
       }
-      expect((await place.askElsewhere(describeLock, lock)).holder?.fencingToken).to.equal(fencingToken);
+      expect((await context.askElsewhere(describeLock, lock)).holder?.fencingToken).to.equal(fencingToken);
     },
-    "S26: gives another subject nothing, whatever it knows": async (place) => {
-      const { sub } = place.visit.claims;
-      const token = place.otherToken(
+    "S26: gives another subject nothing, whatever it knows": async (context) => {
+      const { sub } = context.testRun.claims;
+      const token = context.otherToken(
         "of another subject with the access write to all namespaces",
         (claims) => claims.sub !== sub && claims.access.includes("write") && claims.namespaces.includes("*"),
       );
-      const connection = place.visit.at(place.here.endpoint, token);
-      const lock = await place.lock();
-      const { fencingToken } = await place.ask(acquireLock, { ...lock, owner: "o" });
-      await place.refuses(releaseLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER", { connection });
-      await place.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER", { connection });
+      const connection = context.testRun.at(context.here.endpoint, token);
+      const lock = await context.lock();
+      const { fencingToken } = await context.ask(acquireLock, { ...lock, owner: "o" });
+      await context.refuses(releaseLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER", { connection });
+      await context.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER", { connection });
     },
-    "takes names and owners of 256 bytes, not of one more": async (place) => {
-      const lock = await place.lock();
-      const owner = textOfBytes(place, NAME_BYTES_MAX);
-      await place.refuses(releaseLock, { ...lock, owner }, "NOT_LOCK_HOLDER");
+    "takes names and owners of 256 bytes, not of one more": async (context) => {
+      const lock = await context.lock();
+      const owner = textOfBytes(context, NAME_BYTES_MAX);
+      await context.refuses(releaseLock, { ...lock, owner }, "NOT_LOCK_HOLDER");
       const limit = NAME_BYTES_MAX;
-      await place.refuses(releaseLock, { ...lock, owner: `${owner}n` }, "TOO_LARGE", { field: "owner", limit });
-      const name = textOfBytes(place, NAME_BYTES_MAX + 1);
-      await place.refuses(releaseLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit });
-      await place.refuses(releaseLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
+      await context.refuses(releaseLock, { ...lock, owner: `${owner}n` }, "TOO_LARGE", { field: "owner", limit });
+      const name = textOfBytes(context, NAME_BYTES_MAX + 1);
+      await context.refuses(releaseLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit });
+      await context.refuses(releaseLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
     },
   },
 };
@@ -286,49 +286,52 @@ const releasing: Table = {
 const forcing: Table = {
   name: "ForceReleaseLock",
   entries: {
-    "takes the lock away from its holder, and returns the holder": async (place) => {
-      const lock = await place.lock();
-      const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "o" });
-      const forced = await place.ask(forceReleaseLock, { ...lock, reason: "the holder is gone" });
+    "takes the lock away from its holder, and returns the holder": async (context) => {
+      const lock = await context.lock();
+      const { fencingToken } = await context.askElsewhere(acquireLock, { ...lock, owner: "o" });
+      const forced = await context.ask(forceReleaseLock, { ...lock, reason: "the holder is gone" });
       expectFields(forced, {
         released: true,
         previous: (value: unknown) => value !== undefined,
         revision: isAbove(fencingToken),
       });
       expectFields(forced.previous as NonNullable<typeof forced.previous>, {
-        ...{ owner: "o", subject: place.visit.claims.sub, fencingToken, mode: RWMode.RW_MODE_UNSPECIFIED },
+        ...{ owner: "o", subject: context.testRun.claims.sub, fencingToken, mode: RWMode.RW_MODE_UNSPECIFIED },
         acquiredAtMs: isUnixMs,
         expiresInMs: isWithinSeconds(TTL_SECONDS_DEFAULT),
       });
-      await place.refuses(releaseLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER");
-      await place.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "LOCK_LOST");
+      await context.refuses(releaseLock, { ...lock, owner: "o", fencingToken }, "NOT_LOCK_HOLDER");
+      await context.refuses(acquireLock, { ...lock, owner: "o", fencingToken }, "LOCK_LOST");
     },
-    "is no error where there is nothing to take, or not that hold": async (place) => {
-      const lock = await place.lock();
-      const nothing = await place.ask(forceReleaseLock, lock);
+    "is no error where there is nothing to take, or not that hold": async (context) => {
+      const lock = await context.lock();
+      const nothing = await context.ask(forceReleaseLock, lock);
       expectFields(nothing, { released: false, previous: undefined, revision: isPositive });
-      const { fencingToken } = await place.ask(acquireLock, lock);
-      const old = await place.ask(forceReleaseLock, { ...lock, fencingToken: fencingToken - 1n });
+      const { fencingToken } = await context.ask(acquireLock, lock);
+      const old = await context.ask(forceReleaseLock, { ...lock, fencingToken: fencingToken - 1n });
       expect([old.released, old.previous]).to.deep.equal([false, undefined]);
-      expect((await place.ask(forceReleaseLock, { ...lock, fencingToken })).released).to.equal(true);
+      expect((await context.ask(forceReleaseLock, { ...lock, fencingToken })).released).to.equal(true);
     },
-    "takes names and reasons of 256 bytes, not of one more": async (place) => {
-      const lock = await place.lock();
-      const reason = textOfBytes(place, NAME_BYTES_MAX);
-      await place.ask(forceReleaseLock, { ...lock, reason });
+    "takes names and reasons of 256 bytes, not of one more": async (context) => {
+      const lock = await context.lock();
+      const reason = textOfBytes(context, NAME_BYTES_MAX);
+      await context.ask(forceReleaseLock, { ...lock, reason });
       const limit = NAME_BYTES_MAX;
-      await place.refuses(forceReleaseLock, { ...lock, reason: `${reason}n` }, "TOO_LARGE", { field: "reason", limit });
-      const name = textOfBytes(place, NAME_BYTES_MAX + 1);
-      await place.refuses(forceReleaseLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit });
-      await place.refuses(forceReleaseLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
+      await context.refuses(forceReleaseLock, { ...lock, reason: `${reason}n` }, "TOO_LARGE", {
+        field: "reason",
+        limit,
+      });
+      const name = textOfBytes(context, NAME_BYTES_MAX + 1);
+      await context.refuses(forceReleaseLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit });
+      await context.refuses(forceReleaseLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
     },
-    "lock-delay: a forced release delays the next grant, which goes to a waiting request": async (place) => {
-      const lock = await place.lock({ lockDelaySeconds: 1n });
-      await place.ask(acquireLock, lock);
-      const waiting = await place.queue(place.here, { ...lock, owner: "w" }, 0);
+    "lock-delay: a forced release delays the next grant, which goes to a waiting request": async (context) => {
+      const lock = await context.lock({ lockDelaySeconds: 1n });
+      await context.ask(acquireLock, lock);
+      const waiting = await context.queue(context.here, { ...lock, owner: "w" }, 0);
       const sentMs = performance.now();
-      await place.ask(forceReleaseLock, lock);
-      const refused = await place.askElsewhere(acquireLock, { ...lock, owner: "x" });
+      await context.ask(forceReleaseLock, lock);
+      const refused = await context.askElsewhere(acquireLock, { ...lock, owner: "x" });
       if (performance.now() - sentMs < 1_000) {
         expect([refused.acquired, refused.state, refused.holder]).to.deep.equal([
           ...[false, LockState.COOLDOWN, undefined],
@@ -338,18 +341,18 @@ const forcing: Table = {
       expect(performance.now() - sentMs, "milliseconds until the next grant").to.be.at.least(1_000);
       expect([granted.acquired, granted.holder?.owner]).to.deep.equal([true, "w"]);
     },
-    "lock-delay: passes after an expired hold, and not after one that was given back": async (place) => {
-      const lock = await place.lock({ lockDelaySeconds: 60n });
-      await place.ask(acquireLock, lock);
-      await place.ask(releaseLock, lock);
-      const { acquired } = await place.ask(acquireLock, { ...lock, ttlSeconds: 1n });
+    "lock-delay: passes after an expired hold, and not after one that was given back": async (context) => {
+      const lock = await context.lock({ lockDelaySeconds: 60n });
+      await context.ask(acquireLock, lock);
+      await context.ask(releaseLock, lock);
+      const { acquired } = await context.ask(acquireLock, { ...lock, ttlSeconds: 1n });
       expect(acquired).to.equal(true);
       await until("the hold to end", async () => {
-        const { state } = await place.askElsewhere(describeLock, lock);
+        const { state } = await context.askElsewhere(describeLock, lock);
         expect(state).to.be.oneOf([LockState.HELD, LockState.COOLDOWN]);
         return state === LockState.COOLDOWN;
       });
-      const refused = await place.ask(acquireLock, lock);
+      const refused = await context.ask(acquireLock, lock);
       expectFields(refused, {
         ...{ acquired: false, fencingToken: 0n, ttlSeconds: 0n, expiresInMs: 0n, holder: undefined },
         ...{ queueLength: 0, state: LockState.COOLDOWN, waitedMs: 0n, revision: isPositive },

@@ -10,9 +10,9 @@ import {
   type HttpCode,
   type HttpRequest,
   newLogPath,
-  type Place,
   sequenceOf,
   type Table,
+  type TestContext,
 } from "../harness/index.ts";
 
 const NO_LOG = "/logs/00000000-0000-4000-8000-000000000000";
@@ -64,7 +64,7 @@ function tooLong(headers: HttpRequest["headers"]): HttpRequest {
 
 /** Requires that every request about a log is refused with this code. */
 async function refusesAll(
-  place: Place,
+  context: TestContext,
   requests: readonly About[],
   path: string,
   code: HttpCode,
@@ -72,96 +72,104 @@ async function refusesAll(
 ) {
   for (const about of requests) {
     const [method, target, request] = about(path);
-    expectHttpRefusal(await place.http(token).call(method, target, request), code);
+    expectHttpRefusal(await context.http(token).call(method, target, request), code);
   }
 }
 
 export const logsOrder: Table = {
   name: "every request about event logs",
   entries: {
-    "asks for a token before anything else": async (place) => {
-      await refusesAll(place, ALL, NO_ID, "unauthorized", null);
-      expectHttpRefusal(await place.http(null).call("GET", "/logs?limit=0"), "unauthorized");
-      expectHttpRefusal(await place.http(null).call("POST", "/logs", { body: "{" }), "unauthorized");
-      const expired = place.otherToken("that has expired", () => true, true);
-      await refusesAll(place, ALL, NO_ID, "token_expired", expired);
+    "asks for a token before anything else": async (context) => {
+      await refusesAll(context, ALL, NO_ID, "unauthorized", null);
+      expectHttpRefusal(await context.http(null).call("GET", "/logs?limit=0"), "unauthorized");
+      expectHttpRefusal(await context.http(null).call("POST", "/logs", { body: "{" }), "unauthorized");
+      const expired = context.otherToken("that has expired", () => true, true);
+      await refusesAll(context, ALL, NO_ID, "token_expired", expired);
     },
-    "asks for a role before it looks at the request": async (place) => {
-      const reader = place.otherToken(
+    "asks for a role before it looks at the request": async (context) => {
+      const reader = context.otherToken(
         "that may only read",
         ({ access, namespaces }) => access.join() === "read" && namespaces.includes("*"),
       );
-      await refusesAll(place, [...WRITING, ...MANAGING], NO_ID, "insufficient_role", reader);
-      expectHttpRefusal(await place.http(reader).call("POST", "/logs", { body: "{" }), "insufficient_role");
-      const path = await newLogPath(place);
+      await refusesAll(context, [...WRITING, ...MANAGING], NO_ID, "insufficient_role", reader);
+      expectHttpRefusal(await context.http(reader).call("POST", "/logs", { body: "{" }), "insufficient_role");
+      const path = await newLogPath(context);
       for (const about of READING.slice(0, 2)) {
         const [method, target, request] = about(path);
-        answered(await place.http(reader).call(method, target, request));
+        answered(await context.http(reader).call(method, target, request));
       }
-      answered(await place.http(reader).call("GET", "/logs?limit=1"));
+      answered(await context.http(reader).call("GET", "/logs?limit=1"));
     },
-    "lets a writer create a log, append to it, change and delete it": async (place) => {
-      const writer = place.otherToken(
+    "lets a writer create a log, append to it, change and delete it": async (context) => {
+      const writer = context.otherToken(
         "that may read and write",
         ({ access, namespaces }) => access.includes("write") && !access.includes("admin") && namespaces.includes("*"),
       );
-      const made = answered(await place.http(writer).call("POST", "/logs", { json: { name: place.name() } }), 201);
-      place.atEnd(() => place.http().call("DELETE", `/logs/${made.log_id}`));
+      const made = answered(await context.http(writer).call("POST", "/logs", { json: { name: context.name() } }), 201);
+      context.atEnd(() => context.http().call("DELETE", `/logs/${made.log_id}`));
       for (const about of [...READING.slice(0, 2), ...WRITING, ...MANAGING]) {
         const [method, target, request] = about(`/logs/${made.log_id}`);
-        answered(await place.http(writer).call(method, target, request));
+        answered(await context.http(writer).call(method, target, request));
       }
     },
-    "checks in the order of the contract": async (place) => {
+    "checks in the order of the contract": async (context) => {
       for (const [what, code, method, target, request] of ORDER) {
-        const { status, body } = await place.http().call(method, target, request);
+        const { status, body } = await context.http().call(method, target, request);
         expect(`${status} ${JSON.parse(body.toString()).code}`, what).to.match(new RegExp(` ${code}$`));
       }
     },
-    "knows no other id, and none that is not a UUID": async (place) => {
-      const token = place.visit.target.token;
-      await refusesAll(place, ALL, NO_LOG, "log_not_found", token);
+    "knows no other id, and none that is not a UUID": async (context) => {
+      const token = context.testRun.target.token;
+      await refusesAll(context, ALL, NO_LOG, "log_not_found", token);
       for (const path of [NO_ID, "/logs/%FF", "/logs/00000000-0000-4000-8000-00000000000g", "/logs/%00"]) {
-        await refusesAll(place, ALL, path, "invalid_request", token);
+        await refusesAll(context, ALL, path, "invalid_request", token);
       }
     },
-    "S43: is refused for a log of another namespace as for none": async (place) => {
-      const token = place.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
-      await refusesAll(place, ALL, await newLogPath(place, { namespace: place.namespace }), "log_not_found", token);
-      const json = { name: place.name(), namespace: place.namespace };
-      expectHttpRefusal(await place.http(token).call("POST", "/logs", { json }), "namespace_denied");
-      const guarded = { "Lock-Guard": `${place.namespace}/l;token=1` };
-      for (const path of [NO_LOG, await newLogPath(place)]) {
-        expectHttpRefusal(await append(place.http(token), path, "", guarded), "namespace_denied");
-        expectHttpRefusal(await appendBatch(place.http(token), path, "", { ...KEY, ...guarded }), "namespace_denied");
+    "S43: is refused for a log of another namespace as for none": async (context) => {
+      const token = context.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
+      await refusesAll(
+        context,
+        ALL,
+        await newLogPath(context, { namespace: context.namespace }),
+        "log_not_found",
+        token,
+      );
+      const json = { name: context.name(), namespace: context.namespace };
+      expectHttpRefusal(await context.http(token).call("POST", "/logs", { json }), "namespace_denied");
+      const guarded = { "Lock-Guard": `${context.namespace}/l;token=1` };
+      for (const path of [NO_LOG, await newLogPath(context)]) {
+        expectHttpRefusal(await append(context.http(token), path, "", guarded), "namespace_denied");
+        expectHttpRefusal(await appendBatch(context.http(token), path, "", { ...KEY, ...guarded }), "namespace_denied");
       }
     },
-    "refuses coded bodies": async (place) => {
-      const path = await newLogPath(place);
+    "refuses coded bodies": async (context) => {
+      const path = await newLogPath(context);
       for (const encoding of ["gzip", "br", "identity, gzip"]) {
-        const answer = await append(place.http(), path, "x", { "Content-Encoding": encoding });
+        const answer = await append(context.http(), path, "x", { "Content-Encoding": encoding });
         expectHttpRefusal(answer, "unsupported_media_type");
       }
       sequenceOf(
-        await append(place.http(), path, "x", { "Content-Encoding": "identity", "Content-Type": "image/png" }),
+        await append(context.http(), path, "x", { "Content-Encoding": "identity", "Content-Type": "image/png" }),
       );
     },
-    "lets a guard decide: the hold must live, and be of its lock": async (place) => {
-      const path = await newLogPath(place);
-      const lock = await place.lock({});
-      const { fencingToken } = await place.ask(acquireLock, lock);
+    "lets a guard decide: the hold must live, and be of its lock": async (context) => {
+      const path = await newLogPath(context);
+      const lock = await context.lock({});
+      const { fencingToken } = await context.ask(acquireLock, lock);
       const guard = (token: bigint, ending = "") => ({
         "Lock-Guard": `${lock.namespace}/${encodeURIComponent(lock.name)};token=${token}${ending}`,
       });
-      expect(sequenceOf(await append(place.httpElsewhere(), path, "a", guard(fencingToken)))).to.equal(1);
+      expect(sequenceOf(await append(context.httpElsewhere(), path, "a", guard(fencingToken)))).to.equal(1);
       for (const stale of [guard(fencingToken + 1n), guard(1n), guard(fencingToken, ";rw")]) {
-        expectHttpRefusal(await append(place.http(), path, "b", stale), "fenced");
-        const batch = await appendBatch(place.http(), path, "b", { ...stale, "Idempotency-Key": "b" });
+        expectHttpRefusal(await append(context.http(), path, "b", stale), "fenced");
+        const batch = await appendBatch(context.http(), path, "b", { ...stale, "Idempotency-Key": "b" });
         expectHttpRefusal(batch, "fenced");
       }
-      const elsewhere = { "Lock-Guard": `${lock.namespace}/${encodeURIComponent(place.name())};token=${fencingToken}` };
-      expectHttpRefusal(await append(place.http(), path, "b", elsewhere), "fenced");
-      expect(sequenceOf(await append(place.http(), path, "b", guard(fencingToken)))).to.equal(2);
+      const elsewhere = {
+        "Lock-Guard": `${lock.namespace}/${encodeURIComponent(context.name())};token=${fencingToken}`,
+      };
+      expectHttpRefusal(await append(context.http(), path, "b", elsewhere), "fenced");
+      expect(sequenceOf(await append(context.http(), path, "b", guard(fencingToken)))).to.equal(2);
     },
   },
 };

@@ -14,10 +14,10 @@ import {
   isUnixMs,
   isUuid,
   listMemoryRegions,
-  type Place,
   readMemory,
   resizeMemory,
   type Table,
+  type TestContext,
   until,
   writeMemory,
 } from "../harness/index.ts";
@@ -37,61 +37,61 @@ interface Region {
   readonly regionId: string;
 }
 
-async function newRegion(place: Place, sizeBytes = SIZE): Promise<Region> {
-  const { namespace } = place;
-  const { regionId } = await place.ask(allocateMemory, { namespace, sizeBytes });
+async function newRegion(context: TestContext, sizeBytes = SIZE): Promise<Region> {
+  const { namespace } = context;
+  const { regionId } = await context.ask(allocateMemory, { namespace, sizeBytes });
   return { namespace, regionId };
 }
 
 const allocating: Table = {
   name: "AllocateMemory",
   entries: {
-    "answers id, size and version of a region full of zeros": async (place) => {
-      const { namespace } = place;
-      const made = await place.ask(allocateMemory, { namespace, sizeBytes: SIZE, label: "a label" });
+    "answers id, size and version of a region full of zeros": async (context) => {
+      const { namespace } = context;
+      const made = await context.ask(allocateMemory, { namespace, sizeBytes: SIZE, label: "a label" });
       expectFields(made, { regionId: isUuid, sizeBytes: SIZE, version: 1n, revision: isPositive });
-      const read = await place.askElsewhere(readMemory, { namespace, regionId: made.regionId, length: SIZE });
+      const read = await context.askElsewhere(readMemory, { namespace, regionId: made.regionId, length: SIZE });
       expectFields(read, {
         data: Buffer.alloc(Number(SIZE)),
         version: 1n,
         sizeBytes: SIZE,
         revision: isAtLeast(made.revision),
       });
-      const other = await place.ask(allocateMemory, { namespace, sizeBytes: SIZE, label: "a label" });
+      const other = await context.ask(allocateMemory, { namespace, sizeBytes: SIZE, label: "a label" });
       expect(other.regionId).to.not.equal(made.regionId);
     },
-    "takes 1 byte to 64 MiB, and labels of 256 bytes": async (place) => {
-      const { namespace } = place;
-      await place.ask(allocateMemory, { namespace, sizeBytes: 1n });
-      const { regionId } = await place.ask(allocateMemory, { namespace, sizeBytes: BigInt(REGION_BYTES_MAX) });
-      await place.ask(freeMemory, { namespace, regionId });
+    "takes 1 byte to 64 MiB, and labels of 256 bytes": async (context) => {
+      const { namespace } = context;
+      await context.ask(allocateMemory, { namespace, sizeBytes: 1n });
+      const { regionId } = await context.ask(allocateMemory, { namespace, sizeBytes: BigInt(REGION_BYTES_MAX) });
+      await context.ask(freeMemory, { namespace, regionId });
       for (const sizeBytes of [BigInt(REGION_BYTES_MAX) + 1n, SAFE_MAX]) {
-        await place.refuses(allocateMemory, { namespace, sizeBytes }, "QUOTA");
+        await context.refuses(allocateMemory, { namespace, sizeBytes }, "QUOTA");
       }
       for (const sizeBytes of [0n, -1n]) {
-        await place.refuses(allocateMemory, { namespace, sizeBytes }, "BAD_FIELD", { field: "size_bytes" });
+        await context.refuses(allocateMemory, { namespace, sizeBytes }, "BAD_FIELD", { field: "size_bytes" });
       }
       const label = "ä".repeat(LABEL_BYTES_MAX / 2);
-      await place.ask(allocateMemory, { namespace, sizeBytes: 1n, label });
+      await context.ask(allocateMemory, { namespace, sizeBytes: 1n, label });
       const longer = { namespace, sizeBytes: 1n, label: `${label}a` };
-      await place.refuses(allocateMemory, longer, "TOO_LARGE", { field: "label", limit: LABEL_BYTES_MAX });
+      await context.refuses(allocateMemory, longer, "TOO_LARGE", { field: "label", limit: LABEL_BYTES_MAX });
     },
-    "gives a namespace 1 GiB, and takes back what is freed": async (place) => {
-      const namespace = await place.newNamespace();
+    "gives a namespace 1 GiB, and takes back what is freed": async (context) => {
+      const namespace = await context.newNamespace();
       const sizeBytes = BigInt(REGION_BYTES_MAX);
       const regions = await Promise.all(
         Array.from({ length: NAMESPACE_BYTES_MAX / REGION_BYTES_MAX }, () =>
-          place.ask(allocateMemory, { namespace, sizeBytes }),
+          context.ask(allocateMemory, { namespace, sizeBytes }),
         ),
       );
-      await place.refuses(allocateMemory, { namespace, sizeBytes: 1n }, "QUOTA");
+      await context.refuses(allocateMemory, { namespace, sizeBytes: 1n }, "QUOTA");
       const [first] = regions;
       const region = { namespace, regionId: first?.regionId ?? "" };
-      await place.ask(resizeMemory, { ...region, sizeBytes: sizeBytes - 1n });
-      await place.ask(allocateMemory, { namespace, sizeBytes: 1n });
-      await place.refuses(resizeMemory, { ...region, sizeBytes }, "QUOTA");
-      await place.ask(freeMemory, region);
-      await place.ask(allocateMemory, { namespace, sizeBytes: sizeBytes - 1n });
+      await context.ask(resizeMemory, { ...region, sizeBytes: sizeBytes - 1n });
+      await context.ask(allocateMemory, { namespace, sizeBytes: 1n });
+      await context.refuses(resizeMemory, { ...region, sizeBytes }, "QUOTA");
+      await context.ask(freeMemory, region);
+      await context.ask(allocateMemory, { namespace, sizeBytes: sizeBytes - 1n });
     },
   },
 };
@@ -99,36 +99,36 @@ const allocating: Table = {
 const describing: Table = {
   name: "DescribeMemory",
   entries: {
-    "answers the region, in any case of its id": async (place) => {
-      const { namespace } = place;
-      const made = await place.askElsewhere(allocateMemory, { namespace, sizeBytes: SIZE, label: "häuser" });
+    "answers the region, in any case of its id": async (context) => {
+      const { namespace } = context;
+      const made = await context.askElsewhere(allocateMemory, { namespace, sizeBytes: SIZE, label: "häuser" });
       const { regionId } = made;
-      const { region, revision } = await place.ask(describeMemory, { namespace, regionId: regionId.toUpperCase() });
+      const { region, revision } = await context.ask(describeMemory, { namespace, regionId: regionId.toUpperCase() });
       expect(revision >= made.revision).to.equal(true);
       expectFields(region as MemoryRegion, {
         ...{ regionId, namespace, sizeBytes: SIZE, version: 1n, label: "häuser" },
         createdAtMs: isUnixMs,
         updatedAtMs: region?.createdAtMs as bigint,
       });
-      await place.ask(writeMemory, { namespace, regionId, data: Buffer.from("x") });
-      const after = await place.ask(describeMemory, { namespace, regionId });
+      await context.ask(writeMemory, { namespace, regionId, data: Buffer.from("x") });
+      const after = await context.ask(describeMemory, { namespace, regionId });
       expectFields(after.region as MemoryRegion, {
         ...{ regionId, namespace, sizeBytes: SIZE, version: 2n, label: "häuser" },
         createdAtMs: region?.createdAtMs as bigint,
         updatedAtMs: isAtLeast(region?.createdAtMs as bigint),
       });
     },
-    "does not find a region in another namespace": async (place) => {
-      const { regionId } = await newRegion(place);
-      const namespace = await place.newNamespace();
-      await place.refuses(describeMemory, { namespace, regionId }, "REGION_NOT_FOUND");
+    "does not find a region in another namespace": async (context) => {
+      const { regionId } = await newRegion(context);
+      const namespace = await context.newNamespace();
+      await context.refuses(describeMemory, { namespace, regionId }, "REGION_NOT_FOUND");
     },
-    "SERIALIZABLE comes to see it": async (place) => {
-      const { namespace } = place;
-      const { regionId } = await place.askElsewhere(allocateMemory, { namespace, sizeBytes: 1n });
+    "SERIALIZABLE comes to see it": async (context) => {
+      const { namespace } = context;
+      const { regionId } = await context.askElsewhere(allocateMemory, { namespace, sizeBytes: 1n });
       await until("the member to have applied it", async () => {
         const fields = { namespace, regionId, consistency: ReadConsistency.SERIALIZABLE };
-        return (await place.here.call(describeMemory, fields)).code === "OK";
+        return (await context.here.call(describeMemory, fields)).code === "OK";
       });
     },
   },
@@ -137,8 +137,8 @@ const describing: Table = {
 const writing: Table = {
   name: "WriteMemory",
   entries: {
-    "writes bytes where they are wanted, and nowhere else": async (place) => {
-      const region = await newRegion(place);
+    "writes bytes where they are wanted, and nowhere else": async (context) => {
+      const region = await newRegion(context);
       const expected = Buffer.alloc(Number(SIZE));
       let version = 1n;
       for (const [offset, length] of [
@@ -152,15 +152,15 @@ const writing: Table = {
         const data = Buffer.alloc(length, `${version}`);
         data.copy(expected, offset);
         version++;
-        const written = await place.ask(writeMemory, { ...region, offset: BigInt(offset), data });
+        const written = await context.ask(writeMemory, { ...region, offset: BigInt(offset), data });
         expectFields(written, { bytesWritten: BigInt(length), version, revision: isPositive });
-        const read = await place.askElsewhere(readMemory, { ...region, length: SIZE });
+        const read = await context.askElsewhere(readMemory, { ...region, length: SIZE });
         expect(areSameBytes(read.data, expected), `after ${length} bytes at ${offset}`).to.equal(true);
         expect([read.version, read.revision >= written.revision]).to.deep.equal([version, true]);
       }
     },
-    "S31: writes nothing at all beyond the end, however large the numbers": async (place) => {
-      const region = await newRegion(place, 100n);
+    "S31: writes nothing at all beyond the end, however large the numbers": async (context) => {
+      const region = await newRegion(context, 100n);
       for (const [offset, length] of [
         [99n, 2],
         [100n, 1],
@@ -169,32 +169,32 @@ const writing: Table = {
         [SAFE_MAX, 0],
       ] as const) {
         const data = Buffer.alloc(length, "x");
-        await place.refuses(writeMemory, { ...region, offset, data }, "MEMORY_BOUNDS");
+        await context.refuses(writeMemory, { ...region, offset, data }, "MEMORY_BOUNDS");
       }
-      await place.refuses(writeMemory, { ...region, offset: -1n }, "BAD_FIELD", { field: "offset" });
-      const read = await place.ask(readMemory, { ...region, length: 100n });
+      await context.refuses(writeMemory, { ...region, offset: -1n }, "BAD_FIELD", { field: "offset" });
+      const read = await context.ask(readMemory, { ...region, length: 100n });
       expect([read.data, read.version, read.sizeBytes]).to.deep.equal([Buffer.alloc(100), 1n, 100n]);
     },
-    "writes only over the version that is expected": async (place) => {
-      const region = await newRegion(place);
+    "writes only over the version that is expected": async (context) => {
+      const region = await newRegion(context);
       const data = Buffer.from("x");
       for (const expectedVersion of [0n, 2n, SAFE_MAX]) {
-        await place.refuses(writeMemory, { ...region, data, expectedVersion }, "VERSION_MISMATCH");
+        await context.refuses(writeMemory, { ...region, data, expectedVersion }, "VERSION_MISMATCH");
       }
-      await place.refuses(writeMemory, { ...region, data, expectedVersion: -1n }, "BAD_FIELD", {
+      await context.refuses(writeMemory, { ...region, data, expectedVersion: -1n }, "BAD_FIELD", {
         field: "expected_version",
       });
-      expect((await place.ask(writeMemory, { ...region, data, expectedVersion: 1n })).version).to.equal(2n);
-      await place.refuses(writeMemory, { ...region, data, expectedVersion: 1n }, "VERSION_MISMATCH");
+      expect((await context.ask(writeMemory, { ...region, data, expectedVersion: 1n })).version).to.equal(2n);
+      await context.refuses(writeMemory, { ...region, data, expectedVersion: 1n }, "VERSION_MISMATCH");
     },
-    "takes 4 MiB - 64 KiB at once, not one byte more": async (place) => {
-      const region = await newRegion(place, BigInt(4 * MIB));
+    "takes 4 MiB - 64 KiB at once, not one byte more": async (context) => {
+      const region = await newRegion(context, BigInt(4 * MIB));
       const data = Buffer.alloc(DATA_BYTES_MAX, "0123456789abcdef-");
-      await place.ask(writeMemory, { ...region, offset: 5n, data });
-      const read = await place.askElsewhere(readMemory, { ...region, offset: 5n, length: BigInt(DATA_BYTES_MAX) });
+      await context.ask(writeMemory, { ...region, offset: 5n, data });
+      const read = await context.askElsewhere(readMemory, { ...region, offset: 5n, length: BigInt(DATA_BYTES_MAX) });
       expect(areSameBytes(read.data, data)).to.equal(true);
       const larger = { ...region, data: Buffer.alloc(DATA_BYTES_MAX + 1) };
-      await place.refuses(writeMemory, larger, "TOO_LARGE", { field: "data", limit: DATA_BYTES_MAX });
+      await context.refuses(writeMemory, larger, "TOO_LARGE", { field: "data", limit: DATA_BYTES_MAX });
     },
   },
 };
@@ -202,9 +202,9 @@ const writing: Table = {
 const reading: Table = {
   name: "ReadMemory",
   entries: {
-    "answers any bytes of the region, none too": async (place) => {
-      const region = await newRegion(place, 100n);
-      await place.askElsewhere(writeMemory, { ...region, offset: 98n, data: Buffer.from("yz") });
+    "answers any bytes of the region, none too": async (context) => {
+      const region = await newRegion(context, 100n);
+      await context.askElsewhere(writeMemory, { ...region, offset: 98n, data: Buffer.from("yz") });
       for (const [offset, length, expected] of [
         [97n, 3n, "\0yz"],
         [99n, 1n, "z"],
@@ -212,12 +212,12 @@ const reading: Table = {
         [50n, 0n, ""],
         [100n, 0n, ""],
       ] as const) {
-        const read = await place.ask(readMemory, { ...region, offset, length });
+        const read = await context.ask(readMemory, { ...region, offset, length });
         expectFields(read, { data: Buffer.from(expected), version: 2n, sizeBytes: 100n, revision: isPositive });
       }
     },
-    "S31: answers no short read beyond the end, however large the numbers": async (place) => {
-      const region = await newRegion(place, 100n);
+    "S31: answers no short read beyond the end, however large the numbers": async (context) => {
+      const region = await newRegion(context, 100n);
       for (const [offset, length] of [
         [0n, 101n],
         [99n, 2n],
@@ -226,28 +226,28 @@ const reading: Table = {
         [SAFE_MAX, BigInt(DATA_BYTES_MAX)],
         [SAFE_MAX, 0n],
       ] as const) {
-        await place.refuses(readMemory, { ...region, offset, length }, "MEMORY_BOUNDS");
+        await context.refuses(readMemory, { ...region, offset, length }, "MEMORY_BOUNDS");
       }
       for (const [field, value] of [
         ["offset", { offset: -1n }],
         ["length", { length: -1n }],
       ] as const) {
-        await place.refuses(readMemory, { ...region, ...value }, "BAD_FIELD", { field });
+        await context.refuses(readMemory, { ...region, ...value }, "BAD_FIELD", { field });
       }
     },
-    "reads 4 MiB - 64 KiB at once, not one byte more": async (place) => {
-      const region = await newRegion(place, BigInt(4 * MIB));
+    "reads 4 MiB - 64 KiB at once, not one byte more": async (context) => {
+      const region = await newRegion(context, BigInt(4 * MIB));
       const length = BigInt(DATA_BYTES_MAX);
-      expect((await place.ask(readMemory, { ...region, length })).data).to.have.lengthOf(DATA_BYTES_MAX);
+      expect((await context.ask(readMemory, { ...region, length })).data).to.have.lengthOf(DATA_BYTES_MAX);
       const limit = { field: "length", limit: DATA_BYTES_MAX };
-      await place.refuses(readMemory, { ...region, length: length + 1n }, "TOO_LARGE", limit);
+      await context.refuses(readMemory, { ...region, length: length + 1n }, "TOO_LARGE", limit);
     },
-    "SERIALIZABLE comes to see what was written": async (place) => {
-      const region = await newRegion(place);
-      await place.askElsewhere(writeMemory, { ...region, data: Buffer.from("x") });
+    "SERIALIZABLE comes to see what was written": async (context) => {
+      const region = await newRegion(context);
+      await context.askElsewhere(writeMemory, { ...region, data: Buffer.from("x") });
       await until("the member to have applied it", async () => {
         const fields = { ...region, length: 1n, consistency: ReadConsistency.SERIALIZABLE };
-        return (await place.here.call(readMemory, fields)).response?.version === 2n;
+        return (await context.here.call(readMemory, fields)).response?.version === 2n;
       });
     },
   },
@@ -256,34 +256,36 @@ const reading: Table = {
 const resizing: Table = {
   name: "ResizeMemory",
   entries: {
-    "S32: grows and shrinks, and what comes back is zeros": async (place) => {
-      const region = await newRegion(place, 5_000n);
-      await place.ask(writeMemory, { ...region, data: Buffer.alloc(5_000, "x") });
-      const shrunk = await place.ask(resizeMemory, { ...region, sizeBytes: 4_095n });
+    "S32: grows and shrinks, and what comes back is zeros": async (context) => {
+      const region = await newRegion(context, 5_000n);
+      await context.ask(writeMemory, { ...region, data: Buffer.alloc(5_000, "x") });
+      const shrunk = await context.ask(resizeMemory, { ...region, sizeBytes: 4_095n });
       expectFields(shrunk, { sizeBytes: 4_095n, previousSizeBytes: 5_000n, version: 3n, revision: isPositive });
-      await place.refuses(readMemory, { ...region, length: 4_096n }, "MEMORY_BOUNDS", { connection: place.elsewhere });
-      const grown = await place.ask(resizeMemory, { ...region, sizeBytes: 9_000n });
+      await context.refuses(readMemory, { ...region, length: 4_096n }, "MEMORY_BOUNDS", {
+        connection: context.elsewhere,
+      });
+      const grown = await context.ask(resizeMemory, { ...region, sizeBytes: 9_000n });
       expectFields(grown, {
         ...{ sizeBytes: 9_000n, previousSizeBytes: 4_095n, version: 4n },
         revision: isAbove(shrunk.revision),
       });
-      const { data, sizeBytes } = await place.askElsewhere(readMemory, { ...region, length: 9_000n });
+      const { data, sizeBytes } = await context.askElsewhere(readMemory, { ...region, length: 9_000n });
       expect(areSameBytes(data, Buffer.concat([Buffer.alloc(4_095, "x"), Buffer.alloc(4_905)]))).to.equal(true);
       expect(sizeBytes).to.equal(9_000n);
     },
-    "takes 1 byte to 64 MiB, and only over the version that is expected": async (place) => {
-      const region = await newRegion(place);
-      await place.ask(resizeMemory, { ...region, sizeBytes: BigInt(REGION_BYTES_MAX) });
-      await place.ask(resizeMemory, { ...region, sizeBytes: 1n, expectedVersion: 2n });
-      await place.refuses(resizeMemory, { ...region, sizeBytes: BigInt(REGION_BYTES_MAX) + 1n }, "QUOTA");
+    "takes 1 byte to 64 MiB, and only over the version that is expected": async (context) => {
+      const region = await newRegion(context);
+      await context.ask(resizeMemory, { ...region, sizeBytes: BigInt(REGION_BYTES_MAX) });
+      await context.ask(resizeMemory, { ...region, sizeBytes: 1n, expectedVersion: 2n });
+      await context.refuses(resizeMemory, { ...region, sizeBytes: BigInt(REGION_BYTES_MAX) + 1n }, "QUOTA");
       for (const sizeBytes of [0n, -1n]) {
-        await place.refuses(resizeMemory, { ...region, sizeBytes }, "BAD_FIELD", { field: "size_bytes" });
+        await context.refuses(resizeMemory, { ...region, sizeBytes }, "BAD_FIELD", { field: "size_bytes" });
       }
-      await place.refuses(resizeMemory, { ...region, sizeBytes: 2n, expectedVersion: 2n }, "VERSION_MISMATCH");
-      await place.refuses(resizeMemory, { ...region, sizeBytes: 2n, expectedVersion: -1n }, "BAD_FIELD", {
+      await context.refuses(resizeMemory, { ...region, sizeBytes: 2n, expectedVersion: 2n }, "VERSION_MISMATCH");
+      await context.refuses(resizeMemory, { ...region, sizeBytes: 2n, expectedVersion: -1n }, "BAD_FIELD", {
         field: "expected_version",
       });
-      const { region: after } = await place.askElsewhere(describeMemory, region);
+      const { region: after } = await context.askElsewhere(describeMemory, region);
       expect([after?.sizeBytes, after?.version]).to.deep.equal([1n, 3n]);
     },
   },
@@ -292,19 +294,21 @@ const resizing: Table = {
 const freeing: Table = {
   name: "FreeMemory",
   entries: {
-    "frees a region for ever": async (place) => {
-      const region = await newRegion(place);
-      await place.refuses(freeMemory, { ...region, expectedVersion: 2n }, "VERSION_MISMATCH");
-      await place.refuses(freeMemory, { ...region, expectedVersion: -1n }, "BAD_FIELD", { field: "expected_version" });
-      expectFields(await place.ask(freeMemory, { ...region, expectedVersion: 1n }), {
+    "frees a region for ever": async (context) => {
+      const region = await newRegion(context);
+      await context.refuses(freeMemory, { ...region, expectedVersion: 2n }, "VERSION_MISMATCH");
+      await context.refuses(freeMemory, { ...region, expectedVersion: -1n }, "BAD_FIELD", {
+        field: "expected_version",
+      });
+      expectFields(await context.ask(freeMemory, { ...region, expectedVersion: 1n }), {
         freed: true,
         revision: isPositive,
       });
-      const connection = place.elsewhere;
-      await place.refuses(describeMemory, region, "REGION_NOT_FOUND", { connection });
-      await place.refuses(readMemory, region, "REGION_NOT_FOUND", { connection });
-      await place.refuses(writeMemory, region, "REGION_NOT_FOUND");
-      await place.refuses(freeMemory, region, "REGION_NOT_FOUND");
+      const connection = context.elsewhere;
+      await context.refuses(describeMemory, region, "REGION_NOT_FOUND", { connection });
+      await context.refuses(readMemory, region, "REGION_NOT_FOUND", { connection });
+      await context.refuses(writeMemory, region, "REGION_NOT_FOUND");
+      await context.refuses(freeMemory, region, "REGION_NOT_FOUND");
     },
   },
 };
@@ -312,14 +316,14 @@ const freeing: Table = {
 const listing: Table = {
   name: "ListMemoryRegions",
   entries: {
-    "answers the regions of the namespace with all their fields, ordered by id, page by page": async (place) => {
-      const namespace = await place.newNamespace();
-      const nothing = await place.ask(listMemoryRegions, { namespace });
+    "answers the regions of the namespace with all their fields, ordered by id, page by page": async (context) => {
+      const namespace = await context.newNamespace();
+      const nothing = await context.ask(listMemoryRegions, { namespace });
       expectFields(nothing, { regions: [], nextPageToken: "", revision: isPositive });
       const made = await Promise.all(
         Array.from({ length: 101 }, async (_, at) => {
           const label = `label ${at}`;
-          const { regionId } = await place.askElsewhere(allocateMemory, {
+          const { regionId } = await context.askElsewhere(allocateMemory, {
             namespace,
             sizeBytes: BigInt(at + 1),
             label,
@@ -328,39 +332,39 @@ const listing: Table = {
         }),
       );
       made.sort((a, b) => (a.regionId < b.regionId ? -1 : 1));
-      const first = await place.ask(listMemoryRegions, { namespace });
+      const first = await context.ask(listMemoryRegions, { namespace });
       const { nextPageToken: pageToken } = first;
-      const second = await place.askElsewhere(listMemoryRegions, { namespace, pageToken });
+      const second = await context.askElsewhere(listMemoryRegions, { namespace, pageToken });
       expect([first.regions.length, second.regions.length, second.nextPageToken]).to.deep.equal([100, 1, ""]);
       for (const [at, region] of [...first.regions, ...second.regions].entries()) {
         const expected = made[at] as (typeof made)[number];
         expectFields(region, { ...expected, createdAtMs: isUnixMs, updatedAtMs: region.createdAtMs });
       }
-      const all = await place.ask(listMemoryRegions, { namespace, pageSize: 1_000 });
+      const all = await context.ask(listMemoryRegions, { namespace, pageSize: 1_000 });
       expect([all.regions.length, all.nextPageToken]).to.deep.equal([101, ""]);
     },
-    "S18: takes a page token only for the namespace that it is of, and only as it was given": async (place) => {
-      const namespace = await place.newNamespace();
+    "S18: takes a page token only for the namespace that it is of, and only as it was given": async (context) => {
+      const namespace = await context.newNamespace();
       for (let at = 0; at < 2; at++) {
-        await place.ask(allocateMemory, { namespace, sizeBytes: 1n });
+        await context.ask(allocateMemory, { namespace, sizeBytes: 1n });
       }
-      const { nextPageToken: pageToken } = await place.ask(listMemoryRegions, { namespace, pageSize: 1 });
+      const { nextPageToken: pageToken } = await context.ask(listMemoryRegions, { namespace, pageSize: 1 });
       const last = pageToken.at(-6) === "A" ? "B" : "A";
       for (const fields of [
-        { namespace: place.namespace, pageToken },
+        { namespace: context.namespace, pageToken },
         { namespace, pageToken: pageToken.slice(0, -4) },
         { namespace, pageToken: `${pageToken.slice(0, -6)}${last.repeat(6)}` },
         { namespace, pageToken: "x" },
       ]) {
-        await place.refuses(listMemoryRegions, fields, "BAD_FIELD", { field: "page_token" });
+        await context.refuses(listMemoryRegions, fields, "BAD_FIELD", { field: "page_token" });
       }
     },
-    "takes pages of 1,000, not of one more": async (place) => {
-      const { namespace } = place;
-      await place.ask(listMemoryRegions, { namespace, pageSize: 1_000 });
+    "takes pages of 1,000, not of one more": async (context) => {
+      const { namespace } = context;
+      await context.ask(listMemoryRegions, { namespace, pageSize: 1_000 });
       const limit = { field: "page_size", limit: 1_000 };
-      await place.refuses(listMemoryRegions, { namespace, pageSize: 1_001 }, "BAD_FIELD", limit);
-      await place.refuses(listMemoryRegions, { namespace, pageSize: -1 }, "BAD_FIELD", { field: "page_size" });
+      await context.refuses(listMemoryRegions, { namespace, pageSize: 1_001 }, "BAD_FIELD", limit);
+      await context.refuses(listMemoryRegions, { namespace, pageSize: -1 }, "BAD_FIELD", { field: "page_size" });
     },
   },
 };

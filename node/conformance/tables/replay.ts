@@ -20,12 +20,12 @@ import {
   freeMemory,
   getKey,
   type Operation,
-  type Place,
   putKey,
   releaseLock,
   releaseRWLock,
   resizeMemory,
   type Table,
+  type TestContext,
   writeMemory,
 } from "../harness/index.ts";
 
@@ -38,21 +38,21 @@ function replayed({ headers, trailers }: Answer<unknown>): string | undefined {
 }
 
 /** Fields that are current in every answer, also in a replay: remaining lives, and an acquisition's lock state. */
-const TOLD_ANEW: ReadonlySet<string> = new Set(["expiresInMs"]);
-const TOLD_ANEW_OF_LOCKS: ReadonlySet<string> = new Set(["expiresInMs", "revision", "waitedMs", "queueLength"]);
+const FIELDS_OF_EACH_CALL: ReadonlySet<string> = new Set(["expiresInMs"]);
+const FIELDS_OF_EACH_LOCK_CALL: ReadonlySet<string> = new Set(["expiresInMs", "revision", "waitedMs", "queueLength"]);
 
 /** Executes the request, then requires that another member replays the same answer and marks it as replayed. */
 async function expectReplay<Request, Response>(
-  place: Place,
+  context: TestContext,
   operation: Operation<Request, Response>,
   fields: Partial<Request>,
 ): Promise<void> {
   const requestId = randomUUID();
-  const toldAnew = operation.name.startsWith("Acquire") ? TOLD_ANEW_OF_LOCKS : TOLD_ANEW;
-  const first = await place.here.call(operation, fields, { metadata: { "request-id": requestId } });
+  const toldAnew = operation.name.startsWith("Acquire") ? FIELDS_OF_EACH_LOCK_CALL : FIELDS_OF_EACH_CALL;
+  const first = await context.here.call(operation, fields, { metadata: { "request-id": requestId } });
   expect([first.code, replayed(first)], `${operation.name}: ${first.message}`).to.deep.equal(["OK", undefined]);
   const options = { metadata: { "request-id": requestId.toUpperCase() } };
-  for (const connection of [place.elsewhere, place.here]) {
+  for (const connection of [context.elsewhere, context.here]) {
     const again = await connection.call(operation, fields, options);
     expect([again.code, replayed(again)], `${operation.name} again: ${again.message}`).to.deep.equal(["OK", "true"]);
     expect(textOf(again.response, toldAnew), operation.name).to.equal(textOf(first.response, toldAnew));
@@ -73,147 +73,150 @@ function textOf(message: unknown, without: ReadonlySet<string>): string {
 export const replay: Table = {
   name: "Replay by request id",
   entries: {
-    "of every mutation of keys answers as the first time did, at any member": async (place) => {
-      const { namespace } = place;
-      const key = { namespace, key: place.name() };
-      await expectReplay(place, createNamespace, { namespace: place.freeNamespaceName() });
-      await expectReplay(place, putKey, { ...key, value: Buffer.from("1"), returnPrevious: true });
-      await expectReplay(place, putKey, { ...key, value: Buffer.from("2"), ttlSeconds: 60n, returnPrevious: true });
-      expect((await place.ask(getKey, key)).version, "each executed once").to.equal(2n);
-      await expectReplay(place, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
-      await expectReplay(place, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
-      expect((await place.ask(getKey, key)).version).to.equal(3n);
-      await expectReplay(place, deleteKey, { ...key, returnPrevious: true });
+    "of every mutation of keys answers as the first time did, at any member": async (context) => {
+      const { namespace } = context;
+      const key = { namespace, key: context.name() };
+      await expectReplay(context, createNamespace, { namespace: context.freeNamespaceName() });
+      await expectReplay(context, putKey, { ...key, value: Buffer.from("1"), returnPrevious: true });
+      await expectReplay(context, putKey, { ...key, value: Buffer.from("2"), ttlSeconds: 60n, returnPrevious: true });
+      expect((await context.ask(getKey, key)).version, "each executed once").to.equal(2n);
+      await expectReplay(context, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
+      await expectReplay(context, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
+      expect((await context.ask(getKey, key)).version).to.equal(3n);
+      await expectReplay(context, deleteKey, { ...key, returnPrevious: true });
     },
-    "of every mutation of locks answers as the first time did, at any member": async (place) => {
-      const { namespace } = place;
-      await expectReplay(place, createLock, { namespace, name: place.name() });
-      await expectReplay(place, createRWLock, { namespace, name: place.name() });
-      const lock = await place.lock();
-      await expectReplay(place, acquireLock, lock);
-      const { holder, lastFencingToken } = await place.ask(describeLock, lock);
+    "of every mutation of locks answers as the first time did, at any member": async (context) => {
+      const { namespace } = context;
+      await expectReplay(context, createLock, { namespace, name: context.name() });
+      await expectReplay(context, createRWLock, { namespace, name: context.name() });
+      const lock = await context.lock();
+      await expectReplay(context, acquireLock, lock);
+      const { holder, lastFencingToken } = await context.ask(describeLock, lock);
       expect(holder?.fencingToken).to.equal(lastFencingToken);
-      await expectReplay(place, acquireLock, { ...lock, owner: "another" });
-      await expectReplay(place, releaseLock, lock);
-      await place.ask(acquireLock, lock);
-      await expectReplay(place, forceReleaseLock, lock);
-      const readWrite = await place.readWriteLock();
-      await expectReplay(place, acquireRWLock, { ...readWrite, mode: RWMode.READ });
-      await expectReplay(place, releaseRWLock, readWrite);
+      await expectReplay(context, acquireLock, { ...lock, owner: "another" });
+      await expectReplay(context, releaseLock, lock);
+      await context.ask(acquireLock, lock);
+      await expectReplay(context, forceReleaseLock, lock);
+      const readWrite = await context.readWriteLock();
+      await expectReplay(context, acquireRWLock, { ...readWrite, mode: RWMode.READ });
+      await expectReplay(context, releaseRWLock, readWrite);
     },
-    "of every mutation of memory answers as the first time did, at any member": async (place) => {
-      const { namespace } = place;
-      await expectReplay(place, allocateMemory, { namespace, sizeBytes: 10n });
-      const { regionId } = await place.ask(allocateMemory, { namespace, sizeBytes: 10n });
+    "of every mutation of memory answers as the first time did, at any member": async (context) => {
+      const { namespace } = context;
+      await expectReplay(context, allocateMemory, { namespace, sizeBytes: 10n });
+      const { regionId } = await context.ask(allocateMemory, { namespace, sizeBytes: 10n });
       const region = { namespace, regionId };
-      await expectReplay(place, writeMemory, { ...region, data: Buffer.from("x") });
-      await expectReplay(place, resizeMemory, { ...region, sizeBytes: 5n });
-      expect((await place.ask(describeMemory, region)).region?.version, "each executed once").to.equal(3n);
-      await expectReplay(place, freeMemory, region);
+      await expectReplay(context, writeMemory, { ...region, data: Buffer.from("x") });
+      await expectReplay(context, resizeMemory, { ...region, sizeBytes: 5n });
+      expect((await context.ask(describeMemory, region)).region?.version, "each executed once").to.equal(3n);
+      await expectReplay(context, freeMemory, region);
     },
-    "answers with what was then, though much has happened since": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "answers with what was then, though much has happened since": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
       const fields = { ...key, expectedModRevision: 0n };
-      const first = await place.ask(putKey, fields, options);
-      await place.ask(putKey, key);
-      await place.ask(deleteKey, key);
-      const again = await place.elsewhere.call(putKey, fields, options);
+      const first = await context.ask(putKey, fields, options);
+      await context.ask(putKey, key);
+      await context.ask(deleteKey, key);
+      const again = await context.elsewhere.call(putKey, fields, options);
       expect([again.response, replayed(again)]).to.deep.equal([first, "true"]);
-      await place.refuses(getKey, key, "KEY_NOT_FOUND");
+      await context.refuses(getKey, key, "KEY_NOT_FOUND");
     },
-    "answers refusals that rest on the state again, though they would not be given any more": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "answers refusals that rest on the state again, though they would not be given any more": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      await place.refuses(deleteKey, key, "KEY_NOT_FOUND", options);
-      await place.ask(putKey, key);
-      const again = await place.refuses(deleteKey, key, "KEY_NOT_FOUND", { ...options, connection: place.elsewhere });
+      await context.refuses(deleteKey, key, "KEY_NOT_FOUND", options);
+      await context.ask(putKey, key);
+      const again = await context.refuses(deleteKey, key, "KEY_NOT_FOUND", {
+        ...options,
+        connection: context.elsewhere,
+      });
       expect(replayed(again)).to.equal("true");
-      await place.ask(getKey, key);
+      await context.ask(getKey, key);
       const guarded = { metadata: { "request-id": randomUUID() } };
-      const lock = { namespace: place.namespace, name: place.name() };
+      const lock = { namespace: context.namespace, name: context.name() };
       const put = { ...key, guard: { lockName: lock.name, fencingToken: 1n, rw: false } };
       for (const expected of [undefined, "true"]) {
-        expect(replayed(await place.refuses(putKey, put, "FENCED", guarded))).to.equal(expected);
+        expect(replayed(await context.refuses(putKey, put, "FENCED", guarded))).to.equal(expected);
       }
     },
-    "S13: refuses the id with another payload or for another operation, and does nothing": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "S13: refuses the id with another payload or for another operation, and does nothing": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      await place.ask(putKey, key, options);
-      const connection = place.elsewhere;
+      await context.ask(putKey, key, options);
+      const connection = context.elsewhere;
       const other = { ...key, value: Buffer.from("x") };
-      await place.refuses(putKey, other, "REQUEST_ID_REUSED", options);
-      await place.refuses(putKey, other, "REQUEST_ID_REUSED", { ...options, connection });
-      await place.refuses(deleteKey, key, "REQUEST_ID_REUSED", { ...options, connection });
+      await context.refuses(putKey, other, "REQUEST_ID_REUSED", options);
+      await context.refuses(putKey, other, "REQUEST_ID_REUSED", { ...options, connection });
+      await context.refuses(deleteKey, key, "REQUEST_ID_REUSED", { ...options, connection });
       const sameBytes = { namespace: key.namespace, name: key.key };
-      await place.refuses(createLock, sameBytes, "REQUEST_ID_REUSED", options);
-      expect((await place.askElsewhere(getKey, key)).version).to.equal(1n);
+      await context.refuses(createLock, sameBytes, "REQUEST_ID_REUSED", options);
+      expect((await context.askElsewhere(getKey, key)).version).to.equal(1n);
     },
-    "S13: answers again what says the same in other bytes": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "S13: answers again what says the same in other bytes": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      const first = await place.ask(putKey, key, options);
+      const first = await context.ask(putKey, key, options);
       const [namespace, name] = [{ namespace: key.namespace }, { key: key.key }].map((field) => bytesOf(putKey, field));
       const defaults = Buffer.of(0x1a, 0x00, 0x20, 0x00, 0x30, 0x00);
       const unknown = Buffer.of(0xc0, 0x3e, 0x07);
       const another = Buffer.concat([unknown, defaults, name as Buffer, namespace as Buffer]);
-      for (const connection of [place.elsewhere, place.here]) {
+      for (const connection of [context.elsewhere, context.here]) {
         const again = await connection.call(putKey, another, options);
         expect([again.code, again.response, replayed(again)]).to.deep.equal(["OK", first, "true"]);
       }
-      expect((await place.ask(getKey, key)).version).to.equal(1n);
+      expect((await context.ask(getKey, key)).version).to.equal(1n);
     },
-    "S13: keeps the ids of other subjects apart": async (place) => {
-      const { sub } = place.visit.claims;
-      const token = place.otherToken(
+    "S13: keeps the ids of other subjects apart": async (context) => {
+      const { sub } = context.testRun.claims;
+      const token = context.otherToken(
         "of another subject with the access write to all namespaces",
         (claims) => claims.sub !== sub && claims.access.includes("write") && claims.namespaces.includes("*"),
       );
-      const key = { namespace: place.namespace, key: place.name() };
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      await place.ask(putKey, key, options);
-      const answer = await place.visit.at(place.here.endpoint, token).call(putKey, key, options);
+      await context.ask(putKey, key, options);
+      const answer = await context.testRun.at(context.here.endpoint, token).call(putKey, key, options);
       expect([answer.code, replayed(answer)]).to.deep.equal(["OK", undefined]);
     },
-    "does not remember reads, nor what was refused before it was looked for": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "does not remember reads, nor what was refused before it was looked for": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      await place.refuses(getKey, key, "KEY_NOT_FOUND", options);
-      await place.refuses(putKey, { ...key, ttlSeconds: -1n }, "BAD_FIELD", options);
-      const put = await place.here.call(putKey, key, options);
+      await context.refuses(getKey, key, "KEY_NOT_FOUND", options);
+      await context.refuses(putKey, { ...key, ttlSeconds: -1n }, "BAD_FIELD", options);
+      const put = await context.here.call(putKey, key, options);
       expect([put.code, replayed(put)]).to.deep.equal(["OK", undefined]);
-      const read = await place.here.call(getKey, key, options);
+      const read = await context.here.call(getKey, key, options);
       expect([read.code, replayed(read)], "a read under the id of a mutation").to.deep.equal(["OK", undefined]);
     },
-    "is complete where the answer was large, also when the key has changed since": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "is complete where the answer was large, also when the key has changed since": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const value = Buffer.alloc(STORED_BYTES_MAX, "v");
-      await place.ask(putKey, { ...key, value });
+      await context.ask(putKey, { ...key, value });
       const options = { metadata: { "request-id": randomUUID() } };
       const fields = { ...key, returnPrevious: true };
-      const first = await place.ask(putKey, fields, options);
+      const first = await context.ask(putKey, fields, options);
       expect(first.previous?.value.length).to.equal(STORED_BYTES_MAX);
-      await place.ask(putKey, { ...key, value });
-      const again = await place.elsewhere.call(putKey, fields, options);
+      await context.ask(putKey, { ...key, value });
+      const again = await context.elsewhere.call(putKey, fields, options);
       expect([replayed(again), again.response]).to.deep.equal(["true", first]);
       const swapping = { metadata: { "request-id": randomUUID() } };
-      const failed = await place.ask(compareAndSwap, key, swapping);
+      const failed = await context.ask(compareAndSwap, key, swapping);
       expect([failed.success, failed.currentValue.length]).to.deep.equal([false, STORED_BYTES_MAX]);
-      await place.ask(deleteKey, key);
-      const swapped = await place.elsewhere.call(compareAndSwap, key, swapping);
+      await context.ask(deleteKey, key);
+      const swapped = await context.elsewhere.call(compareAndSwap, key, swapping);
       expect([replayed(swapped), swapped.response]).to.deep.equal(["true", failed]);
     },
-    "executes a request once that is sent to several members at the same time": async (place) => {
-      const key = { namespace: place.namespace, key: place.name() };
+    "executes a request once that is sent to several members at the same time": async (context) => {
+      const key = { namespace: context.namespace, key: context.name() };
       const options = { metadata: { "request-id": randomUUID() } };
-      const attempts = [place.here, place.elsewhere, place.here, place.elsewhere];
+      const attempts = [context.here, context.elsewhere, context.here, context.elsewhere];
       const answers = await Promise.all(attempts.map((connection) => connection.call(putKey, key, options)));
       const [first] = answers;
       for (const { code, response } of answers) {
         expect([code, response]).to.deep.equal(["OK", first?.response]);
       }
-      expect((await place.ask(getKey, key)).version).to.equal(1n);
+      expect((await context.ask(getKey, key)).version).to.equal(1n);
       const others = answers.filter((answer) => replayed(answer) === "true");
       expect(others).to.have.lengthOf(attempts.length - 1);
     },

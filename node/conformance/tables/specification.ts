@@ -17,7 +17,7 @@ import {
 } from "@grpc/grpc-js";
 import * as proto from "@quoin/proto";
 import { expect } from "chai";
-import type { Place, Table } from "../harness/index.ts";
+import type { Table, TestContext } from "../harness/index.ts";
 
 const RETRY_DELAY_MS = 50;
 /** The last one takes half a minute, independent of the service. */
@@ -82,10 +82,13 @@ class Client {
 }
 
 /** Runs `use` with a client of the member under test and one of another member. */
-async function withClients(place: Place, use: (here: Client, elsewhere: Client) => Promise<void>): Promise<void> {
-  const { token, ca } = place.visit.target;
+async function withClients(
+  context: TestContext,
+  use: (here: Client, elsewhere: Client) => Promise<void>,
+): Promise<void> {
+  const { token, ca } = context.testRun.target;
   const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
-  const clients = [place.here, place.elsewhere].map(({ endpoint }) => new Client(endpoint, security, token));
+  const clients = [context.here, context.elsewhere].map(({ endpoint }) => new Client(endpoint, security, token));
   const [here, elsewhere] = clients as [Client, Client];
   try {
     await use(here, elsewhere);
@@ -111,9 +114,9 @@ async function failure(call: Promise<unknown>): Promise<string | undefined> {
 export const specification: Table = {
   name: "A client written from the specification alone",
   entries: {
-    "keeps keys and values in namespaces, and swaps atomically": async (place) => {
-      await withClients(place, async (here, elsewhere) => {
-        const namespace = place.freeNamespaceName();
+    "keeps keys and values in namespaces, and swaps atomically": async (context) => {
+      await withClients(context, async (here, elsewhere) => {
+        const namespace = context.freeNamespaceName();
         const make = proto.CreateNamespaceRequest.fromPartial({ namespace });
         await here.call(here.keys, here.keys.createNamespace, make);
         expect(await failure(elsewhere.call(elsewhere.keys, elsewhere.keys.createNamespace, make))).to.equal(
@@ -142,9 +145,9 @@ export const specification: Table = {
         expect(await failure(here.call(here.keys, here.keys.deleteKey, remove))).to.equal("NOT_FOUND");
       });
     },
-    "locks and unlocks, with a life in seconds": async (place) => {
-      await withClients(place, async (here, elsewhere) => {
-        const lock = { namespace: place.namespace, name: place.name(), ttlSeconds: 1n };
+    "locks and unlocks, with a life in seconds": async (context) => {
+      await withClients(context, async (here, elsewhere) => {
+        const lock = { namespace: context.namespace, name: context.name(), ttlSeconds: 1n };
         const acquire = proto.AcquireLockRequest.fromPartial(lock);
         expect(await failure(here.call(here.locks, here.locks.acquireLock, acquire))).to.equal("NOT_FOUND");
         await here.call(here.locks, here.locks.createLock, proto.CreateLockRequest.fromPartial(lock));
@@ -166,9 +169,9 @@ export const specification: Table = {
         await here.call(here.locks, here.locks.forceReleaseLock, proto.ForceReleaseLockRequest.fromPartial(lock));
       });
     },
-    "shares read-write locks": async (place) => {
-      await withClients(place, async (here, elsewhere) => {
-        const lock = { namespace: place.namespace, name: place.name(), ttlSeconds: 60n };
+    "shares read-write locks": async (context) => {
+      await withClients(context, async (here, elsewhere) => {
+        const lock = { namespace: context.namespace, name: context.name(), ttlSeconds: 60n };
         await here.call(here.locks, here.locks.createRwLock, proto.CreateRWLockRequest.fromPartial(lock));
         const read = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.READ });
         const write = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.WRITE });
@@ -184,9 +187,9 @@ export const specification: Table = {
         await here.call(here.locks, here.locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
       });
     },
-    "allocates, writes, reads, resizes, lists and frees memory": async (place) => {
-      await withClients(place, async (here, elsewhere) => {
-        const { namespace } = place;
+    "allocates, writes, reads, resizes, lists and frees memory": async (context) => {
+      await withClients(context, async (here, elsewhere) => {
+        const { namespace } = context;
         const allocate = proto.AllocateMemoryRequest.fromPartial({ namespace, sizeBytes: 1_024n });
         const { regionId } = await here.call(here.memory, here.memory.allocateMemory, allocate);
         const region = { namespace, regionId };
@@ -206,9 +209,9 @@ export const specification: Table = {
         );
       });
     },
-    "retries with the same request id and backoff until it knows, and has done it once": async (place) => {
-      await withClients(place, async (here, elsewhere) => {
-        const key = { namespace: place.namespace, key: place.name() };
+    "retries with the same request id and backoff until it knows, and has done it once": async (context) => {
+      await withClients(context, async (here, elsewhere) => {
+        const key = { namespace: context.namespace, key: context.name() };
         const swap = proto.CompareAndSwapRequest.fromPartial({ ...key, newValue: Buffer.from("mine") });
         const requestId = randomUUID();
         for (let attempt = 1; ; attempt++) {
@@ -229,12 +232,12 @@ export const specification: Table = {
         }
       });
     },
-    "learns from the status what is wrong with its credential": async (place) => {
-      await withClients(place, async (here) => {
-        const get = proto.GetKeyRequest.fromPartial({ namespace: place.namespace, key: "k" });
+    "learns from the status what is wrong with its credential": async (context) => {
+      await withClients(context, async (here) => {
+        const get = proto.GetKeyRequest.fromPartial({ namespace: context.namespace, key: "k" });
         const call = here.call(here.keys, here.keys.getKey, get, { token: "not.a.token" });
         expect(await failure(call)).to.equal("UNAUTHENTICATED");
-        const token = place.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
+        const token = context.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
         const denied = here.call(here.keys, here.keys.getKey, get, { token });
         expect(await failure(denied)).to.equal("PERMISSION_DENIED");
       });

@@ -16,12 +16,12 @@ import {
   expectFields,
   forceReleaseLock,
   isAtLeast,
-  type Place,
   putKey,
   releaseLock,
   releaseRWLock,
   type Stream,
   type Table,
+  type TestContext,
   watchLocks,
 } from "../harness/index.ts";
 
@@ -61,7 +61,7 @@ async function watching(
 }
 
 /** Waits for all events up to the revision, and returns the events so far. */
-async function toldUntil(watch: Watch, revision: bigint): Promise<LockEvent[]> {
+async function eventsUntil(watch: Watch, revision: bigint): Promise<LockEvent[]> {
   await watch.until(`all up to revision ${revision}`, (messages) =>
     messages.some((message) => message.revision >= revision),
   );
@@ -76,39 +76,39 @@ function events(watch: Watch, count: number): Promise<LockEvent[]> {
 }
 
 /** Makes a change now, and returns its revision. */
-async function nowRevision(place: Place): Promise<bigint> {
-  return (await place.askElsewhere(putKey, { namespace: place.namespace, key: place.name() })).modRevision;
+async function nowRevision(context: TestContext): Promise<bigint> {
+  return (await context.askElsewhere(putKey, { namespace: context.namespace, key: context.name() })).modRevision;
 }
 
 /** Everything that belongs to the entry. */
-function ownLocks({ namespace, prefix }: Place): { readonly namespace: string; readonly namePrefix: string } {
+function ownLocks({ namespace, prefix }: TestContext): { readonly namespace: string; readonly namePrefix: string } {
   return { namespace, namePrefix: prefix };
 }
 
 export const lockWatches: Table = {
   name: "WatchLocks",
   entries: {
-    "says first that it is in place, then sends grants and releases, but no renewal": async (place) => {
-      const lock = await place.lock();
-      await watching(place.here, ownLocks(place), async (watch, created) => {
+    "says first that it is in place, then sends grants and releases, but no renewal": async (context) => {
+      const lock = await context.lock();
+      await watching(context.here, ownLocks(context), async (watch, created) => {
         expectFields(created, { events: [], created: true, progress: false, revision: isAtLeast(1n) });
-        const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "o" });
-        await place.ask(acquireLock, { ...lock, owner: "o", fencingToken });
-        await place.ask(acquireLock, { ...lock, owner: "in vain" });
-        const { revision } = await place.askElsewhere(releaseLock, { ...lock, owner: "o", fencingToken });
+        const { fencingToken } = await context.askElsewhere(acquireLock, { ...lock, owner: "o" });
+        await context.ask(acquireLock, { ...lock, owner: "o", fencingToken });
+        await context.ask(acquireLock, { ...lock, owner: "in vain" });
+        const { revision } = await context.askElsewhere(releaseLock, { ...lock, owner: "o", fencingToken });
         const common = { lockKey: lock.name, owner: "o", reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
-        expect(await toldUntil(watch, await nowRevision(place))).to.deep.equal([
+        expect(await eventsUntil(watch, await nowRevision(context))).to.deep.equal([
           { ...common, action: ACQUIRED, fencingToken, revision: fencingToken },
           { ...common, action: RELEASED, fencingToken, revision },
         ]);
       });
     },
-    "sends a hand-over as a release and then a grant": async (place) => {
-      const lock = await place.lock();
-      const first = await place.ask(acquireLock, { ...lock, owner: "1" });
-      await watching(place.here, ownLocks(place), async (watch) => {
-        const waiter = await place.queue(place.elsewhere, { ...lock, owner: "2" }, 0);
-        const { revision } = await place.ask(releaseLock, { ...lock, owner: "1" });
+    "sends a hand-over as a release and then a grant": async (context) => {
+      const lock = await context.lock();
+      const first = await context.ask(acquireLock, { ...lock, owner: "1" });
+      await watching(context.here, ownLocks(context), async (watch) => {
+        const waiter = await context.queue(context.elsewhere, { ...lock, owner: "2" }, 0);
+        const { revision } = await context.ask(releaseLock, { ...lock, owner: "1" });
         const { fencingToken } = await waiter.granted();
         const common = { lockKey: lock.name, reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
         expect(await events(watch, 2)).to.deep.equal([
@@ -118,13 +118,13 @@ export const lockWatches: Table = {
         expect(fencingToken > revision, "a grant has a revision of its own").to.equal(true);
       });
     },
-    "sends the reason why a hold ended": async (place) => {
-      const lock = await place.lock();
-      await watching(place.here, ownLocks(place), async (watch) => {
-        await place.ask(acquireLock, lock);
-        await place.askElsewhere(forceReleaseLock, lock);
+    "sends the reason why a hold ended": async (context) => {
+      const lock = await context.lock();
+      await watching(context.here, ownLocks(context), async (watch) => {
+        await context.ask(acquireLock, lock);
+        await context.askElsewhere(forceReleaseLock, lock);
         const sentMs = performance.now();
-        await place.ask(acquireLock, { ...lock, ttlSeconds: 1n });
+        await context.ask(acquireLock, { ...lock, ttlSeconds: 1n });
         const told = await events(watch, 4);
         expect(performance.now() - sentMs, "S21: never early").to.be.at.least(1_000);
         expect(told.map(({ action, reason }) => [action, reason])).to.deep.equal([
@@ -135,25 +135,25 @@ export const lockWatches: Table = {
         ]);
       });
     },
-    "sends a downgrade as one grant with the same token, and then the readers that it lets in": async (place) => {
-      const lock = await place.readWriteLock();
-      const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
-      const reader = await place.queueRW(place.elsewhere, { ...lock, mode: READ, owner: "r" }, 0);
-      await watching(place.here, ownLocks(place), async (watch) => {
-        const { revision } = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "w", fencingToken });
+    "sends a downgrade as one grant with the same token, and then the readers that it lets in": async (context) => {
+      const lock = await context.readWriteLock();
+      const { fencingToken } = await context.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
+      const reader = await context.queueRW(context.elsewhere, { ...lock, mode: READ, owner: "r" }, 0);
+      await watching(context.here, ownLocks(context), async (watch) => {
+        const { revision } = await context.ask(acquireRWLock, { ...lock, mode: READ, owner: "w", fencingToken });
         const granted = await reader.granted();
         const common = { lockKey: lock.name, action: ACQUIRED, mode: READ, rw: true };
-        expect(await toldUntil(watch, await nowRevision(place))).to.deep.equal([
+        expect(await eventsUntil(watch, await nowRevision(context))).to.deep.equal([
           { ...common, owner: "w", reason: DOWNGRADED, fencingToken, revision },
           { ...common, owner: "r", reason: NORMAL, fencingToken: granted.fencingToken, revision: granted.fencingToken },
         ]);
       });
     },
-    "sends an upgrade as a release and a grant at one revision": async (place) => {
-      const lock = await place.readWriteLock();
-      const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r" });
-      await watching(place.here, ownLocks(place), async (watch) => {
-        const up = await place.askElsewhere(acquireRWLock, { ...lock, mode: WRITE, owner: "r", fencingToken });
+    "sends an upgrade as a release and a grant at one revision": async (context) => {
+      const lock = await context.readWriteLock();
+      const { fencingToken } = await context.ask(acquireRWLock, { ...lock, mode: READ, owner: "r" });
+      await watching(context.here, ownLocks(context), async (watch) => {
+        const up = await context.askElsewhere(acquireRWLock, { ...lock, mode: WRITE, owner: "r", fencingToken });
         const common = { lockKey: lock.name, owner: "r", reason: UPGRADED, rw: true, revision: up.fencingToken };
         expect(await events(watch, 2)).to.deep.equal([
           { ...common, action: RELEASED, mode: READ, fencingToken },
@@ -163,13 +163,13 @@ export const lockWatches: Table = {
         expect(message?.events, "a revision is not split").to.have.lengthOf(2);
       });
     },
-    "sends the holds of every reader": async (place) => {
-      const lock = await place.readWriteLock();
-      await watching(place.here, ownLocks(place), async (watch) => {
+    "sends the holds of every reader": async (context) => {
+      const lock = await context.readWriteLock();
+      await watching(context.here, ownLocks(context), async (watch) => {
         for (const owner of ["a", "b"]) {
-          await place.ask(acquireRWLock, { ...lock, mode: READ, owner });
+          await context.ask(acquireRWLock, { ...lock, mode: READ, owner });
         }
-        await place.askElsewhere(releaseRWLock, { ...lock, owner: "a" });
+        await context.askElsewhere(releaseRWLock, { ...lock, owner: "a" });
         const told = await events(watch, 3);
         expect(told.map(({ action, owner, mode, rw }) => [action, owner, mode, rw])).to.deep.equal([
           [ACQUIRED, "a", READ, true],
@@ -178,48 +178,48 @@ export const lockWatches: Table = {
         ]);
       });
     },
-    "S37: resumes behind any revision, at any member, with all that followed and nothing else": async (place) => {
-      const lock = await place.lock();
+    "S37: resumes behind any revision, at any member, with all that followed and nothing else": async (context) => {
+      const lock = await context.lock();
       const revisions: bigint[] = [];
       for (let turn = 0; turn < 4; turn++) {
-        revisions.push((await place.ask(acquireLock, lock)).fencingToken);
-        revisions.push((await place.askElsewhere(releaseLock, lock)).revision);
+        revisions.push((await context.ask(acquireLock, lock)).fencingToken);
+        revisions.push((await context.askElsewhere(releaseLock, lock)).revision);
       }
       for (const [at, revision] of revisions.entries()) {
-        const connection = at % 2 === 0 ? place.here : place.elsewhere;
-        await watching(connection, { ...ownLocks(place), startRevision: revision + 1n }, async (watch) => {
-          const told = await toldUntil(watch, revisions.at(-1) as bigint);
+        const connection = at % 2 === 0 ? context.here : context.elsewhere;
+        await watching(connection, { ...ownLocks(context), startRevision: revision + 1n }, async (watch) => {
+          const told = await eventsUntil(watch, revisions.at(-1) as bigint);
           expect(told.map((event) => event.revision)).to.deep.equal(revisions.slice(at + 1));
         });
       }
     },
-    "sends only changes of its prefix and namespace, and its progress when nothing happens": async (place) => {
-      const lock = await place.lock();
-      const watched = { ...ownLocks(place), namePrefix: lock.name, progressIntervalMs: INTERVAL_MS_MIN };
-      await watching(place.here, watched, async (watch) => {
-        const other = await place.lock();
-        await place.ask(acquireLock, other);
-        const { revision } = await place.ask(acquireLock, lock);
-        expect((await toldUntil(watch, revision)).map(({ lockKey }) => lockKey)).to.deep.equal([lock.name]);
-        const later = await nowRevision(place);
+    "sends only changes of its prefix and namespace, and its progress when nothing happens": async (context) => {
+      const lock = await context.lock();
+      const watched = { ...ownLocks(context), namePrefix: lock.name, progressIntervalMs: INTERVAL_MS_MIN };
+      await watching(context.here, watched, async (watch) => {
+        const other = await context.lock();
+        await context.ask(acquireLock, other);
+        const { revision } = await context.ask(acquireLock, lock);
+        expect((await eventsUntil(watch, revision)).map(({ lockKey }) => lockKey)).to.deep.equal([lock.name]);
+        const later = await nowRevision(context);
         const progress = await watch.until("progress", (messages) =>
           messages.find((message) => message.progress && message.revision >= later),
         );
         expectFields(progress, { events: [], created: false, progress: true, revision: isAtLeast(later) });
       });
     },
-    "takes prefixes of 256 bytes and intervals of 100 to 60,000 ms, not of one more or less": async (place) => {
-      const { namespace } = place;
-      const namePrefix = place.name().padEnd(PREFIX_BYTES_MAX, "p");
+    "takes prefixes of 256 bytes and intervals of 100 to 60,000 ms, not of one more or less": async (context) => {
+      const { namespace } = context;
+      const namePrefix = context.name().padEnd(PREFIX_BYTES_MAX, "p");
       const limits = { namespace, namePrefix, progressIntervalMs: INTERVAL_MS_MAX };
-      await watching(place.here, limits, async () => undefined);
+      await watching(context.here, limits, async () => undefined);
       const longer = { namespace, namePrefix: `${namePrefix}p` };
-      await place.refuses(watchLocks, longer, "TOO_LARGE", { field: "name_prefix", limit: PREFIX_BYTES_MAX });
+      await context.refuses(watchLocks, longer, "TOO_LARGE", { field: "name_prefix", limit: PREFIX_BYTES_MAX });
       for (const progressIntervalMs of [INTERVAL_MS_MIN - 1n, INTERVAL_MS_MAX + 1n, -1n]) {
         const fields = { namespace, progressIntervalMs };
-        await place.refuses(watchLocks, fields, "BAD_FIELD", { field: "progress_interval_ms" });
+        await context.refuses(watchLocks, fields, "BAD_FIELD", { field: "progress_interval_ms" });
       }
-      await place.refuses(watchLocks, { namespace, startRevision: -1n }, "BAD_FIELD", { field: "start_revision" });
+      await context.refuses(watchLocks, { namespace, startRevision: -1n }, "BAD_FIELD", { field: "start_revision" });
     },
   },
 };

@@ -3,10 +3,10 @@
 import { describeKiller, type Killer } from "./killer.ts";
 import { type Mutant, mutated, StaleMutant, sourceOf } from "./mutant.ts";
 import type { Found } from "./record.ts";
-import { tryKiller, type Verdict } from "./trial.ts";
+import { runKiller, type Verdict } from "./trial.ts";
 
 /** The result for a mutant. */
-export interface Judgement {
+export interface MutantResult {
   readonly mutant: Mutant;
   readonly isKilled: boolean;
   readonly killer: string;
@@ -18,7 +18,7 @@ export interface Judgement {
 /** Far longer than a recorded killer takes on a busy machine. */
 const KILLER_LIMIT_MS = 180_000;
 
-export class Judge {
+export class MutantChecker {
   readonly #record: ReadonlyMap<string, Found>;
   /** The results of the killers for the product without a mutant. */
   readonly #unmutated = new Map<string, Promise<Verdict>>();
@@ -27,10 +27,10 @@ export class Judge {
     this.#record = record;
   }
 
-  async judge(mutant: Mutant): Promise<Judgement> {
+  async check(mutant: Mutant): Promise<MutantResult> {
     const killer = this.#record.get(mutant.name)?.killer ?? null;
     const startedMs = performance.now();
-    const told = (isKilled: boolean, line: string): Judgement => ({
+    const told = (isKilled: boolean, line: string): MutantResult => ({
       mutant,
       isKilled,
       killer: killer === null ? "" : describeKiller(killer),
@@ -44,7 +44,7 @@ export class Judge {
     if (killer === null) {
       return told(false, "nothing is known to catch it: look for a killer with --search");
     }
-    const verdict = await tryKiller(killer, mutant, KILLER_LIMIT_MS);
+    const verdict = await runKiller(killer, mutant, KILLER_LIMIT_MS);
     if (verdict.kind !== "failed") {
       return told(false, verdict.kind === "passed" ? "SURVIVED" : `no verdict: ${verdict.why}`);
     }
@@ -56,7 +56,7 @@ export class Judge {
 
   #without(killer: Killer): Promise<Verdict> {
     const key = JSON.stringify(killer);
-    const verdict = this.#unmutated.get(key) ?? tryKiller(killer, null, KILLER_LIMIT_MS);
+    const verdict = this.#unmutated.get(key) ?? runKiller(killer, null, KILLER_LIMIT_MS);
     this.#unmutated.set(key, verdict);
     return verdict;
   }

@@ -11,7 +11,7 @@ import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import { mutantNamed } from "./catalogue.ts";
 import { mutated, pathOf } from "./mutant.ts";
-import { IN_PLACE, MUTANT_VARIABLE } from "./place.ts";
+import { LOADED_LINE, MUTANT_VARIABLE } from "./place.ts";
 
 const STANDARD_ERROR = 2;
 // The function as it is now: modules that load later may replace it.
@@ -31,7 +31,7 @@ registerHooks({
       return result;
     }
     const source = mutated(Buffer.from(result.source as Uint8Array).toString("utf8"), mutant);
-    writeSync(STANDARD_ERROR, `${IN_PLACE}\n`);
+    writeSync(STANDARD_ERROR, `${LOADED_LINE}\n`);
     return { ...result, source };
   },
 });

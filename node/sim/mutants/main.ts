@@ -17,7 +17,7 @@
 import { UsageError } from "../../src/command-line/index.ts";
 import { MUTANTS, mutantNamed } from "./catalogue.ts";
 import { choose } from "./choice.ts";
-import { Judge, type Judgement, staleness } from "./judgement.ts";
+import { MutantChecker, type MutantResult, staleness } from "./judgement.ts";
 import { describeKiller } from "./killer.ts";
 import type { Mutant } from "./mutant.ts";
 import { type MutantOptions, readOptions, type Search } from "./options.ts";
@@ -29,7 +29,7 @@ import { twoAtATime } from "./two-at-a-time.ts";
 
 const WRONG_ARGUMENTS = 2;
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -43,29 +43,29 @@ function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-function printJudgement({ mutant, isKilled, killer, line, durationMs }: Judgement): void {
+function printResult({ mutant, isKilled, killer, line, durationMs }: MutantResult): void {
   const about = [mutant.name, mutant.pitfall, killer, line, seconds(durationMs)];
-  say(`${isKilled ? "killed" : "FAILED"}  ${about.join("  |  ")}`);
+  printLine(`${isKilled ? "killed" : "FAILED"}  ${about.join("  |  ")}`);
 }
 
 async function runAll(mutants: readonly Mutant[]): Promise<number> {
   const record = readRecord();
-  const judge = new Judge(record);
-  const judgements = await twoAtATime(mutants, async (mutant) => {
-    const judgement = await judge.judge(mutant);
-    printJudgement(judgement);
-    return judgement;
+  const checker = new MutantChecker(record);
+  const results = await twoAtATime(mutants, async (mutant) => {
+    const result = await checker.check(mutant);
+    printResult(result);
+    return result;
   });
-  const failed = judgements.filter(({ isKilled }) => !isKilled);
-  const rows = judgements.map(({ mutant, isKilled, killer, line }): Row => {
+  const failed = results.filter(({ isKilled }) => !isKilled);
+  const rows = results.map(({ mutant, isKilled, killer, line }): Row => {
     const simulator = record.get(mutant.name)?.simulator ?? "";
     return { mutant, rule: isKilled ? line : `FAILED: ${line}`, killer, simulator };
   });
-  say(`\n${describeTable(rows)}\n`);
-  for (const judgement of failed) {
-    printJudgement(judgement);
+  printLine(`\n${describeTable(rows)}\n`);
+  for (const result of failed) {
+    printResult(result);
   }
-  say(`${judgements.length - failed.length} killed, ${failed.length} failed`);
+  printLine(`${results.length - failed.length} killed, ${failed.length} failed`);
   return failed.length;
 }
 
@@ -88,7 +88,7 @@ async function searchAll(mutants: readonly Mutant[], searching: Search): Promise
     const startedMs = performance.now();
     const stale = staleness(mutant);
     if (stale !== null) {
-      say(stale);
+      printLine(stale);
       return { mutant, rule: stale, killer: "", simulator: "" };
     }
     const found = await find(mutant, record.get(mutant.name), searching);
@@ -96,12 +96,12 @@ async function searchAll(mutants: readonly Mutant[], searching: Search): Promise
     writeRecord(record, names);
     const killer = found.killer === null ? "" : describeKiller(found.killer);
     const about = [mutant.name, mutant.pitfall, killer || "SURVIVED", found.rule, found.simulator];
-    say(`${about.join("  |  ")}  |  ${seconds(performance.now() - startedMs)}`);
+    printLine(`${about.join("  |  ")}  |  ${seconds(performance.now() - startedMs)}`);
     return { mutant, rule: killer === "" ? "SURVIVED" : found.rule, killer, simulator: found.simulator };
   });
   const failures = rows.filter(({ killer }) => killer === "").length;
-  say(`\n${describeTable(rows)}\n`);
-  say(`${rows.length - failures} killed, ${failures} failed`);
+  printLine(`\n${describeTable(rows)}\n`);
+  printLine(`${rows.length - failures} killed, ${failures} failed`);
   return failures;
 }
 

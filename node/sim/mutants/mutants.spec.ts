@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { commitText } from "../index.ts";
 import { MUTANTS } from "./catalogue.ts";
 import { choose } from "./choice.ts";
-import { Judge, staleness } from "./judgement.ts";
+import { MutantChecker, staleness } from "./judgement.ts";
 import { mutated, sourceOf } from "./mutant.ts";
 import { MARKED_PITFALLS } from "./pitfalls.ts";
 import { readRecord } from "./record.ts";
@@ -121,10 +121,10 @@ describe("mutants", () => {
   });
 
   describe("of this commit's share", () => {
-    const judge = new Judge(record);
+    const checker = new MutantChecker(record);
     for (const mutant of choose(MUTANTS, SHARE, commitText())) {
       it(`${mutant.pitfall}: ${mutant.name} is caught`, async () => {
-        const { isKilled, killer, line } = await judge.judge(mutant);
+        const { isKilled, killer, line } = await checker.check(mutant);
         expect(isKilled, `${killer}: ${line}`).to.equal(true);
       });
     }

@@ -4,4 +4,4 @@
 export const MUTANT_VARIABLE = "QUOIN_MUTANT";
 
 /** A line on standard error: the module with the mutant was loaded. */
-export const IN_PLACE = "the mutant is in place";
+export const LOADED_LINE = "the mutant is in place";

@@ -10,7 +10,7 @@ import path from "node:path/posix";
 import { type Killer, killerOf, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
 import { fileOf, type Mutant, repositoryRoot } from "./mutant.ts";
 import type { Found } from "./record.ts";
-import { type TestFilter, tryKiller, trySpecs, type Verdict } from "./trial.ts";
+import { runKiller, runSpecs, type TestFilter, type Verdict } from "./trial.ts";
 
 /** How long all specs of a folder may take on a busy machine, and also all seeds. */
 const SPECS_LIMIT_MS = 400_000;
@@ -52,12 +52,12 @@ export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
   if (NOT_SIMULATED.some((files) => files.test(mutant.file))) {
     return elsewhere;
   }
-  const first = await tryKiller({ seeds: [FIRST_SEED, 1] }, mutant, SEEDS_LIMIT_MS);
+  const first = await runKiller({ seeds: [FIRST_SEED, 1] }, mutant, SEEDS_LIMIT_MS);
   if (!first.isInPlace) {
     return elsewhere;
   }
   for (let seed = first.kind === "passed" ? FIRST_SEED + 1 : FIRST_SEED; seed < FIRST_SEED + seeds; ) {
-    const verdict = await tryKiller({ seeds: [seed, FIRST_SEED + seeds - seed] }, mutant, SEEDS_LIMIT_MS);
+    const verdict = await runKiller({ seeds: [seed, FIRST_SEED + seeds - seed] }, mutant, SEEDS_LIMIT_MS);
     if (verdict.kind === "passed") {
       break;
     }
@@ -65,7 +65,7 @@ export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
       return { killer: null, rule: "", simulator: `no verdict: ${verdict.why}` };
     }
     const killer: Killer = { seeds: [Number(verdict.title), 1] };
-    if ((await tryKiller(killer, null, SEEDS_LIMIT_MS)).kind === "passed") {
+    if ((await runKiller(killer, null, SEEDS_LIMIT_MS)).kind === "passed") {
       return { killer, rule: verdict.rule, simulator: `seed ${verdict.title}: ${verdict.rule}` };
     }
     // A seed that also fails without the mutant proves nothing about it.
@@ -81,7 +81,7 @@ async function searchIn(
 ): Promise<Pick<Found, "killer" | "rule"> | null> {
   let left = files;
   for (let attempt = 0; attempt < ATTEMPTS_MAX && left.length > 0; attempt++) {
-    const verdict = await trySpecs(left, filter, mutant, SPECS_LIMIT_MS);
+    const verdict = await runSpecs(left, filter, mutant, SPECS_LIMIT_MS);
     if (verdict.kind !== "failed") {
       return null;
     }
@@ -96,8 +96,8 @@ async function searchIn(
 
 /** Whether the killer fails with the mutant again, and passes without it. */
 async function holds(killer: Killer, mutant: Mutant): Promise<boolean> {
-  const again: Verdict = await tryKiller(killer, mutant, SPECS_LIMIT_MS);
-  const without: Verdict = await tryKiller(killer, null, SPECS_LIMIT_MS);
+  const again: Verdict = await runKiller(killer, mutant, SPECS_LIMIT_MS);
+  const without: Verdict = await runKiller(killer, null, SPECS_LIMIT_MS);
   return again.kind === "failed" && without.kind === "passed";
 }
 

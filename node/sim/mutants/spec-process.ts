@@ -30,7 +30,7 @@ let doubtful: string | null = null;
 /** The first test that did not end. */
 let unended: SpecReport | null = null;
 
-function tell(report: SpecReport): void {
+function sendReport(report: SpecReport): void {
   process.send?.(report, () => process.exit(0));
 }
 
@@ -86,7 +86,7 @@ async function runFile(file: string): Promise<boolean> {
       } else if (NO_VERDICT.has(error.name)) {
         doubtful ??= report.rule;
       } else {
-        tell(report);
+        sendReport(report);
         resolve(true);
       }
     });
@@ -102,16 +102,16 @@ async function main(): Promise<void> {
     }
   }
   if (unended !== null) {
-    tell(unended);
+    sendReport(unended);
   } else if (doubtful !== null) {
-    tell({ kind: "doubtful", why: doubtful });
+    sendReport({ kind: "doubtful", why: doubtful });
   } else {
-    tell(passed === 0 ? { kind: "doubtful", why: "no test ran" } : { kind: "passed" });
+    sendReport(passed === 0 ? { kind: "doubtful", why: "no test ran" } : { kind: "passed" });
   }
 }
 
 try {
   await main();
 } catch (error) {
-  tell({ kind: "doubtful", why: error instanceof Error ? firstLine(error) : String(error) });
+  sendReport({ kind: "doubtful", why: error instanceof Error ? firstLine(error) : String(error) });
 }

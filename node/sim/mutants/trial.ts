@@ -12,7 +12,7 @@ import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { type Killer, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
 import { type Mutant, repositoryRoot } from "./mutant.ts";
-import { IN_PLACE, MUTANT_VARIABLE } from "./place.ts";
+import { LOADED_LINE, MUTANT_VARIABLE } from "./place.ts";
 import type { SpecReport } from "./spec-report.ts";
 
 /** The result of a run; `isInPlace`: its process has loaded the mutant. */
@@ -28,14 +28,14 @@ const OUTPUT_MAX = 400;
 const running = new Map<ChildProcess, string>();
 
 /** Runs the killer with the mutant in place; null = without one. */
-export function tryKiller(killer: Killer, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
+export function runKiller(killer: Killer, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
   if ("seeds" in killer) {
     const [first, count] = killer.seeds;
-    return trySeeds(first, count, mutant, limitMs);
+    return runSeeds(first, count, mutant, limitMs);
   }
   return "scenario" in killer
-    ? trySpecs([SCENARIOS_SPEC], { grep: titleOfScenario(killer.scenario) }, mutant, limitMs)
-    : trySpecs([killer.spec], killer.grep === undefined ? {} : { grep: killer.grep }, mutant, limitMs);
+    ? runSpecs([SCENARIOS_SPEC], { grep: titleOfScenario(killer.scenario) }, mutant, limitMs)
+    : runSpecs([killer.spec], killer.grep === undefined ? {} : { grep: killer.grep }, mutant, limitMs);
 }
 
 /** Which tests of spec files run: those whose titles contain the text or match the expression, or all. */
@@ -45,7 +45,7 @@ export interface TestFilter {
 }
 
 /** Runs spec files up to the first test that fails. */
-export async function trySpecs(
+export async function runSpecs(
   files: readonly string[],
   filter: TestFilter,
   mutant: Mutant | null,
@@ -60,7 +60,7 @@ export async function trySpecs(
 }
 
 /** Runs seeds of the simulator up to the first that fails. */
-async function trySeeds(first: number, count: number, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
+async function runSeeds(first: number, count: number, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
   const ended = await run(
     [SIMULATOR, "--quiet", "--jobs", "1", "--seed", String(first), "--seeds", String(count)],
     mutant,
@@ -85,7 +85,7 @@ interface Ended {
 }
 
 function about({ errors, durationMs }: Ended): Pick<Verdict, "isInPlace" | "durationMs"> {
-  return { isInPlace: errors.includes(IN_PLACE), durationMs };
+  return { isInPlace: errors.includes(LOADED_LINE), durationMs };
 }
 
 async function run(

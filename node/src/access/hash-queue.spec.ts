@@ -40,7 +40,7 @@ describe("HashQueue", () => {
   }
 
   async function settled(): Promise<void> {
-    time.settle();
+    time.drain();
     await new Promise((resolve) => setImmediate(resolve));
   }
 

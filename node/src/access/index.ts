@@ -8,7 +8,7 @@ export { createFounding, type FoundingRequest, type OwnerCredentials, ownerCrede
 export type { HashJob as HashOrder } from "./hash-queue.ts";
 export { accountName, type LoginOutcome, Logins } from "./login.ts";
 export { logMailer, type Mailer, type MailLog, smtpMailer } from "./mailer.ts";
-export { type Listing, verifyPageToken as openPageToken, signPageToken as sealPageToken } from "./page-token.ts";
+export { type Listing, signPageToken as sealPageToken, verifyPageToken as openPageToken } from "./page-token.ts";
 export { deriveInPool, hashPassword, requirePassword } from "./password.ts";
 export { type PasswordHashing, QueuedHashing } from "./password-hashing.ts";
 export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
 import { encodeText } from "../state/index.ts";
-import { type Listing, verifyPageToken, signPageToken } from "./page-token.ts";
+import { type Listing, signPageToken, verifyPageToken } from "./page-token.ts";
 
 describe("page tokens (S18)", () => {
   let secrets: FoundingSecrets;

@@ -69,7 +69,15 @@ describe("the archiver, with a store in a directory", () => {
     });
     const clock = cluster.time;
     return new Archiver({
-      ...{ host, target: place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, newId: newObjectId, intervalMs: INTERVAL_MS },
+      ...{
+        host,
+        target: place,
+        clock,
+        log,
+        limits: DEFAULT_ARCHIVE_LIMITS,
+        newId: newObjectId,
+        intervalMs: INTERVAL_MS,
+      },
       runs: new BackupRuns({ host, target: place, clock, log, newId: newObjectId, onTaken: () => undefined }),
       nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onSnapshot: async () => undefined,

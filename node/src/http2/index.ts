@@ -15,8 +15,8 @@ export { DEFAULT_HTTP2_LIMITS, type FloodLimits, type Http2Limits, type RateLimi
 export { QueuedBytes } from "./queued-bytes.ts";
 export type { WriteOutcome } from "./sender.ts";
 export {
-  type ConnectionHandler,
   type BufferedBytes as HeldBytes,
+  type ConnectionHandler,
   ServerConnection,
   type ServerConnectionOptions,
 } from "./server-connection.ts";

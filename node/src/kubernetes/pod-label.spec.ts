@@ -94,18 +94,18 @@ describe("the label of a member's pod", function () {
     const label = labelOf("demo-0", pauses);
     label.update(report("none", 0));
     await pauses.untilResting(1);
-    expect(server.told("demo-0")).to.equal("none 0");
+    expect(server.roleAndTermOf("demo-0")).to.equal("none 0");
     label.update(report("follower", 3));
     await pauses.untilResting(2);
-    expect(server.told("demo-0")).to.equal("follower 3");
+    expect(server.roleAndTermOf("demo-0")).to.equal("follower 3");
     label.update(report("learner", 3));
     await pauses.untilResting(3);
-    expect(server.told("demo-0")).to.equal("learner 3");
+    expect(server.roleAndTermOf("demo-0")).to.equal("learner 3");
     expect(asked()).to.deep.equal(Array.from({ length: 3 }, () => ["GET demo-0", "PATCH demo-0"]).flat());
     label.update(report("learner", 4));
     await pauses.next(3);
     await pauses.untilResting(4);
-    expect(server.told("demo-0")).to.equal("learner 4");
+    expect(server.roleAndTermOf("demo-0")).to.equal("learner 4");
     await pauses.next(4);
     await pauses.untilResting(5);
     expect(asked().at(-1)).to.equal("GET demo-0");
@@ -119,17 +119,23 @@ describe("the label of a member's pod", function () {
     server.put("demo-0", "leader", null);
     await pauses.next(1);
     await pauses.untilResting(2);
-    expect([server.told("demo-0"), pauses.lengthsMs]).to.deep.equal(["follower 3", [30_000, 30_000]]);
+    expect([server.roleAndTermOf("demo-0"), pauses.lengthsMs]).to.deep.equal(["follower 3", [30_000, 30_000]]);
   });
 
   it("takes the label from the last leader before it is written for the new one: none in between, never two", async () => {
     const first = labelOf("demo-1");
     first.update(report("leader", 5, "demo-1"));
-    await until("the first leader", () => server.told("demo-1") === "leader 5");
-    expect([server.told("demo-0"), server.told("demo-2")]).to.deep.equal(["follower 5", "follower 5"]);
+    await until("the first leader", () => server.roleAndTermOf("demo-1") === "leader 5");
+    expect([server.roleAndTermOf("demo-0"), server.roleAndTermOf("demo-2")]).to.deep.equal([
+      "follower 5",
+      "follower 5",
+    ]);
     labelOf("demo-0").update(report("leader", 6));
-    await until("the second leader", () => server.told("demo-0") === "leader 6");
-    expect([server.told("demo-1"), server.told("demo-2")]).to.deep.equal(["follower 6", "follower 6"]);
+    await until("the second leader", () => server.roleAndTermOf("demo-0") === "leader 6");
+    expect([server.roleAndTermOf("demo-1"), server.roleAndTermOf("demo-2")]).to.deep.equal([
+      "follower 6",
+      "follower 6",
+    ]);
     expect(server.leaders.filter((pods) => pods.length > 1)).to.deep.equal([]);
     expect(server.leaders.at(-1)).to.deep.equal(["demo-0"]);
   });
@@ -149,11 +155,11 @@ describe("the label of a member's pod", function () {
     await reached.promise;
     server.before = async () => null;
     labelOf("demo-0").update(report("leader", 6));
-    await until("the new leader", () => server.told("demo-0") === "leader 6");
+    await until("the new leader", () => server.roleAndTermOf("demo-0") === "leader 6");
     slow.resolve();
     await pauses.next(1);
     await pauses.untilResting(2);
-    expect(server.told("demo-1")).to.equal("follower 6");
+    expect(server.roleAndTermOf("demo-1")).to.equal("follower 6");
     expect(pauses.lengthsMs).to.deep.equal([100, 30_000]);
     expect(server.leaders.filter((pods) => pods.length > 1)).to.deep.equal([]);
     expect(lines.join()).to.not.include("cannot be labelled");
@@ -164,13 +170,13 @@ describe("the label of a member's pod", function () {
     const own = new Pauses();
     labelOf("demo-0", own).update(report("leader", 8));
     await own.untilResting(1);
-    expect([server.told("demo-0"), own.lengthsMs]).to.deep.equal(["follower 9", [30_000]]);
+    expect([server.roleAndTermOf("demo-0"), own.lengthsMs]).to.deep.equal(["follower 9", [30_000]]);
     server.put("demo-0", null, null);
     server.put("demo-1", "leader", 9);
     const other = new Pauses();
     labelOf("demo-0", other).update(report("leader", 8));
     await other.untilResting(1);
-    expect(["demo-0", "demo-1", "demo-2"].map((pod) => server.told(pod))).to.deep.equal([
+    expect(["demo-0", "demo-1", "demo-2"].map((pod) => server.roleAndTermOf(pod))).to.deep.equal([
       ...["undefined undefined", "leader 9", "follower 8"],
     ]);
   });
@@ -182,8 +188,8 @@ describe("the label of a member's pod", function () {
       ["demo-7", "learner"],
     ] as const);
     labelOf("demo-0").update({ role: "leader", term: 8, others: () => others });
-    await until("its label", () => server.told("demo-0") === "leader 8");
-    expect(server.told("demo-1")).to.equal("follower 9");
+    await until("its label", () => server.roleAndTermOf("demo-0") === "leader 8");
+    expect(server.roleAndTermOf("demo-1")).to.equal("follower 9");
   });
 
   it("tries again from 100 ms, doubled to 2 s, until the server answers, and logs that once", async () => {
@@ -197,7 +203,7 @@ describe("the label of a member's pod", function () {
     await pauses.untilResting(7);
     server.before = async () => null;
     await pauses.next(7);
-    await until("the label", () => server.told("demo-0") === "follower 1");
+    await until("the label", () => server.roleAndTermOf("demo-0") === "follower 1");
     await pauses.untilResting(8);
     expect(pauses.lengthsMs).to.deep.equal([100, 200, 400, 800, 1_600, 2_000, 2_000, 30_000]);
     expect(lines.filter((line) => line.includes("cannot be labelled"))).to.have.length(1);
@@ -216,7 +222,7 @@ describe("the label of a member's pod", function () {
     await until("the first call", () => server.calls.length === 1);
     label.update(report("learner", 2));
     reading.resolve();
-    await until("the label", () => server.told("demo-0") === "learner 2");
+    await until("the label", () => server.roleAndTermOf("demo-0") === "learner 2");
     expect(asked().filter((call) => call.startsWith("PATCH"))).to.have.length(1);
   });
 
@@ -230,12 +236,12 @@ describe("the label of a member's pod", function () {
     await until("a refusal", () => lines.join().includes("answers 401"));
     writeFileSync(join(account, "token"), "another token");
     await pauses.next(2);
-    await until("the label", () => server.told("demo-0") === "learner 1");
+    await until("the label", () => server.roleAndTermOf("demo-0") === "learner 1");
     expect(new Set(server.calls.map(({ token }) => token))).to.deep.equal(new Set(["token", "another token"]));
     copyFileSync(new TestAuthority(directories.make(), "stranger").certificate, join(account, "ca.crt"));
     label.update(report("follower", 1));
     await until("a refusal of the server", () => lines.join().includes("certificate"));
-    expect(server.told("demo-0")).to.equal("learner 1");
+    expect(server.roleAndTermOf("demo-0")).to.equal("learner 1");
     expect(lines.join()).to.not.include("another token");
   });
 

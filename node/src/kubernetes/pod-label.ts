@@ -126,7 +126,9 @@ export class PodLabel {
   async #applyRole({ role, term, others }: RoleReport, superseded: AbortSignal): Promise<void> {
     const { pod: own, log } = this.#options;
     if (role === "leader") {
-      const rivals = await Promise.all([...others()].map(([name, its]) => this.#writeTerm(name, its, term, superseded)));
+      const rivals = await Promise.all(
+        [...others()].map(([name, its]) => this.#writeTerm(name, its, term, superseded)),
+      );
       if (rivals.includes(true)) {
         return;
       }

@@ -26,7 +26,8 @@ export interface OpenBackup {
  * backup does not reach the point, or if the keys do not fit. Also raises a StoreFailure, and the errors of the action.
  */
 export async function withBackup<T>(source: BackupSource, action: (backup: OpenBackup) => Promise<T>): Promise<T> {
-  const decryptOptions: UnsealOptions = source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
+  const decryptOptions: UnsealOptions =
+    source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
   const store = await open(source.location, decryptOptions);
   try {
     const catalog = await readCatalog(store, source.clusterId ?? undefined);

@@ -89,7 +89,14 @@ async function verify(location: StoreLocation, flags: Flags): Promise<string> {
       const state = await OfflineState.create(join(directory, STATE));
       try {
         const { point } = source;
-        const rebuilt = await rebuild({ store, objects: plan, decryptOptions, point, state, onProgress: progressLines() });
+        const rebuilt = await rebuild({
+          store,
+          objects: plan,
+          decryptOptions,
+          point,
+          state,
+          onProgress: progressLines(),
+        });
         return describe(catalog.clusterId, rebuilt);
       } finally {
         await state.close();

@@ -50,7 +50,14 @@ export async function restoreCluster(
 ): Promise<RestoreReport> {
   return withBackup(source, async ({ store, decryptOptions, catalog, plan }) => {
     const { point, revisionJump, keepsSigningKeys } = source;
-    const rebuilt = await rebuild({ store, objects: plan, decryptOptions, point, state: restoration.state, onProgress });
+    const rebuilt = await rebuild({
+      store,
+      objects: plan,
+      decryptOptions,
+      point,
+      state: restoration.state,
+      onProgress,
+    });
     const staged = await restoration.complete(
       {
         ...{ cause: "restore", clusterId, revisionJump, owner, wallMs },

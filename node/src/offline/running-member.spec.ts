@@ -1,6 +1,6 @@
 import { GetStatusResponse, MemberState } from "@quoin/proto";
 import { expect } from "chai";
-import { queryMember, comparedRunning, isAddress, livingQuorum, type RunningMember } from "./running-member.ts";
+import { comparedRunning, isAddress, livingQuorum, queryMember, type RunningMember } from "./running-member.ts";
 
 const VOTERS = ["1", "22", "23"];
 

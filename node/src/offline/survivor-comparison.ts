@@ -17,10 +17,10 @@ import {
 } from "./member-facts-text.ts";
 import { describeError } from "./offline-end.ts";
 import {
-  queryMember,
   comparedRunning,
   isAddress,
   livingQuorum,
+  queryMember,
   type RunningMember,
   readAccess,
 } from "./running-member.ts";
@@ -55,7 +55,10 @@ export interface Comparison {
  * if members belong to different clusters or cannot be asked. Raises Refused if they show that the quorum is not lost.
  */
 export async function compareMembers(locations: readonly string[], options: ComparisonOptions): Promise<Comparison> {
-  const [directories, addresses] = [locations.filter((location) => !isAddressOfRunning(location)), locations.filter(isAddressOfRunning)];
+  const [directories, addresses] = [
+    locations.filter((location) => !isAddressOfRunning(location)),
+    locations.filter(isAddressOfRunning),
+  ];
   const answers = await queryAll(addresses, options);
   const running = answers.filter((answer) => typeof answer !== "string");
   const stopped: ComparedDirectory[] = [];

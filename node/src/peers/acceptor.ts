@@ -94,7 +94,11 @@ export class Acceptor {
     socket.on("error", () => socket.destroy());
     if (this.#sockets.size - this.#identified.size >= this.#environment.limits.handshakesMax) {
       const reason = `${this.#environment.limits.handshakesMax} connections`;
-      this.#rejectedConnections.add("warn", "too many connections to the peer port have not introduced themselves", reason);
+      this.#rejectedConnections.add(
+        "warn",
+        "too many connections to the peer port have not introduced themselves",
+        reason,
+      );
       socket.destroy();
       return;
     }

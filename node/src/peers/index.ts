@@ -1,4 +1,4 @@
-export { type ArchiverAssignment as ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "./archive-codec.ts";
+export { type ArchiveReport, type ArchiverAssignment as ArchiveDuty, NO_ARCHIVE } from "./archive-codec.ts";
 export { Backoff } from "./backoff.ts";
 export { ConnectionError } from "./connection-error.ts";
 export {
@@ -21,11 +21,11 @@ export {
   type Hello,
   type HelloRefusal,
   type IdentityRefusal,
-  validateHello as judgeHello,
   type PeerIdentity,
   PROTOCOL_VERSIONS,
   type SelfDescription,
   type VersionRange,
+  validateHello as judgeHello,
 } from "./hello.ts";
 export type { JoinAnswer, JoinRequest, PeerMember, SuccessorCluster } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
@@ -37,16 +37,16 @@ export type { PeerClock } from "./peer-clock.ts";
 export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
 export { PeerTransport, type PeerTransportOptions } from "./peer-transport.ts";
 export {
-  decodeLeaderTick,
-  decodeLeaderRequest as decodeQuestion,
   decodeLeaderReply as decodeReply,
-  encodeLeaderTick,
-  encodeLeaderRequest as encodeQuestion,
+  decodeLeaderRequest as decodeQuestion,
+  decodeLeaderTick,
   encodeLeaderReply as encodeReply,
+  encodeLeaderRequest as encodeQuestion,
+  encodeLeaderTick,
+  type LeaderReply as Reply,
+  type LeaderRequest as Question,
   type LeaderTick,
   type MemberHealthReport,
-  type LeaderRequest as Question,
-  type LeaderReply as Reply,
 } from "./question-codec.ts";
 export { ServerTls } from "./server-tls.ts";
 export {

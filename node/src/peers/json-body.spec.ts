@@ -5,12 +5,12 @@ import { FrameError } from "./frame.ts";
 import { decodeHello, encodeHello, type Hello } from "./hello.ts";
 import { decodeJoin, decodeJoinAnswer, encodeJoin, encodeJoinAnswer, type JoinAnswer } from "./join-codec.ts";
 import {
-  decodeLeaderRequest,
   decodeLeaderReply,
-  encodeLeaderRequest,
+  decodeLeaderRequest,
   encodeLeaderReply,
-  type LeaderRequest,
+  encodeLeaderRequest,
   type LeaderReply,
+  type LeaderRequest,
 } from "./question-codec.ts";
 import {
   decodeManifest,

@@ -83,8 +83,8 @@ describe("PeerTransport", () => {
       for (const member of all) {
         await until("all frames", () => member.frames.length === 4 * texts.length);
         for (const other of all.filter((one) => one !== member)) {
-          expect(member.heard(other.memberId, "control")).to.deep.equal(texts);
-          expect(member.heard(other.memberId, "log")).to.deep.equal(texts);
+          expect(member.receivedTexts(other.memberId, "control")).to.deep.equal(texts);
+          expect(member.receivedTexts(other.memberId, "log")).to.deep.equal(texts);
         }
         expect(member.unreachable).to.deep.equal([]);
       }
@@ -93,13 +93,13 @@ describe("PeerTransport", () => {
     it("leave with a flush and not before", async () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       expect(one.transport.send(2, "log", Append, Buffer.from("held"))).to.equal(true);
-      one.say(2, "control", Heartbeat, "first");
+      one.sendText(2, "control", Heartbeat, "first");
       // Both leave with this flush; the order between two connections is undefined.
       await until("both", () => two.frames.length === 2);
       one.transport.send(2, "control", Heartbeat, Buffer.from("waits"));
-      two.say(1, "control", Heartbeat, "there");
+      two.sendText(1, "control", Heartbeat, "there");
       await until("the other way", () => one.frames.length === 1);
-      two.say(1, "control", Heartbeat, "and again");
+      two.sendText(1, "control", Heartbeat, "and again");
       await until("the other way again", () => one.frames.length === 2);
       expect(two.frames).to.have.length(2);
       one.transport.flush();
@@ -120,9 +120,9 @@ describe("PeerTransport", () => {
     it("may be larger than the queue if they are alone in it", async () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       const large = "x".repeat(12 * 1024 * 1024);
-      expect(one.say(2, "log", Append, large)).to.equal(true);
+      expect(one.sendText(2, "log", Append, large)).to.equal(true);
       await until("the large frame", () => two.frames.length === 1);
-      expect(two.heard(1, "log")).to.deep.equal([large]);
+      expect(two.receivedTexts(1, "log")).to.deep.equal([large]);
     });
 
     it("on the control link do not wait for a log link that is full", async () => {
@@ -134,7 +134,7 @@ describe("PeerTransport", () => {
         taken++;
       }
       expect(taken).to.be.within(7, 8);
-      expect(one.say(2, "control", Heartbeat, "alive")).to.equal(true);
+      expect(one.sendText(2, "control", Heartbeat, "alive")).to.equal(true);
       await until("everything", () => two.frames.length === taken + 1);
       const position = two.frames.findIndex(({ text }) => text === "alive");
       expect(position).to.be.lessThan(taken);
@@ -153,15 +153,15 @@ describe("PeerTransport", () => {
       one.transport.flush();
       await until("all that was taken", () => two.frames.length === taken);
       expect(one.unreachable).to.deep.equal([2]);
-      expect(one.say(2, "control", Heartbeat, "again")).to.equal(true);
+      expect(one.sendText(2, "control", Heartbeat, "again")).to.equal(true);
       await until("the next one", () => two.frames.length === taken + 1);
     });
 
     it("are not taken for a member that is not connected or not listed", async () => {
       const one = await start(1);
       one.knows({ memberId: 2, incarnation: incarnationOf(2), address: "127.0.0.1:1" });
-      expect(one.say(2, "control", Heartbeat, "no one")).to.equal(false);
-      expect(one.say(3, "control", Heartbeat, "no one")).to.equal(false);
+      expect(one.sendText(2, "control", Heartbeat, "no one")).to.equal(false);
+      expect(one.sendText(3, "control", Heartbeat, "no one")).to.equal(false);
       await until("the dial to fail", () => one.logLines.some((line) => line.startsWith("a member could not")));
       expect(one.unreachable).to.deep.equal([]);
     });
@@ -294,8 +294,8 @@ describe("PeerTransport", () => {
       three.clock.advance(4_000);
       await until("the refusal", () => three.refusals.some(({ refusal }) => refusal === "REMOVED"));
       expect(three.refusals[0]).to.deep.equal({ peer: 1, refusal: "REMOVED" });
-      expect(one.say(2, "control", Heartbeat, "still")).to.equal(true);
-      await until("the others go on", () => two.heard(1, "control").length === 1);
+      expect(one.sendText(2, "control", Heartbeat, "still")).to.equal(true);
+      await until("the others go on", () => two.receivedTexts(1, "control").length === 1);
     });
 
     it("that are replaced take their unread frames along; the old end, then the news, then frames (P34)", async () => {
@@ -400,8 +400,8 @@ describe("PeerTransport", () => {
       for (let second = 0; second < 10; second++) {
         one.clock.advance(1_000);
         two.clock.advance(1_000);
-        one.say(2, "control", Heartbeat, `${second}`);
-        two.say(1, "control", Heartbeat, `${second}`);
+        one.sendText(2, "control", Heartbeat, `${second}`);
+        two.sendText(1, "control", Heartbeat, `${second}`);
         await until("a round", () => one.frames.length === second + 1 && two.frames.length === second + 1);
       }
       expect(one.transport.isConnected(2, "log")).to.equal(true);
@@ -474,7 +474,7 @@ describe("PeerTransport", () => {
       peer.hello(1, { source: { ...helloTo(1).source, memberId: 150 } });
       expect(await peer.answer()).to.equal(0);
       peer.send(Heartbeat, Buffer.from("early"));
-      await until("its frame", () => one.heard(150, "control").length === 1);
+      await until("its frame", () => one.receivedTexts(150, "control").length === 1);
       one.certainIndex = 160;
       one.knows({ memberId: 150, incarnation: incarnationOf(150), address: "127.0.0.1:1" });
       await peer.untilClosed();
@@ -585,7 +585,7 @@ describe("PeerTransport", () => {
         bad.socket.write(bytes);
         await bad.untilClosed();
         log.send(Append, Buffer.from("on"));
-        await until("the other link", () => one.heard(2, "log").length === 1);
+        await until("the other link", () => one.receivedTexts(2, "log").length === 1);
       });
     }
   });

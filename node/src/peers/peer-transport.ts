@@ -21,10 +21,10 @@ import {
   encodeHello,
   type Hello,
   type HelloRefusal,
-  validateHello,
   type PeerIdentity,
   PROTOCOL_VERSION,
   PROTOCOL_VERSIONS,
+  validateHello,
 } from "./hello.ts";
 import { type IncomingConnection, IncomingConnections } from "./incoming.ts";
 import { decodeJoinAnswer, encodeJoin, type JoinAnswer, type JoinRequest, type PeerMember } from "./join-codec.ts";

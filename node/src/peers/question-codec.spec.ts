@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { FrameError } from "./frame.ts";
 import {
-  decodeLeaderTick,
-  decodeLeaderRequest,
   decodeLeaderReply,
-  encodeLeaderTick,
-  encodeLeaderRequest,
+  decodeLeaderRequest,
+  decodeLeaderTick,
   encodeLeaderReply,
-  type LeaderRequest,
+  encodeLeaderRequest,
+  encodeLeaderTick,
   type LeaderReply,
+  type LeaderRequest,
 } from "./question-codec.ts";
 
 const QUESTIONS: readonly LeaderRequest[] = [
@@ -51,7 +51,9 @@ describe("question codec", () => {
     for (const body of bodies) {
       expect(() => decodeLeaderRequest(Buffer.from(body)), body).to.throw(FrameError);
     }
-    expect(() => decodeLeaderReply(Buffer.from('{"seq":1,"term":2,"kind":"membership","health":[]}'))).to.throw(FrameError);
+    expect(() => decodeLeaderReply(Buffer.from('{"seq":1,"term":2,"kind":"membership","health":[]}'))).to.throw(
+      FrameError,
+    );
     const tick = encodeLeaderTick({ term: 1, tickMs: 2, commitIndex: 3, quorumKnownConfigIndex: 3 });
     expect(() => decodeLeaderTick(tick.subarray(1))).to.throw(FrameError);
   });

@@ -5,7 +5,7 @@
  * This file also encodes the leader's tick, which the leader sends with its heartbeats.
  */
 
-import { type ArchiverAssignment, type ArchiveReport, archiveDuty, archiveReport } from "./archive-codec.ts";
+import { type ArchiveReport, type ArchiverAssignment, archiveDuty, archiveReport } from "./archive-codec.ts";
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { count, encodeJson, flag, jsonReader, list, memberId, object, objectBy, oneOf, text } from "./json-body.ts";
 

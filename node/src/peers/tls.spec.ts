@@ -87,10 +87,13 @@ describe("TLS between members", function () {
   }
 
   async function exchange(one: PeerMemberDouble, two: PeerMemberDouble, text: string): Promise<void> {
-    expect(one.say(two.memberId, "control", Heartbeat, text)).to.equal(true);
-    expect(two.say(one.memberId, "control", Heartbeat, text)).to.equal(true);
+    expect(one.sendText(two.memberId, "control", Heartbeat, text)).to.equal(true);
+    expect(two.sendText(one.memberId, "control", Heartbeat, text)).to.equal(true);
     await until(`${text} to arrive on both sides`, () => {
-      return one.heard(two.memberId, "control").includes(text) && two.heard(one.memberId, "control").includes(text);
+      return (
+        one.receivedTexts(two.memberId, "control").includes(text) &&
+        two.receivedTexts(one.memberId, "control").includes(text)
+      );
     });
   }
 
@@ -98,8 +101,8 @@ describe("TLS between members", function () {
     const [one, two] = await pair();
     await exchange(one, two, "hello");
     const large = "x".repeat(3 * 1024 * 1024);
-    one.say(2, "log", FrameType.Append, large);
-    await until("a large frame", () => two.heard(1, "log")[0] === large);
+    one.sendText(2, "log", FrameType.Append, large);
+    await until("a large frame", () => two.receivedTexts(1, "log")[0] === large);
   });
 
   it("verifies the certificate for the name, also of a member that announces an address", async () => {
@@ -280,12 +283,15 @@ describe("TLS between members", function () {
           const texts = said.get(from) as string[];
           for (let at = 0; at < 20; at++) {
             const text = `text ${texts.length}`;
-            if (from.say(to.memberId, "control", Heartbeat, text)) {
+            if (from.sendText(to.memberId, "control", Heartbeat, text)) {
               texts.push(text);
             }
           }
           await from.reaches(to.memberId);
-          await until("what was taken to arrive", () => to.heard(from.memberId, "control").length === texts.length);
+          await until(
+            "what was taken to arrive",
+            () => to.receivedTexts(from.memberId, "control").length === texts.length,
+          );
         }
       }
     };
@@ -326,7 +332,7 @@ describe("TLS between members", function () {
       [one, two],
       [two, one],
     ] as const) {
-      expect(to.heard(from.memberId, "control")).to.deep.equal(said.get(from));
+      expect(to.receivedTexts(from.memberId, "control")).to.deep.equal(said.get(from));
       expect(from.tlsProblems).to.deep.equal([]);
       expect(from.unsent).to.deep.equal([]);
     }

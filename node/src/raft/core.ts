@@ -293,7 +293,10 @@ export class RaftCore {
    * lead transfers the leadership if possible, else steps down. A candidate that may no longer do both gives up.
    */
   setEligibility(eligibility: MemberEligibility): void {
-    invariant(!eligibility.damaged || !(eligibility.mayVote || eligibility.mayLead), "a damaged member neither votes nor leads");
+    invariant(
+      !eligibility.damaged || !(eligibility.mayVote || eligibility.mayLead),
+      "a damaged member neither votes nor leads",
+    );
     this.#follower.setDisk(eligibility);
     this.#election.setEligibility(eligibility);
   }

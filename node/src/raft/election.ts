@@ -129,7 +129,8 @@ export class Election {
   setEligibility(eligibility: Eligibility): void {
     this.#eligibility = eligibility;
     if (this.#leadership !== null) {
-      const mayStay = eligibility.mayLead || this.#leadership.isTransferring || this.#leadership.transferToBest() === null;
+      const mayStay =
+        eligibility.mayLead || this.#leadership.isTransferring || this.#leadership.transferToBest() === null;
       if (!mayStay) {
         this.becomeFollower(0);
       }
@@ -183,7 +184,12 @@ export class Election {
 
   #isElectable(): boolean {
     const { id, configuration, log, applied, commit } = this.#state;
-    if (this.#phase === "leader" || !this.#eligibility.mayLead || !this.#eligibility.mayVote || this.#install.isUnderWay) {
+    if (
+      this.#phase === "leader" ||
+      !this.#eligibility.mayLead ||
+      !this.#eligibility.mayVote ||
+      this.#install.isUnderWay
+    ) {
       return false;
     }
     // An outgoing voter may be the only remaining member with the joint configuration in its log.

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { FakeTime, leadingCore, MemoryDriverState, MemoryLogStore, settleCore } from "../../test/harness/index.ts";
+import { drainCore, FakeTime, leadingCore, MemoryDriverState, MemoryLogStore } from "../../test/harness/index.ts";
 import { listenToMarks } from "../primitives/index.ts";
 import { EntryType, encodeEntry, type RaftCore } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, Payloads } from "../state/index.ts";
@@ -100,14 +100,14 @@ describe("ApplyLoop", () => {
   /** Commits this many entries, with these attempts in them, and lets the loop apply them. */
   function commit(loop: ApplyLoop, origins: readonly { memberId: number; boot: number; seq: number }[]): void {
     core.propose(origins.map((origin) => encodeEntry(EntryType.Command, { tickMs: 700, wallMs: 0, origin }, TICK)));
-    loop.applyUpTo(settleCore(core, log) || 1);
+    loop.applyUpTo(drainCore(core, log) || 1);
   }
 
   /** The same for entries with these payloads. */
   function commitPayloads(loop: ApplyLoop, payloads: readonly Uint8Array[]): void {
     const envelope = { tickMs: 700, wallMs: 0, origin: { memberId: 1, boot: 3, seq: 9 } };
     core.propose(payloads.map((payload) => encodeEntry(EntryType.Command, envelope, payload)));
-    loop.applyUpTo(settleCore(core, log) || 1);
+    loop.applyUpTo(drainCore(core, log) || 1);
   }
 
   const attempts = (count: number) => Array.from({ length: count }, (_, at) => ({ memberId: 1, boot: 3, seq: at + 1 }));
@@ -120,7 +120,7 @@ describe("ApplyLoop", () => {
       { memberId: 1, boot: 2, seq: 6 },
       { memberId: 2, boot: 3, seq: 7 },
     ]);
-    time.settle();
+    time.drain();
     expect(slices.flat().map(({ seq }) => seq)).to.deep.equal([0, 5, 0, 0]);
     expect(loop.progress.appliedIndex).to.equal(4);
     expect(tick.nowMs, "ticks of entries are known").to.equal(700);
@@ -154,12 +154,12 @@ describe("ApplyLoop", () => {
     commit(loop, attempts(6));
     time.turn();
     expect(sizes()).to.deep.equal([3]);
-    time.settle();
+    time.drain();
     expect([sizes(), state.batches]).to.deep.equal([[3, 3, 1], 3]);
     const bytes = newLoop({ sliceBytes: 1 });
     commit(bytes, attempts(2));
     slices = [];
-    time.settle();
+    time.drain();
     expect(sizes()).to.deep.equal([1, 1]);
   });
 
@@ -167,13 +167,13 @@ describe("ApplyLoop", () => {
     const loop = newLoop();
     state.isStalled = true;
     commit(loop, attempts(2));
-    time.settle();
+    time.drain();
     loop.onTick(time.monotonicMs());
-    time.settle();
+    time.drain();
     expect(sizes()).to.deep.equal([]);
     state.isStalled = false;
     loop.onTick(time.monotonicMs());
-    time.settle();
+    time.drain();
     expect(sizes()).to.deep.equal([3]);
   });
 
@@ -181,15 +181,15 @@ describe("ApplyLoop", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;
     commit(loop, attempts(2));
-    time.settle();
+    time.drain();
     expect([sizes(), state.isSyncing]).to.deep.equal([[3], true]);
     commit(loop, attempts(2));
-    time.settle();
+    time.drain();
     expect(sizes()).to.deep.equal([3]);
     expect(core.firstIndex).to.equal(1);
     state.isHeld = false;
     state.finishSync();
-    time.settle();
+    time.drain();
     expect(sizes()).to.deep.equal([3, 2]);
     expect(core.firstIndex).to.equal(6);
   });
@@ -197,13 +197,13 @@ describe("ApplyLoop", () => {
   it("makes what little was applied durable after a while", () => {
     const loop = newLoop();
     commit(loop, attempts(1));
-    time.settle();
+    time.drain();
     time.stall(4_999);
     loop.onTick(time.monotonicMs());
     expect(state.syncs).to.equal(0);
     time.stall(1);
     loop.onTick(time.monotonicMs());
-    time.settle();
+    time.drain();
     expect(state.syncs).to.equal(1);
     time.stall(10_000);
     loop.onTick(time.monotonicMs());
@@ -214,16 +214,16 @@ describe("ApplyLoop", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;
     commit(loop, attempts(1));
-    time.settle();
+    time.drain();
     loop.rest();
     commit(loop, attempts(1));
     expect([loop.isAtRest, rests]).to.deep.equal([false, 0]);
     state.finishSync();
-    time.settle();
+    time.drain();
     expect([loop.isAtRest, rests, sizes()]).to.deep.equal([true, 1, [2]]);
     expect(core.firstIndex, "the log stays as it is").to.equal(1);
     loop.resume();
-    time.settle();
+    time.drain();
     expect([loop.isAtRest, sizes()]).to.deep.equal([false, [2, 1]]);
   });
 
@@ -233,11 +233,11 @@ describe("ApplyLoop", () => {
     const stop = loop.observe(() => seen.push(`${loop.progress.appliedIndex} after ${slices.length}`));
     loop.observe(() => seen.push("another"));
     commit(loop, attempts(2));
-    time.settle();
+    time.drain();
     expect(seen).to.deep.equal(["2 after 1", "another", "3 after 2", "another"]);
     stop();
     commit(loop, attempts(1));
-    time.settle();
+    time.drain();
     expect(seen.slice(4)).to.deep.equal(["another"]);
   });
 
@@ -245,11 +245,11 @@ describe("ApplyLoop", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;
     commit(loop, attempts(2));
-    time.settle();
+    time.drain();
     loop.stop();
     commit(loop, attempts(2));
     state.finishSync();
-    time.settle();
+    time.drain();
     expect(sizes()).to.deep.equal([3]);
     expect(marks).to.not.include("replica.compacted");
   });
@@ -257,17 +257,17 @@ describe("ApplyLoop", () => {
   it("P44: neither writes nor reports anything of a slice that shows that the state differs from the cluster's", () => {
     const loop = newLoop({}, { ...DEFAULT_STATE_LIMITS, checkpointEntries: 1 });
     commit(loop, attempts(1));
-    time.settle();
+    time.drain();
     const operation = { kind: "check-digest", index: 2, digest: (loop.progress.digest ^ 1) >>> 0 } as const;
     const check = encodeCommand({ principal: null, request: null, operation });
     const envelope = { tickMs: 700, wallMs: 0, origin: { memberId: 1, boot: 3, seq: 2 } };
     core.propose([TICK, check, TICK].map((payload) => encodeEntry(EntryType.Command, envelope, payload)));
     const { batches } = state;
     onDiverged = () => loop.stop();
-    loop.applyUpTo(settleCore(core, log) || 1);
-    time.settle();
+    loop.applyUpTo(drainCore(core, log) || 1);
+    time.drain();
     loop.onTick(time.monotonicMs());
-    time.settle();
+    time.drain();
     expect(diverged).to.have.length(1);
     expect(diverged[0]).to.match(/^at log index 2 the state of this member had the digest/);
     expect([state.batches, sizes(), loop.progress.appliedIndex]).to.deep.equal([batches, [2], 2]);
@@ -276,7 +276,7 @@ describe("ApplyLoop", () => {
   it("makes the state durable on request, and once more if another request comes meanwhile", () => {
     const loop = newLoop({ syncBytes: 1e9, syncMs: 1e9 });
     commit(loop, [{ memberId: 1, boot: 3, seq: 1 }]);
-    time.settle();
+    time.drain();
     state.isHeld = true;
     loop.makeDurable();
     expect([state.syncs, durables]).to.deep.equal([1, 0]);
@@ -297,7 +297,7 @@ describe("ApplyLoop", () => {
     function begun(): ApplyLoop {
       const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(5));
       commit(loop, attempts(1));
-      time.settle();
+      time.drain();
       slices = [];
       return loop;
     }
@@ -316,7 +316,7 @@ describe("ApplyLoop", () => {
       expect(sizes()).to.deep.equal([2, 1]);
       expect(slices[1]?.[0]).to.include({ seq: 9 });
       expect(slices[1]?.[0]?.outcome?.answer).to.include({ code: "UNAUTHENTICATED" });
-      time.settle();
+      time.drain();
       expect([sizes(), state.batches]).to.deep.equal([[2, 1, 2], 3]);
       expect(core.appliedIndex).to.equal(5);
     });
@@ -328,7 +328,7 @@ describe("ApplyLoop", () => {
         state = new MemoryDriverState(time);
         const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(milliseconds));
         commitPayloads(loop, [TICK, BATCH, BATCH, TICK]);
-        time.settle();
+        time.drain();
         return [loop.progress.appliedIndex, loop.progress.digest];
       });
       expect(digests[0]?.[0]).to.equal(5);
@@ -347,12 +347,12 @@ describe("ApplyLoop", () => {
       expect(state.syncs).to.equal(syncs);
       loop.rest();
       expect(loop.isAtRest).to.equal(false);
-      time.settle();
+      time.drain();
       expect([loop.isAtRest, rests, sizes()]).to.deep.equal([true, 1, [1]]);
       loop.resume();
-      time.settle();
+      time.drain();
       loop.onTick(time.monotonicMs());
-      time.settle();
+      time.drain();
       expect([rests, sizes(), state.syncs]).to.deep.equal([1, [1, 1], syncs + 1]);
     });
 
@@ -361,11 +361,11 @@ describe("ApplyLoop", () => {
       commitPayloads(loop, [BATCH]);
       time.turn();
       state.isStalled = true;
-      time.settle();
+      time.drain();
       expect(sizes()).to.deep.equal([]);
       state.isStalled = false;
       loop.onTick(time.monotonicMs());
-      time.settle();
+      time.drain();
       expect(sizes()).to.deep.equal([1]);
     });
 
@@ -375,7 +375,7 @@ describe("ApplyLoop", () => {
       commitPayloads(loop, [BATCH]);
       time.turn();
       loop.stop();
-      time.settle();
+      time.drain();
       expect([sizes(), state.batches]).to.deep.equal([[], batches]);
     });
   });

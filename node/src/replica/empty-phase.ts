@@ -24,8 +24,8 @@ type Attempt =
   | { readonly kind: "founding"; readonly clusterId: string; readonly result: Promise<number> }
   | { readonly kind: "joining"; readonly done: Promise<void> };
 
-/** The directory has the data of a member; `told` is the list of members if another member has sent it. */
-type OnEntered = (own: OwnData, told: MemberList | null) => void;
+/** The directory has the data of a member; `memberList` is null unless another member has sent it. */
+type OnEntered = (own: OwnData, memberList: MemberList | null) => void;
 
 const NO_ATTEMPT: Attempt = { kind: "none" };
 
@@ -134,7 +134,7 @@ export class EmptyPhase {
       this.#allowFounding();
       throw isStopping() ? shuttingDown() : new CoordinationError("NOT_EMPTY", `no cluster is founded: ${objection}`);
     }
-    const told = (reason: string): void => {
+    const onProgress = (reason: string): void => {
       if (isStopping()) {
         throw shuttingDown();
       }
@@ -143,7 +143,7 @@ export class EmptyPhase {
     const { foundingBackup: backup = null, clock } = options;
     try {
       const { data, from } = await this.#orFatal(
-        foundFrom(this.#directory, founding, { backup, onProgress: told, wallMs: clock.wallMs() }),
+        foundFrom(this.#directory, founding, { backup, onProgress, wallMs: clock.wallMs() }),
       );
       this.#onEntered({ data, foundedFrom: from, succession: null }, null);
       return data.identity.memberId;

@@ -16,7 +16,12 @@ describe("the fitness of a member", () => {
   it("P46: damaged it neither votes nor leads nor serves, also alone, until it is healed", () => {
     const damaged = new Eligibility(true);
     for (const isSole of [false, true]) {
-      expect(damaged.memberEligibility(isSole)).to.deep.equal({ ...FIT, mayVote: false, mayLead: false, damaged: true });
+      expect(damaged.memberEligibility(isSole)).to.deep.equal({
+        ...FIT,
+        mayVote: false,
+        mayLead: false,
+        damaged: true,
+      });
     }
     expect([damaged.mayServe, damaged.alarms.length]).to.deep.equal([false, 1]);
     damaged.onWriteBegun(0);

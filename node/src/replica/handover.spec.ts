@@ -60,7 +60,7 @@ describe("Handover", () => {
     cluster.advance(20);
     expect(done).to.equal(0);
     cluster.kill(1);
-    cluster.time.settle();
+    cluster.time.drain();
     expect(done).to.equal(1);
   });
 });

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { followingCore, ReplicaCluster, resultOf, ScriptedLeader, settleCore } from "../../test/harness/index.ts";
+import { drainCore, followingCore, ReplicaCluster, resultOf, ScriptedLeader } from "../../test/harness/index.ts";
 import { listenToMarks } from "../primitives/index.ts";
 import { EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { DataLossRecovery } from "./healing.ts";
@@ -31,7 +31,7 @@ describe("a member that has lost acknowledged data", () => {
     cluster.start(2, { damaged: true });
     expect(cluster.replica(2).status()).to.deep.include({ alarms: [DAMAGED], isServing: false });
     expect(cluster.replica(2).report.readiness().disk).to.equal(DAMAGED);
-    cluster.until("it is healed", () => cluster.node(2).said.includes("healed"));
+    cluster.until("it is healed", () => cluster.node(2).callbacks.includes("healed"));
     expect(cluster.stored(2, "k")).to.equal("v");
     expect(isHealed(cluster)).to.equal(true);
     expect(cluster.replica(2).status().alarms).to.deep.equal([]);
@@ -114,12 +114,12 @@ describe("a member that has lost acknowledged data", () => {
     const member = cluster.replica(2);
     const first = new ScriptedLeader(cluster.time, member, 2, 1, member.status().term + 1);
     first.heartbeat();
-    cluster.time.settle();
+    cluster.time.drain();
     expect(marks.filter((mark) => mark === "replica.healing.asked")).to.have.length(1);
     const { id: from, term } = first;
-    first.say({ type: "read-reply", from, to: 2, term, boot: cluster.boot(2), position: 1, index: 9 });
+    first.sendFrame({ type: "read-reply", from, to: 2, term, boot: cluster.boot(2), position: 1, index: 9 });
     new ScriptedLeader(cluster.time, member, 2, 3, term + 1).heartbeat();
-    cluster.time.settle();
+    cluster.time.drain();
     cluster.advance(100);
     expect(marks.filter((mark) => mark === "replica.healing.asked")).to.have.length(2);
   });
@@ -148,7 +148,7 @@ describe("a member that has lost acknowledged data", () => {
         rows: [row],
       });
       expect([core.commitIndex, core.stableIndex, healing.proceed()]).to.deep.equal([commit, 0, false]);
-      settleCore(core);
+      drainCore(core);
       expect([core.stableIndex, healing.proceed()]).to.deep.equal([1, isCommittedFirst]);
       core.step({ type: "heartbeat", from: 1, to: 2, term: 5, commit: 1, readPosition: 0 });
       expect(healing.proceed()).to.equal(true);
@@ -160,7 +160,7 @@ describe("a member that has lost acknowledged data", () => {
     cluster.start(2, { damaged: true });
     new ScriptedLeader(cluster.time, cluster.replica(2), 2, 1, cluster.replica(1).status().term).heartbeat(50);
     cluster.advance(20);
-    expect(cluster.node(2).said).to.not.include("loss");
+    expect(cluster.node(2).callbacks).to.not.include("loss");
   });
 
   it("one that does not know of its loss learns of it from a heartbeat, and must not continue", () => {
@@ -168,6 +168,6 @@ describe("a member that has lost acknowledged data", () => {
     const { term, lastIndex } = cluster.replica(2).status();
     new ScriptedLeader(cluster.time, cluster.replica(2), 2, 1, term).heartbeat(lastIndex + 10);
     cluster.advance(20);
-    expect(cluster.node(2).said).to.include("loss");
+    expect(cluster.node(2).callbacks).to.include("loss");
   });
 });

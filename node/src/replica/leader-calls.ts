@@ -309,7 +309,12 @@ function mayHaveBegun({ requested, lastTerm }: Call): boolean {
 /** Whether a transfer is done although the leader's answer never arrived. */
 function isDoneWithoutReply({ requested, untilMs, lastLeader, lastTerm }: Call, leader: number, term: number): boolean {
   const isOther = lastTerm !== 0 && term > lastTerm && leader !== lastLeader;
-  return requested.kind === "transfer" && untilMs === null && isOther && (requested.target === 0 || requested.target === leader);
+  return (
+    requested.kind === "transfer" &&
+    untilMs === null &&
+    isOther &&
+    (requested.target === 0 || requested.target === leader)
+  );
 }
 
 function noReplyError(): CoordinationError {

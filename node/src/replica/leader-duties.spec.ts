@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import {
+  drainCore,
   FakeTime,
   follow,
   followingCore,
   leadingCore,
   ReplicaCluster,
   ScriptedTransport,
-  settleCore,
 } from "../../test/harness/index.ts";
 import { AppliedLog, putOf } from "../../test/index.ts";
 import { decodeLeaderTick, FrameType } from "../peers/index.ts";
@@ -114,7 +114,7 @@ describe("LeaderDuties", () => {
     letSomethingExpire();
     duties.onTick(time.monotonicMs());
     proposals.handOut();
-    settleCore(core);
+    drainCore(core);
     const [row] = core.entries(core.lastIndex, core.lastIndex, 1e6);
     const { operation } = decodeCommand(entryPayload(row as Uint8Array));
     expect(

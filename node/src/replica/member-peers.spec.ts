@@ -3,7 +3,7 @@
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { MemberSite, SITE_TOKEN, TemporaryDirectories, until } from "../../test/harness/index.ts";
+import { InProcessMember, JOIN_TOKEN, TemporaryDirectories, until } from "../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../test/index.ts";
 import { PeerMemberDouble } from "../../test/peers/index.ts";
 import { CLUSTER_VERSION, CoordinationError, getKey, readCluster } from "../state/index.ts";
@@ -15,7 +15,7 @@ const DEADLINE_MS = 30_000;
 describe("members that meet", function () {
   this.timeout(60_000);
   const directories = new TemporaryDirectories();
-  let sites: MemberSite[];
+  let sites: InProcessMember[];
   let requests: number;
 
   beforeEach(() => {
@@ -29,13 +29,13 @@ describe("members that meet", function () {
     directories.removeAll();
   });
 
-  function site(name: string): MemberSite {
-    const made = new MemberSite(name, join(directories.make(), "data"));
+  function site(name: string): InProcessMember {
+    const made = new InProcessMember(name, join(directories.make(), "data"));
     sites.push(made);
     return made;
   }
 
-  async function founded(): Promise<MemberSite> {
+  async function founded(): Promise<InProcessMember> {
     const founder = site("q-0");
     await founder.start([]);
     await founder.found();
@@ -43,7 +43,7 @@ describe("members that meet", function () {
   }
 
   /** Promotes once the leader finds the learners fit for it. */
-  async function promote(leader: MemberSite, ...ids: number[]): Promise<void> {
+  async function promote(leader: InProcessMember, ...ids: number[]): Promise<void> {
     await until("the learners to be promotable", async () => {
       try {
         await leader.change({ kind: "reconfigure", promote: ids, demote: [], remove: [] });
@@ -76,7 +76,7 @@ describe("members that meet", function () {
     await joiner.untilState("RUNNING");
   });
 
-  async function put({ replica }: MemberSite, key: string): Promise<void> {
+  async function put({ replica }: InProcessMember, key: string): Promise<void> {
     const operation = {
       ...({ kind: "put-key", namespace: "default", key: Buffer.from(key), value: Buffer.from("v") } as const),
       ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
@@ -88,7 +88,7 @@ describe("members that meet", function () {
     expect(answer).to.not.be.instanceOf(CoordinationError);
   }
 
-  function read({ replica }: MemberSite, key: string): Promise<bigint | number> {
+  function read({ replica }: InProcessMember, key: string): Promise<bigint | number> {
     return new Promise((resolve, reject) => {
       replica.readBarrier(performance.now() + DEADLINE_MS, (error) => {
         if (error === null) {
@@ -100,9 +100,9 @@ describe("members that meet", function () {
     });
   }
 
-  const members = (at: MemberSite) => readCluster(at.replica.state)?.members ?? [];
+  const members = (at: InProcessMember) => readCluster(at.replica.state)?.members ?? [];
 
-  async function joined(leader: MemberSite, name: string): Promise<MemberSite> {
+  async function joined(leader: InProcessMember, name: string): Promise<InProcessMember> {
     await leader.change({ kind: "add-slot", name });
     const joining = site(name);
     await joining.start([leader]);
@@ -161,7 +161,7 @@ describe("members that meet", function () {
     const away = await joined(founder, "q-1");
     await away.stop();
     const others = [await joined(founder, "q-2"), await joined(founder, "q-3")];
-    const [second, third] = others as [MemberSite, MemberSite];
+    const [second, third] = others as [InProcessMember, InProcessMember];
     await promote(founder, second.member.memberId, third.member.memberId);
     await founder.member.handOver(5_000);
     await until("another leader", () => [second, third].some((one) => one.replica.status().role === "leader"));
@@ -244,7 +244,7 @@ describe("members that meet", function () {
     const others = [await joined(founder, "q-1"), await joined(founder, "q-2")];
     await promote(founder, ...others.map(({ member }) => member.memberId));
     await put(founder, "acknowledged");
-    const [second] = others as [MemberSite];
+    const [second] = others as [InProcessMember];
     await second.stop();
     rmSync(join(second.directory, "raft"), { recursive: true });
     await second.start([]);
@@ -273,7 +273,7 @@ describe("members that meet", function () {
         const double = await PeerMemberDouble.start(id);
         doubles.push(double);
         double.clusterId = FOUNDING.clusterId;
-        double.joinTokens = [SITE_TOKEN];
+        double.joinTokens = [JOIN_TOKEN];
         double.directory.set(1, founder.member.incarnation);
         const incarnation = Buffer.from(double.incarnation, "hex");
         const address = { peerEndpoint: double.listed.address, grpcEndpoint: "", httpEndpoint: "" };
@@ -339,7 +339,7 @@ describe("members that meet", function () {
     await founder.member.handOver(5_000);
     expect(founder.replica.status().role).to.not.equal("leader");
     await founder.stop();
-    await put(others[0] as MemberSite, "later");
+    await put(others[0] as InProcessMember, "later");
   });
 
   it("stops in every state, and lets go of port and directory", async () => {

@@ -26,7 +26,7 @@ import { CLUSTER_VERSIONS, type MemberAddress } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import { answerJoin } from "./join-answer.ts";
 import { MemberTransport, ReceivedSnapshot } from "./member-transport.ts";
-import { PeerDirectory, type MemberList } from "./peer-directory.ts";
+import { type MemberList, PeerDirectory } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";
 import type { Transport } from "./transport.ts";
 

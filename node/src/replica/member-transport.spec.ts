@@ -44,7 +44,7 @@ describe("MemberTransport", () => {
     expect(transport.isConnected(2, "log")).to.equal(true);
     expect(transport.send(2, "log", FrameType.Append, Buffer.from("an entry"))).to.equal(true);
     transport.flush();
-    await until("the frame", () => two.heard(1, "log").includes("an entry"));
+    await until("the frame", () => two.receivedTexts(1, "log").includes("an entry"));
   });
 
   it("brings a snapshot, frame by frame, and its end to both sides", async () => {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
 import {
+  drainCore,
   FakeTime,
   follow,
   leadingCore,
   MemoryDriverState,
   ScriptedTransport,
-  settleCore,
 } from "../../test/harness/index.ts";
 import { decodeChunk, decodeManifest, decodeTrailer, type Frame, FrameType } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
@@ -35,7 +35,7 @@ describe("OutgoingSnapshots", () => {
     for (const from of [2, 3]) {
       core.step({ type: "append-reply", from, to: 1, term: 5, index: 1, ...accepted });
     }
-    core.onApplied(settleCore(core), 0);
+    core.onApplied(drainCore(core), 0);
     state.write(
       Array.from({ length: ROWS }, (_, at) => ({
         key: Uint8Array.of(1, at),
@@ -75,7 +75,7 @@ describe("OutgoingSnapshots", () => {
     const snapshots = newSnapshots();
     snapshots.start(2, () => ABOUT);
     const { frames } = reading();
-    time.settle();
+    time.drain();
     const manifest = frames.shift() as Frame;
     const trailer = frames.pop() as Frame;
     expect(decodeManifest(manifest.body)).to.deep.equal({ ...ABOUT, format: 1 });
@@ -102,7 +102,7 @@ describe("OutgoingSnapshots", () => {
     time.turn();
     state.write([{ key: Uint8Array.of(1, ROWS - 1), value: Uint8Array.of(99) }]);
     state.write([{ key: Uint8Array.of(1, ROWS), value: Uint8Array.of(99) }]);
-    time.settle();
+    time.drain();
     const rows = frames
       .filter(({ type }) => type === FrameType.SnapshotChunk)
       .flatMap(({ body }) => decodeChunk(body).rows);
@@ -111,7 +111,7 @@ describe("OutgoingSnapshots", () => {
 
   it("S44: takes a turn for each chunk, and waits for the receiver", () => {
     newSnapshots().start(2, () => ABOUT);
-    time.settle();
+    time.drain();
     expect(transport.snapshots[0]?.read).to.deep.equal([]);
     const { frames } = reading();
     let turns = 0;
@@ -129,7 +129,7 @@ describe("OutgoingSnapshots", () => {
     const both = [reading(0), reading(1)];
     const startMs = time.monotonicMs();
     while (both.some(({ end }) => end === null)) {
-      time.settle();
+      time.drain();
       const bytes = both
         .flatMap(({ frames }) => frames)
         .reduce((sum, { type, body }) => {
@@ -153,7 +153,7 @@ describe("OutgoingSnapshots", () => {
     }
     expect(transport.snapshots.map(({ to }) => to)).to.deep.equal([2, 3]);
     reading(0);
-    time.settle();
+    time.drain();
     snapshots.start(4, () => ABOUT);
     expect(transport.snapshots.map(({ to }) => to)).to.deep.equal([2, 3, 4]);
   });
@@ -184,10 +184,10 @@ describe("OutgoingSnapshots", () => {
     it(`one that ${name} ends, and lets go of its view`, () => {
       const snapshots = newSnapshots();
       snapshots.start(name === "is to somebody who is no member" ? 9 : 2, () => ABOUT);
-      time.settle();
+      time.drain();
       snapshots.onTick(time.monotonicMs());
       happens(snapshots);
-      time.settle();
+      time.drain();
       snapshots.onTick(time.monotonicMs());
       expect([state.openViews, transport.snapshots[0]?.isAborted]).to.deep.equal([0, true]);
       expect(snapshots.neededFrom).to.equal(Number.POSITIVE_INFINITY);

@@ -114,7 +114,11 @@ export class PendingReads {
     this.#batches = [];
   }
 
-  #refuseEnded(reads: PendingRead[], hasEnded: (read: PendingRead) => boolean, error: () => CoordinationError): PendingRead[] {
+  #refuseEnded(
+    reads: PendingRead[],
+    hasEnded: (read: PendingRead) => boolean,
+    error: () => CoordinationError,
+  ): PendingRead[] {
     const ended = reads.filter(hasEnded);
     if (ended.length === 0) {
       return reads;

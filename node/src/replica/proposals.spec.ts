@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import {
+  drainCore,
   FakeTime,
   follow,
   followingCore,
   leadingCore,
   ScriptedTransport,
-  settleCore,
 } from "../../test/harness/index.ts";
 import { ANNA, AppliedLog, addUser, OWNER, putOf, requestOf } from "../../test/index.ts";
 import { decodeForward, decodeForwarded, decodeForwardRefused, FrameType } from "../peers/index.ts";
@@ -529,7 +529,7 @@ describe("Proposals", () => {
           ],
         },
       ]);
-      settleCore(core);
+      drainCore(core);
       const origins = core.entries(last + 1, last + 2, 1e6).map((row) => entryEnvelope(row).origin);
       expect(origins).to.deep.equal([8, 9].map((seq) => ({ memberId: 2, boot: 7, seq })));
     });

@@ -15,7 +15,7 @@ describe("Replica that applies", () => {
     driven.time.turn();
     driven.log.flush();
     const before = driven.state.batches;
-    driven.time.settle();
+    driven.time.drain();
     expect(driven.state.batches - before).to.be.within(10, 11);
     expect(driven.stored("k")?.version).to.equal(95);
   });
@@ -28,7 +28,7 @@ describe("Replica that applies", () => {
     byBytes.time.turn();
     byBytes.log.flush();
     const before = byBytes.state.batches;
-    byBytes.time.settle();
+    byBytes.time.drain();
     expect(byBytes.state.batches - before).to.be.within(7, 11);
 
     const byTime = DrivenReplica.leading({ sliceMs: 4 });
@@ -44,7 +44,7 @@ describe("Replica that applies", () => {
       byTime.time.stall(1);
       return get(key);
     };
-    byTime.time.settle();
+    byTime.time.drain();
     expect(byTime.state.batches - start).to.be.greaterThan(5);
     expect(byTime.answered).to.have.length(20);
   });
@@ -57,7 +57,7 @@ describe("Replica that applies", () => {
     driven.time.turn();
     driven.log.flush();
     const before = driven.state.batches;
-    driven.time.settle();
+    driven.time.drain();
     expect(driven.state.batches - before).to.equal(1);
     expect(readProgress(driven.state).appliedIndex).to.equal(driven.replica.status().appliedIndex);
     expect(passed.filter((name) => name.startsWith("replica."))).to.deep.equal([
@@ -99,7 +99,7 @@ describe("Replica that applies", () => {
     const driven = DrivenReplica.leading({ syncBytes: 1 });
     driven.state.isHeld = true;
     const first = driven.put("a", "v");
-    driven.time.settle();
+    driven.time.drain();
     expect(driven.state.isSyncing).to.equal(true);
     expect(resultOf(first)).to.equal("done");
     const second = driven.put("b", "v");
@@ -108,14 +108,14 @@ describe("Replica that applies", () => {
     expect(resultOf(second)).to.equal("open");
     driven.state.isHeld = false;
     driven.state.finishSync();
-    driven.time.settle();
+    driven.time.drain();
     expect(resultOf(second)).to.equal("done");
   });
 
   it("P59: writes no batch in a slice that was armed before the sync began", () => {
     const driven = DrivenReplica.leading({ proposalsPerTurn: 1, syncBytes: 1e9, syncMs: 1_000 });
     driven.put("a", "v");
-    driven.time.settle();
+    driven.time.drain();
     driven.log.isHeld = true;
     driven.state.isHeld = true;
     const calls = [driven.put("b", "v")];
@@ -131,7 +131,7 @@ describe("Replica that applies", () => {
     driven.log.isHeld = false;
     driven.log.flush();
     driven.state.finishSync();
-    driven.time.settle();
+    driven.time.drain();
     expect(calls.map(resultOf)).to.deep.equal(["done", "done", "done"]);
   });
 
@@ -142,7 +142,7 @@ describe("Replica that applies", () => {
     driven.time.advance(60_000);
     expect(driven.state.syncs, "nothing was applied").to.equal(before);
     driven.put("a", "x".repeat(20_000));
-    driven.time.settle();
+    driven.time.drain();
     expect(driven.state.syncs).to.equal(before + 1);
     driven.put("a", "x");
     driven.time.advance(4_900);
@@ -157,7 +157,7 @@ describe("Replica that applies", () => {
     driven.state.isHeld = true;
     for (let at = 0; at < 100; at++) {
       driven.put("k", String(at));
-      driven.time.settle();
+      driven.time.drain();
     }
     expect(driven.replica.status().firstIndex).to.equal(1);
     driven.time.advance(1_100);
@@ -165,27 +165,27 @@ describe("Replica that applies", () => {
     const durable = driven.replica.status().appliedIndex;
     for (let at = 0; at < 100; at++) {
       driven.put("k", String(at));
-      driven.time.settle();
+      driven.time.drain();
     }
     expect(driven.replica.status().firstIndex).to.equal(1);
     driven.state.finishSync();
-    driven.time.settle();
+    driven.time.drain();
     const { firstIndex } = driven.replica.status();
     expect(firstIndex)
       .to.be.greaterThan(1)
       .and.at.most(durable + 1);
     driven.put("k", "last");
-    driven.time.settle();
+    driven.time.drain();
     expect(driven.log.durable.bounds.first).to.equal(firstIndex);
     driven.restart();
-    driven.time.settle();
+    driven.time.drain();
     expect(driven.stored("k")).to.deep.include({ version: 201, value: Buffer.from("last") });
   });
 
   it("logs the empty entry of each term and nothing else by itself", () => {
     const driven = DrivenReplica.leading();
     driven.restart();
-    driven.time.settle();
+    driven.time.drain();
     const rows = driven.log.entries(1, driven.log.durable.bounds.last, 1e9);
     expect(rows.map(entryType)).to.deep.equal([EntryType.Bootstrap, EntryType.Empty, EntryType.Empty]);
     expect(driven.log.terms).to.deep.equal([1, 2, 3]);

@@ -468,9 +468,9 @@ describe("three replicas", () => {
       cluster.node(3).log.isHeld = true;
       cluster.put(1, "k");
       cluster.advance(29_900);
-      expect(cluster.node(3).said).to.not.include("disk stuck");
+      expect(cluster.node(3).callbacks).to.not.include("disk stuck");
       cluster.advance(300);
-      expect(cluster.node(3).said).to.include("disk stuck");
+      expect(cluster.node(3).callbacks).to.include("disk stuck");
     });
 
     it("P45: a leader that has little room refuses what grows, takes deletes, and takes everything again later", () => {
@@ -544,7 +544,7 @@ describe("three replicas", () => {
       const before = cluster.replica(2).tickMs;
       cluster.network.isolate(2);
       cluster.replica(2).onFrame(1, "control", { ...(held.at(-1)?.frame ?? expect.fail("no tick was sent")) });
-      cluster.time.settle();
+      cluster.time.drain();
       expect(cluster.replica(2).tickMs).to.equal(before);
     });
   });

@@ -27,7 +27,7 @@ describe("a member whose state is not that of the cluster (P44)", () => {
   }
 
   const saidBy = (cluster: ReplicaCluster, id: number) =>
-    cluster.node(id).said.filter((words) => words.startsWith("diverged"));
+    cluster.node(id).callbacks.filter((words) => words.startsWith("diverged"));
   const alarmsOf = (cluster: ReplicaCluster, id: number) => cluster.replica(id).status().alarms;
 
   it("stops, reports it and answers no call any more, and the others continue", () => {

@@ -21,7 +21,7 @@ describe("a follower that stalls", () => {
     const marks: string[] = [];
     listenToMarks((mark) => marks.push(mark));
     cluster.time.stall(850);
-    cluster.time.settle();
+    cluster.time.drain();
     expect(marks).not.to.include("raft.pre-campaign");
     expect(cluster.replica(2).status()).to.include({ role: "follower", leaderId: 1, term });
   });

@@ -43,7 +43,7 @@ describe("ReplicaStatistics", () => {
     locks.ask({ owner: "other", waitMs: 60_000 });
     locks.ask({ owner: "impatient", waitMs: 1_000 });
     locks.pass(2_000);
-    locks.giveBack({ fencingToken: locks.tokens[0] ?? 0 });
+    locks.releaseHold({ fencingToken: locks.tokens[0] ?? 0 });
     locks.pass(30_001);
     locks.ask();
     locks.force();

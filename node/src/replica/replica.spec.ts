@@ -25,14 +25,14 @@ describe("Replica", () => {
     it("elects itself at once when it is the sole voter, after its vote is durable (P4, P54)", () => {
       const driven = new DrivenReplica();
       driven.log.isHeld = true;
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status()).to.include({ role: "candidate", term: 2, appliedIndex: 1, isServing: false });
       expect(driven.log.writes.at(-1)).to.deep.include({ term: 2, vote: 1, rows: [], resetTo: null });
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status()).to.include({ role: "leader", term: 2, leaderId: 1, isServing: false });
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status()).to.include({ commitIndex: 2, appliedIndex: 2, isServing: true });
       expect(driven.log.durable.bounds).to.include({ last: 2, lastTerm: 2 });
       expect(driven.roles.at(-1)).to.equal("leader 2 1");
@@ -41,14 +41,14 @@ describe("Replica", () => {
     it("goes on after a kill with all that was acknowledged, in a new term and with attempts of a new boot", () => {
       const driven = DrivenReplica.leading();
       const first = driven.put("k", "1");
-      driven.time.settle();
+      driven.time.drain();
       const { revision, digest } = driven.replica.status();
       driven.restart();
       expect(driven.stored("k")?.value).to.deep.equal(Buffer.from("1"));
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status()).to.include({ role: "leader", term: 3, revision, digest });
       const second = driven.put("k", "2");
-      driven.time.settle();
+      driven.time.drain();
       expect(putResult(second).modRevision).to.equal(putResult(first).modRevision + 1);
       const origins = driven.log
         .entries(1, driven.log.durable.bounds.last, 1e9)
@@ -71,7 +71,7 @@ describe("Replica", () => {
       }
       expect(driven.stored("new")).to.equal(undefined);
       expect(resultOf(call)).to.equal("open");
-      driven.time.settle();
+      driven.time.drain();
       expect(putResult(call)).to.include({ modRevision: driven.stored("new")?.modRevision });
     });
 
@@ -84,7 +84,7 @@ describe("Replica", () => {
       const loggedMs = driven.replica.tickMs;
       driven.restart();
       expect(readProgress(driven.state).tickMs).to.be.lessThan(loggedMs);
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.tickMs).to.be.at.least(loggedMs);
     });
 
@@ -95,11 +95,11 @@ describe("Replica", () => {
       driven.log.flush();
       driven.restart();
       expect(driven.stored("k")).to.equal(undefined);
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.stored("k")).to.deep.include({ version: 2, value: Buffer.from("2") });
       expect(calls.map(resultOf)).to.deep.equal(["SHUTTING_DOWN unknown", "SHUTTING_DOWN unknown"]);
       driven.restart();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.stored("k")?.version).to.equal(2);
     });
   });
@@ -110,13 +110,13 @@ describe("Replica", () => {
       driven.log.isHeld = true;
       const call = driven.put("k", "v");
       expect(resultOf(call)).to.equal("open");
-      driven.time.settle();
+      driven.time.drain();
       driven.time.advance(500);
       expect(resultOf(call)).to.equal("open");
       expect(driven.stored("k")).to.equal(undefined);
       driven.log.flush();
       expect(resultOf(call)).to.equal("open");
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(call)).to.equal("done");
       expect(putResult(call)).to.include({ created: true });
       expect(driven.stored("k")?.value).to.deep.equal(Buffer.from("v"));
@@ -126,7 +126,7 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading();
       let seen: string | undefined;
       driven.put("k", "v", { onAnswer: () => (seen = Buffer.from(driven.stored("k")?.value ?? []).toString()) });
-      driven.time.settle();
+      driven.time.drain();
       expect(seen).to.equal("v");
     });
 
@@ -135,25 +135,25 @@ describe("Replica", () => {
       const before = driven.log.writes.length;
       driven.log.isHeld = true;
       const calls = [driven.put("a", "1")];
-      driven.time.settle();
+      driven.time.drain();
       for (let at = 0; at < 20; at++) {
         calls.push(driven.put("b", String(at)));
-        driven.time.settle();
+        driven.time.drain();
       }
       expect(rowCounts(driven.log).slice(before)).to.deep.equal([1]);
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(rowCounts(driven.log).slice(before)).to.deep.equal([1, 20]);
       expect(calls.map(resultOf)).to.deep.equal(["done", ...Array.from({ length: 20 }, () => "open")]);
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(new Set(calls.map(resultOf))).to.deep.equal(new Set(["done"]));
     });
 
     it("answers in the order of the log", () => {
       const driven = DrivenReplica.leading();
       const calls = Array.from({ length: 50 }, (_, at) => driven.put(`k${at % 7}`, String(at)));
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.answered).to.deep.equal(calls);
       const revisions = calls.map((call) => putResult(call).modRevision);
       expect(revisions).to.deep.equal(revisions.map((_, at) => (revisions[0] as number) + at));
@@ -168,7 +168,7 @@ describe("Replica", () => {
       expect(rowCounts(driven.log).slice(before)).to.deep.equal([10]);
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(new Set(calls.map(resultOf))).to.deep.equal(new Set(["done"]));
     });
 
@@ -185,7 +185,7 @@ describe("Replica", () => {
       expect(rowCounts(driven.log).slice(before)).to.deep.equal([1, 3]);
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(new Set(calls.map(resultOf))).to.deep.equal(new Set(["done"]));
     });
 
@@ -194,11 +194,11 @@ describe("Replica", () => {
       const request = requestOf(7);
       const first = driven.put("k", "v", { request });
       const twin = driven.put("k", "v", { request });
-      driven.time.settle();
+      driven.time.drain();
       driven.restart();
-      driven.time.settle();
+      driven.time.drain();
       const again = driven.put("k", "v", { request });
-      driven.time.settle();
+      driven.time.drain();
       expect([first, twin, again].map((call) => call.outcome?.replayed)).to.deep.equal(["no", "yes", "yes"]);
       expect(new Set([first, twin, again].map((call) => putResult(call).modRevision)).size).to.equal(1);
       expect(driven.stored("k")?.version).to.equal(1);
@@ -214,7 +214,7 @@ describe("Replica", () => {
       expect(resultOf(call)).to.equal("DEADLINE unknown");
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.stored("k")?.value).to.deep.equal(Buffer.from("v"));
       expect(resultOf(call)).to.equal("DEADLINE unknown");
     });
@@ -224,7 +224,7 @@ describe("Replica", () => {
       const before = driven.log.writes.length;
       const call = driven.put("k", "v", { deadlineMs: 0 });
       expect(resultOf(call)).to.equal("open");
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(call)).to.equal("DEADLINE unknown");
       expect(driven.log.writes).to.have.length(before);
     });
@@ -234,7 +234,7 @@ describe("Replica", () => {
       driven.time.stall(60);
       const calls = [10, 40, 60, 100].map((deadlineMs) => driven.put("k", "v", { deadlineMs }));
       const read = driven.read({ deadlineMs: 40 });
-      driven.time.settle();
+      driven.time.drain();
       expect([...calls, read].map(resultOf)).to.deep.equal(["done", "done", "done", "done", "done"]);
     });
 
@@ -244,16 +244,16 @@ describe("Replica", () => {
       const calls = [0, 1, 2, 3].map((at) => driven.put(`k${at}`, "v"));
       const read = driven.read();
       const late = [driven.put("late", "v"), driven.read()];
-      driven.time.settle();
+      driven.time.drain();
       expect(late.map(resultOf)).to.deep.equal(["OVERLOADED not-executed", "OVERLOADED not-executed"]);
       expect(resultOf(read)).to.equal("done");
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(calls.map(resultOf)).to.deep.equal(["done", "done", "done", "done"]);
       expect(driven.stored("late")).to.equal(undefined);
       const next = driven.put("late", "v");
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(next)).to.equal("done");
     });
 
@@ -261,19 +261,19 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading({ waitersMax: 2, queuedWaitsMax: 3 });
       const acquire = (waitMs: number) => driven.execute(acquireLock({ waitMs }));
       driven.execute(createLock({}));
-      driven.time.settle();
+      driven.time.drain();
       const holder = acquire(0);
-      driven.time.settle();
+      driven.time.drain();
       const waits = [1, 2, 3, 4].map(() => acquire(3_000));
-      driven.time.settle();
+      driven.time.drain();
       expect(waits.map(resultOf)).to.deep.equal(["open", "open", "open", "OVERLOADED not-executed"]);
       const others = [driven.put("a", "v"), acquire(0)];
-      driven.time.settle();
+      driven.time.drain();
       expect([holder, ...others].map(resultOf)).to.deep.equal(["done", "done", "done"]);
       driven.time.advance(3_100);
       expect(waits.slice(0, 3).map(resultOf)).to.deep.equal(["done", "done", "done"]);
       const again = acquire(3_000);
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(again)).to.equal("open");
     });
 
@@ -282,7 +282,7 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading({ core });
       driven.log.isHeld = true;
       const first = driven.put("a", "x".repeat(2_000));
-      driven.time.settle();
+      driven.time.drain();
       const [short, long] = [driven.put("b", "x", { deadlineMs: 1_000 }), driven.put("c", "x", { deadlineMs: 20_000 })];
       driven.time.advance(850);
       expect(resultOf(short)).to.equal("open");
@@ -294,7 +294,7 @@ describe("Replica", () => {
       expect(resultOf(long)).to.equal("OVERLOADED not-executed");
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(first)).to.equal("done");
       expect([driven.stored("b"), driven.stored("c")]).to.deep.equal([undefined, undefined]);
     });
@@ -304,10 +304,10 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading({ core });
       driven.log.isHeld = true;
       const calls = ["a", "b", "c"].map((key) => driven.put(key, "x".repeat(2_000)));
-      driven.time.settle();
+      driven.time.drain();
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(calls.map(resultOf)).to.deep.equal(["done", "done", "done"]);
     });
   });
@@ -317,7 +317,7 @@ describe("Replica", () => {
     function leaderless(): DrivenReplica {
       const driven = new DrivenReplica();
       driven.log.isHeld = true;
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status().role).to.equal("candidate");
       return driven;
     }
@@ -346,20 +346,20 @@ describe("Replica", () => {
       driven.time.advance(2_000);
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(calls.map(resultOf)).to.deep.equal(["done", "done"]);
     });
 
     it("P6, P7: answers no read before an entry of its own term is committed", () => {
       const driven = leaderless();
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status()).to.include({ role: "leader", isServing: false });
       const read = driven.read();
       driven.time.advance(500);
       expect(resultOf(read)).to.equal("open");
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(read)).to.equal("done");
     });
   });
@@ -376,7 +376,7 @@ describe("Replica", () => {
         });
         driven.time.turn();
       }
-      driven.time.settle();
+      driven.time.drain();
       expect(seen).to.have.length(20);
       for (const [at, value] of seen.entries()) {
         expect(Number(value)).to.be.at.least(at);
@@ -389,7 +389,7 @@ describe("Replica", () => {
       driven.time.turn();
       driven.state.isStalled = true;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.replica.status().commitIndex).to.be.greaterThan(driven.replica.status().appliedIndex);
       let value: Uint8Array | undefined;
       const read = driven.read({ onRead: () => (value = driven.stored("k")?.value) });
@@ -407,7 +407,7 @@ describe("Replica", () => {
       driven.time.turn();
       driven.state.isStalled = true;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       const read = driven.read({ deadlineMs: 1_000 });
       driven.time.advance(1_049);
       expect(resultOf(read)).to.equal("DEADLINE unknown");
@@ -417,7 +417,7 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading();
       const read = driven.read();
       expect(resultOf(read)).to.equal("open");
-      driven.time.settle();
+      driven.time.drain();
       expect(resultOf(read)).to.equal("done");
     });
   });
@@ -427,7 +427,7 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading();
       driven.log.isHeld = true;
       const handedOut = driven.put("a", "v");
-      driven.time.settle();
+      driven.time.drain();
       const [queued, read] = [driven.put("b", "v"), driven.read()];
       driven.replica.stop();
       expect([handedOut, queued, read].map(resultOf)).to.deep.equal([
@@ -441,7 +441,7 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading();
       driven.log.isHeld = true;
       driven.put("a", "v");
-      driven.time.settle();
+      driven.time.drain();
       driven.put("b", "v");
       driven.replica.stop();
       const [writes, batches] = [driven.log.writes.length, driven.state.batches];
@@ -450,7 +450,7 @@ describe("Replica", () => {
       expect(driven.time.timerCount).to.equal(0);
       expect([driven.log.writes.length, driven.state.batches]).to.deep.equal([writes, batches]);
       const late = [driven.put("c", "v"), driven.read()];
-      driven.time.settle();
+      driven.time.drain();
       expect(late.map(resultOf)).to.deep.equal(["SHUTTING_DOWN not-executed", "SHUTTING_DOWN not-executed"]);
       expect(driven.replica.status().isServing).to.equal(false);
     });
@@ -459,11 +459,11 @@ describe("Replica", () => {
       const driven = DrivenReplica.leading({ syncBytes: 1 });
       driven.state.isHeld = true;
       driven.put("a", "v");
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.state.isSyncing).to.equal(true);
       driven.replica.stop();
       driven.state.finishSync();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.log.writes.at(-1)?.rows).to.have.length.at.most(1);
     });
   });
@@ -489,13 +489,13 @@ describe("Replica", () => {
       listenToMarks((name) => {
         timeouts += name === "raft.campaign.unapplied-configuration" ? 1 : 0;
       });
-      driven.time.settle();
+      driven.time.drain();
       timeouts = 0;
       driven.time.advance(1_000);
       expect(timeouts, "in 20 ticks").to.equal(4);
       timeouts = 0;
       driven.time.stall(600_000);
-      driven.time.settle();
+      driven.time.drain();
       expect(timeouts, "in 19 ticks").to.be.within(3, 4);
       expect(driven.replica.status().loopLagMs).to.be.greaterThan(590_000);
       driven.time.advance(1_000);
@@ -505,7 +505,7 @@ describe("Replica", () => {
     it("P55: takes what arrived in a stall before the ticks of the stall", () => {
       const driven = new DrivenReplica();
       driven.log.isHeld = true;
-      driven.time.settle();
+      driven.time.drain();
       driven.time.advance(900);
       const { term } = driven.replica.status();
       expect(driven.replica.status().role).to.equal("candidate");
@@ -522,7 +522,7 @@ describe("Replica", () => {
       for (const jumpMs of [0, 3_600_000, -7_200_000]) {
         driven.time.wallClockMs += jumpMs;
         driven.put("k", "v");
-        driven.time.settle();
+        driven.time.drain();
         const row = driven.log.entries(driven.log.durable.bounds.last, driven.log.durable.bounds.last, 1)[0];
         const { tickMs, wallMs } = entryEnvelope(row as Uint8Array);
         expect(wallMs).to.equal(driven.time.wallMs());
@@ -536,7 +536,7 @@ describe("Replica", () => {
     it("S21, S22: expires a key by the log, not early, and soon after", () => {
       const driven = DrivenReplica.leading();
       driven.put("k", "v", { ttlSeconds: 10 });
-      driven.time.settle();
+      driven.time.drain();
       driven.time.advance(9_990);
       expect(driven.stored("k")).not.to.equal(undefined);
       driven.time.advance(100);
@@ -546,14 +546,14 @@ describe("Replica", () => {
     it("S21: keeps what was left of a TTL through a restart: the time without a process does not count", () => {
       const driven = DrivenReplica.leading();
       driven.put("k", "v", { ttlSeconds: 10 });
-      driven.time.settle();
+      driven.time.drain();
       driven.time.advance(6_000);
       driven.put("other", "v");
-      driven.time.settle();
+      driven.time.drain();
       driven.replica.stop();
       driven.time.stall(3_600_000);
       driven.restart();
-      driven.time.settle();
+      driven.time.drain();
       driven.time.advance(3_900);
       expect(driven.stored("k")).not.to.equal(undefined);
       driven.time.advance(300);
@@ -569,10 +569,10 @@ describe("Replica", () => {
       const start = driven.replica.status().lastIndex;
       expect(indexAfter(600_000), "an idle cluster writes nothing").to.equal(start);
       driven.put("k", "v", { ttlSeconds: 3_600 });
-      driven.time.settle();
+      driven.time.drain();
       expect(indexAfter(100_000) - start).to.be.within(1 + 9, 1 + 10);
       driven.restart();
-      driven.time.settle();
+      driven.time.drain();
       const before = readProgress(driven.state).tickMs;
       driven.time.advance(9_000);
       expect(driven.replica.tickMs - before).to.be.within(8_900, 9_100);
@@ -597,13 +597,13 @@ describe("Replica", () => {
     it("proposes one thing of its own at a time", () => {
       const driven = DrivenReplica.leading();
       driven.put("k", "v", { ttlSeconds: 1 });
-      driven.time.settle();
+      driven.time.drain();
       driven.log.isHeld = true;
       const before = driven.log.writes.length;
       driven.time.advance(10_000);
       driven.log.isHeld = false;
       driven.log.flush();
-      driven.time.settle();
+      driven.time.drain();
       expect(driven.stored("k")).to.equal(undefined);
       expect(rowCounts(driven.log).slice(before)).to.deep.equal([1]);
     });

@@ -96,7 +96,14 @@ export class ServingPhase implements MemberPeersUser {
     }
     const { memberId, incarnation } = this.own.data.identity;
     const { clock, scheduler } = options;
-    const ownAddress = new AddressPublisher({ memberId, incarnation, address, replica: this.replica, clock, scheduler });
+    const ownAddress = new AddressPublisher({
+      memberId,
+      incarnation,
+      address,
+      replica: this.replica,
+      clock,
+      scheduler,
+    });
     ownAddress.publishIfOutdated();
     if (connections === null) {
       this.#introduction = { ownAddress, inquiry: null };

@@ -50,7 +50,7 @@ describe("a member that receives a snapshot", () => {
     leader = new ScriptedLeader(cluster.time, cluster.replica(2), 2, 1, cluster.replica(2).status().term + 5);
     frames = leader.framesOf(cluster.node(1).state);
     leader.heartbeat();
-    cluster.time.settle();
+    cluster.time.drain();
     expect(cluster.replica(2).status().leaderId).to.equal(1);
   }
 
@@ -63,19 +63,19 @@ describe("a member that receives a snapshot", () => {
     const { state, log } = cluster.node(2);
     state.isReplacementHeld = true;
     leader.send(frames);
-    cluster.time.settle();
+    cluster.time.drain();
     for (let steps = 0; !marks.includes("replica.install.placed"); steps++) {
       expect(isInstalled()).to.equal(false);
       expect(log.writes.some(({ resetTo }) => resetTo !== null)).to.equal(false);
       expect(steps).to.be.lessThan(100);
       log.isHeld = true;
       state.finishStep();
-      cluster.time.settle();
+      cluster.time.drain();
     }
     expect(log.writes.at(-1)?.resetTo).to.include({ index: readProgress(cluster.node(1).state).appliedIndex });
     expect(isInstalled(), "not before the log has durably followed").to.equal(false);
     log.flush();
-    cluster.time.settle();
+    cluster.time.drain();
     expect(isInstalled()).to.equal(true);
     expect(own().digest).to.equal(readProgress(cluster.node(1).state).digest);
   });
@@ -88,7 +88,7 @@ describe("a member that receives a snapshot", () => {
       const { state, log } = cluster.node(2);
       leader.send(frames, isPlaced);
       log.isHeld = isPlaced;
-      cluster.time.settle();
+      cluster.time.drain();
       expect(marks.includes("replica.install.placed")).to.equal(isPlaced);
       state.crash();
       const { appliedIndex } = readProgress(state);
@@ -100,11 +100,11 @@ describe("a member that receives a snapshot", () => {
   it("an Append that extends the log cancels it before it is placed, and applying goes on", () => {
     receiving();
     const snapshot = leader.send(frames.slice(0, 3), false);
-    cluster.time.settle();
+    cluster.time.drain();
     expect(cluster.node(2).state.isReplacing || snapshot.read.length > 1).to.equal(true);
     const { lastIndex } = own();
     leader.append(EntryType.Empty, lastIndex, lastTerm());
-    cluster.time.settle();
+    cluster.time.drain();
     expect(marks).to.include("replica.install.cancelled");
     expect(snapshot.isClosed).to.equal(true);
     expect(own().appliedIndex).to.equal(lastIndex + 1);
@@ -113,9 +113,9 @@ describe("a member that receives a snapshot", () => {
   it("another leader cancels it", () => {
     receiving();
     const snapshot = leader.send(frames.slice(0, 3), false);
-    cluster.time.settle();
+    cluster.time.drain();
     new ScriptedLeader(cluster.time, cluster.replica(2), 2, 3, leader.term + 1).heartbeat();
-    cluster.time.settle();
+    cluster.time.drain();
     expect(snapshot.isClosed).to.equal(true);
     expect(marks).to.include("replica.install.cancelled");
   });
@@ -123,12 +123,12 @@ describe("a member that receives a snapshot", () => {
   it("P28: a newer offer takes the place of an older one, and an older one is refused", () => {
     receiving();
     const first = leader.send(frames.slice(0, 3), false);
-    cluster.time.settle();
+    cluster.time.drain();
     const older = leader.send([manifestOf(frames, { index: decodeManifest(body(frames)).index - 1 })], false);
-    cluster.time.settle();
+    cluster.time.drain();
     expect([first.isClosed, older.isClosed]).to.deep.equal([false, true]);
     const second = leader.send(frames);
-    cluster.time.settle();
+    cluster.time.drain();
     expect(first.isClosed).to.equal(true);
     expect([isInstalled(), second.read.length]).to.deep.equal([true, frames.length]);
   });
@@ -138,7 +138,7 @@ describe("a member that receives a snapshot", () => {
     const { commitIndex } = own();
     const stale = leader.send([manifestOf(frames, { index: commitIndex })], false);
     const old = leader.send([manifestOf(frames, { term: leader.term - 1 })], false);
-    cluster.time.settle();
+    cluster.time.drain();
     expect([stale.isClosed, old.isClosed]).to.deep.equal([true, true]);
     expect(marks).to.not.include("replica.install.begun");
   });
@@ -150,11 +150,11 @@ describe("a member that receives a snapshot", () => {
       one.until("a sync is in flight", () => one.node(2).state.isSyncing);
     });
     leader.send(frames);
-    cluster.time.settle();
+    cluster.time.drain();
     expect(marks).to.not.include("replica.install.placed");
     cluster.node(2).state.isHeld = false;
     cluster.node(2).state.finishSync();
-    cluster.time.settle();
+    cluster.time.drain();
     expect(isInstalled()).to.equal(true);
   });
 
@@ -165,11 +165,11 @@ describe("a member that receives a snapshot", () => {
       one.until("a sync is in flight", () => one.node(2).state.isSyncing);
     });
     leader.send(frames);
-    cluster.time.settle();
+    cluster.time.drain();
     const second = leader.send(frames.slice(0, 3), false);
-    cluster.time.settle();
+    cluster.time.drain();
     second.break(new Error("the connection is lost"));
-    cluster.time.settle();
+    cluster.time.drain();
     cluster.node(2).state.isHeld = false;
     cluster.node(2).state.finishSync();
     const { lastIndex } = own();
@@ -184,7 +184,7 @@ describe("a member that receives a snapshot", () => {
     const rows = [{ key: LOCAL_ROWS_FROM, value: Uint8Array.of(1) }];
     const chunk = { type: FrameType.SnapshotChunk, body: encodeChunk(0, rows) };
     const snapshot = leader.send([...frames.slice(0, 1), chunk, ...frames.slice(2)]);
-    cluster.time.settle();
+    cluster.time.drain();
     expect(marks).to.include("replica.install.failed").and.not.include("replica.install.placed");
     expect([snapshot.isClosed, own().appliedIndex]).to.deep.equal([true, before]);
   });
@@ -203,7 +203,7 @@ describe("a member that receives a snapshot", () => {
     receiving();
     leader.send(frames.slice(0, 2), false);
     cluster.replica(2).stop();
-    cluster.time.settle();
+    cluster.time.drain();
     expect(marks).to.not.include("replica.install.begun");
     expect(cluster.node(2).state.isReplacing).to.equal(false);
   });

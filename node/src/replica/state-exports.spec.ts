@@ -74,7 +74,7 @@ describe("StateExports", () => {
   /** Runs turns until nothing happens without the clock. */
   async function turns(): Promise<void> {
     do {
-      time.settle();
+      time.drain();
       await settled();
     } while (time.isArmed);
   }

@@ -154,9 +154,13 @@ export class StateMachine {
     this.#usage = new UsageLedger(store);
     this.#history = new HistoryLedger(this.#transaction);
     this.#deduplication = new ReplayLedger(this.#transaction, store, limits.replayWindowMs, seed);
-    invariant(this.#deduplication.count === this.#committed.storedAnswers, "generations hold all stored answers", () => {
-      return `${this.#deduplication.count} of ${this.#committed.storedAnswers}`;
-    });
+    invariant(
+      this.#deduplication.count === this.#committed.storedAnswers,
+      "generations hold all stored answers",
+      () => {
+        return `${this.#deduplication.count} of ${this.#committed.storedAnswers}`;
+      },
+    );
     const unset = unsetLimits(limits);
     this.#accounts = new NamespaceAccounts(this.#transaction, (namespace) => {
       return namespaceLimitsOf(this.#transaction, namespace, unset);

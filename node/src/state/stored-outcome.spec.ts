@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLock, OWNER, requestOf, said } from "../../test/index.ts";
+import { AppliedLock, answerText, OWNER, requestOf } from "../../test/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./core/index.ts";
 import { acquisitionOutcome, type ReadContext, storedOutcome } from "./stored-outcome.ts";
 
@@ -13,12 +13,12 @@ describe("the stored state of an acquisition, read outside of apply", () => {
   function look(locks: AppliedLock, id: number, seq: number): string {
     const asked = { principal: OWNER, request: requestOf(id), attempt: locks.originOf(seq) };
     const outcome = acquisitionOutcome(locks.log.store, asked, atNow(locks));
-    return outcome === null ? "not known" : said(outcome);
+    return outcome === null ? "not known" : answerText(outcome);
   }
 
   function stored(locks: AppliedLock, id: number): string {
     const outcome = storedOutcome(locks.log.store, OWNER.subject, requestOf(id), atNow(locks));
-    return outcome === null ? "not known" : said(outcome);
+    return outcome === null ? "not known" : answerText(outcome);
   }
 
   it("is its outcome so far, for its newest attempt", () => {
@@ -32,7 +32,7 @@ describe("the stored state of an acquisition, read outside of apply", () => {
       ...[`token ${locks.tokens[0]}`, "queued-lock", "not acquired, held", "LOCK_LOST"],
     ]);
     expect(look(locks, 2, 1), "another attempt is newer").to.equal("LEADER_CHANGED");
-    locks.giveBack();
+    locks.releaseHold();
     expect([look(locks, 1, 1), look(locks, 2, 2)]).to.deep.equal(["LOCK_LOST", `token ${locks.tokens[0]}`]);
     locks.cancel(2, 2);
     expect(look(locks, 2, 2)).to.equal("LEADER_CHANGED");

@@ -19,7 +19,14 @@ import { InvariantViolation, listenToMarks } from "../primitives/index.ts";
 import { EntryType, encodeEntry, entryTerm, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, type Founding, readProgress, StateMachine } from "../state/index.ts";
 import { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
-import { encodeMirror, MIRROR_FILE, MIRROR_SLOT_BYTES, type HardStateMirror, mirrorOffset, readMirror } from "./fence.ts";
+import {
+  encodeMirror,
+  type HardStateMirror,
+  MIRROR_FILE,
+  MIRROR_SLOT_BYTES,
+  mirrorOffset,
+  readMirror,
+} from "./fence.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
 import type { MemberData } from "./member-data.ts";
 import { Rocks } from "./rocks.ts";

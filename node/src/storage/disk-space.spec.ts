@@ -1,7 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { FakeTime, TemporaryDirectories } from "../../test/harness/index.ts";
-import { type FileSystemSpace, DiskSpaceMonitor, fullBelow, measureDisk, type DiskSpaceLevel, spaceOf } from "./disk-space.ts";
+import {
+  type DiskSpaceLevel,
+  DiskSpaceMonitor,
+  type FileSystemSpace,
+  fullBelow,
+  measureDisk,
+  spaceOf,
+} from "./disk-space.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;

@@ -6,10 +6,10 @@ import { TemporaryDirectories } from "../../test/harness/index.ts";
 import {
   decodeMirror,
   encodeMirror,
-  MIRROR_SLOT_BYTES,
   type HardStateMirror,
-  mirrorOffset,
   isMirrorIntact,
+  MIRROR_SLOT_BYTES,
+  mirrorOffset,
   readMirror,
   uuidBytes,
   uuidText,

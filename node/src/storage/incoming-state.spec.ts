@@ -5,7 +5,7 @@ import { InvariantViolation } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { IncomingState } from "./incoming-state.ts";
 import { encodeSnapshotOrigin, readSnapshotOrigin } from "./installed.ts";
-import { SNAPSHOT_ORIGIN_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
+import { LOCAL_ROWS_FROM, SNAPSHOT_ORIGIN_ROW } from "./local-rows.ts";
 import { SequenceMarkers } from "./milestones.ts";
 import { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
@@ -84,7 +84,9 @@ describe("installed", () => {
     const installed = { index: Number.MAX_SAFE_INTEGER, term: 2 ** 40 + 3 };
     const value = encodeSnapshotOrigin(installed);
     expect(Buffer.from(value).toString("hex")).to.equal("001fffffffffffff0000010000000003");
-    expect(readSnapshotOrigin({ get: (key) => (key === SNAPSHOT_ORIGIN_ROW ? value : undefined) })).to.deep.equal(installed);
+    expect(readSnapshotOrigin({ get: (key) => (key === SNAPSHOT_ORIGIN_ROW ? value : undefined) })).to.deep.equal(
+      installed,
+    );
     expect(readSnapshotOrigin({ get: () => undefined })).to.equal(null);
   });
 

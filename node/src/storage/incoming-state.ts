@@ -9,7 +9,7 @@ import { compareBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
 import { encodeSnapshotOrigin, type SnapshotOrigin } from "./installed.ts";
-import { SNAPSHOT_ORIGIN_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
+import { LOCAL_ROWS_FROM, SNAPSHOT_ORIGIN_ROW } from "./local-rows.ts";
 import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 

@@ -20,13 +20,13 @@ import {
   type VersionFinding,
 } from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
-import { MIRROR_FILE, type HardStateMirror, isMirrorIntact, readMirror } from "./fence.ts";
+import { type HardStateMirror, isMirrorIntact, MIRROR_FILE, readMirror } from "./fence.ts";
 import type { Identity } from "./identity.ts";
-import { type SnapshotOrigin, readSnapshotOrigin } from "./installed.ts";
+import { readSnapshotOrigin, type SnapshotOrigin } from "./installed.ts";
 import { damagedFiles } from "./kept-files.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { SequenceMarkers } from "./milestones.ts";
-import { mirrorMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
+import { lostForGood, mirrorMissing, Refused, votesUnknown } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
@@ -75,7 +75,11 @@ export interface StartupRecoveryPlan {
 const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, snapshotOrigin: null };
 
 /** Judges all data of the directory. Raises Refused, or UnknownVersion. */
-export async function planStartupRecovery(start: StartupRecoveryInput, raft: ReadResult<Rocks>, state: ReadResult<Rocks>): Promise<StartupRecoveryPlan> {
+export async function planStartupRecovery(
+  start: StartupRecoveryInput,
+  raft: ReadResult<Rocks>,
+  state: ReadResult<Rocks>,
+): Promise<StartupRecoveryPlan> {
   const { directory, identity } = start;
   const version = await readIfIntact(state, findClusterVersion);
   if (version.value !== null) {
@@ -125,7 +129,11 @@ function findMirror(start: StartupRecoveryInput, row: ReadResult<LogMeta>): Hard
 
 function requireOneOwner(
   directory: string,
-  [identity, mirror, log]: readonly [Identity, HardStateMirror, Pick<LogMeta, "clusterId" | "memberId" | "incarnation">],
+  [identity, mirror, log]: readonly [
+    Identity,
+    HardStateMirror,
+    Pick<LogMeta, "clusterId" | "memberId" | "incarnation">,
+  ],
 ): void {
   for (const part of [identity, mirror]) {
     if (part.clusterId !== log.clusterId || part.memberId !== log.memberId || part.incarnation !== log.incarnation) {
@@ -265,7 +273,12 @@ function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): bo
 function resetBehind(
   directory: string,
   position: StatePosition,
-  found: { readonly meta: LogMeta; readonly mirror: HardStateMirror; readonly term: number; readonly isDamaged: boolean },
+  found: {
+    readonly meta: LogMeta;
+    readonly mirror: HardStateMirror;
+    readonly term: number;
+    readonly isDamaged: boolean;
+  },
 ): LogReset {
   const { appliedIndex, appliedTerm, snapshotOrigin } = position;
   const isFromSnapshot = snapshotOrigin?.index === appliedIndex && snapshotOrigin.term === appliedTerm;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { dropEvidence, preserveEvidence, evidenceDirectory } from "./kept-files.ts";
+import { dropEvidence, evidenceDirectory, preserveEvidence } from "./kept-files.ts";
 
 describe("kept files", () => {
   const directories = new TemporaryDirectories();

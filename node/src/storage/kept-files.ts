@@ -45,7 +45,9 @@ export function preserveEvidence(store: string): boolean {
 export function damagedFiles(directory: string): string[] {
   const stores = readdirSync(directory).filter((name) => name.endsWith(EVIDENCE_SUFFIX));
   return stores.flatMap((evidence) => {
-    return damagedLogs(join(directory, evidence)).map((file) => `a record of ${join(evidence, file)} is damaged or cut off`);
+    return damagedLogs(join(directory, evidence)).map(
+      (file) => `a record of ${join(evidence, file)} is damaged or cut off`,
+    );
   });
 }
 

@@ -599,7 +599,12 @@ describe("start of a member of several", function () {
       await untilDamageIsFound((name) => raft.property(name));
       const identity = readIdentity(directory) ?? expect.fail("the member has an identity");
       const fatal: StoreError[] = [];
-      const start = { directory, identity, soleVoterWithoutMirror: null, onFatal: (error: StoreError) => fatal.push(error) };
+      const start = {
+        directory,
+        identity,
+        soleVoterWithoutMirror: null,
+        onFatal: (error: StoreError) => fatal.push(error),
+      };
       const failure = await startMember(start, { value: raft, damage: null }, stores).catch((error: unknown) => error);
       expect(failure).to.be.instanceOf(StoreError).and.to.have.property("kind", "io");
       expect(failure)

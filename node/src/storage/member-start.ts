@@ -10,8 +10,14 @@ import { join } from "node:path";
 import { invariant } from "../primitives/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { markDamaged, noteCorruption, quarantine, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
-import { MIRROR_FILE, type HardStateMirror } from "./fence.ts";
-import { type StartupRecoveryPlan, type StartupRecoveryInput, type ReadResult, planStartupRecovery, catchDamage } from "./judgement.ts";
+import { type HardStateMirror, MIRROR_FILE } from "./fence.ts";
+import {
+  catchDamage,
+  planStartupRecovery,
+  type ReadResult,
+  type StartupRecoveryInput,
+  type StartupRecoveryPlan,
+} from "./judgement.ts";
 import { type MemberData, memberData } from "./member-data.ts";
 import { makeFirstState, openRaft, openState, tidyStores } from "./member-stores.ts";
 import type { Rocks } from "./rocks.ts";

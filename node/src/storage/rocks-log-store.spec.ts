@@ -17,7 +17,7 @@ import {
 import { MIRROR_FILE, readMirror } from "./fence.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks } from "./rocks.ts";
-import { entryKey, type MirrorFlags, LOG_META_KEY, RocksLogStore } from "./rocks-log-store.ts";
+import { entryKey, LOG_META_KEY, type MirrorFlags, RocksLogStore } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
@@ -67,7 +67,13 @@ describe("RocksLogStore", () => {
     fencePath = join(directory, MIRROR_FILE),
   ): RocksLogStore {
     const fence = { counter: 0, damaged: false, isSoleVoter: true, ...marks };
-    return new RocksLogStore({ rocks, mirrorPath: fencePath, meta, mirror: fence, onFatal: (error) => fatal.push(error) });
+    return new RocksLogStore({
+      rocks,
+      mirrorPath: fencePath,
+      meta,
+      mirror: fence,
+      onFatal: (error) => fatal.push(error),
+    });
   }
 
   const write = (effect: AppendEffect): Promise<number> => new Promise((resolve) => store.write(effect, resolve));
@@ -100,7 +106,18 @@ describe("RocksLogStore", () => {
     expect(storedIndexes()).to.deep.equal([1, 2, 3]);
     const { clusterId, memberId, incarnation, boot, writeSeq, term, vote } = expected;
     expect(readMirror(join(directory, MIRROR_FILE))).to.deep.equal({
-      ...{ counter: 1, clusterId, memberId, incarnation, boot, writeSeq, term, vote, damaged: false, isSoleVoter: true },
+      ...{
+        counter: 1,
+        clusterId,
+        memberId,
+        incarnation,
+        boot,
+        writeSeq,
+        term,
+        vote,
+        damaged: false,
+        isSoleVoter: true,
+      },
     });
     expect(statSync(join(directory, MIRROR_FILE)).mode & 0o777).to.equal(0o600);
   });
@@ -194,7 +211,12 @@ describe("RocksLogStore", () => {
     store = open(NOTHING, { damaged: true, isSoleVoter: false });
     expect(store.isDamaged).to.equal(true);
     await write(append(1, 1, 1, 2));
-    expect(readMirror(join(directory, MIRROR_FILE))).to.include({ counter: 1, writeSeq: 1, damaged: true, isSoleVoter: false });
+    expect(readMirror(join(directory, MIRROR_FILE))).to.include({
+      counter: 1,
+      writeSeq: 1,
+      damaged: true,
+      isSoleVoter: false,
+    });
     const order: string[] = [];
     await new Promise<void>((resolve) => {
       store.write(append(2, 1, 3, 3), () => order.push("written"));

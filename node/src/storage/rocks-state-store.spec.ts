@@ -39,7 +39,7 @@ describe("RocksStateStore", () => {
   });
 
   describe("as any state store of a member", () => {
-    itIsAMemberStateStore(async () => ({ store, settle: () => undefined }));
+    itIsAMemberStateStore(async () => ({ store, drain: () => undefined }));
     afterEach(() => expect(fatal).to.deep.equal([]));
   });
 

@@ -7,7 +7,7 @@ import { latin1Of } from "../bytes/index.ts";
 import type { Change, KeyRange, Row, StateReader } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
-import { type WriteBufferLimits, StateWriteBuffer } from "./state-overlay.ts";
+import { StateWriteBuffer, type WriteBufferLimits } from "./state-overlay.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const ROOMY: WriteBufferLimits = { rowsMax: 1_000, bytesMax: 1024 * 1024 };
@@ -53,7 +53,7 @@ describe("the newest changes of the state, in memory", () => {
         const rocks = await Rocks.open(join(directories.make(), "state-1"), OPTIONS);
         const store = new RocksStateStore(rocks, (error) => expect.fail(error.message));
         closing.push(() => store.close());
-        return { store: new StateWriteBuffer(store, limits), settle: nothing };
+        return { store: new StateWriteBuffer(store, limits), drain: nothing };
       });
     });
   }
@@ -104,7 +104,7 @@ describe("the newest changes of the state, in memory", () => {
               expect(rowsOf(store), "what is handed over").to.deep.equal(rowsOf(model));
             } else if (next === "sync" && !store.isStalled) {
               tried.sync(nothing);
-              time.settle();
+              time.drain();
               expect(rowsOf(store), "what is durable").to.deep.equal(rowsOf(model));
             } else if (next === "view" && !store.isStalled) {
               const view = tried.openView();

@@ -13,7 +13,7 @@ import { isIntactEntry } from "../raft/index.ts";
 import { type Cluster, type Progress, type Row, readCluster, readProgress, type StateReader } from "../state/index.ts";
 import { MIRROR_FILE } from "./fence.ts";
 import { type Identity, readIdentity } from "./identity.ts";
-import { type StartupRecoveryPlan, planStartupRecovery, catchDamage } from "./judgement.ts";
+import { catchDamage, planStartupRecovery, type StartupRecoveryPlan } from "./judgement.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { openRaft, openState, tidyStores } from "./member-stores.ts";
 import { lostForGood, Refused, retired } from "./refusal.ts";

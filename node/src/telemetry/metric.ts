@@ -66,5 +66,7 @@ export function pairsOf<Value extends number | DurationHistogram>(reading: Readi
   if (reading === null) {
     return [];
   }
-  return typeof reading === "number" || reading instanceof DurationHistogram ? [[[], reading]] : (reading as Labelled<Value>);
+  return typeof reading === "number" || reading instanceof DurationHistogram
+    ? [[[], reading]]
+    : (reading as Labelled<Value>);
 }

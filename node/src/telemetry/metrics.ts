@@ -85,7 +85,11 @@ function labelled({ labels }: MetricDescription, values: readonly string[]): Rec
 }
 
 /** Each bucket together with all smaller ones, as Prometheus requires. */
-function bucketsOf(name: string, labels: Record<string, string>, { bounds, counts, sumSeconds }: DurationHistogram): Sample[] {
+function bucketsOf(
+  name: string,
+  labels: Record<string, string>,
+  { bounds, counts, sumSeconds }: DurationHistogram,
+): Sample[] {
   let count = 0;
   const buckets = counts.map((inBucket, at) => {
     count += inBucket;

@@ -103,12 +103,12 @@ describe("EventHub", () => {
     followed.append(events, "b");
     const all = followed.follow(events);
     const later = followed.follow(events, { fromSequence: 4 });
-    followed.time.settle();
+    followed.time.drain();
     followed.append(events, "c");
     followed.append(events, "d");
-    followed.time.settle();
+    followed.time.drain();
     followed.append(events, "e");
-    followed.time.settle();
+    followed.time.drain();
     expect([all.lines, later.lines]).to.deep.equal([
       ["1 2", "3 4", "5"],
       ["4", "5"],
@@ -123,7 +123,7 @@ describe("EventHub", () => {
     }
     const byCount = followed.follow(events, { eventsMax: 3 });
     const byBytes = followed.follow(events, { bytesMax: 9 });
-    followed.time.settle();
+    followed.time.drain();
     expect(byCount.lines).to.deep.equal(["1 2 3", "4 5 6", "7"]);
     expect(byBytes.lines).to.deep.equal(["1 2", "3 4", "5 6", "7"]);
   });
@@ -136,11 +136,11 @@ describe("EventHub", () => {
     slow.isQuick = false;
     for (const payload of ["a", "b", "c"]) {
       followed.append(events, payload);
-      followed.time.settle();
+      followed.time.drain();
     }
     expect([slow.lines, quick.lines]).to.deep.equal([["1"], ["1", "2", "3"]]);
     slow.take();
-    followed.time.settle();
+    followed.time.drain();
     expect(slow.lines).to.deep.equal(["1", "2 3"]);
   });
 
@@ -150,13 +150,13 @@ describe("EventHub", () => {
     const slow = followed.follow(events);
     slow.isQuick = false;
     followed.append(events, "a");
-    followed.time.settle();
+    followed.time.drain();
     for (const payload of ["b", "c", "d", "e"]) {
       followed.append(events, payload);
     }
     events.pass(1);
     slow.take();
-    followed.time.settle();
+    followed.time.drain();
     expect(slow.lines).to.deep.equal(["1", "4 5"]);
   });
 
@@ -165,11 +165,11 @@ describe("EventHub", () => {
     const events = new AppliedEventLog({}, { log: followed.log });
     const other = new AppliedEventLog({}, { log: followed.log, name: "other" });
     followed.follow(events);
-    followed.time.settle();
+    followed.time.drain();
     const before = followed.reads;
     for (let count = 0; count < 10; count++) {
       followed.append(other, "x");
-      followed.time.settle();
+      followed.time.drain();
     }
     expect(followed.reads).to.equal(before);
   });
@@ -178,10 +178,10 @@ describe("EventHub", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
-    followed.time.settle();
+    followed.time.drain();
     followed.log.executeHttp(events.operation(["a"]));
     followed.tell(null);
-    followed.time.settle();
+    followed.time.drain();
     expect(reader.lines).to.deep.equal(["1"]);
   });
 
@@ -202,7 +202,7 @@ describe("EventHub", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const readers = Array.from({ length: 30 }, () => followed.follow(events));
-    followed.time.settle();
+    followed.time.drain();
     for (const reader of readers) {
       reader.refusal = new CoordinationError("TOKEN_REVOKED", "");
     }
@@ -215,10 +215,10 @@ describe("EventHub", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
-    followed.time.settle();
+    followed.time.drain();
     reader.refusal = new CoordinationError("ACCESS_DENIED", "");
     followed.append(events, "a");
-    followed.time.settle();
+    followed.time.drain();
     expect(reader.lines).to.deep.equal(["ACCESS_DENIED"]);
   });
 
@@ -226,11 +226,11 @@ describe("EventHub", () => {
     const followed = new FollowedLogs();
     const events = new AppliedEventLog({}, { log: followed.log });
     const reader = followed.follow(events);
-    followed.time.settle();
+    followed.time.drain();
     followed.tell(followed.log.executeHttp({ kind: "delete-log", logId: events.logId }));
-    followed.time.settle();
+    followed.time.drain();
     const late = followed.follow(events);
-    followed.time.settle();
+    followed.time.drain();
     expect([reader.lines, late.lines]).to.deep.equal([["LOG_NOT_FOUND"], ["LOG_NOT_FOUND"]]);
   });
 
@@ -273,7 +273,7 @@ describe("EventHub", () => {
     followed.append(events, "a");
     followed.hub.drain();
     expect((await refused(() => followed.follow(events))).reason).to.equal("SHUTTING_DOWN");
-    followed.time.settle();
+    followed.time.drain();
     expect(reader.lines).to.deep.equal(["SHUTTING_DOWN"]);
     expect([followed.hub.size, followed.time.timerCount, followed.observers.size]).to.deep.equal([0, 0, 0]);
   });
@@ -282,7 +282,7 @@ describe("EventHub", () => {
     const followed = new FollowedLogs({ servedPerTurn: 2 });
     const events = new AppliedEventLog({}, { log: followed.log });
     const readers = Array.from({ length: 5 }, () => followed.follow(events));
-    followed.time.settle();
+    followed.time.drain();
     followed.hub.drain();
     const counts: number[] = [];
     for (let turn = 0; turn < 3; turn++) {
@@ -301,7 +301,7 @@ describe("EventHub", () => {
     first.leave();
     const third = followed.follow(events);
     followed.append(events, "a");
-    followed.time.settle();
+    followed.time.drain();
     expect([first.lines, third.lines]).to.deep.equal([[], ["1"]]);
     followed.member.replica = null;
     expect((await refused(() => new FollowedLogs({ followersMax: 0 }).follow(events))).reason).to.equal(

@@ -10,12 +10,12 @@ describe("WatchHub", () => {
     const reader = watched.watch("a");
     watched.put("a2");
     watched.put("b");
-    watched.time.settle();
+    watched.time.drain();
     watched.put("a");
     watched.put("A");
     watched.log.result({ kind: "create-namespace", namespace: "other" });
     watched.put("a", "v", "other");
-    watched.time.settle();
+    watched.time.drain();
     expect(reader.lines).to.deep.equal(["created 2:", "changes 4: 3", "changes 8: 5"]);
   });
 
@@ -26,17 +26,17 @@ describe("WatchHub", () => {
     const keys = watched.watch("a");
     const locks = watched.watch("a", { about: "lock" });
     const others = watched.watch("b", { about: "lock" });
-    watched.time.settle();
+    watched.time.drain();
     watched.put("a");
     watched.log.result(acquireLock({ name: "a" }));
     watched.log.result(acquireLock({ name: "a", mode: "read" }));
-    watched.tell();
-    watched.time.settle();
+    watched.notify();
+    watched.time.drain();
     expect(keys.lines).to.deep.equal(["created 3:", "changes 6: 4"]);
     expect(locks.lines).to.deep.equal(["created 3:", "changes 6: 5 6"]);
     expect(others.lines).to.deep.equal(["created 3:"]);
     const again = watched.watch("", { about: "lock", startRevision: 1 });
-    watched.time.settle();
+    watched.time.drain();
     expect(again.lines).to.deep.equal(["created 0:", "changes 6: 5 6"]);
   });
 
@@ -47,8 +47,8 @@ describe("WatchHub", () => {
     watched.log.result(acquireLock({ mode: "read" }));
     watched.log.result(acquireLock({ mode: "read" }));
     watched.log.result({ kind: "force-release-lock", ...NAMED, rw: true, fencingToken: 0, reason: "" });
-    watched.tell();
-    watched.time.settle();
+    watched.notify();
+    watched.time.drain();
     expect(locks.lines).to.deep.equal(["created 2:", "changes 3: 3", "changes 4: 4", "changes 5: 5 5"]);
   });
 
@@ -61,7 +61,7 @@ describe("WatchHub", () => {
     for (const [prefix, revisions] of Object.entries(changed)) {
       for (let startRevision = 1; startRevision <= 8; startRevision++) {
         const reader = watched.watch(prefix, { startRevision });
-        watched.time.settle();
+        watched.time.drain();
         const wanted = revisions.filter((revision) => revision >= startRevision);
         expect(reader.lines).to.deep.equal([
           `created ${startRevision - 1}:`,
@@ -74,11 +74,11 @@ describe("WatchHub", () => {
   it("S37: begins at the requested revision, however much is applied but not yet published", () => {
     const watched = new WatchedLog();
     watched.watch("");
-    watched.time.settle();
+    watched.time.drain();
     watched.put("b");
     watched.put("a");
     const reader = watched.watch("a", { startRevision: 2 });
-    watched.time.settle();
+    watched.time.drain();
     expect(reader.lines).to.deep.equal(["created 1:", "changes 3: 3"]);
   });
 
@@ -90,24 +90,24 @@ describe("WatchHub", () => {
     watched.time.advance(500);
     expect(reader.lines).to.deep.equal(["created 4:"]);
     watched.put("c");
-    watched.time.settle();
+    watched.time.drain();
     expect(reader.lines).to.deep.equal(["created 4:", "progress 4:"]);
     watched.put("d");
-    watched.time.settle();
+    watched.time.drain();
     expect(reader.lines).to.deep.equal(["created 4:", "progress 4:", "changes 5: 5"]);
   });
 
   it("S37: sends progress after the changes before it (etcd#15220)", () => {
     const watched = new WatchedLog();
     const reader = watched.watch("a", { progressIntervalMs: 100 }, false);
-    watched.time.settle();
+    watched.time.drain();
     watched.put("b");
     watched.put("a");
     watched.put("b");
     watched.time.advance(1_000);
     expect(reader.lines, "one message at a time").to.deep.equal(["created 1:"]);
     reader.take();
-    watched.time.settle();
+    watched.time.drain();
     expect(reader.lines.slice(1)).to.deep.equal(["changes 4: 3"]);
     watched.put("b");
     reader.take();
@@ -137,12 +137,12 @@ describe("WatchHub", () => {
     const quick = watched.watch("");
     for (let at = 0; at < 100; at++) {
       watched.put(`k${at}`);
-      watched.time.settle();
+      watched.time.drain();
       expect(slow.untaken).to.equal(1);
     }
     for (let guard = 0; slow.untaken > 0 && guard < 200; guard++) {
       slow.take();
-      watched.time.settle();
+      watched.time.drain();
     }
     const revisionsOf = (reader: typeof slow) =>
       reader.messages.flatMap(({ changes }) => changes.map((change) => change.revision));
@@ -154,9 +154,9 @@ describe("WatchHub", () => {
   it("shares one encoding of a change among all watchers with the same variant", () => {
     const watched = new WatchedLog();
     const readers = Array.from({ length: 50 }, () => watched.watch("a"));
-    watched.time.settle();
+    watched.time.drain();
     watched.put("a");
-    watched.time.settle();
+    watched.time.drain();
     let encodings = 0;
     for (const variant of [0, 1]) {
       const made = new Set(
@@ -200,7 +200,7 @@ describe("WatchHub", () => {
     const readers = Array.from({ length: 100 }, () => watched.watch("a"));
     watched.time.turn();
     expect(readers.filter(({ messages }) => messages.length > 0)).to.have.length(10);
-    watched.time.settle();
+    watched.time.drain();
     expect(readers.filter(({ messages }) => messages.length > 0)).to.have.length(100);
   });
 
@@ -215,7 +215,7 @@ describe("WatchHub", () => {
       expect([error.code, error.reason]).to.deep.equal(["OUT_OF_RANGE", "COMPACTED"]);
       expect(error.details).to.deep.equal(new Map([["compact_revision", "8"]]));
       const reader = watched.watch("a", { startRevision: 8 });
-      watched.time.settle();
+      watched.time.drain();
       expect(reader.lines).to.deep.equal(["created 7:", "changes 10: 8 9 10"]);
     });
 
@@ -223,18 +223,18 @@ describe("WatchHub", () => {
       const watched = new WatchedLog({}, { revisionsMax: 3 });
       const slow = watched.watch("a", {}, false);
       const idle = watched.watch("b");
-      watched.time.settle();
+      watched.time.drain();
       for (let at = 0; at < 9; at++) {
         watched.put("a");
       }
-      watched.time.settle();
+      watched.time.drain();
       watched.trim();
       watched.put("b");
-      watched.time.settle();
+      watched.time.drain();
       expect(idle.lines).to.deep.equal(["created 1:", "changes 11: 11"]);
       expect(slow.ended).to.equal(null);
       slow.take();
-      watched.time.settle();
+      watched.time.drain();
       expect(slow.lines).to.deep.equal(["created 1:"]);
       expect(slow.ended?.reason).to.equal("COMPACTED");
       expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "8"]]));
@@ -246,21 +246,21 @@ describe("WatchHub", () => {
         const watched = new WatchedLog();
         const quick = watched.watch("a");
         const slow = watched.watch("a", {}, false);
-        watched.time.settle();
+        watched.time.drain();
         for (let at = 0; at < 5; at++) {
           watched.put("a");
         }
         watched.log.lead({ kind: "compact-history", revision: 1_000, subject: "admin", request: null });
-        watched.tell();
+        watched.notify();
         return { watched, quick, slow };
       }
 
       it("refuses to begin below it, and continues all watches, also if it came before the changes", () => {
         const { watched, quick, slow } = compacted();
         expect(() => watched.watch("a", { startRevision: 5 })).to.throw(CoordinationError);
-        watched.time.settle();
+        watched.time.drain();
         slow.take();
-        watched.time.settle();
+        watched.time.drain();
         for (const reader of [quick, slow]) {
           expect(reader.lines).to.deep.equal(["created 1:", "changes 6: 2 3 4 5 6"]);
         }
@@ -268,11 +268,11 @@ describe("WatchHub", () => {
 
       it("ends a watcher that is further behind when the changes are dropped", () => {
         const { watched, quick, slow } = compacted();
-        watched.time.settle();
+        watched.time.drain();
         watched.trim();
         watched.put("a");
         slow.take();
-        watched.time.settle();
+        watched.time.drain();
         expect(slow.lines).to.deep.equal(["created 1:"]);
         expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "6"]]));
         expect(quick.lines).to.deep.equal(["created 1:", "changes 6: 2 3 4 5 6", "changes 7: 7"]);
@@ -283,13 +283,13 @@ describe("WatchHub", () => {
       const watched = new WatchedLog({}, { revisionsMax: 3 });
       const now = watched.watch("a");
       const ahead = watched.watch("a", { startRevision: 9 });
-      watched.time.settle();
+      watched.time.drain();
       // Everything in one step, as a snapshot brings it.
       for (let at = 0; at < 9; at++) {
         watched.log.result(putOf("a", "v"));
       }
       watched.trim();
-      watched.time.settle();
+      watched.time.drain();
       expect(now.ended?.reason).to.equal("COMPACTED");
       expect(ahead.lines).to.deep.equal(["created 8:", "changes 10: 9 10"]);
     });
@@ -318,12 +318,12 @@ describe("WatchHub", () => {
       const slow = watched.watch("a", {}, false);
       const ahead = watched.watch("a", { startRevision: 50 });
       const others = Array.from({ length: 20 }, () => watched.watch("b"));
-      watched.time.settle();
+      watched.time.drain();
       watched.put("a");
       watched.put("b");
-      watched.time.settle();
+      watched.time.drain();
       watched.hub.drain();
-      watched.time.settle();
+      watched.time.drain();
       expect(quick.lines).to.deep.equal(["created 1:", "changes 3: 2", "progress 3:"]);
       expect(slow.lines, "it lacks the change").to.deep.equal(["created 1:", "progress 1:"]);
       expect(ahead.lines).to.deep.equal(["created 49:"]);
@@ -414,18 +414,18 @@ describe("WatchHub", () => {
   it("keeps nothing running without watchers", () => {
     const watched = new WatchedLog();
     const readers = [watched.watch("a"), watched.watch("a"), watched.watch("b")];
-    watched.time.settle();
+    watched.time.drain();
     expect([watched.time.timerCount, watched.observers.size]).to.deep.equal([1, 1]);
     for (const reader of readers) {
       reader.close();
     }
     expect([watched.time.timerCount, watched.observers.size]).to.deep.equal([0, 0]);
     watched.put("a");
-    watched.time.settle();
+    watched.time.drain();
     expect(readers[0]?.lines).to.deep.equal(["created 1:"]);
     const again = watched.watch("a");
     watched.put("a");
-    watched.time.settle();
+    watched.time.drain();
     expect(again.lines).to.deep.equal(["created 2:", "changes 3: 3"]);
   });
 });

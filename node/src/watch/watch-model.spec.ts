@@ -235,7 +235,7 @@ class Comparison {
           ...{ kind: "compact-history", revision: Math.max(1, log.revision - each.back), subject: "admin" },
           request: null,
         });
-        this.#watched.tell();
+        this.#watched.notify();
         return;
       case "open": {
         const { start, ...request } = each;
@@ -262,7 +262,7 @@ class Comparison {
     const { log } = this.#watched;
     const { modRevision } = log.result<"put-key">(putOf(name, value, { namespace: space, ttlSeconds }));
     this.#model.put(space, name, value, modRevision);
-    this.#watched.tell();
+    this.#watched.notify();
   }
 
   #delete(space: string, name: string): void {
@@ -276,7 +276,7 @@ class Comparison {
     });
     if (!(answer instanceof CoordinationError)) {
       this.#model.end("delete", space, name, log.revision);
-      this.#watched.tell();
+      this.#watched.notify();
     }
   }
 
@@ -339,7 +339,7 @@ class Comparison {
 
   #endLocks(): void {
     expect(this.#model.locks.revision).to.equal(this.#watched.log.revision);
-    this.#watched.tell();
+    this.#watched.notify();
   }
 
   #open(request: WatchRequest, isQuick: boolean): void {
@@ -431,7 +431,7 @@ class Comparison {
         const asked = { about, namespace: "default", prefix: Buffer.from("a"), startRevision };
         this.#open({ ...asked, progressIntervalMs: 100 }, true);
       }
-      time.settle();
+      time.drain();
       this.#judge();
       time.advance(200);
       this.#judge();

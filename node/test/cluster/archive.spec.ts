@@ -77,7 +77,7 @@ describe("the archive of a cluster", function () {
     test: (cluster: ClusterUnderTest) => Promise<void>,
   ): Promise<void> {
     const all = ["--backup-store", join(directory, "store"), "--backup-archive", ...flags];
-    await ClusterUnderTest.with(3, test, { placeOf: async () => ({ flags: all }) });
+    await ClusterUnderTest.with(3, test, { placementOf: async () => ({ flags: all }) });
   }
 
   async function openArchive(): Promise<BackupStore> {
@@ -89,7 +89,9 @@ describe("the archive of a cluster", function () {
     const store = await openArchive();
     const objects = planRestore(await readCatalog(store), LATEST);
     const state = await OfflineState.create(join(directory, name));
-    const rebuilt = await rebuild({ store, objects, decryptOptions: {}, point: LATEST, state }).finally(() => state.close());
+    const rebuilt = await rebuild({ store, objects, decryptOptions: {}, point: LATEST, state }).finally(() =>
+      state.close(),
+    );
     expect(rebuilt.digestsCompared).to.be.greaterThan(0);
     return rebuilt.progress.revision;
   }

@@ -117,7 +117,7 @@ const directories = new TemporaryDirectories();
 const directory = directories.make();
 const store = join(directory, "store");
 mkdirSync(store);
-const place = { flags: ["--backup-store", store] };
+const placement = { flags: ["--backup-store", store] };
 try {
   await ClusterUnderTest.with(
     3,
@@ -155,7 +155,7 @@ try {
         );
       }
     },
-    { placeOf: async () => place },
+    { placementOf: async () => placement },
   );
   const verified = offline("verified", ["backup", "verify", store]);
   const data = ["--data-dir", join(directory, "restored"), "--name", "q-0"];

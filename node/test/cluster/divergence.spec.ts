@@ -87,7 +87,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
   it("stops serving for good and says so, after a byte of its store has changed; the others go on", async () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       await write(cluster.client(), 10 * AT_A_TIME);
-      await cluster.untilSettled();
+      await cluster.untilStable();
       const wrong = await cluster.follower();
       await wrong.kill();
       await flipStored(wrong);
@@ -118,7 +118,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
   it("stops serving when its program stores wrong values, also when it leads", async () => {
     const environment = { NODE_OPTIONS: `--import=${FAULTY_APPLY}` };
     const cluster = await ClusterUnderTest.start(3, {
-      placeOf: (name) => Promise.resolve(name === "q-1" ? { environment } : {}),
+      placementOf: (name) => Promise.resolve(name === "q-1" ? { environment } : {}),
     });
     try {
       const wrong = cluster.member("q-1");

@@ -31,8 +31,8 @@ describe("a member that has no leader", function () {
     store = join(directory, "store");
     file = join(directory, "state.qsnap");
     mkdirSync(store);
-    const place = { flags: ["--backup-store", store] };
-    cluster = await ClusterUnderTest.start(3, { placeOf: async () => place });
+    const placement = { flags: ["--backup-store", store] };
+    cluster = await ClusterUnderTest.start(3, { placementOf: async () => placement });
   });
   afterEach(async function () {
     if (this.currentTest?.state === "failed") {
@@ -68,7 +68,7 @@ describe("a member that has no leader", function () {
     for (let at = 0; at < WRITES; at++) {
       revision = (await client.keyValue.put("default", `key-${at}`, Buffer.from("value"))).modRevision;
     }
-    await cluster.untilSettled();
+    await cluster.untilStable();
     const [left, ...others] = cluster.members as [ClusterMember, ...ClusterMember[]];
     await Promise.all(others.map((member) => member.kill()));
     await until("the member to have no leader", async () => (await left.status())?.leaderId === "");

@@ -76,7 +76,7 @@ describe("a member of three that lost data", () => {
 
   it("follows without a vote when its log lost its end, and heals by itself (G4, P33, P46)", async () => {
     await writeKeys(cluster, "to be lost");
-    await cluster.untilSettled();
+    await cluster.untilStable();
     const damaged = await cluster.follower();
     await damaged.kill();
     loseWrites(damaged.dataDirectory);

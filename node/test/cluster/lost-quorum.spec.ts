@@ -285,7 +285,7 @@ describe("a cluster that has lost its quorum", function () {
         Array.from({ length: 50 }, (_, each) => writer.keyValue.put(NAMESPACE, `after-${done + each}`, "x")),
       );
     }
-    await cluster.untilSettled();
+    await cluster.untilStable();
     for (const member of cluster.members) {
       const status = await member.status();
       expect(status?.state).to.equal("RUNNING");

@@ -46,7 +46,7 @@ describe("a cluster whose volumes are all lost", function () {
     store = join(directories.make(), "store");
     mkdirSync(store);
     flags.push("--backup-store", store, "--backup-archive");
-    cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags }) });
+    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags }) });
     former = await useAndLose();
   });
   afterEach(async function () {

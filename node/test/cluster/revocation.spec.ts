@@ -68,7 +68,7 @@ describe("revocation", function () {
   let streams: (() => void)[];
 
   before(async () => {
-    cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags: FLAGS }) });
+    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: FLAGS }) });
     owner = await cluster.tokens.token();
     callers = cluster.members.map(({ ports }) => new GrpcCaller(ports.grpc, new Map([["api-version", "v1"]])));
     const log = await http(0, "POST", "/logs", owner, { name: "log", namespace: NAMESPACE });

@@ -58,7 +58,7 @@ describe("a follower that was down past the start of the log", () => {
       follower.start();
       await follower.untilReady();
       expect((await follower.status())?.appliedIndex, "ready only with all of it").to.be.at.least(committed);
-      await cluster.untilSettled();
+      await cluster.untilStable();
       const after = await follower.status();
       expect(after?.firstIndex, "the log after a snapshot begins behind it").to.be.above(lastIndex + 1);
       expect(after?.stateHash).to.equal((await leader.status())?.stateHash);

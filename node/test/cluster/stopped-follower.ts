@@ -42,7 +42,7 @@ await ClusterUnderTest.with(3, async (cluster) => {
   await writing;
   stopped.resume();
   await stopped.untilReady();
-  await cluster.untilSettled();
+  await cluster.untilStable();
   console.log("the stopped follower goes on and has caught up");
   print();
 });

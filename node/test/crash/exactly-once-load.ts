@@ -71,7 +71,7 @@ export class ExactlyOnceLoad {
   }
 
   /** Sends every open put again, with the same request id. Rejects if one is not answered now. */
-  async settle(endpoint: string, token: string): Promise<void> {
+  async resendOpen(endpoint: string, token: string): Promise<void> {
     const client = connect(endpoint);
     try {
       for (const put of [...this.#open.values()]) {

@@ -51,7 +51,7 @@ export async function runKillRounds(options: KillRoundsOptions): Promise<KillRou
       }
       const listening = await member.start();
       const token = await member.token(listening);
-      await load.settle(listening.grpc, token);
+      await load.resendOpen(listening.grpc, token);
       await load.verify(listening.grpc, token);
       const killAt = load.acknowledged + random(ACKNOWLEDGEMENTS_MAX);
       const pauseMs = random(PAUSE_MS_MAX);
@@ -70,7 +70,7 @@ export async function runKillRounds(options: KillRoundsOptions): Promise<KillRou
     }
     const listening = await member.start();
     const token = await member.token(listening);
-    await load.settle(listening.grpc, token);
+    await load.resendOpen(listening.grpc, token);
     await load.verify(listening.grpc, token);
     return { rounds: options.rounds, killedAtStart, acknowledged: load.acknowledged, replayed: load.replayed };
   } finally {

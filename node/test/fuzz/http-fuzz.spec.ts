@@ -51,7 +51,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
 
   before(async () => {
     console.log(`    seed ${seed}; again with QUOIN_FUZZ_SEED=${seed} npm test -- node/test/fuzz/http-fuzz.spec.ts`);
-    cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags: UNLIMITED }) });
+    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: UNLIMITED }) });
     const member = await cluster.follower();
     port = member.ports.http;
     const url = `http://${member.host}:${port}`;
@@ -112,19 +112,19 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
 
   /** Returns whether it was executed, or may have been. Fails unless the answer is as it must be. */
   async function judge(operation: Operation, mutated: Mutated): Promise<boolean> {
-    const { fate, pieces, isElsewhere = false } = mutated;
+    const { expected, pieces, isElsewhere = false } = mutated;
     const about = told(operation, mutated);
     const startMs = performance.now();
-    const answer = fate === "broken" ? await abandon(port, pieces) : await ask(port, pieces);
+    const answer = expected === "broken" ? await abandon(port, pieces) : await ask(port, pieces);
     expect(performance.now() - startMs, `milliseconds that ${about} took`).to.be.below(HANG_MS);
     if (answer === null) {
-      expect(fate, `${about} is not answered`).to.equal("broken");
+      expect(expected, `${about} is not answered`).to.equal("broken");
       return false;
     }
     const { status, headers, body } = answer;
     expect(headers.get("api-version"), about).to.equal("v1");
     if (status < FIRST_ERROR_STATUS) {
-      expect(fate, `${about} is answered with ${status}`).to.be.oneOf(["accepted", "any"]);
+      expect(expected, `${about} is answered with ${status}`).to.be.oneOf(["accepted", "any"]);
       expect(status, about).to.be.oneOf(isElsewhere ? [200, 201] : [successOf(operation)]);
       return true;
     }
@@ -138,7 +138,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
       passing++;
       return true;
     }
-    const isRight = fate !== "accepted" || operation.operationId === NEVER_ACCEPTED;
+    const isRight = expected !== "accepted" || operation.operationId === NEVER_ACCEPTED;
     expect(isRight, `${about} is valid and refused with ${refusal}: ${body}`).to.equal(true);
     return false;
   }

@@ -10,10 +10,10 @@ import type { WrittenRequest } from "./valid-request.ts";
  * The required outcome of a request. `accepted` = it is answered as if unchanged; `refused`; `broken` = the connection
  * is given up, and the request has no effect; `any` = anything that the document allows.
  */
-export type Fate = "accepted" | "refused" | "broken" | "any";
+export type ExpectedOutcome = "accepted" | "refused" | "broken" | "any";
 
 export interface Mutated {
-  readonly fate: Fate;
+  readonly expected: ExpectedOutcome;
   /** The bytes to write, one character for each. */
   readonly pieces: readonly string[];
   /** Whether it may now be a request of another operation, or of none. */
@@ -81,35 +81,35 @@ const EXPECTATIONS = ["100-continue", "200-ok"];
 /** By name; changes of the body are in `BODY_MUTATIONS`. */
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "as it is": asItIs,
-  "in pieces": (request, random) => ({ fate: "accepted", pieces: cutUp(written(request), random) }),
+  "in pieces": (request, random) => ({ expected: "accepted", pieces: cutUp(written(request), random) }),
   "headers in another case": (request, random) => ({
-    fate: "accepted",
+    expected: "accepted",
     pieces: [written({ ...request, headers: request.headers.map(([name, value]) => [anyCase(name, random), value]) })],
   }),
   "headers of overriding": (request, random) =>
     accepted(request, [String(random.pick(OVERRIDES)), String(random.pick(METHODS))]),
   "an expectation": (request, random) => accepted(request, ["Expect", String(random.pick(EXPECTATIONS))]),
   "unknown parameters": (request) => ({
-    fate: "accepted",
+    expected: "accepted",
     pieces: [written({ ...request, target: `${withQuery(request.target)}_method=DELETE&constructor=1` })],
   }),
   "a query that is none": (request, random) => ({
-    fate: "any",
+    expected: "any",
     pieces: [written({ ...request, target: `${withQuery(request.target)}${random.pick(QUERIES)}` })],
   }),
   "a repeated header": (request, random) => {
     const repeated = random.pick(request.headers) ?? ["Host", "x"];
-    return { fate: "any", pieces: [written({ ...request, headers: [...request.headers, repeated] })] };
+    return { expected: "any", pieces: [written({ ...request, headers: [...request.headers, repeated] })] };
   },
   "two hosts": (request) => refused(request, ["Host", "elsewhere"]),
   "no host": (request) => ({
-    fate: "refused",
+    expected: "refused",
     pieces: [written({ ...request, headers: request.headers.filter(([name]) => name !== "Host") })],
   }),
   "another length beside the right one": (request) => ({
     // An operation without a body does not read it.
     ...refused(request, ["Content-Length", String(request.body.length + 1)]),
-    fate: request.headers.some(([name]) => name === "Content-Length") ? "refused" : "any",
+    expected: request.headers.some(([name]) => name === "Content-Length") ? "refused" : "any",
   }),
   "a length that is none": (request, random) =>
     refused(without(request, "Content-Length"), [
@@ -119,7 +119,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   "a length and chunks": (request) =>
     refused(extended(without(request, "Content-Length"), ["Content-Length", "5"]), ["Transfer-Encoding", "chunked"]),
   "a header that is none": (request, random) => ({
-    fate: "refused",
+    expected: "refused",
     pieces: [written(request).replace("\r\n", `\r\n${random.pick(BAD_HEADS)}\r\n`)],
   }),
   "too large a head": (request) => refused(request, ["X-Large", "x".repeat(HEAD_BYTES_ABOVE)]),
@@ -131,16 +131,23 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const other: [string, string][] = random.chance(1 / 5)
       ? []
       : [["Authorization", random.pick(AUTHORIZATIONS) ?? ""]];
-    return { fate: isNeeded ? "refused" : "any", pieces: [written({ ...request, headers: [...headers, ...other] })] };
+    return {
+      expected: isNeeded ? "refused" : "any",
+      pieces: [written({ ...request, headers: [...headers, ...other] })],
+    };
   },
   "another method": (request, random) => elsewhere({ ...request, method: random.pick(METHODS) ?? "PUT" }),
   "a method that is none": (request, random) => ({
     ...elsewhere({ ...request, method: random.pick(WRONG_METHODS) ?? "" }),
-    fate: "refused",
+    expected: "refused",
   }),
   "another version": (request, random) => {
     const version = random.pick(["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/9.9", "http/1.1", "HTCPCP/1.0"]);
-    return { fate: "any", pieces: [written(request).replace(" HTTP/1.1\r\n", ` ${version}\r\n`)], isElsewhere: true };
+    return {
+      expected: "any",
+      pieces: [written(request).replace(" HTTP/1.1\r\n", ` ${version}\r\n`)],
+      isElsewhere: true,
+    };
   },
   "escapes in the path": (request, random) => elsewhere({ ...request, target: escaped(request.target, random) }),
   "another segment of the path": (request, random) => {
@@ -153,48 +160,48 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const text = written(without(request, "Authorization"));
     // A client that waits for the end of the connection must have requested it.
     const end = text.indexOf("\r\nConnection: ");
-    return { fate: "any", pieces: [`${flipped(text.slice(0, end), random)}${text.slice(end)}`], isElsewhere: true };
+    return { expected: "any", pieces: [`${flipped(text.slice(0, end), random)}${text.slice(end)}`], isElsewhere: true };
   },
   "cut in the head": (request, random) => {
     const text = written(request);
-    return { fate: "broken", pieces: [text.slice(0, random.below(text.indexOf("\r\n\r\n") + 2))] };
+    return { expected: "broken", pieces: [text.slice(0, random.below(text.indexOf("\r\n\r\n") + 2))] };
   },
 };
 
 /** Changes for requests with a body. */
 export const BODY_MUTATIONS: Readonly<Record<string, Mutation>> = {
   "chunks without a length": (request, random) => ({
-    fate: "accepted",
+    expected: "accepted",
     pieces: [chunkedHead(request), ...cutUp(request.body, random).map(chunk), "0\r\n\r\n"],
   }),
   "chunks that are none": (request, random) => ({
-    fate: "broken",
+    expected: "broken",
     pieces: [chunkedHead(request), random.pick(BAD_CHUNKS) ?? ""],
   }),
   "cut in the chunks": (request, random) => ({
-    fate: "broken",
+    expected: "broken",
     pieces: [chunkedHead(request), ...cutUp(request.body, random).map(chunk)],
   }),
   "cut in the body": (request, random) => {
     const text = written(request);
-    return { fate: "broken", pieces: [text.slice(0, text.length - 1 - random.below(request.body.length))] };
+    return { expected: "broken", pieces: [text.slice(0, text.length - 1 - random.below(request.body.length))] };
   },
   "too large, announced": (request) => ({
-    fate: "refused",
+    expected: "refused",
     pieces: [written(extended(without(request, "Content-Length"), ["Content-Length", String(bytesAbove(request))]))],
   }),
   "too large, in chunks": (request) => ({
-    fate: "refused",
+    expected: "refused",
     pieces: [chunkedHead(without(request, "Connection")), chunk("x".repeat(bytesAbove(request))), "0\r\n\r\n"],
   }),
   "another type": (request, random) => ({
-    fate: isJson(request) ? "refused" : "any",
+    expected: isJson(request) ? "refused" : "any",
     pieces: [written(extended(without(request, "Content-Type"), ["Content-Type", random.pick(TYPES) ?? ""]))],
   }),
   "a coded body": (request, random) =>
     refused(request, ["Content-Encoding", random.pick(["gzip", "br", "x"]) ?? "gzip"]),
   "random bytes in the body": (request, random) => ({
-    fate: "any",
+    expected: "any",
     pieces: [written({ ...request, body: flipped(request.body, random) })],
   }),
   "another body": (request, random) => {
@@ -202,7 +209,7 @@ export const BODY_MUTATIONS: Readonly<Record<string, Mutation>> = {
       random.pick(["", "null", "[]", "{", "\u00ff", "[".repeat(DEPTH), '{"a":'.repeat(DEPTH), "\u0000"]) ?? "";
     const resized = { ...without(request, "Content-Length"), body };
     return {
-      fate: isJson(request) ? "refused" : "any",
+      expected: isJson(request) ? "refused" : "any",
       pieces: [written(extended(resized, ["Content-Length", String(body.length)]))],
     };
   },
@@ -210,7 +217,7 @@ export const BODY_MUTATIONS: Readonly<Record<string, Mutation>> = {
 
 /** Without a change. */
 export function asItIs(request: WrittenRequest): Mutated {
-  return { fate: "accepted", pieces: [written(request)] };
+  return { expected: "accepted", pieces: [written(request)] };
 }
 
 function written({ method, target, headers, body }: WrittenRequest): string {
@@ -219,15 +226,15 @@ function written({ method, target, headers, body }: WrittenRequest): string {
 }
 
 function accepted(request: WrittenRequest, header: readonly [string, string]): Mutated {
-  return { fate: "accepted", pieces: [written(extended(request, header))] };
+  return { expected: "accepted", pieces: [written(extended(request, header))] };
 }
 
 function refused(request: WrittenRequest, ...headers: readonly (readonly [string, string])[]): Mutated {
-  return { fate: "refused", pieces: [written(extended(request, ...headers))] };
+  return { expected: "refused", pieces: [written(extended(request, ...headers))] };
 }
 
 function elsewhere(request: WrittenRequest): Mutated {
-  return { fate: "any", pieces: [written(request)], isElsewhere: true };
+  return { expected: "any", pieces: [written(request)], isElsewhere: true };
 }
 
 function extended(request: WrittenRequest, ...headers: readonly (readonly [string, string])[]): WrittenRequest {

@@ -66,7 +66,7 @@ export class ApiServer {
   }
 
   /** Role and term of a pod, as in `leader 7`. */
-  told(name: string): string {
+  roleAndTermOf(name: string): string {
     const pod = this.#pods.get(name);
     return `${pod?.labels["quoin.dev/role"]} ${pod?.annotations["quoin.dev/term"]}`;
   }

@@ -16,7 +16,7 @@ import { ReplicaCluster } from "./replica-cluster.ts";
 /** Time that passes in the cluster for each check. */
 const STEP_MS = 500;
 /** Compression takes real time, so some of it passes between two checks. */
-const PATIENCE = { limitMs: 25_000, pollMs: 3 };
+const TIME_LIMITS = { limitMs: 25_000, pollMs: 3 };
 const HOUR_MS = 3_600_000;
 const LOCATION = { kind: "directory", directory: "/memory" } as const;
 
@@ -115,7 +115,7 @@ export class ArchivedCluster {
       this.cluster.advance(STEP_MS);
       return isSo() || null;
     };
-    return until(what, attempt, PATIENCE);
+    return until(what, attempt, TIME_LIMITS);
   }
 
   /** Lets this many seconds of the cluster pass, while the archivers work. */

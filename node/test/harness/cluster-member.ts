@@ -9,7 +9,7 @@ import { type Ended, TestProcess } from "./process.ts";
 import { until } from "./until.ts";
 
 /** Where a member runs. By default on this machine's loopback, like all members. */
-export interface MemberPlace {
+export interface MemberPlacement {
   /** Address at which it listens and is dialed. */
   readonly host?: string;
   /** A command that starts the program there, see ProcessOptions. */
@@ -23,11 +23,11 @@ export interface MemberPlace {
   /** Additional flags. */
   readonly flags?: readonly string[];
   /** TLS files for the peer port; without them, peers connect in plain TCP. */
-  readonly peerTls?: PeerTlsPlace;
+  readonly peerTls?: PeerTlsFiles;
 }
 
 /** Paths of PEM files, and the pattern of names of members whose address is not known yet. */
-export interface PeerTlsPlace {
+export interface PeerTlsFiles {
   readonly certificate: string;
   readonly key: string;
   readonly authorities: string;
@@ -38,7 +38,7 @@ export interface ClusterMemberOptions {
   readonly name: string;
   /** The parent of the data directory. */
   readonly directory: string;
-  readonly place?: MemberPlace;
+  readonly placement?: MemberPlacement;
   readonly ports: MemberPorts;
   readonly adminToken: string;
   readonly adminTokenFile: string;
@@ -79,7 +79,7 @@ export class ClusterMember {
   constructor(options: ClusterMemberOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#host = options.place?.host ?? LOOPBACK;
+    this.#host = options.placement?.host ?? LOOPBACK;
     this.#ports = options.ports;
     this.#admin = this.#connect();
   }
@@ -98,7 +98,7 @@ export class ClusterMember {
   }
 
   get dataDirectory(): string {
-    return join(this.#options.place?.directory ?? this.#options.directory, this.name);
+    return join(this.#options.placement?.directory ?? this.#options.directory, this.name);
   }
 
   get grpc(): string {
@@ -141,7 +141,7 @@ export class ClusterMember {
       ...["--rate-limit", "grpc=0", "--rate-limit", "http=0"],
       ...seeds().flatMap((seed) => ["--seed", seed]),
     ];
-    const { through = [], logFile, environment = {}, flags = [], peerTls } = this.#options.place ?? {};
+    const { through = [], logFile, environment = {}, flags = [], peerTls } = this.#options.placement ?? {};
     args.push(...flags);
     if (peerTls !== undefined) {
       const { certificate, key, authorities, joinName } = peerTls;

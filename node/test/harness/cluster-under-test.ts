@@ -16,7 +16,7 @@ import {
   type TokenSource,
 } from "@quoin/client";
 import { generateApiKey } from "../../src/access/index.ts";
-import { ClusterMember, type MemberPlace } from "./cluster-member.ts";
+import { ClusterMember, type MemberPlacement } from "./cluster-member.ts";
 import { ConcurrentLoad, type LoadOptions } from "./concurrent-load.ts";
 import { stablePorts } from "./stable-ports.ts";
 import { TemporaryDirectories } from "./temporary-directories.ts";
@@ -36,7 +36,7 @@ const OWNER_EMAIL = "owner@quoin.test";
 
 export interface ClusterOptions {
   /** The place of a member of this name; called once, before its first start. By default on loopback. */
-  readonly placeOf?: (name: string) => Promise<MemberPlace>;
+  readonly placementOf?: (name: string) => Promise<MemberPlacement>;
   /** An empty directory for all files, which stays. By default a new one, which is removed with the cluster. */
   readonly directory?: string;
 }
@@ -301,7 +301,7 @@ export class ClusterUnderTest {
    * Waits until there is one leader, no change of the membership is in progress, and all running members have applied
    * the same.
    */
-  async untilSettled(): Promise<void> {
+  async untilStable(): Promise<void> {
     await this.leader();
     await until("all members to be equal", async () => {
       const reports = await Promise.all(this.members.filter(({ isAlive }) => isAlive).map((member) => member.report()));
@@ -346,10 +346,10 @@ export class ClusterUnderTest {
   }
 
   async #make(name: string): Promise<ClusterMember> {
-    const place = (await this.#options.placeOf?.(name)) ?? {};
+    const placement = (await this.#options.placementOf?.(name)) ?? {};
     const member: ClusterMember = new ClusterMember({
       name,
-      place,
+      placement,
       directory: this.#directory,
       ports: await stablePorts(),
       adminToken: this.#adminToken,

@@ -92,7 +92,7 @@ export class DrivenReplica {
   /** A founded cluster that has elected itself and come to rest. */
   static leading(limits: Partial<ReplicaLimits> = {}): DrivenReplica {
     const driven = new DrivenReplica(limits);
-    driven.time.settle();
+    driven.time.drain();
     invariant(driven.replica.status().isServing, "a sole voter leads without waiting");
     return driven;
   }

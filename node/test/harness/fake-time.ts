@@ -65,7 +65,7 @@ export class FakeTime implements Clock, Scheduler {
   }
 
   /** Turns until no timer is due and no callback requests a turn. */
-  settle(): void {
+  drain(): void {
     for (let turns = 0; this.isArmed || this.#nextTimerMs <= this.#monotonicMs; turns++) {
       if (turns > TURNS_MAX) {
         throw new Error("the event loop does not come to rest");
@@ -76,7 +76,7 @@ export class FakeTime implements Clock, Scheduler {
 
   /** Lets time pass, with every timer at its time and all turns that follow. */
   advance(milliseconds: number): void {
-    this.settle();
+    this.drain();
     const endMs = this.#monotonicMs + milliseconds;
     for (;;) {
       const nextMs = this.#nextTimerMs;
@@ -84,7 +84,7 @@ export class FakeTime implements Clock, Scheduler {
         break;
       }
       this.#move(nextMs - this.#monotonicMs);
-      this.settle();
+      this.drain();
     }
     this.#move(endMs - this.#monotonicMs);
   }

@@ -18,12 +18,12 @@ import { FOUNDING } from "../index.ts";
 import { until } from "./until.ts";
 
 /** The join token of all sites. */
-export const SITE_TOKEN = "the token of the spec";
+export const JOIN_TOKEN = "the token of the spec";
 const DEADLINE_MS = 30_000;
 
 const HOST = "127.0.0.1";
 
-export class MemberSite {
+export class InProcessMember {
   readonly name: string;
   readonly directory: string;
   readonly ends: { readonly end: MemberEnd; readonly reason: string }[] = [];
@@ -57,7 +57,7 @@ export class MemberSite {
   }
 
   /** Starts a process on the directory, at the same port as before. */
-  async start(seeds: readonly MemberSite[], changes: Partial<MemberOptions> = {}): Promise<void> {
+  async start(seeds: readonly InProcessMember[], changes: Partial<MemberOptions> = {}): Promise<void> {
     const note = (fields: object, message: string): void => {
       this.lines.push(`${message} ${JSON.stringify(fields)}`);
     };
@@ -72,7 +72,7 @@ export class MemberSite {
       limits: DEFAULT_REPLICA_LIMITS,
       peering: {
         seeds: seeds.map(({ endpoint }) => endpoint),
-        joinTokens: () => [SITE_TOKEN],
+        joinTokens: () => [JOIN_TOKEN],
         tls: null,
         random: Math.random,
         dialHint: null,

@@ -15,7 +15,7 @@ describe("MemoryDriverState", () => {
   });
 
   describe("as any state store of a member", () => {
-    itIsAMemberStateStore(async () => ({ store: state, settle: () => time.settle() }));
+    itIsAMemberStateStore(async () => ({ store: state, drain: () => time.drain() }));
   });
 
   /** Takes these steps with a replacement that holds a founding: entry 1 of term 1. */
@@ -23,17 +23,17 @@ describe("MemoryDriverState", () => {
     const founding = new AppliedLog().store.get(PROGRESS_ROW) as Uint8Array;
     const begun: StateReplacement[] = [];
     state.beginReplacement((replacement) => begun.push(replacement));
-    time.settle();
+    time.drain();
     const replacement = begun[0] as StateReplacement;
     replacement.write([{ key: PROGRESS_ROW, value: founding }], () => undefined);
-    time.settle();
+    time.drain();
     if (steps !== "write") {
       replacement.finish(1, 1, () => undefined);
-      time.settle();
+      time.drain();
     }
     if (steps === "place") {
       replacement.place(() => undefined);
-      time.settle();
+      time.drain();
     }
     return replacement;
   }
@@ -44,7 +44,7 @@ describe("MemoryDriverState", () => {
     state.isReplacementHeld = true;
     state.sync(() => called.push("sync"));
     state.beginReplacement(() => called.push("begin"));
-    time.settle();
+    time.drain();
     expect([state.isSyncing, state.isReplacing, ...called]).to.deep.equal([true, true]);
     state.finishStep();
     state.finishSync();
@@ -65,7 +65,7 @@ describe("MemoryDriverState", () => {
     state.isReplacementHeld = true;
     finished.place(() => undefined);
     state.crash();
-    time.settle();
+    time.drain();
     expect(readProgress(state).appliedIndex, "placing").to.equal(0);
   });
 
@@ -83,6 +83,6 @@ describe("MemoryDriverState", () => {
   it("is a violation to finish a replacement that has come less far than announced", () => {
     const replacement = replace("write");
     replacement.finish(2, 1, () => undefined);
-    expect(() => time.settle()).to.throw("a snapshot has come as far as it was announced");
+    expect(() => time.drain()).to.throw("a snapshot has come as far as it was announced");
   });
 });

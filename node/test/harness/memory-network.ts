@@ -117,8 +117,8 @@ export class MemoryNetwork {
     ] as const) {
       for (const kind of KINDS) {
         Object.assign(this.#link(from, to, kind), { isConnected: true, isHeld: false, isClogged: false });
-        this.#tell(to, from);
-        this.#tell(from, to);
+        this.#notify(to, from);
+        this.#notify(from, to);
       }
     }
   }
@@ -201,7 +201,7 @@ export class MemoryNetwork {
   }
 
   /** A connection with `peer` is verified: the process of `id` learns that. */
-  #tell(id: number, peer: number): void {
+  #notify(id: number, peer: number): void {
     const { user, boots } = this.#process(id);
     const { boot, damaged } = this.#process(peer);
     const before = boots.get(peer) ?? 0;

@@ -60,7 +60,7 @@ interface ClusterNode {
   readonly replica: Replica;
   isRunning: boolean;
   /** Reports of the replica: `members`, `healed`, `disk critical`, `disk stuck`, `loss`. */
-  readonly said: string[];
+  readonly callbacks: string[];
 }
 
 /** A query for the members, and its outcome. */
@@ -178,9 +178,9 @@ export class ReplicaCluster {
     directory.boots++;
     const { log, state, boots } = directory;
     const damaged = options.damaged ?? false;
-    const said: string[] = [];
-    const replica = new Replica(this.#optionsOf(id, directory, damaged, said));
-    this.nodes.set(id, { id, log, state, replica, isRunning: true, said });
+    const callbacks: string[] = [];
+    const replica = new Replica(this.#optionsOf(id, directory, damaged, callbacks));
+    this.nodes.set(id, { id, log, state, replica, isRunning: true, callbacks });
     this.network.attach(id, replica, boots, damaged);
   }
 
@@ -274,7 +274,7 @@ export class ReplicaCluster {
     for (let passedMs = 0; !isSo(); passedMs += STEP_MS) {
       invariant(passedMs < limitMs, "what is waited for happens", () => what);
       this.time.advance(STEP_MS);
-      this.time.settle();
+      this.time.drain();
     }
   }
 
@@ -286,7 +286,7 @@ export class ReplicaCluster {
 
   advance(milliseconds: number): void {
     this.time.advance(milliseconds);
-    this.time.settle();
+    this.time.drain();
   }
 
   deadline(milliseconds: number = DEADLINE_MS): number {
@@ -326,7 +326,7 @@ export class ReplicaCluster {
     log.flush();
   }
 
-  #optionsOf(id: number, { log, state, boots }: Directory, damaged: boolean, said: string[]): ReplicaOptions {
+  #optionsOf(id: number, { log, state, boots }: Directory, damaged: boolean, callbacks: string[]): ReplicaOptions {
     return {
       ...log.durable,
       // Applied entries were committed, even if the log did not learn that before the end.
@@ -343,15 +343,15 @@ export class ReplicaCluster {
       clusterVersionMax: CLUSTER_VERSION,
       transport: this.network.transportOf(id),
       onRole: () => undefined,
-      onMembers: () => said.push("members"),
-      onLoss: () => said.push("loss"),
-      onDiverged: (reason) => said.push(`diverged: ${reason}`),
+      onMembers: () => callbacks.push("members"),
+      onLoss: () => callbacks.push("loss"),
+      onDiverged: (reason) => callbacks.push(`diverged: ${reason}`),
       onDataRecovered: () => {
-        said.push("healed");
+        callbacks.push("healed");
         this.network.heal(id);
       },
-      onDiskCritical: () => said.push("disk critical"),
-      onDiskStuck: () => said.push("disk stuck"),
+      onDiskCritical: () => callbacks.push("disk critical"),
+      onDiskStuck: () => callbacks.push("disk stuck"),
     };
   }
 

@@ -39,7 +39,7 @@ function newCore(id: number, voters: readonly number[]): RaftCore {
  * Lets the core process all its input, with durable writes, in the log if there is one. Returns the index up to which
  * entries may be applied, or 0.
  */
-export function settleCore(core: RaftCore, log: MemoryLogStore | null = null): number {
+export function drainCore(core: RaftCore, log: MemoryLogStore | null = null): number {
   let applyTo = 0;
   for (let isDone = false; !isDone; ) {
     const { append, apply } = core.drain(true);
@@ -60,7 +60,7 @@ export function followingCore(leader = 1): RaftCore {
   follow(core, leader === 0 ? 3 : leader, 5);
   if (leader === 0) {
     core.step({ type: "vote", from: 1, to: 2, term: 6, lastIndex: 0, lastTerm: 0, transfer: true });
-    settleCore(core);
+    drainCore(core);
   }
   return core;
 }
@@ -68,7 +68,7 @@ export function followingCore(leader = 1): RaftCore {
 /** The member follows this leader of the term from now on. */
 export function follow(core: RaftCore, leader: number, term: number): void {
   core.step({ type: "heartbeat", from: leader, to: core.id, term, commit: 0, readPosition: 0 });
-  settleCore(core);
+  drainCore(core);
 }
 
 /**
@@ -79,12 +79,12 @@ export function leadingCore(log: MemoryLogStore | null = null, voters: readonly 
   const answer = { to: 1, term: 5, granted: true, commit: 0, commitTerm: 0 };
   core.campaign();
   for (const type of ["pre-vote-reply", "vote-reply"] as const) {
-    settleCore(core, log);
+    drainCore(core, log);
     for (const from of voters.filter((id) => id !== 1 && core.role !== "leader")) {
       core.step({ type, from, ...answer });
     }
   }
-  settleCore(core, log);
+  drainCore(core, log);
   invariant(core.role === "leader" && core.term === 5, "a candidate with all votes is elected");
   return core;
 }

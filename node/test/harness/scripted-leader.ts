@@ -40,12 +40,12 @@ export class ScriptedLeader {
     this.term = term;
   }
 
-  say(message: Message): void {
+  sendFrame(message: Message): void {
     this.#user.onFrame(this.id, messageKind(message), { type: messageType(message), body: encodeMessage(message) });
   }
 
   heartbeat(commit = 0): void {
-    this.say({ type: "heartbeat", from: this.id, to: this.#to, term: this.term, commit, readPosition: 0 });
+    this.sendFrame({ type: "heartbeat", from: this.id, to: this.#to, term: this.term, commit, readPosition: 0 });
   }
 
   /** One entry without a payload after the entry (prevIndex, prevTerm), which is committed at once. */
@@ -54,7 +54,17 @@ export class ScriptedLeader {
     sealEntry(row, this.term, prevIndex + 1, crc32);
     const { id: from, term } = this;
     const commit = prevIndex + 1;
-    this.say({ type: "append", from, to: this.#to, term, prevIndex, prevTerm, commit, wantsReply: true, rows: [row] });
+    this.sendFrame({
+      type: "append",
+      from,
+      to: this.#to,
+      term,
+      prevIndex,
+      prevTerm,
+      commit,
+      wantsReply: true,
+      rows: [row],
+    });
   }
 
   /** The frames of a snapshot of that state, of one row each. */

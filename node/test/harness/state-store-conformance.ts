@@ -14,7 +14,7 @@ import { AppliedLog, putOf, rowsOf } from "../index.ts";
 export interface StateUnderTest {
   readonly store: MemberStateStore;
   /** Lets all requested work happen, where it does not happen by itself. */
-  settle(): void;
+  drain(): void;
 }
 
 /** A whole state, and the last entry in it. */
@@ -64,7 +64,7 @@ export function itIsAMemberStateStore(open: () => Promise<StateUnderTest>): void
   beforeEach(async () => {
     const opened = await open();
     store = opened.store;
-    settle = () => opened.settle();
+    settle = () => opened.drain();
   });
 
   /** Resolves when `start` calls its callback, which it must not do at once. */

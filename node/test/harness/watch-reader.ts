@@ -113,12 +113,12 @@ export class WatchedLog {
   /** Puts a value, and returns the revision. */
   put(key: string, value = "v", namespace = "default"): number {
     const { modRevision } = this.log.result<"put-key">(putOf(key, value, { namespace }));
-    this.tell();
+    this.notify();
     return modRevision;
   }
 
   /** Reports to the hub that something was applied. */
-  tell(): void {
+  notify(): void {
     for (const observer of this.observers) {
       observer();
     }
@@ -127,7 +127,7 @@ export class WatchedLog {
   /** Drops history beyond the limits of the log. */
   trim(): void {
     this.log.lead({ kind: "trim-history", countMax: 1_000_000 });
-    this.tell();
+    this.notify();
   }
 
   /**

@@ -143,14 +143,14 @@ export class PeerMemberDouble implements PeerHandler {
   }
 
   /** Sends a text; false if it was not taken. */
-  say(peer: number, kind: LinkKind, type: number, text: string): boolean {
+  sendText(peer: number, kind: LinkKind, type: number, text: string): boolean {
     const isTaken = this.transport.send(peer, kind, type, Buffer.from(text));
     this.transport.flush();
     return isTaken;
   }
 
   /** Texts from a member on a link of this kind. */
-  heard(peer: number, kind: LinkKind): string[] {
+  receivedTexts(peer: number, kind: LinkKind): string[] {
     return this.frames.filter((frame) => frame.peer === peer && frame.kind === kind).map(({ text }) => text);
   }
 

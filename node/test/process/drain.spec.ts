@@ -146,7 +146,7 @@ describe("a leader that is stopped and lingers", function () {
   this.timeout(120_000);
 
   it("serves new connections as a follower after the handover, and reports all the time that it is not ready", async () => {
-    const cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags: ["--linger-ms", "4000"] }) });
+    const cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: ["--linger-ms", "4000"] }) });
     try {
       const leader = await cluster.leader();
       const others = cluster.members.filter(({ name }) => name !== leader.name);

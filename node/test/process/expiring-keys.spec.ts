@@ -24,7 +24,7 @@ import { type Clock, systemClock, systemScheduler } from "../../src/replica/inde
 import type { CoordinationError } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
 import { NamespaceStreams } from "../../src/watch/index.ts";
-import { GrpcCaller, gateOf, MemberSite, TemporaryDirectories, until } from "../harness/index.ts";
+import { GrpcCaller, gateOf, InProcessMember, TemporaryDirectories, until } from "../harness/index.ts";
 import { type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
@@ -39,7 +39,7 @@ describe("API keys that expire", function () {
   let secrets: FoundingSecrets;
   /** How far the wall clock of the member is ahead. */
   let aheadMs: number;
-  let site: MemberSite;
+  let site: InProcessMember;
   let publicServer: PublicServer;
   let http: Server;
   let grpcPort: number;
@@ -53,7 +53,7 @@ describe("API keys that expire", function () {
   beforeEach(async () => {
     [aheadMs, callers, bugs] = [0, [], []];
     const clock: Clock = { ...systemClock, wallMs: () => Date.now() + aheadMs };
-    site = new MemberSite("q-0", join(directories.make(), "data"));
+    site = new InProcessMember("q-0", join(directories.make(), "data"));
     await site.start([], { clock, peering: null });
     const { memberName, incarnation, address } = site.founding();
     await site.member.bootstrap({ ...secrets.founding, memberName, incarnation, address });

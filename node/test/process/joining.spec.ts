@@ -8,7 +8,14 @@ import { fileURLToPath } from "node:url";
 import { createAdminClient } from "@quoin/client";
 import { expect } from "chai";
 import { readCluster } from "../../src/state/index.ts";
-import { freeBasePort, MemberSite, SITE_TOKEN, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import {
+  freeBasePort,
+  InProcessMember,
+  JOIN_TOKEN,
+  TemporaryDirectories,
+  TestProcess,
+  until,
+} from "../harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -21,17 +28,17 @@ describe("the program of a member that joins", function () {
   let directory: string;
   let tokens: string;
   let adminTokens: string;
-  let founder: MemberSite;
+  let founder: InProcessMember;
   let running: TestProcess[];
 
   beforeEach(async () => {
     running = [];
     directory = directories.make();
     tokens = join(directory, "tokens");
-    writeFileSync(tokens, `${SITE_TOKEN}\n`, { mode: 0o600 });
+    writeFileSync(tokens, `${JOIN_TOKEN}\n`, { mode: 0o600 });
     adminTokens = join(directory, "admin-tokens");
     writeFileSync(adminTokens, `${ADMIN_TOKEN}\n`, { mode: 0o600 });
-    founder = new MemberSite("q-0", join(directory, "founder"));
+    founder = new InProcessMember("q-0", join(directory, "founder"));
     await founder.start([]);
     await founder.found();
   });
@@ -62,7 +69,7 @@ describe("the program of a member that joins", function () {
     const again = run("data");
     expect(await again.ended).to.deep.equal({ code: 74, signal: null });
     expect(again.stdout).to.include("MEMBER_REMOVED").and.to.include("empty directory");
-    expect(child.stdout + again.stdout).to.not.include(SITE_TOKEN);
+    expect(child.stdout + again.stdout).to.not.include(JOIN_TOKEN);
   });
 
   it("P46: stays up, unready, with an empty directory in place of the one that was given its slot", async () => {
@@ -163,7 +170,7 @@ describe("the program of a member that joins", function () {
     await founder.stop();
     const tls = { files: certificate("q-0"), joinNamePattern: "127.0.0.1" };
     await founder.start([], {
-      peering: { seeds: [], joinTokens: () => [SITE_TOKEN], tls, random: Math.random, dialHint: null },
+      peering: { seeds: [], joinTokens: () => [JOIN_TOKEN], tls, random: Math.random, dialHint: null },
     });
     await until("the founder to lead again", () => founder.replica.status().isServing);
     await founder.change({ kind: "add-slot", name: "q-1" });

@@ -20,7 +20,7 @@ describe("the log of a member", function () {
   let callers: GrpcCaller[];
 
   before(async () => {
-    cluster = await ClusterUnderTest.start(2, { placeOf: async () => ({ flags: FLAGS }) });
+    cluster = await ClusterUnderTest.start(2, { placementOf: async () => ({ flags: FLAGS }) });
     [member] = cluster.members as [ClusterMember];
   });
 

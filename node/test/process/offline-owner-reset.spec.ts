@@ -213,7 +213,7 @@ describe("the reset of the owner on a stopped member", function () {
       founder?.start();
       cluster.member("q-1").start();
       await cluster.promote("q-1");
-      await cluster.untilSettled();
+      await cluster.untilStable();
       await Promise.all(cluster.members.map((each) => each.stop()));
       for (const name of ["q-0", "q-1"]) {
         const message = await refusal(73, args(name));

@@ -19,7 +19,7 @@ import {
   TestProcess,
 } from "../harness/index.ts";
 import { rowsOf } from "../index.ts";
-import type { Told } from "./told.ts";
+import type { ReportedState } from "./told.ts";
 import type { WriterTask } from "./writer-task.ts";
 
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
@@ -116,8 +116,8 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
   }
 
   /** The results of opening each directory. Fails if a process ends without output, or does not end. */
-  async function open(damages: readonly Damage[]): Promise<readonly Told[]> {
-    const told: Told[] = [];
+  async function open(damages: readonly Damage[]): Promise<readonly ReportedState[]> {
+    const told: ReportedState[] = [];
     while (told.length < damages.length) {
       const rest = damages.slice(told.length);
       const child = await run(
@@ -129,7 +129,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       const { what } = rest[Math.min(lines.length, rest.length - 1)] as Damage;
       expect(code, `${what}: ${child.stderr}`).to.equal(0);
       expect(lines.length, `${what}: ${child.stderr}`).to.be.greaterThan(0);
-      told.push(...lines.map((line) => JSON.parse(line) as Told));
+      told.push(...lines.map((line) => JSON.parse(line) as ReportedState));
     }
     return told;
   }

@@ -9,20 +9,20 @@ import { writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import { measureDisk, StoreError } from "../../src/storage/index.ts";
-import type { Told } from "./told.ts";
+import type { ReportedState } from "./told.ts";
 
 const DEADLINE_MS = 60_000;
 /** The table of the state's progress, which the content leaves out because each start changes it. */
 const PROGRESS_TABLE = 0x61;
 const FIRST_TABLE_OF_THE_STORE = 0x79;
 
-function tell(told: Told): void {
+function report(told: ReportedState): void {
   writeSync(process.stdout.fd, `${JSON.stringify(told)}\n`);
 }
 
 function endWith(error: unknown): never {
   if (error instanceof StoreError) {
-    tell({ kind: "error", error: error.kind, message: error.message });
+    report({ kind: "error", error: error.kind, message: error.message });
     process.exit(0);
   }
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
@@ -30,7 +30,7 @@ function endWith(error: unknown): never {
 }
 
 /** A summary of everything that the member serves. */
-function contentOf(replica: Replica): Promise<Told> {
+function contentOf(replica: Replica): Promise<ReportedState> {
   return new Promise((resolve, reject) => {
     replica.readBarrier(performance.now() + DEADLINE_MS, (error) => {
       if (error !== null) {
@@ -74,9 +74,9 @@ for (const directory of process.argv.slice(2)) {
     onDiskStuck: () => endWith(new Error("a write does not come back")),
   });
   if (member.replica === null) {
-    tell({ kind: "refused", state: member.state, reason: member.reason });
+    report({ kind: "refused", state: member.state, reason: member.reason });
   } else {
-    tell(await contentOf(member.replica));
+    report(await contentOf(member.replica));
   }
   await member.stop();
 }

@@ -1,5 +1,5 @@
 /** The report of open-and-tell.ts about a data directory. */
-export type Told =
+export type ReportedState =
   | {
       readonly kind: "served";
       readonly revision: number;

@@ -12,10 +12,10 @@ export const BACKUP_KINDS = [
 ] as const satisfies Kind[];
 export type BackupKind = (typeof BACKUP_KINDS)[number];
 
-type Pass = (namespace: string, name: string) => Promise<number | null>;
+type Reconcile = (namespace: string, name: string) => Promise<number | null>;
 
 export class BackupControllers {
-  readonly #passes: ReadonlyMap<string, Pass>;
+  readonly #reconcilers: ReadonlyMap<string, Reconcile>;
 
   constructor(context: BackupsContext) {
     const [store, backup, schedule] = [
@@ -23,10 +23,10 @@ export class BackupControllers {
       new BackupReconciler(context),
       new ScheduleReconciler(context),
     ];
-    this.#passes = new Map<BackupKind, Pass>([
-      ["CoordinationBackupStore", (namespace, name) => store.pass(namespace, name)],
-      ["CoordinationBackup", (namespace, name) => backup.pass(namespace, name)],
-      ["CoordinationBackupSchedule", (namespace, name) => schedule.pass(namespace, name)],
+    this.#reconcilers = new Map<BackupKind, Reconcile>([
+      ["CoordinationBackupStore", (namespace, name) => store.reconcile(namespace, name)],
+      ["CoordinationBackup", (namespace, name) => backup.reconcile(namespace, name)],
+      ["CoordinationBackupSchedule", (namespace, name) => schedule.reconcile(namespace, name)],
     ]);
   }
 
@@ -34,9 +34,9 @@ export class BackupControllers {
    * @returns milliseconds until the next pass; null = not before the object changes
    * @throws KubeError
    */
-  async pass(key: string): Promise<number | null> {
+  async reconcile(key: string): Promise<number | null> {
     const [kind = "", namespace = "", name = ""] = key.split("/");
-    return (await this.#passes.get(kind)?.(namespace, name)) ?? null;
+    return (await this.#reconcilers.get(kind)?.(namespace, name)) ?? null;
   }
 }
 

@@ -9,14 +9,14 @@
 import type { BackupStatus, CoordinationBackup } from "../generated/coordination-backup.ts";
 import { type BackupReport, type BackupRunReport, MemberError, type StoredBackup } from "../members/index.ts";
 import { type Cause, factsOf, factsOfRun, isFinal, stateOf, statusOf } from "./backup-phase.ts";
-import { candidateIn, type SiteMember, silence, siteOf } from "./backup-site.ts";
-import { AGAIN_MS, type BackupsContext } from "./context.ts";
+import { type BackupMember, backupMembersOf, chooseMember, ignoreMemberError } from "./backup-site.ts";
+import { type BackupsContext, RETRY_MS } from "./context.ts";
 import { timeText, writeStatus } from "./object-status.ts";
 import { SCHEDULE_LABEL } from "./schedule-reconciler.ts";
 
 const KIND = "CoordinationBackup";
 /** Time limit for beginning a backup, and for a member that takes one and does not answer. */
-const PATIENCE_MS = 600_000;
+const TIME_LIMIT_MS = 600_000;
 const WAIT_MS = 5_000;
 const FOLLOW_MS = 3_000;
 /** Refusals after which no backup has begun: retry with another member, or later with the same one. */
@@ -39,15 +39,15 @@ export class BackupReconciler {
    * @returns milliseconds until the next pass; null if nothing is left to do
    * @throws KubeError
    */
-  async pass(namespace: string, name: string): Promise<number | null> {
+  async reconcile(namespace: string, name: string): Promise<number | null> {
     const backup = await this.#context.client.get<CoordinationBackup>({ kind: KIND, namespace, name });
     if (backup === null || backup.metadata.deletionTimestamp !== undefined || isFinal(backup)) {
       return null;
     }
     if (!this.#context.mayWrite()) {
-      return AGAIN_MS;
+      return RETRY_MS;
     }
-    const site = await siteOf(this.#context, backup);
+    const site = await backupMembersOf(this.#context, backup);
     if (!("length" in site)) {
       return await this.#wait(backup, backup.status?.phase === "Running" ? { ...site, isReachable: false } : site);
     }
@@ -61,18 +61,18 @@ export class BackupReconciler {
     }
   }
 
-  async #choose(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
-    const found = await candidateIn(this.#context, site);
+  async #choose(backup: CoordinationBackup, site: readonly BackupMember[]): Promise<number | null> {
+    const found = await chooseMember(this.#context, site);
     if (!("member" in found)) {
       return await this.#wait(backup, found);
     }
     const { member, report } = found;
     const facts = { member: member.name, memberUid: member.uid, store: report.store, encrypted: report.encrypted };
     const cause = { reason: "MemberChosen", message: `${member.name} was chosen to take the backup` };
-    return (await this.#write(backup, "Starting", facts, cause)) ? 0 : AGAIN_MS;
+    return (await this.#write(backup, "Starting", facts, cause)) ? 0 : RETRY_MS;
   }
 
-  async #start(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+  async #start(backup: CoordinationBackup, site: readonly BackupMember[]): Promise<number | null> {
     const member = memberOf(backup, site);
     if (member === undefined) {
       // Anything that the old process began has ended with it.
@@ -101,24 +101,24 @@ export class BackupReconciler {
     const facts = { ...factsOf(backup), id, startedAt: timeText(this.#context.now()) };
     const cause = { reason: "Running", message: `${facts.member} takes the backup`, isReachable: true };
     if (!(await this.#write(backup, "Running", facts, cause))) {
-      return AGAIN_MS;
+      return RETRY_MS;
     }
     const note = `${facts.member} has begun backup ${id}`;
     this.#context.event(backup, { type: "Normal", reason: "BackupStarted", action: "Start", note });
     return FOLLOW_MS;
   }
 
-  async #follow(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+  async #follow(backup: CoordinationBackup, site: readonly BackupMember[]): Promise<number | null> {
     const { id = "" } = backup.status ?? {};
     const member = memberOf(backup, site);
     if (member === undefined) {
-      return await this.#lookInStore(backup, site);
+      return await this.#findInStore(backup, site);
     }
     let report: BackupReport;
     try {
       report = await this.#call(member, (address) => this.#context.members.backups(address, id));
     } catch (error) {
-      silence(error);
+      ignoreMemberError(error);
       return await this.#wait(backup, {
         reason: "MemberUnreachable",
         message: `${member.name} does not answer the operator`,
@@ -126,11 +126,11 @@ export class BackupReconciler {
       });
     }
     return report.run?.id === id
-      ? await this.#tellRun(backup, report, report.run)
-      : await this.#lookInStore(backup, site);
+      ? await this.#reportRun(backup, report, report.run)
+      : await this.#findInStore(backup, site);
   }
 
-  async #tellRun(backup: CoordinationBackup, report: BackupReport, run: BackupRunReport): Promise<number | null> {
+  async #reportRun(backup: CoordinationBackup, report: BackupReport, run: BackupRunReport): Promise<number | null> {
     const facts = { ...factsOf(backup), ...factsOfRun(report, run) };
     switch (run.phase) {
       case "Succeeded":
@@ -141,13 +141,13 @@ export class BackupReconciler {
         const message =
           run.phase === "Pending" ? "the member waits until its state is up to date" : "the member writes";
         const cause = { reason: run.phase, message: `${message} (${facts.member})`, isReachable: true };
-        return (await this.#write(backup, "Running", facts, cause)) ? FOLLOW_MS : AGAIN_MS;
+        return (await this.#write(backup, "Running", facts, cause)) ? FOLLOW_MS : RETRY_MS;
       }
     }
   }
 
   /** The process that took the backup is gone, but may have completed it before. The list of the store shows that. */
-  async #lookInStore(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+  async #findInStore(backup: CoordinationBackup, site: readonly BackupMember[]): Promise<number | null> {
     const stored = await this.#storedIn(site);
     if (stored === null) {
       const message = `${backup.status?.member} was restarted, and no member can read the store: the operator cannot find out whether the backup is complete`;
@@ -162,13 +162,13 @@ export class BackupReconciler {
   }
 
   /** @returns null if no member can list the store */
-  async #storedIn(site: readonly SiteMember[]): Promise<readonly StoredBackup[] | null> {
+  async #storedIn(site: readonly BackupMember[]): Promise<readonly StoredBackup[] | null> {
     for (const { address, isCurrent } of site) {
       if (address !== null && isCurrent) {
         try {
           return await this.#context.members.storedBackups(address);
         } catch (error) {
-          silence(error);
+          ignoreMemberError(error);
         }
       }
     }
@@ -176,8 +176,8 @@ export class BackupReconciler {
   }
 
   #call<Result>(
-    { name, address }: SiteMember,
-    call: (address: NonNullable<SiteMember["address"]>) => Promise<Result>,
+    { name, address }: BackupMember,
+    call: (address: NonNullable<BackupMember["address"]>) => Promise<Result>,
   ): Promise<Result> {
     return address === null
       ? Promise.reject(new MemberError("UNAVAILABLE", "", `${name} has no address yet`))
@@ -188,7 +188,7 @@ export class BackupReconciler {
     if (this.#isLate(backup)) {
       return await this.#giveUp(backup, cause);
     }
-    return (await this.#write(backup, "Pending", {}, cause)) ? WAIT_MS : AGAIN_MS;
+    return (await this.#write(backup, "Pending", {}, cause)) ? WAIT_MS : RETRY_MS;
   }
 
   /** Waits for a condition, but not forever. */
@@ -197,7 +197,7 @@ export class BackupReconciler {
       return await this.#giveUp(backup, cause);
     }
     const phase = backup.status?.phase ?? "Pending";
-    return (await this.#write(backup, phase, factsOf(backup), cause)) ? WAIT_MS : AGAIN_MS;
+    return (await this.#write(backup, phase, factsOf(backup), cause)) ? WAIT_MS : RETRY_MS;
   }
 
   /** A running backup has no time limit while its member answers. */
@@ -208,11 +208,11 @@ export class BackupReconciler {
       return false;
     }
     const since = isRunning ? unreachable?.lastTransitionTime : metadata.creationTimestamp;
-    return this.#context.now() - Date.parse(since ?? "") >= PATIENCE_MS;
+    return this.#context.now() - Date.parse(since ?? "") >= TIME_LIMIT_MS;
   }
 
   #giveUp(backup: CoordinationBackup, { reason, message }: Cause): Promise<number | null> {
-    const waited = `given up after ${PATIENCE_MS / 60_000} minutes: ${message}; ${NEXT_STEP}`;
+    const waited = `given up after ${TIME_LIMIT_MS / 60_000} minutes: ${message}; ${NEXT_STEP}`;
     return this.#fail(backup, { reason, message: waited }, factsOf(backup));
   }
 
@@ -239,7 +239,7 @@ export class BackupReconciler {
     cause: Cause,
   ): Promise<number | null> {
     if (!(await this.#write(backup, phase, facts, cause))) {
-      return AGAIN_MS;
+      return RETRY_MS;
     }
     const { event, onFinished } = this.#context;
     const type = phase === "Failed" ? "Warning" : "Normal";
@@ -263,7 +263,7 @@ export class BackupReconciler {
 }
 
 /** The chosen pod, unless another pod has its name now. */
-function memberOf({ status }: CoordinationBackup, site: readonly SiteMember[]): SiteMember | undefined {
+function memberOf({ status }: CoordinationBackup, site: readonly BackupMember[]): BackupMember | undefined {
   return site.find(({ name, uid }) => name === status?.member && uid === status.memberUid);
 }
 

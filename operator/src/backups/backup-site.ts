@@ -7,7 +7,7 @@ import { namesOf } from "../render/index.ts";
 import type { Cause } from "./backup-phase.ts";
 import type { BackupsContext } from "./context.ts";
 
-export interface SiteMember {
+export interface BackupMember {
   /** Name of its pod. */
   readonly name: string;
   readonly uid: string;
@@ -21,10 +21,10 @@ export interface SiteMember {
  * @returns the members, or why there are none
  * @throws KubeError
  */
-export async function siteOf(
+export async function backupMembersOf(
   { client, endpointOf }: BackupsContext,
   { metadata, spec }: CoordinationBackup,
-): Promise<readonly SiteMember[] | Cause> {
+): Promise<readonly BackupMember[] | Cause> {
   const { namespace = "" } = metadata;
   const name = spec.clusterName;
   const cluster = await client.get<CoordinationCluster>({ kind: "CoordinationCluster", namespace, name });
@@ -47,16 +47,16 @@ export async function siteOf(
   }));
 }
 
-export interface Candidate {
-  readonly member: SiteMember;
+export interface ChosenMember {
+  readonly member: BackupMember;
   readonly report: BackupReport;
 }
 
 /** @returns the best member for a backup (an idle follower if there is one), or why there is none */
-export async function candidateIn(
+export async function chooseMember(
   { members }: BackupsContext,
-  site: readonly SiteMember[],
-): Promise<Candidate | Cause> {
+  site: readonly BackupMember[],
+): Promise<ChosenMember | Cause> {
   const current = site.filter(({ isCurrent }) => isCurrent);
   if (current.length === 0) {
     const message = "no member has the store yet: see the condition BackupHealthy of the CoordinationCluster";
@@ -65,15 +65,15 @@ export async function candidateIn(
   const answers = await Promise.all(current.map((member) => answerOf(members, member)));
   const [best] = answers
     .filter((answer) => answer !== null)
-    .toSorted((a, b) => burdenOf(a) - burdenOf(b) || (a.member.name < b.member.name ? -1 : 1));
+    .toSorted((a, b) => loadOf(a) - loadOf(b) || (a.member.name < b.member.name ? -1 : 1));
   return best ?? { reason: "MembersUnreachable", message: "no member that has the store answers" };
 }
 
-interface Answer extends Candidate {
+interface Answer extends ChosenMember {
   readonly leads: boolean;
 }
 
-async function answerOf(members: BackupsContext["members"], member: SiteMember): Promise<Answer | null> {
+async function answerOf(members: BackupsContext["members"], member: BackupMember): Promise<Answer | null> {
   const { address } = member;
   if (address === null) {
     return null;
@@ -85,19 +85,19 @@ async function answerOf(members: BackupsContext["members"], member: SiteMember):
     ]);
     return state.state === "RUNNING" && report.store !== "" ? { member, report, leads } : null;
   } catch (error) {
-    return silence(error);
+    return ignoreMemberError(error);
   }
 }
 
 /** Ignores a member that does not answer. */
-export function silence(error: unknown): null {
+export function ignoreMemberError(error: unknown): null {
   if (!(error instanceof MemberError)) {
     throw error;
   }
   return null;
 }
 
-function burdenOf({ leads, report: { run } }: Answer): number {
+function loadOf({ leads, report: { run } }: Answer): number {
   const isBusy = run !== null && (run.phase === "Pending" || run.phase === "Running");
   return (isBusy ? 2 : 0) + (leads ? 1 : 0);
 }

@@ -73,7 +73,7 @@ describe("backups on Kubernetes", () => {
   describe("store", () => {
     async function problem(spec: object): Promise<string> {
       backups.create(STORE, "store", spec);
-      await backups.pass(STORE, "store");
+      await backups.reconcile(STORE, "store");
       const { status } = backups.get(STORE, "store");
       const [ready] = status.conditions;
       expect([ready.type, ready.status]).to.deep.equal(["Ready", "False"]);
@@ -197,7 +197,7 @@ describe("backups on Kubernetes", () => {
       expect(run?.requestId).to.equal(metadata.uid);
       expect(conditionOf({ status }, "Complete")).to.equal("True BackupSucceeded");
       expect(backups.events.map(({ reason }) => reason)).to.deep.equal(["BackupStarted", "BackupSucceeded"]);
-      expect(await backups.pass(BACKUP, "now")).to.equal(null);
+      expect(await backups.reconcile(BACKUP, "now")).to.equal(null);
     });
 
     it("is begun once, whenever the operator crashes", async () => {
@@ -238,7 +238,7 @@ describe("backups on Kubernetes", () => {
       await backups.until("failed", () => phaseOf("now") === "Failed");
       expect(backups.get(BACKUP, "now").status.error).to.match(/^the bucket is full/);
       expect(backups.events.at(-1)).to.include({ type: "Warning", reason: "BackupFailed" });
-      expect(await backups.pass(BACKUP, "now")).to.equal(null);
+      expect(await backups.reconcile(BACKUP, "now")).to.equal(null);
     });
 
     it("fails when its member was restarted, unless the store has it", async () => {
@@ -278,7 +278,7 @@ describe("backups on Kubernetes", () => {
 
     it("gives up after ten minutes, and names what it waited for", async () => {
       backups.create(BACKUP, "now", { clusterName: "nowhere", allowLeaderless: false });
-      await backups.pass(BACKUP, "now");
+      await backups.reconcile(BACKUP, "now");
       expect(conditionOf(backups.get(BACKUP, "now"), "Complete")).to.equal("False ClusterNotFound");
       drive.world.advance(600_000);
       await backups.until("failed", () => phaseOf("now") === "Failed");
@@ -291,7 +291,7 @@ describe("backups on Kubernetes", () => {
       drive.create({ replicas: 1 });
       await drive.converge("founding");
       backups.create(BACKUP, "now", { clusterName: "demo", allowLeaderless: false });
-      await backups.pass(BACKUP, "now");
+      await backups.reconcile(BACKUP, "now");
       expect(conditionOf(backups.get(BACKUP, "now"), "Complete")).to.equal("False NoStore");
     });
 
@@ -299,7 +299,7 @@ describe("backups on Kubernetes", () => {
       await founded();
       backups.mayWrite = false;
       backups.create(BACKUP, "now", { clusterName: "demo", allowLeaderless: false });
-      await backups.pass(BACKUP, "now");
+      await backups.reconcile(BACKUP, "now");
       expect(backups.get(BACKUP, "now")).to.not.have.property("status");
     });
   });
@@ -319,7 +319,7 @@ describe("backups on Kubernetes", () => {
     }
 
     async function pass(): Promise<number | null> {
-      return await backups.pass(SCHEDULE, "hourly");
+      return await backups.reconcile(SCHEDULE, "hourly");
     }
 
     /** An object as the backup controller leaves it. */
@@ -445,7 +445,7 @@ describe("backups on Kubernetes", () => {
       expect(drive.world.backups.runs[0]?.phase).to.equal(BackupPhase.BACKUP_RUNNING);
       drive.world.backups.succeed();
       await backups.until("ended", () => phaseOf(names()[0] ?? "") === "Succeeded");
-      expect(backups.told).to.deep.equal(["hourly"]);
+      expect(backups.reported).to.deep.equal(["hourly"]);
     });
   });
 });

@@ -24,4 +24,4 @@ export interface BackupsContext {
 }
 
 /** Pause before the next pass when another operator is active or another write came first. */
-export const AGAIN_MS = 2_000;
+export const RETRY_MS = 2_000;

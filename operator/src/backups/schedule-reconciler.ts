@@ -8,7 +8,7 @@ import type { CoordinationBackupSchedule, ScheduleStatus } from "../generated/co
 import { isKubeError } from "../kube/index.ts";
 import { preconditionOf } from "../observe/index.ts";
 import { isFinal } from "./backup-phase.ts";
-import { AGAIN_MS, type BackupsContext } from "./context.ts";
+import { type BackupsContext, RETRY_MS } from "./context.ts";
 import { conditionsOf, timeText, type Verdict, writeStatus } from "./object-status.ts";
 import { type ScheduleTimes, timesOf } from "./schedule-times.ts";
 
@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
 /** Between passes while a run waits for an earlier backup. The end of that backup also triggers a pass. */
 const WAITING_MS = 30_000;
 /** Longest pause between passes: someone may set the clock, and a time zone may change. */
-const LOOK_MS_MAX = 3_600_000;
+const REQUEUE_MS_MAX = 3_600_000;
 
 interface Runs {
   /** Backups of the schedule, newest first. */
@@ -41,7 +41,7 @@ export class ScheduleReconciler {
    * @returns milliseconds until the next pass; null = not before the schedule changes
    * @throws KubeError
    */
-  async pass(namespace: string, name: string): Promise<number | null> {
+  async reconcile(namespace: string, name: string): Promise<number | null> {
     const { client, now } = this.#context;
     const schedule = await client.get<CoordinationBackupSchedule>({ kind: KIND, namespace, name });
     if (schedule === null || schedule.metadata.deletionTimestamp !== undefined) {
@@ -51,19 +51,19 @@ export class ScheduleReconciler {
     const times = timesOf(schedule.spec);
     if (typeof times === "string") {
       const verdict = { type: "Ready", status: "False", reason: "ScheduleMalformed", message: times } as const;
-      return (await this.#tell(schedule, runs, verdict, null)) ? null : AGAIN_MS;
+      return (await this.#report(schedule, runs, verdict, null)) ? null : RETRY_MS;
     }
     const at = now();
     const due = times.latest(runs.lastMs, at);
     const made = due === null ? null : await this.#run(schedule, runs, due);
     if (made === "stale") {
-      return AGAIN_MS;
+      return RETRY_MS;
     }
     const lastMs = due === null || made === "waits" ? runs.lastMs : due;
     const nextMs = times.next(at);
     const after = made !== null && typeof made === "object" ? { ...runs, active: made } : runs;
-    if (!(await this.#tell(schedule, { ...after, lastMs }, verdictOf(schedule, made), nextMs))) {
-      return AGAIN_MS;
+    if (!(await this.#report(schedule, { ...after, lastMs }, verdictOf(schedule, made), nextMs))) {
+      return RETRY_MS;
     }
     // Only after the status is written: the backups that this deletes show which run was the last one.
     await this.#tidy(schedule, runs.backups);
@@ -126,7 +126,7 @@ export class ScheduleReconciler {
     }
   }
 
-  #tell(
+  #report(
     schedule: CoordinationBackupSchedule,
     { active, lastMs, lastSuccess }: Runs,
     verdict: Verdict,
@@ -184,7 +184,7 @@ function pauseOf(times: ScheduleTimes, atMs: number, isWaiting: boolean): number
   if (isWaiting) {
     return WAITING_MS;
   }
-  return nextMs === null ? null : Math.min(LOOK_MS_MAX, Math.max(1, nextMs - atMs));
+  return nextMs === null ? null : Math.min(REQUEUE_MS_MAX, Math.max(1, nextMs - atMs));
 }
 
 function backupOf({ apiVersion, metadata, spec }: CoordinationBackupSchedule, dueMs: number): CoordinationBackup {

@@ -4,7 +4,7 @@
  */
 import type { CoordinationBackupStore, StoreStatus } from "../generated/coordination-backup-store.ts";
 import { locationOf } from "../render/index.ts";
-import { AGAIN_MS, type BackupsContext } from "./context.ts";
+import { type BackupsContext, RETRY_MS } from "./context.ts";
 import { conditionsOf, writeStatus } from "./object-status.ts";
 import { storeProblemOf } from "./store-check.ts";
 
@@ -23,7 +23,7 @@ export class StoreReconciler {
    * @returns milliseconds until the next pass; null if the store is gone
    * @throws KubeError
    */
-  async pass(namespace: string, name: string): Promise<number | null> {
+  async reconcile(namespace: string, name: string): Promise<number | null> {
     const { client, now } = this.#context;
     const kind = "CoordinationBackupStore";
     const store = await client.get<CoordinationBackupStore>({ kind, namespace, name });
@@ -41,7 +41,7 @@ export class StoreReconciler {
     };
     const before = store.status?.conditions?.[0];
     if (!(await writeStatus(this.#context, kind, store, told))) {
-      return AGAIN_MS;
+      return RETRY_MS;
     }
     if (problem !== null && before?.reason !== problem.reason) {
       const { reason, message: note } = problem;

@@ -16,7 +16,7 @@ export interface CertificateFacts {
 }
 
 /** A certificate with its key, and the chain from it to an authority. */
-export interface Keyed {
+export interface CertificateWithKey {
   readonly facts: CertificateFacts;
   readonly chain: readonly CertificateFacts[];
   /** PKCS #8, in PEM. */
@@ -45,7 +45,10 @@ export function factsOf(text: string): CertificateFacts[] {
 }
 
 /** @returns the certificate and key, or a problem, which never contains parts of the key */
-export function readKeyed(certificates: string | undefined, key: string | undefined): Keyed | string {
+export function readCertificateWithKey(
+  certificates: string | undefined,
+  key: string | undefined,
+): CertificateWithKey | string {
   if (certificates === undefined || key === undefined) {
     return `it lacks ${certificates === undefined ? "the certificate" : "the key"}`;
   }

@@ -9,7 +9,7 @@ import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
 import type { Problem, Surroundings } from "../status/index.ts";
 
 /** Objects as this pass read them; null = the object does not exist. */
-export interface CertificatePass {
+export interface CertificateInput {
   readonly now: number;
   readonly cluster: CoordinationCluster;
   /** Such as `cluster.local`. */
@@ -46,7 +46,7 @@ export interface CertificateWrite {
   readonly durable: boolean;
 }
 
-export interface CertificateOutcome {
+export interface CertificatePlan {
   /** In the order of writing. */
   readonly writes: readonly CertificateWrite[];
   /** For the condition TLSReady; null if there is none. */
@@ -57,4 +57,4 @@ export interface CertificateOutcome {
 }
 
 /** Rejects if a key or a certificate cannot be made, but never because of its input. */
-export type TendCertificates = (pass: CertificatePass) => Promise<CertificateOutcome>;
+export type PlanCertificates = (input: CertificateInput) => Promise<CertificatePlan>;

@@ -1,8 +1,14 @@
 /** Checks certificates from elsewhere: from cert-manager, or from the user. */
-import { type CertificateFacts, factsOf, isIssuedBy, type Keyed, readKeyed } from "./certificate-facts.ts";
+import {
+  type CertificateFacts,
+  type CertificateWithKey,
+  factsOf,
+  isIssuedBy,
+  readCertificateWithKey,
+} from "./certificate-facts.ts";
 
 /** A certificate and key, with the authorities from the same Secret. */
-export interface Given extends Keyed {
+export interface ProvidedCertificate extends CertificateWithKey {
   readonly authorities: readonly CertificateFacts[];
 }
 
@@ -17,8 +23,12 @@ const USAGES = new Map([
  * @param dnsNames names that the certificate must cover, also by wildcards
  * @returns the set, or a message for people about the first problem
  */
-export function readGiven(data: ReadonlyMap<string, string>, dnsNames: readonly string[], now: number): Given | string {
-  const keyed = readKeyed(data.get("tls.crt"), data.get("tls.key"));
+export function readProvided(
+  data: ReadonlyMap<string, string>,
+  dnsNames: readonly string[],
+  now: number,
+): ProvidedCertificate | string {
+  const keyed = readCertificateWithKey(data.get("tls.crt"), data.get("tls.key"));
   if (typeof keyed === "string") {
     return keyed;
   }
@@ -35,7 +45,7 @@ export function readGiven(data: ReadonlyMap<string, string>, dnsNames: readonly 
 }
 
 function problemOf(
-  { facts, chain }: Keyed,
+  { facts, chain }: CertificateWithKey,
   authorities: readonly CertificateFacts[],
   dnsNames: readonly string[],
   now: number,

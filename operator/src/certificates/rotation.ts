@@ -64,12 +64,12 @@ export function decideRotation(facts: RotationFacts): Rotation {
   return {
     authority,
     issue: isNew || (facts.current !== null && isDue(facts)),
-    dropsOld: authority === "keep" && isSettled(facts.server, facts.reports, facts.now) && facts.isOfCurrent,
+    dropsOld: authority === "keep" && isRolledOut(facts.server, facts.reports, facts.now) && facts.isOfCurrent,
   };
 }
 
 /** Whether every member has shown this certificate for so long that the old authority is no longer needed. */
-export function isSettled(server: CertificateFacts | null, reports: readonly Report[], now: number): boolean {
+export function isRolledOut(server: CertificateFacts | null, reports: readonly Report[], now: number): boolean {
   return (
     server !== null &&
     now >= server.notBefore + BACKDATED_MS + OLD_TRUSTED_MS &&

@@ -10,8 +10,8 @@ import { expect } from "chai";
 import { clusterOf, Scene } from "../../test/index.ts";
 import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
 import { factsOf, isIssuedBy } from "./certificate-facts.ts";
-import type { CertificateOutcome, StoredConfigMap, StoredSecret } from "./index.ts";
-import { tendCertificates } from "./index.ts";
+import type { CertificatePlan, StoredConfigMap, StoredSecret } from "./index.ts";
+import { planCertificates } from "./index.ts";
 import { issue, makeAuthority } from "./issuing.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -30,9 +30,9 @@ class Site {
   readonly members = new Map<number, MemberReport>();
   #versions = 0;
 
-  async tend(): Promise<CertificateOutcome> {
+  async tend(): Promise<CertificatePlan> {
     const { now, cluster, authority, server, trust, members: reports } = this;
-    const outcome = await tendCertificates({
+    const outcome = await planCertificates({
       now,
       cluster,
       clusterDomain: "cluster.local",
@@ -47,7 +47,7 @@ class Site {
     return outcome;
   }
 
-  #write({ kind, name, data, replaces }: CertificateOutcome["writes"][number]): void {
+  #write({ kind, name, data, replaces }: CertificatePlan["writes"][number]): void {
     const place = kind === "ConfigMap" ? "trust" : name === "demo-ca" ? "authority" : "server";
     expect(replaces, `${kind} ${name}`).to.equal(this[place]?.metadata?.resourceVersion ?? null);
     const metadata = { resourceVersion: String(++this.#versions) };
@@ -283,9 +283,9 @@ describe("certificates of the cluster's own authority", () => {
     site.cluster = clusterOf({ tls: { mode: "Auto", certificateDays: 10, renewBeforeDays: 2 } });
     // The next authority is created a week ago.
     site.later(-8);
-    for (let pass = 0; pass < 3; pass++) {
+    for (let input = 0; input < 3; input++) {
       await site.tend();
-      site.later(pass === 0 ? 8 : 0);
+      site.later(input === 0 ? 8 : 0);
       states.push(shownBy(site));
       for (const [one, other] of states
         .slice(-2)
@@ -358,7 +358,7 @@ describe("certificates of the cluster's own authority", () => {
       const authorities = new Set(site.trusted);
       for (let day = 0; day < 30; day++) {
         const written: string[] = [];
-        for (let pass = 0; pass < 3; pass++) {
+        for (let input = 0; input < 3; input++) {
           written.push(...(await site.tend()).writes.map(({ name }) => name));
           site.follow(0, 1, 2);
           authorities.add(site.trusted.at(-1) ?? "");

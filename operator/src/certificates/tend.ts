@@ -1,53 +1,59 @@
 /** Decides which writes make certificates and trusted authorities match the specification. */
 import { dnsNamesOf, namesOf } from "../render/index.ts";
-import { type CertificateFacts, factsOf, isIssuedBy, type Keyed, readKeyed } from "./certificate-facts.ts";
+import {
+  type CertificateFacts,
+  type CertificateWithKey,
+  factsOf,
+  isIssuedBy,
+  readCertificateWithKey,
+} from "./certificate-facts.ts";
 import type {
-  CertificateOutcome,
-  CertificatePass,
+  CertificateInput,
+  CertificatePlan,
   CertificateWrite,
+  PlanCertificates,
   StoredConfigMap,
   StoredSecret,
-  TendCertificates,
 } from "./contract.ts";
-import { readGiven } from "./given.ts";
+import { readProvided } from "./given.ts";
 import { type Issued, issue, makeAuthority } from "./issuing.ts";
-import { AUTHORITY_DAYS, decideRotation, isSettled, type Rotation } from "./rotation.ts";
+import { AUTHORITY_DAYS, decideRotation, isRolledOut, type Rotation } from "./rotation.ts";
 
 /** Both are in the Secret of the authority, so that one write changes them together. */
 interface Authorities {
-  readonly current: Keyed | null;
-  readonly next: Keyed | null;
+  readonly current: CertificateWithKey | null;
+  readonly next: CertificateWithKey | null;
 }
 
-const NOTHING: CertificateOutcome = { writes: [], problem: null, tls: null, renewed: false };
+const NOTHING: CertificatePlan = { writes: [], problem: null, tls: null, renewed: false };
 
-export const tendCertificates: TendCertificates = async (pass) => {
-  switch (pass.cluster.spec.tls.mode) {
+export const planCertificates: PlanCertificates = async (input) => {
+  switch (input.cluster.spec.tls.mode) {
     case "Off":
       return NOTHING;
     case "Auto":
-      return tendOwn(pass);
+      return planOwn(input);
     case "CertManager":
     case "Secret":
-      return tendGiven(pass);
+      return planProvided(input);
   }
 };
 
-async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
-  const { now, cluster, clusterDomain, server: secret } = pass;
+async function planOwn(input: CertificateInput): Promise<CertificatePlan> {
+  const { now, cluster, clusterDomain, server: secret } = input;
   const names = namesOf(cluster);
-  const authorities = readAuthorities(pass.authority);
+  const authorities = readAuthorities(input.authority);
   if (typeof authorities === "string") {
     const message = `Secret ${names.authorities} cannot be used: ${authorities}. Delete it, and the operator makes another authority`;
     return { ...NOTHING, problem: { reason: "AuthorityUnusable", message } };
   }
   const { certificateDays, renewBeforeDays } = cluster.spec.tls;
   const server = readServer(secret);
-  const trusted = readTrusted(pass.trust);
+  const trusted = readTrusted(input.trust);
   const dnsNames = dnsNamesOf(cluster, clusterDomain);
   const { current, next } = authorities;
   const rotation = decideRotation({
-    ...{ now, trusted, members: cluster.spec.replicas, reports: [...pass.reports.values()] },
+    ...{ now, trusted, members: cluster.spec.replicas, reports: [...input.reports.values()] },
     ...{ current: current?.facts ?? null, next: next?.facts ?? null, server: server?.facts ?? null },
     isOfCurrent: current !== null && server !== null && isIssuedBy(server.facts, current.facts),
     wanted: { dnsNames, certificateDays, renewBeforeDays },
@@ -56,9 +62,9 @@ async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
   const needed = [afterwards.current, afterwards.next].flatMap((keyed) => (keyed === null ? [] : [keyed.facts]));
   const writes: CertificateWrite[] = [];
   if (rotation.authority !== "keep") {
-    writes.push(authorityWrite(names.authorities, afterwards, pass.authority));
+    writes.push(authorityWrite(names.authorities, afterwards, input.authority));
   }
-  writes.push(...trustWrites(names.authorities, trusted, needed, rotation.dropsOld, pass.trust));
+  writes.push(...trustWrites(names.authorities, trusted, needed, rotation.dropsOld, input.trust));
   let shown = server?.facts ?? null;
   if (rotation.issue && afterwards.current !== null) {
     const lifetime = { now, days: certificateDays };
@@ -73,8 +79,8 @@ async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
 }
 
 /** Members must trust the authorities that come with the certificate, and for a week the previous ones. */
-async function tendGiven(pass: CertificatePass): Promise<CertificateOutcome> {
-  const { now, cluster, clusterDomain, server, trust, reports } = pass;
+async function planProvided(input: CertificateInput): Promise<CertificatePlan> {
+  const { now, cluster, clusterDomain, server, trust, reports } = input;
   const { mode, secretName } = cluster.spec.tls;
   const names = namesOf(cluster);
   const name = secretName ?? names.serverTls;
@@ -82,15 +88,15 @@ async function tendGiven(pass: CertificatePass): Promise<CertificateOutcome> {
     const hint = mode === "CertManager" ? `; see kubectl describe certificate ${names.certificate}` : "";
     return { ...NOTHING, problem: { reason: "CertificateMissing", message: `there is no Secret ${name}${hint}` } };
   }
-  const given = readGiven(textsOf(server), dnsNamesOf(cluster, clusterDomain), now);
-  if (typeof given === "string") {
-    const message = `Secret ${name} cannot be used: ${given}`;
+  const provided = readProvided(textsOf(server), dnsNamesOf(cluster, clusterDomain), now);
+  if (typeof provided === "string") {
+    const message = `Secret ${name} cannot be used: ${provided}`;
     return { ...NOTHING, problem: { reason: "CertificateUnusable", message } };
   }
-  const dropsOld = isSettled(given.facts, [...reports.values()], now);
-  const writes = trustWrites(names.authorities, readTrusted(trust), given.authorities, dropsOld, trust);
-  const [issuer] = given.authorities;
-  return { writes, problem: null, tls: issuer === undefined ? null : endsOf(given.facts, issuer), renewed: false };
+  const dropsOld = isRolledOut(provided.facts, [...reports.values()], now);
+  const writes = trustWrites(names.authorities, readTrusted(trust), provided.authorities, dropsOld, trust);
+  const [issuer] = provided.authorities;
+  return { writes, problem: null, tls: issuer === undefined ? null : endsOf(provided.facts, issuer), renewed: false };
 }
 
 async function rotate(
@@ -111,9 +117,9 @@ async function rotate(
   }
 }
 
-async function newAuthority(name: string, now: number): Promise<Keyed> {
+async function newAuthority(name: string, now: number): Promise<CertificateWithKey> {
   const { certificate, key } = await makeAuthority(name, { now, days: AUTHORITY_DAYS });
-  const keyed = readKeyed(certificate, key);
+  const keyed = readCertificateWithKey(certificate, key);
   if (typeof keyed === "string") {
     throw new Error(`the new authority is incomplete: ${keyed}`);
   }
@@ -124,9 +130,13 @@ async function newAuthority(name: string, now: number): Promise<Keyed> {
 function readAuthorities(secret: StoredSecret | null): Authorities | string {
   const texts = textsOf(secret);
   const current =
-    texts.has("tls.crt") || texts.has("tls.key") ? readKeyed(texts.get("tls.crt"), texts.get("tls.key")) : null;
+    texts.has("tls.crt") || texts.has("tls.key")
+      ? readCertificateWithKey(texts.get("tls.crt"), texts.get("tls.key"))
+      : null;
   const next =
-    texts.has("next.crt") || texts.has("next.key") ? readKeyed(texts.get("next.crt"), texts.get("next.key")) : null;
+    texts.has("next.crt") || texts.has("next.key")
+      ? readCertificateWithKey(texts.get("next.crt"), texts.get("next.key"))
+      : null;
   if (typeof current === "string") {
     return current;
   }
@@ -134,9 +144,9 @@ function readAuthorities(secret: StoredSecret | null): Authorities | string {
 }
 
 /** The operator's own certificate; if it cannot be read, the operator makes another one. */
-function readServer(secret: StoredSecret | null): Keyed | null {
+function readServer(secret: StoredSecret | null): CertificateWithKey | null {
   const texts = textsOf(secret);
-  const server = readKeyed(texts.get("tls.crt"), texts.get("tls.key"));
+  const server = readCertificateWithKey(texts.get("tls.crt"), texts.get("tls.key"));
   return typeof server === "string" ? null : server;
 }
 
@@ -194,7 +204,7 @@ function serverWrite(
   return { kind: "Secret", name, data, replaces: versionOf(replaced), durable: false };
 }
 
-function issuedOf({ facts, key }: Keyed): Issued {
+function issuedOf({ facts, key }: CertificateWithKey): Issued {
   return { certificate: facts.pem, key };
 }
 

@@ -94,7 +94,9 @@ describe("operator that crashes", () => {
       for (let at = 0; at < 12; at++) {
         drive.edit({ spec: { replicas: at % 2 === 0 ? 3 : 1 } });
         for (let passes = 0; passes <= at; passes++) {
-          const both = [drive.operator, other].map((each) => each.pass(drive.namespace, drive.name).catch(() => null));
+          const both = [drive.operator, other].map((each) =>
+            each.reconcile(drive.namespace, drive.name).catch(() => null),
+          );
           await Promise.all(both);
           drive.world.advance(500);
         }

@@ -6,8 +6,8 @@ type Kind = Parameters<World["refusalOf"]>[0];
 
 /** An API server's message about a LimitRange. */
 const TOO_SMALL = 'pods "demo-1" is forbidden: minimum memory usage per Container is 4Gi, but request is 512Mi';
-const PATIENCE_MS = 3_000;
-const LOOK_MS = 10_000;
+const GRACE_MS = 3_000;
+const EVENTS_READ_INTERVAL_MS = 10_000;
 
 describe("pods that Kubernetes does not make", () => {
   let drive: Drive;
@@ -141,7 +141,7 @@ describe("pods that Kubernetes does not make", () => {
     const reads = eventReads();
     for (let seconds = 0; seconds < 6; seconds++) {
       drive.world.now += 1_000;
-      await drive.operator.pass("default", "demo");
+      await drive.operator.reconcile("default", "demo");
       expect(drive.status.blocked?.reason).to.not.equal("PodNotCreated");
     }
     expect(eventReads()).to.be.above(reads);
@@ -151,8 +151,8 @@ describe("pods that Kubernetes does not make", () => {
     await founded(3);
     const { world, operator } = drive;
     for (let passes = 0; passes < 10; passes++) {
-      world.advance(LOOK_MS);
-      await operator.pass("default", "demo");
+      world.advance(EVENTS_READ_INTERVAL_MS);
+      await operator.reconcile("default", "demo");
     }
     expect(eventReads(), "at rest, and while members were made at the usual pace").to.equal(0);
     refuse("pod", "demo-1", TOO_SMALL);
@@ -160,10 +160,10 @@ describe("pods that Kubernetes does not make", () => {
     world.settle();
     const begin = world.now;
     while (world.now - begin < 60_000) {
-      await operator.pass("default", "demo");
+      await operator.reconcile("default", "demo");
       world.advance(500);
     }
-    expect(eventReads()).to.be.within(4, Math.ceil((60_000 - PATIENCE_MS) / LOOK_MS));
+    expect(eventReads()).to.be.within(4, Math.ceil((60_000 - GRACE_MS) / EVENTS_READ_INTERVAL_MS));
   });
 
   it("goes on without a cause where events cannot be read", async () => {

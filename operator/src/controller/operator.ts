@@ -6,7 +6,7 @@
  */
 
 import { BACKUP_KINDS, BackupControllers, backupKey, SCHEDULE_LABEL } from "../backups/index.ts";
-import type { TendCertificates } from "../certificates/index.ts";
+import type { PlanCertificates } from "../certificates/index.ts";
 import { isStale } from "../execute/index.ts";
 import {
   CachedReads,
@@ -28,11 +28,11 @@ import type { CoordinationCluster, Plan } from "../plan/index.ts";
 import type { Settings } from "../render/index.ts";
 import { HealthServer, type Logger, OperatorMetrics } from "../telemetry/index.ts";
 import { definitionProblem } from "./definition-check.ts";
-import { type Defaults, type PassState, Reconciler } from "./reconciler.ts";
+import { type Defaults, type ReconciledState, Reconciler } from "./reconciler.ts";
 
 const CLUSTER_LABEL = "quoin.dev/cluster";
 /** Changes often come together; one pass sees them all. */
-const SWARM_MS = 100;
+const COALESCE_MS = 100;
 /** The operator sends a write only if at least this much time is left on the Lease. */
 const LEASE_LEFT_MS = 5_000;
 /** Deadline of requests about the Lease. A request that hangs leaves time for another one before the Lease is lost. */
@@ -41,11 +41,11 @@ const LEASE_DEADLINE_MS = 4_000;
 const STALE_MS = 600_000;
 const DEFINITION_CHECK_MS = 30_000;
 /** Owned objects other than pods; a change to one triggers a reconcile. */
-const AROUND: readonly Kind[] = [
+const OWNED_KINDS: readonly Kind[] = [
   ...(["Service", "ConfigMap", "PodDisruptionBudget"] as const),
   ...(["ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"] as const),
 ];
-const OF_CLUSTERS: readonly Kind[] = ["StatefulSet", "Pod", "PersistentVolumeClaim", ...AROUND];
+const WATCHED_KINDS: readonly Kind[] = ["StatefulSet", "Pod", "PersistentVolumeClaim", ...OWNED_KINDS];
 
 export interface OperatorOptions {
   readonly connection: Connection;
@@ -56,7 +56,7 @@ export interface OperatorOptions {
   readonly watchNamespaces: readonly string[];
   readonly settings: Settings;
   readonly defaults: Defaults;
-  readonly tendCertificates: TendCertificates;
+  readonly planCertificates: PlanCertificates;
   readonly endpointOf: EndpointOf;
   readonly logger: Logger;
   readonly timing: Timing;
@@ -100,9 +100,9 @@ export class Operator {
     });
     this.#reflectors = this.#makeReflectors();
     this.#reconciler = this.#makeReconciler();
-    this.#queue = new WorkQueue((key) => this.#pass(key), timing);
+    this.#queue = new WorkQueue((key) => this.#reconcile(key), timing);
     this.#backups = this.#makeBackups();
-    this.#backupQueue = new WorkQueue((key) => this.#passBackup(key), timing);
+    this.#backupQueue = new WorkQueue((key) => this.#reconcileBackup(key), timing);
     this.#health = new HealthServer({ unready: () => this.#unready(), dead: () => this.#dead() }, this.#metrics);
   }
 
@@ -156,7 +156,7 @@ export class Operator {
   }
 
   #makeReconciler(): Reconciler {
-    const { settings, defaults, tendCertificates, endpointOf, logger, timing } = this.#options;
+    const { settings, defaults, planCertificates, endpointOf, logger, timing } = this.#options;
     const client = this.#client;
     const members = this.#members;
     return new Reconciler({
@@ -164,13 +164,13 @@ export class Operator {
       defaults,
       cache: new CachedReads(client, this.#reflectors, timing),
       observer: new Observer({
-        ...{ client, members, settings, tendCertificates, endpointOf },
+        ...{ client, members, settings, planCertificates, endpointOf },
         now: Date.now,
         onSilent: (error) => logger.debug({ err: error }, "a member did not answer"),
         onUnknown: (error) => logger.warn({ err: error }, "cannot read the events about a missing pod or volume"),
       }),
-      writing: { ...{ client, members }, monotonicMs: () => timing.monotonicMs(), mayWrite: () => this.#mayWrite() },
-      audience: {
+      execution: { ...{ client, members }, monotonicMs: () => timing.monotonicMs(), mayWrite: () => this.#mayWrite() },
+      sink: {
         event: (cluster, content) => this.#record(cluster, content),
         onAction: (action) => this.#metrics.countAction(action),
         onFailure: ({ metadata }, what, error) =>
@@ -178,7 +178,7 @@ export class Operator {
             { cluster: `${metadata.namespace}/${metadata.name}`, what, err: error },
             "not done",
           ),
-        onPass: (cluster, plan, state) => this.#tell(cluster, plan, state),
+        onReconciled: (cluster, plan, state) => this.#updateMetrics(cluster, plan, state),
         onFailing: ({ metadata }, failures, now) => {
           const seconds = new Map<string, number>();
           for (const { action, since } of failures) {
@@ -198,7 +198,7 @@ export class Operator {
       mayWrite: () => this.#mayWrite(),
       event: (subject, content) => this.#record(subject, content),
       onFinished: (namespace, schedule) =>
-        this.#backupQueue.add(backupKey("CoordinationBackupSchedule", namespace, schedule), SWARM_MS),
+        this.#backupQueue.add(backupKey("CoordinationBackupSchedule", namespace, schedule), COALESCE_MS),
     });
   }
 
@@ -218,7 +218,7 @@ export class Operator {
   #makeReflectors(): Reflector[] {
     const { watchNamespaces } = this.#options;
     const namespaces = watchNamespaces.length === 0 ? [""] : watchNamespaces;
-    const kinds: readonly Kind[] = ["CoordinationCluster", ...OF_CLUSTERS];
+    const kinds: readonly Kind[] = ["CoordinationCluster", ...WATCHED_KINDS];
     return [
       ...namespaces.flatMap((namespace) => this.#makeBackupReflectors(namespace)),
       ...this.#makeClusterReflectors(namespaces, kinds),
@@ -232,10 +232,10 @@ export class Operator {
       return new Reflector({
         ...{ client: this.#client, kind, namespace, timing, labelSelector: "", ignoresStatus: true },
         onChange: ({ name = "", namespace: of = "", labels }) => {
-          this.#backupQueue.add(backupKey(kind, of, name), SWARM_MS);
+          this.#backupQueue.add(backupKey(kind, of, name), COALESCE_MS);
           const schedule = labels?.[SCHEDULE_LABEL];
           if (kind === "CoordinationBackup" && schedule !== undefined) {
-            this.#backupQueue.add(backupKey("CoordinationBackupSchedule", of, schedule), SWARM_MS);
+            this.#backupQueue.add(backupKey("CoordinationBackupSchedule", of, schedule), COALESCE_MS);
           }
         },
         onError: (error) => logger.warn({ kind, err: error }, "a watch ended"),
@@ -260,10 +260,10 @@ export class Operator {
             if (cluster === "") {
               return;
             }
-            if (AROUND.includes(kind)) {
-              this.#reconciler.forgetLook(of, cluster);
+            if (OWNED_KINDS.includes(kind)) {
+              this.#reconciler.invalidateOwnedObjects(of, cluster);
             }
-            this.#queue.add(`${of}/${cluster}`, SWARM_MS);
+            this.#queue.add(`${of}/${cluster}`, COALESCE_MS);
           },
           onError: (error) => logger.warn({ kind, err: error }, "a watch ended"),
         });
@@ -271,14 +271,14 @@ export class Operator {
     );
   }
 
-  async #pass(key: string): Promise<number | null> {
+  async #reconcile(key: string): Promise<number | null> {
     const { logger, timing } = this.#options;
     const [namespace = "", name = ""] = key.split("/");
     const startMs = timing.monotonicMs();
     const count = (result: "done" | "gone" | "failed"): void =>
-      this.#metrics.countPass(result, (timing.monotonicMs() - startMs) / 1000);
+      this.#metrics.countReconcile(result, (timing.monotonicMs() - startMs) / 1000);
     try {
-      const nextMs = await this.#reconciler.pass(namespace, name);
+      const nextMs = await this.#reconciler.reconcile(namespace, name);
       count(nextMs === null ? "gone" : "done");
       return nextMs;
     } catch (error) {
@@ -288,21 +288,21 @@ export class Operator {
     }
   }
 
-  async #passBackup(key: string): Promise<number | null> {
+  async #reconcileBackup(key: string): Promise<number | null> {
     try {
-      return await this.#backups.pass(key);
+      return await this.#backups.reconcile(key);
     } catch (error) {
       this.#options.logger.error({ object: key, err: error }, "a pass failed");
       throw error;
     }
   }
 
-  #tell({ metadata, status }: CoordinationCluster, { hold }: Plan, state: PassState): void {
+  #updateMetrics({ metadata, status }: CoordinationCluster, { blocker }: Plan, state: ReconciledState): void {
     const since = Date.parse(status?.blocked?.since ?? "");
     const seconds = Number.isNaN(since) ? 0 : Math.max(0, (Date.now() - since) / 1000);
     this.#metrics.setCluster({
       cluster: `${metadata.namespace}/${metadata.name}`,
-      blocked: hold === null ? null : { gate: hold.gate, seconds },
+      blocked: blocker === null ? null : { gate: blocker.gate, seconds },
       ...state,
     });
   }

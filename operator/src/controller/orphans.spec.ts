@@ -49,7 +49,7 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     const { clusterId } = drive.status;
     const [pods, before] = [podUids(), objects()];
     drive.orphan();
-    expect(await drive.operator.pass("default", "demo"), "it is forgotten").to.equal(null);
+    expect(await drive.operator.reconcile("default", "demo"), "it is forgotten").to.equal(null);
     drive.world.advance(60_000);
     expect([podUids(), objects().length]).to.deep.equal([pods, before.length]);
     drive.create({ replicas: 3, networkPolicy: { enabled: true } });
@@ -61,7 +61,7 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     }
     expect(drive.operator.events.map(({ reason }) => reason)).to.not.include("SpecRefused");
     drive.delete();
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     const left = objects().map(([path]) => path);
     expect(left).to.have.members([
       ...DURABLE,
@@ -80,7 +80,7 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
         .flatMap(([, { metadata }]) => (metadata.ownerReferences ?? []).map(({ uid }: Any) => uid));
     await drive.until("owned", () => owners().length === 5);
     drive.orphan();
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     drive.create({ replicas: 1, storage });
     await drive.until("owned again", () => drive.isAsAsked && owners().length === 3);
     expect(new Set(owners())).to.deep.equal(new Set([drive.cluster.metadata.uid]));
@@ -92,13 +92,13 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     await drive.converge("founding");
     const pods = podUids();
     drive.orphan();
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     drive.create({ replicas: 3, tls: { mode: "Auto", certificateDays: 90, renewBeforeDays: 30 } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False TlsModeFixed");
     const { message } = drive.status.conditions?.find(({ type }) => type === "SpecAccepted") ?? {};
     expect(message).to.include("spec.tls.mode is Auto").and.to.include("run without encryption");
     drive.world.advance(600_000);
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(podUids()).to.deep.equal(pods);
     expect(controllersOf(find("statefulsets", "demo"))).to.deep.equal([]);
     drive.world.api.store.drop("statefulsets", find("statefulsets", "demo"));
@@ -112,7 +112,7 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
     await drive.converge("founding");
     const pods = podUids();
     drive.orphan();
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     const storage = { size: "8Gi", storageClassName: "other", whenDeleted: "Retain", whenScaled: "Delete" } as const;
     drive.create({ replicas: 3, storage });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False StorageClassFixed");
@@ -137,7 +137,7 @@ describe("objects of a cluster that was deleted with --cascade=orphan", () => {
       return null;
     };
     const [pods, writes] = [podUids(), drive.world.writes.length];
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect([isOrphaned, drive.world.writes.slice(writes)]).to.deep.equal([true, []]);
     drive.world.settle();
     expect(podUids(), "nothing is deleted after its owner").to.deep.equal(pods);

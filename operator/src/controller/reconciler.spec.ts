@@ -69,7 +69,7 @@ describe("reconciler", () => {
     const before = drive.world.writes.length;
     for (let passes = 0; passes < 3; passes++) {
       drive.world.advance(90_000);
-      expect(await drive.operator.pass("default", "demo")).to.equal(10_000);
+      expect(await drive.operator.reconcile("default", "demo")).to.equal(10_000);
     }
     expect(drive.world.writes.slice(before)).to.deep.equal([]);
     expect(failures()).to.deep.equal([]);
@@ -99,7 +99,7 @@ describe("reconciler", () => {
     drive.world.advance(1_000);
     expect(find("secrets", "demo-owner"), "no client can read the password back").to.equal(undefined);
     drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
     drive.world.api.store.create("secrets", "default", {
       metadata: { name: "given" },
@@ -120,7 +120,7 @@ describe("reconciler", () => {
     await drive.converge("founding");
     drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
     await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
   });
 
@@ -169,7 +169,7 @@ describe("reconciler", () => {
     expect(drive.cluster.spec.image.repository).to.equal("quoin");
     merge("statefulsets", "demo", { metadata: { annotations: { "quoin.dev/version": "1.3.0" } } });
     drive.edit({ spec: { version: null } });
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(drive.cluster.spec.version).to.equal("1.3.0");
   });
 
@@ -177,7 +177,7 @@ describe("reconciler", () => {
     drive.create({ replicas: 1 });
     drive.edit({ spec: { version: null } });
     drive.operator.mayWrite = false;
-    expect(await drive.operator.pass("default", "demo")).to.be.greaterThan(0);
+    expect(await drive.operator.reconcile("default", "demo")).to.be.greaterThan(0);
     expect([drive.cluster.spec.version, drive.world.writes]).to.deep.equal([undefined, []]);
     drive.operator.mayWrite = true;
     await drive.converge("founding");
@@ -221,7 +221,7 @@ describe("reconciler", () => {
     merge("networkpolicies", "demo", { spec: { ingress: [...before.policy.ingress, {}], egress: [{}] } });
     drive.world.advance(90_000);
     const told = drive.operator.events.length;
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(find("services", "demo").spec).to.deep.equal(before.service);
     expect(find("poddisruptionbudgets", "demo").spec).to.deep.equal(before.budget);
     expect(find("roles", "demo").rules).to.deep.equal(before.role);
@@ -234,7 +234,7 @@ describe("reconciler", () => {
     }
     const writes = drive.world.writes.length;
     drive.world.advance(90_000);
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(writesSince(writes)).to.deep.equal([]);
   });
 
@@ -247,7 +247,7 @@ describe("reconciler", () => {
     });
     drive.world.settle();
     const writes = drive.world.writes.length;
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(find("statefulsets", "demo").spec).to.deep.equal(before);
     await drive.converge("put back");
     expect(drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid)).to.deep.equal(uids);
@@ -289,7 +289,7 @@ describe("reconciler", () => {
     for (let passes = 0; passes < 60; passes++) {
       insist();
       drive.world.settle();
-      await drive.operator.pass("default", "demo");
+      await drive.operator.reconcile("default", "demo");
       drive.world.advance(1_000);
     }
     const undone = writesSince(writes).filter((write) => write === "PATCH statefulsets/demo").length;
@@ -339,7 +339,7 @@ describe("reconciler", () => {
     const inForce = `generation ${(generation ?? 0) - 1} stays in force: `;
     await drive.until("refused", () => messages().includes(`${inForce}unknown field spec.template.spec.unknown`));
     const asked = drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length;
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
     expect(find("statefulsets", "demo").spec.template).to.deep.equal(before);
     drive.world.api.before = () => null;
@@ -371,7 +371,7 @@ describe("reconciler", () => {
     }
     await drive.another().then(async (operator) => {
       store.drop("services", find("services", "demo"));
-      await operator.pass("default", "demo");
+      await operator.reconcile("default", "demo");
       expect(find("services", "demo"), "by an operator that has just started, too").to.not.equal(undefined);
       await operator.stop();
     });
@@ -391,7 +391,7 @@ describe("reconciler", () => {
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False OverlayRejected");
     merge("statefulsets", "demo", { spec: { template: { spec: { nodeSelector: { disk: "none" } } } } });
     drive.world.settle();
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(find("statefulsets", "demo").spec).to.deep.equal(before);
     expect(drive.operator.events.at(-1)).to.include({ reason: "ChangeUndone" });
   });
@@ -405,10 +405,10 @@ describe("reconciler", () => {
       // An operator that starts has not tried anything yet.
       const operator = await drive.another();
       drive.world.api.before = ({ query }) => (query.get("dryRun") === null ? null : { status, body });
-      await operator.pass("default", "demo");
+      await operator.reconcile("default", "demo");
       await operator.stop();
       expect(drive.condition("SpecAccepted")).to.match(/^True /);
-      expect([operator.failures, operator.plan?.hold]).to.deep.equal([[], null]);
+      expect([operator.failures, operator.plan?.blocker]).to.deep.equal([[], null]);
     }
   });
 
@@ -431,7 +431,7 @@ describe("reconciler", () => {
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } }, spec: { replicas: 3 } });
     const before = drive.world.writes.length;
     await drive.until("paused", () => drive.condition("ReconcilePaused") === "True Annotated");
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(writesSince(before)).to.deep.equal([]);
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": null } } });
     await drive.converge("grown");
@@ -444,7 +444,7 @@ describe("reconciler", () => {
     await drive.until("put", () => quorum.settings.get("token.lifetime_secs") === "60");
     await drive.converge("settled");
     const before = drive.world.writes.length;
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(writesSince(before)).to.deep.equal([]);
     quorum.putSettings(new Map([["token.lifetime_secs", "5"]]), 0);
     await drive.until("put again", () => quorum.settings.get("token.lifetime_secs") === "60");
@@ -499,7 +499,7 @@ describe("reconciler", () => {
     drive.edit({ spec: { image: { tag: "0.0.0-missing" } } });
     await drive.until("held", () => drive.status.blocked?.reason === "MemberUnhealthy");
     drive.world.advance(600_000);
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     const running = drive.world.api.store.list("pods").filter((pod) => drive.world.isRunning(pod));
     expect(running).to.have.length(2);
     drive.edit({ spec: { image: { tag: null } } });
@@ -592,7 +592,7 @@ describe("reconciler", () => {
     drive.edit({ spec: { storage: { whenDeleted: "Delete" } } });
     await drive.until("owned", () => owners() === 3);
     drive.delete();
-    expect(await drive.operator.pass("default", "demo")).to.equal(null);
+    expect(await drive.operator.reconcile("default", "demo")).to.equal(null);
     for (const plural of ["configmaps", "secrets", "persistentvolumeclaims", "pods", "services", "statefulsets"]) {
       expect(drive.world.api.store.list(plural), plural).to.deep.equal([]);
     }
@@ -602,7 +602,7 @@ describe("reconciler", () => {
     await founded(3);
     const { clusterId } = drive.status;
     drive.delete();
-    expect(await drive.operator.pass("default", "demo")).to.equal(null);
+    expect(await drive.operator.reconcile("default", "demo")).to.equal(null);
     expect(drive.world.api.store.list("pods")).to.deep.equal([]);
     drive.create({ replicas: 3 });
     await drive.converge("taken up");
@@ -622,11 +622,11 @@ describe("reconciler", () => {
     drive.edit({ spec: { replicas: 3 } });
     const before = drive.world.writes.length;
     drive.operator.mayWrite = false;
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(drive.world.writes.slice(before)).to.deep.equal([]);
     drive.operator.mayWrite = true;
     drive.operator.passMs = 5_001;
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(writesSince(before)).to.deep.equal([]);
     drive.operator.passMs = 0;
     await drive.converge("grown");
@@ -639,7 +639,7 @@ describe("reconciler", () => {
       method === "PATCH" && plural === "statefulsets" ? { status: 429, headers: { "retry-after": "9" } } : null;
     let pauseMs: number | null = 0;
     for (let passes = 0; passes < 10 && pauseMs !== 9_000; passes++) {
-      pauseMs = await drive.operator.pass("default", "demo");
+      pauseMs = await drive.operator.reconcile("default", "demo");
       drive.world.advance(1_000);
     }
     expect(pauseMs).to.equal(9_000);
@@ -650,7 +650,7 @@ describe("reconciler", () => {
   it("looks again at once, and sets no alert before, when its status came too late", async () => {
     await founded();
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
-    const told = drive.operator.passesTold;
+    const told = drive.operator.reconcilesReported;
     let isLate = true;
     onStatus(() => {
       if (isLate) {
@@ -659,25 +659,25 @@ describe("reconciler", () => {
       }
       return null;
     });
-    expect(await drive.operator.pass("default", "demo")).to.equal(200);
+    expect(await drive.operator.reconcile("default", "demo")).to.equal(200);
     expect(drive.condition("ReconcilePaused")).to.equal("False NotPaused");
-    expect(drive.operator.passesTold - told).to.equal(0);
-    expect(await drive.operator.pass("default", "demo")).to.be.greaterThan(200);
+    expect(drive.operator.reconcilesReported - told).to.equal(0);
+    expect(await drive.operator.reconcile("default", "demo")).to.be.greaterThan(200);
     expect(drive.condition("ReconcilePaused")).to.equal("True Annotated");
-    expect(drive.operator.passesTold - told).to.equal(1);
+    expect(drive.operator.reconcilesReported - told).to.equal(1);
   });
 
   it("sets alerts, and writes its status again soon, while the API server does not take it", async () => {
     await founded();
     drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
-    const told = drive.operator.passesTold;
+    const told = drive.operator.reconcilesReported;
     onStatus(() => ({ status: 500 }));
-    expect(await drive.operator.pass("default", "demo")).to.equal(2_000);
-    expect(drive.operator.passesTold - told).to.equal(1);
+    expect(await drive.operator.reconcile("default", "demo")).to.equal(2_000);
+    expect(drive.operator.reconcilesReported - told).to.equal(1);
     onStatus(() => ({ status: 429, headers: { "retry-after": "9" } }));
-    expect(await drive.operator.pass("default", "demo")).to.equal(9_000);
+    expect(await drive.operator.reconcile("default", "demo")).to.equal(9_000);
     onStatus(() => null);
-    expect(await drive.operator.pass("default", "demo")).to.be.greaterThan(2_000);
+    expect(await drive.operator.reconcile("default", "demo")).to.be.greaterThan(2_000);
     expect(drive.condition("ReconcilePaused")).to.equal("True Annotated");
   });
 

@@ -12,10 +12,10 @@ import {
   FailureHistory,
   isRefusedEviction,
   isStale,
+  PlanExecution,
+  type PlanExecutionOptions,
   RestorePending,
   targetOf,
-  Writing,
-  type WritingOptions,
 } from "../execute/index.ts";
 import {
   type CachedReads,
@@ -30,27 +30,27 @@ import {
   type Memory,
   type Observation,
   type Observer,
+  objectKey,
   ownerSecretName,
   preconditionOf,
   REPOSITORY,
   setReference,
   VERSION,
-  wishKey,
 } from "../observe/index.ts";
 import {
-  budgetHold,
+  type Blocker,
+  budgetBlocker,
   type ClusterStatus,
   type CoordinationCluster,
   type Failure,
-  type Hold,
   outcomeOf,
   type Plan,
   plan,
-  restoreWait,
+  restoreWaitBlocker,
   type Step,
   type Upkeep,
 } from "../plan/index.ts";
-import { isWorthWriting, statusOf, statusOfFailedPass } from "../status/index.ts";
+import { isWorthWriting, statusOf, statusOfFailedReconcile } from "../status/index.ts";
 import { eventOfBlocked, eventOfFailure, eventOfRenewal, eventOfStep, eventOfUndone, eventsOfState } from "./events.ts";
 
 /** Pause after a conflict with another write, so that passes do not spin. */
@@ -59,7 +59,7 @@ const STALE_MS = 200;
 const FAILED_MS = 2_000;
 
 /** Interval of reads from the API server itself while the plan waits for something. */
-const HELD_LOOK_MS = 10_000;
+const BLOCKED_READ_INTERVAL_MS = 10_000;
 
 /** Version and image that the operator writes into a specification that names none. */
 export interface Defaults {
@@ -68,17 +68,17 @@ export interface Defaults {
 }
 
 /** State of a cluster after a pass, for alerts. */
-export interface PassState {
+export interface ReconciledState {
   readonly quorumLost: boolean;
   readonly refused: boolean;
 }
 
-export interface Audience {
+export interface EventSink {
   readonly event: (cluster: CoordinationCluster, content: EventContent) => void;
   readonly onAction: (kind: string) => void;
   /** Called for failures that do not end the pass. */
   readonly onFailure: (cluster: CoordinationCluster, what: string, error: unknown) => void;
-  readonly onPass: (cluster: CoordinationCluster, plan: Plan, state: PassState) => void;
+  readonly onReconciled: (cluster: CoordinationCluster, plan: Plan, state: ReconciledState) => void;
   /** The actions that fail now and are worth showing; called in every pass. */
   readonly onFailing: (cluster: CoordinationCluster, failures: readonly Failure[], now: number) => void;
   /** The cluster no longer exists. */
@@ -88,9 +88,9 @@ export interface Audience {
 export interface ReconcilerOptions {
   readonly client: KubeClient;
   readonly observer: Observer;
-  readonly writing: WritingOptions;
+  readonly execution: PlanExecutionOptions;
   readonly defaults: Defaults;
-  readonly audience: Audience;
+  readonly sink: EventSink;
   /** Reads from the watches; null for an operator that asks the API server each time. */
   readonly cache: CachedReads | null;
 }
@@ -98,12 +98,12 @@ export interface ReconcilerOptions {
 interface ClusterMemory extends Memory {
   statusWrittenMs: number;
   /** The last reported reason of a waiting step; null if none was reported, or if it waits no longer. */
-  blockedTold: string | null;
+  lastBlockedNote: string | null;
   readonly failures: FailureHistory;
   /** When a pass last read from the API server itself. */
-  lookedMs: number;
+  freshReadMs: number;
   /** Whether the last pass left nothing to do and nothing to wait for. */
-  isAtRest: boolean;
+  isIdle: boolean;
   /** Whether the last pass failed only because the API server refuses a read; the cache retries that read. */
   isRefusalRemembered: boolean;
 }
@@ -117,10 +117,10 @@ export class Reconciler {
   }
 
   /** An owned object has changed: the next pass reads the owned objects again. */
-  forgetLook(namespace: string, name: string): void {
+  invalidateOwnedObjects(namespace: string, name: string): void {
     const memory = this.#memories.get(`${namespace}/${name}`);
     if (memory !== undefined) {
-      memory.support = null;
+      memory.ownedObjects = null;
     }
     // The changed object may be the sentinel of the owner's Secret, which no watch covers.
     this.#options.cache?.forget({ kind: "Secret", namespace, name: ownerSecretName({ metadata: { name } }) });
@@ -130,39 +130,39 @@ export class Reconciler {
    * @returns milliseconds until the next pass; null if the cluster is gone
    * @throws KubeError
    */
-  async pass(namespace: string, name: string): Promise<number | null> {
-    const { client, observer, writing: options, audience } = this.#options;
+  async reconcile(namespace: string, name: string): Promise<number | null> {
+    const { client, observer, execution: options, sink } = this.#options;
     const reference = { kind: "CoordinationCluster", namespace, name } as const;
-    const quietMs = await this.#passAtRest(reference);
+    const quietMs = await this.#reconcileFromCache(reference);
     if (quietMs !== null) {
       return quietMs;
     }
     const cluster = await client.get<CoordinationCluster>(reference);
     if (cluster === null) {
       this.#memories.delete(`${namespace}/${name}`);
-      audience.onGone(namespace, name);
+      sink.onGone(namespace, name);
       return null;
     }
     const memory = this.#memoryOf(namespace, name);
     memory.failures.begin();
     memory.isRefusalRemembered = false;
     if (cluster.spec.version === undefined || cluster.spec.image.repository === undefined) {
-      return options.mayWrite() ? await this.#orTell(cluster, memory, () => this.#pin(cluster)) : FAILED_MS;
+      return options.mayWrite() ? await this.#orReportFailure(cluster, memory, () => this.#pin(cluster)) : FAILED_MS;
     }
     const reads = this.#options.cache?.fresh ?? client;
-    const observation = await this.#orTell(cluster, memory, () => observer.observe(cluster, memory, reads));
-    memory.lookedMs = options.monotonicMs();
+    const observation = await this.#orReportFailure(cluster, memory, () => observer.observe(cluster, memory, reads));
+    memory.freshReadMs = options.monotonicMs();
     const planned = plan(observation.observed);
     if (planned.upkeep.some(isOwning) && !(await this.#isStillThere(cluster))) {
       return STALE_MS;
     }
-    const writing = new Writing(options, observation, memory);
-    const upkeepMs = await this.#doUpkeep(writing, planned.upkeep, memory.failures);
-    const { pauseMs, hold } = await this.#doStep(writing, planned.step, memory.failures);
-    const outcome = outcomeOf(planned, hold, memory.failures.shown(observation.observed.now));
-    memory.isAtRest = isAtRest(planned) && outcome.hold === null;
-    const againMs = await this.#tellStatus(observation, outcome, memory);
-    return Math.max(upkeepMs, pauseMs, againMs ?? planned.nextPassMs);
+    const execution = new PlanExecution(options, observation, memory);
+    const upkeepMs = await this.#doUpkeep(execution, planned.upkeep, memory.failures);
+    const { pauseMs, blocker } = await this.#doStep(execution, planned.step, memory.failures);
+    const outcome = outcomeOf(planned, blocker, memory.failures.shown(observation.observed.now));
+    memory.isIdle = isIdle(planned) && outcome.blocker === null;
+    const againMs = await this.#reportStatus(observation, outcome, memory);
+    return Math.max(upkeepMs, pauseMs, againMs ?? planned.requeueMs);
   }
 
   /**
@@ -181,14 +181,14 @@ export class Reconciler {
    *
    * @returns milliseconds until the next pass; null if there may be something to do
    */
-  async #passAtRest(reference: Reference): Promise<number | null> {
-    const { cache, observer, writing } = this.#options;
+  async #reconcileFromCache(reference: Reference): Promise<number | null> {
+    const { cache, observer, execution } = this.#options;
     const { namespace, name } = reference;
     const memory = this.#memoryOf(namespace, name);
     if (!memory.failures.isEmpty && !memory.isRefusalRemembered) {
       return null;
     }
-    const isRecent = memory.isAtRest || writing.monotonicMs() - memory.lookedMs < HELD_LOOK_MS;
+    const isRecent = memory.isIdle || execution.monotonicMs() - memory.freshReadMs < BLOCKED_READ_INTERVAL_MS;
     const cluster = isRecent ? await cache?.get<CoordinationCluster>(reference) : null;
     const isPinned = cluster?.spec.version !== undefined && cluster.spec.image.repository !== undefined;
     if (cache === null || !isPinned) {
@@ -196,13 +196,13 @@ export class Reconciler {
     }
     memory.failures.begin();
     memory.isRefusalRemembered = false;
-    const observation = await this.#orTell(cluster, memory, () => observer.observe(cluster, memory, cache));
+    const observation = await this.#orReportFailure(cluster, memory, () => observer.observe(cluster, memory, cache));
     const planned = plan(observation.observed);
-    if (!isAtRest(planned) || (planned.hold !== null && memory.isAtRest)) {
+    if (!isIdle(planned) || (planned.blocker !== null && memory.isIdle)) {
       return null;
     }
-    memory.isAtRest = planned.hold === null;
-    return (await this.#tellStatus(observation, planned, memory)) ?? planned.nextPassMs;
+    memory.isIdle = planned.blocker === null;
+    return (await this.#reportStatus(observation, planned, memory)) ?? planned.requeueMs;
   }
 
   #memoryOf(namespace: string, name: string): ClusterMemory {
@@ -210,10 +210,10 @@ export class Reconciler {
     const memory = this.#memories.get(key) ?? {
       ...emptyMemory(),
       statusWrittenMs: Number.NEGATIVE_INFINITY,
-      blockedTold: null,
+      lastBlockedNote: null,
       failures: new FailureHistory(),
-      lookedMs: Number.NEGATIVE_INFINITY,
-      isAtRest: true,
+      freshReadMs: Number.NEGATIVE_INFINITY,
+      isIdle: true,
       isRefusalRemembered: false,
     };
     this.#memories.set(key, memory);
@@ -222,7 +222,7 @@ export class Reconciler {
 
   /** Written once: otherwise the next operator version would change the image. */
   async #pin(cluster: CoordinationCluster): Promise<number> {
-    const { client, defaults, audience } = this.#options;
+    const { client, defaults, sink } = this.#options;
     const set = await client.get<{ metadata?: { annotations?: Record<string, string> } }>(setReference(cluster));
     const noted = set?.metadata?.annotations ?? {};
     const spec = {
@@ -236,70 +236,70 @@ export class Reconciler {
       if (!isStale(error)) {
         throw error;
       }
-      audience.onFailure(cluster, "pin", error);
+      sink.onFailure(cluster, "pin", error);
       return STALE_MS;
     }
     return 0;
   }
 
   /** A failing action does not stop the others. */
-  async #doUpkeep(writing: Writing, upkeep: readonly Upkeep[], failures: FailureHistory): Promise<number> {
-    const { audience } = this.#options;
+  async #doUpkeep(execution: PlanExecution, upkeep: readonly Upkeep[], failures: FailureHistory): Promise<number> {
+    const { sink } = this.#options;
     let pauseMs = 0;
     const undone: string[] = [];
     for (const action of upkeep) {
       try {
-        await doUpkeep(writing, action);
-        undone.push(...undoneBy(writing, action));
-        audience.onAction(action.kind);
+        await doUpkeep(execution, action);
+        undone.push(...undoneBy(execution, action));
+        sink.onAction(action.kind);
       } catch (error) {
-        pauseMs = Math.max(pauseMs, this.#failed(writing.cluster, action.kind, error));
+        pauseMs = Math.max(pauseMs, this.#failed(execution.cluster, action.kind, error));
         const attempt = { gate: "Upkeep", reason: "UpkeepFailed", action: action.kind } as const;
-        failures.add({ ...attempt, target: targetOf(writing, action) }, error, writing.observation.observed.now);
+        failures.add({ ...attempt, target: targetOf(execution, action) }, error, execution.observation.observed.now);
       }
     }
     if (undone.length > 0) {
-      audience.event(writing.cluster, eventOfUndone(undone));
+      sink.event(execution.cluster, eventOfUndone(undone));
     }
-    if (pauseMs === 0 && upkeep.length > 0 && writing.observation.renewed) {
-      audience.event(writing.cluster, eventOfRenewal());
+    if (pauseMs === 0 && upkeep.length > 0 && execution.observation.renewed) {
+      sink.event(execution.cluster, eventOfRenewal());
     }
     return pauseMs;
   }
 
   async #doStep(
-    writing: Writing,
+    execution: PlanExecution,
     step: Step | null,
     failures: FailureHistory,
-  ): Promise<{ pauseMs: number; hold: Hold | null }> {
+  ): Promise<{ pauseMs: number; blocker: Blocker | null }> {
     if (step === null) {
-      return { pauseMs: 0, hold: null };
+      return { pauseMs: 0, blocker: null };
     }
-    const { audience } = this.#options;
+    const { sink } = this.#options;
     try {
-      await doStep(writing, step.action);
-      audience.onAction(step.action.kind);
+      await doStep(execution, step.action);
+      sink.onAction(step.action.kind);
       const event = eventOfStep(step);
       if (event !== null) {
-        audience.event(writing.cluster, event);
+        sink.event(execution.cluster, event);
       }
-      return { pauseMs: 0, hold: null };
+      return { pauseMs: 0, blocker: null };
     } catch (error) {
       if (isRefusedEviction(step.action, error)) {
-        return { pauseMs: STALE_MS, hold: budgetHold(step.rule, step.target) };
+        return { pauseMs: STALE_MS, blocker: budgetBlocker(step.rule, step.target) };
       }
       if (error instanceof RestorePending) {
-        const told = writing.observation.observed.reports.get(0)?.alarms.at(-1);
-        return { pauseMs: FAILED_MS, hold: restoreWait(step.target, error.failure, told) };
+        const told = execution.observation.observed.reports.get(0)?.alarms.at(-1);
+        return { pauseMs: FAILED_MS, blocker: restoreWaitBlocker(step.target, error.failure, told) };
       }
       const attempt = { gate: step.rule, reason: "StepFailed", target: step.target } as const;
-      failures.add({ ...attempt, action: step.action.kind }, error, writing.observation.observed.now);
-      return { pauseMs: this.#failed(writing.cluster, step.action.kind, error), hold: null };
+      failures.add({ ...attempt, action: step.action.kind }, error, execution.observation.observed.now);
+      return { pauseMs: this.#failed(execution.cluster, step.action.kind, error), blocker: null };
     }
   }
 
   #failed(cluster: CoordinationCluster, what: string, error: unknown): number {
-    this.#options.audience.onFailure(cluster, what, error);
+    this.#options.sink.onFailure(cluster, what, error);
     if (isKubeError(error, "throttled")) {
       return Math.max(FAILED_MS, error.retryAfterMs ?? 0);
     }
@@ -307,7 +307,7 @@ export class Reconciler {
   }
 
   /** Rejects as the work does, and also writes the failure into the status. */
-  async #orTell<Result>(
+  async #orReportFailure<Result>(
     cluster: CoordinationCluster,
     memory: ClusterMemory,
     work: () => Promise<Result>,
@@ -315,7 +315,7 @@ export class Reconciler {
     try {
       return await work();
     } catch (error) {
-      await this.#tellFailedPass(cluster, memory, error);
+      await this.#reportFailedReconcile(cluster, memory, error);
       throw error;
     }
   }
@@ -323,53 +323,53 @@ export class Reconciler {
   /**
    * Writes the status after a pass that could not observe the cluster: the previous status, and why it is not newer.
    */
-  async #tellFailedPass(cluster: CoordinationCluster, memory: ClusterMemory, error: unknown): Promise<void> {
+  async #reportFailedReconcile(cluster: CoordinationCluster, memory: ClusterMemory, error: unknown): Promise<void> {
     const { observer } = this.#options;
     const { now } = observer;
     memory.isRefusalRemembered = isRemembered(error);
     const attempt = { gate: "Observe", reason: "PassFailed", action: "observe" } as const;
     memory.failures.add({ ...attempt, target: cluster.metadata.name }, error, now);
-    const [failure] = this.#tellFailures(cluster, memory, now);
+    const [failure] = this.#reportFailures(cluster, memory, now);
     if (failure !== undefined) {
-      await this.#writeStatus(cluster, statusOfFailedPass(cluster, failure, now), memory);
+      await this.#writeStatus(cluster, statusOfFailedReconcile(cluster, failure, now), memory);
     }
   }
 
-  #tellFailures(cluster: CoordinationCluster, { failures }: ClusterMemory, now: number): readonly Failure[] {
-    const { audience } = this.#options;
-    for (const failure of failures.untold(now)) {
-      audience.event(cluster, eventOfFailure(failure));
+  #reportFailures(cluster: CoordinationCluster, { failures }: ClusterMemory, now: number): readonly Failure[] {
+    const { sink } = this.#options;
+    for (const failure of failures.unreported(now)) {
+      sink.event(cluster, eventOfFailure(failure));
     }
     const shown = failures.shown(now);
-    audience.onFailing(cluster, shown, now);
+    sink.onFailing(cluster, shown, now);
     return shown;
   }
 
   /** @returns milliseconds until the next pass if the status was not written; null if it was */
-  async #tellStatus(
+  async #reportStatus(
     { observed, surroundings }: Observation,
     planned: Plan,
     memory: ClusterMemory,
   ): Promise<number | null> {
-    const { audience } = this.#options;
+    const { sink } = this.#options;
     const { cluster } = observed;
-    const failures = this.#tellFailures(cluster, memory, observed.now);
+    const failures = this.#reportFailures(cluster, memory, observed.now);
     const status = statusOf(observed, planned, { ...surroundings, failures });
     for (const event of eventsOfState(cluster.status, status)) {
-      audience.event(cluster, event);
+      sink.event(cluster, event);
     }
     const blocked = eventOfBlocked(status.blocked, observed.now);
-    if (blocked !== null && blocked.note !== memory.blockedTold) {
-      audience.event(cluster, blocked);
+    if (blocked !== null && blocked.note !== memory.lastBlockedNote) {
+      sink.event(cluster, blocked);
     }
-    memory.blockedTold = blocked?.note ?? null;
+    memory.lastBlockedNote = blocked?.note ?? null;
     const quorumLost =
       status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
     const againMs = await this.#writeStatus(cluster, status, memory);
     // An alert points to the status, so it waits for the next pass if that pass writes the status. It does not wait for
     // an API server that refuses the status.
     if (againMs !== STALE_MS) {
-      audience.onPass(cluster, planned, { quorumLost, refused: observed.refusal !== null });
+      sink.onReconciled(cluster, planned, { quorumLost, refused: observed.refusal !== null });
     }
     return againMs;
   }
@@ -380,12 +380,12 @@ export class Reconciler {
     status: ClusterStatus,
     memory: ClusterMemory,
   ): Promise<number | null> {
-    const { client, writing } = this.#options;
-    const nowMs = writing.monotonicMs();
+    const { client, execution } = this.#options;
+    const nowMs = execution.monotonicMs();
     if (!isWorthWriting(cluster.status, status, nowMs - memory.statusWrittenMs)) {
       return null;
     }
-    if (!writing.mayWrite()) {
+    if (!execution.mayWrite()) {
       return FAILED_MS;
     }
     const { name, namespace = "" } = cluster.metadata;
@@ -404,11 +404,13 @@ function isOwning({ kind }: Upkeep): boolean {
   return kind === "apply" || kind === "budget";
 }
 
-function undoneBy({ observation }: Writing, action: Upkeep): string[] {
-  const wish = action.kind === "apply" ? observation.wishes.get(wishKey(action.object)) : undefined;
-  return wish !== undefined && "undoes" in wish && wish.undoes !== null ? [wish.undoes] : [];
+function undoneBy({ observation }: PlanExecution, action: Upkeep): string[] {
+  const desiredWrite = action.kind === "apply" ? observation.desiredWrites.get(objectKey(action.object)) : undefined;
+  return desiredWrite !== undefined && "undoes" in desiredWrite && desiredWrite.undoes !== null
+    ? [desiredWrite.undoes]
+    : [];
 }
 
-function isAtRest({ step, upkeep }: Plan): boolean {
+function isIdle({ step, upkeep }: Plan): boolean {
   return step === null && upkeep.length === 0;
 }

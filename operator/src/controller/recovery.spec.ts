@@ -135,7 +135,7 @@ describe("operator that recovers a lost quorum", () => {
     expect(told()).to.include("RecoveryRefused");
     await loseQuorum("demo-0", "demo-2");
     drive.world.advance(120_000);
-    await drive.operator.pass(drive.namespace, drive.name);
+    await drive.operator.reconcile(drive.namespace, drive.name);
     expect(drive.world.stoppedMembers.recovered).to.deep.equal([]);
     expect(drive.condition("QuorumLost")).to.equal("True MajorityDataLost");
   }).timeout(60_000);
@@ -221,7 +221,7 @@ describe("operator that recovers a lost quorum", () => {
       backups = new BackupDrive(drive);
       await backups.begin();
       backups.create("CoordinationBackupStore", "store", { s3: { bucket: "backups", pathStyle: false } });
-      await backups.pass("CoordinationBackupStore", "store");
+      await backups.reconcile("CoordinationBackupStore", "store");
       drive.edit({ spec: { backup: { storeName: "store", archive: true, interval: "24h" } } });
       await drive.converge("members with a store");
       await loseQuorum("demo-0", "demo-2");

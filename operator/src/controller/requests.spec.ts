@@ -39,7 +39,7 @@ describe("operator of ten clusters", function () {
       ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing },
       settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" },
       defaults: { version: "1.4.0", repository: "quoin" },
-      tendCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
+      planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
       endpointOf: ({ metadata }) => {
         const port = drive.world.portOf(metadata?.uid ?? "");
         return port === null ? null : `127.0.0.1:${port}`;

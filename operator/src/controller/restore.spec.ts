@@ -33,7 +33,7 @@ describe("operator that founds a cluster from a backup", () => {
 
   async function createStore(name = "store"): Promise<void> {
     backups.create("CoordinationBackupStore", name, { s3: { bucket: "backups", pathStyle: false } });
-    await backups.pass("CoordinationBackupStore", name);
+    await backups.reconcile("CoordinationBackupStore", name);
   }
 
   function createBackup(name: string, status: object): void {
@@ -47,7 +47,7 @@ describe("operator that founds a cluster from a backup", () => {
   /** Whatever the operator waits for, it founds nothing meanwhile. */
   async function expectNothingFounded(): Promise<void> {
     for (let passes = 0; passes < PASSES; passes++) {
-      await drive.operator.pass(drive.namespace, drive.name);
+      await drive.operator.reconcile(drive.namespace, drive.name);
       drive.world.advance(2_000);
     }
     expect(drive.world.quorum.clusterId).to.equal(null);

@@ -138,7 +138,7 @@ describe("rights of the operator, as its chart gives them", () => {
     drive.edit({ spec: { image: { tag: "0.0.0-missing" } } });
     await drive.until("a pod that does not start", () => drive.status.blocked?.reason === "MemberUnhealthy");
     drive.world.advance(600_000);
-    await drive.operator.pass(drive.namespace, drive.name);
+    await drive.operator.reconcile(drive.namespace, drive.name);
     drive.edit({ spec: { image: { tag: null } } });
     await drive.converge("back to an image that there is");
     drive.world.refusalOf = (kind) => (kind === "pod" ? "exceeded quota: small" : null);
@@ -172,7 +172,7 @@ describe("rights of the operator, as its chart gives them", () => {
         spec: { resources: { requests: { storage: "1Gi" } } },
       });
       backups.create("CoordinationBackupStore", "store", { directory: { claimName: "backups" } });
-      await backups.pass("CoordinationBackupStore", "store");
+      await backups.reconcile("CoordinationBackupStore", "store");
       drive.create({ replicas: 1, backup: { storeName: "store", archive: true, interval: "24h" } });
       await drive.until("a member", () => drive.condition("Available") === "True QuorumConfirmed");
       backups.create("CoordinationBackupSchedule", "hourly", {
@@ -207,7 +207,7 @@ describe("rights of the operator, as its chart gives them", () => {
       ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },
       settings: { operatorNamespace: NAMESPACE, clusterDomain: "cluster.local" },
       defaults: { version: "1.4.0", repository: "quoin" },
-      tendCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
+      planCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
       endpointOf: ({ metadata }) => {
         const port = drive.world.portOf(metadata?.uid ?? "");
         return port === null ? null : `127.0.0.1:${port}`;

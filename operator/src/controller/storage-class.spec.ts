@@ -107,7 +107,7 @@ describe("a storage class that is corrected", () => {
     expect(message).to.include("spec.storage.storageClassName cannot be changed any more");
     expect(message).to.include("claim data-demo-0 has a volume").and.to.include("set it back to fast");
     drive.world.advance(600_000);
-    await drive.operator.pass("default", "demo");
+    await drive.operator.reconcile("default", "demo");
     expect(["statefulsets", "persistentvolumeclaims", "pods"].map(uids)).to.deep.equal(before);
     expect(deletions()).to.have.length(deleted);
     drive.edit(storage(FAST));
@@ -183,7 +183,7 @@ describe("a storage class that is corrected", () => {
     };
     drive.edit(storage(FAST));
     for (let passes = 0; passes < 5; passes++) {
-      await drive.operator.pass("default", "demo");
+      await drive.operator.reconcile("default", "demo");
       drive.world.advance(1_000);
     }
     expect(lists, "so the look was taken").to.be.greaterThan(1);

@@ -20,7 +20,7 @@ export type Attempt = Omit<Failure, "since" | "message">;
 interface Entry {
   readonly failure: Failure;
   readonly shownAfterMs: number;
-  told: boolean;
+  isReported: boolean;
 }
 
 export class FailureHistory {
@@ -45,7 +45,7 @@ export class FailureHistory {
     this.#present.set(key, {
       failure: { ...attempt, message: messageOf(attempt, error), since: before?.failure.since ?? now },
       shownAfterMs: shownAfterMs(error),
-      told: before?.told ?? false,
+      isReported: before?.isReported ?? false,
     });
   }
 
@@ -55,10 +55,10 @@ export class FailureHistory {
   }
 
   /** @returns those of `shown` that this method has not returned before */
-  untold(now: number): Failure[] {
-    const entries = this.#entriesShown(now).filter(({ told }) => !told);
+  unreported(now: number): Failure[] {
+    const entries = this.#entriesShown(now).filter(({ isReported: told }) => !told);
     for (const entry of entries) {
-      entry.told = true;
+      entry.isReported = true;
     }
     return entries.map(({ failure }) => failure);
   }

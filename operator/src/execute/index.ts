@@ -2,4 +2,4 @@
 export { type Attempt, FailureHistory } from "./failure-history.ts";
 export { doStep, isRefusedEviction, RestorePending } from "./step.ts";
 export { doUpkeep, targetOf } from "./upkeep.ts";
-export { isStale, Writing, type WritingOptions } from "./writing.ts";
+export { isStale, PlanExecution, type PlanExecutionOptions } from "./writing.ts";

@@ -25,58 +25,58 @@ import {
   endRecovery,
   noteRecovery,
 } from "./recovery.ts";
-import { PlanExpired, versionOf, type Writing } from "./writing.ts";
+import { type PlanExecution, PlanExpired, versionOf } from "./writing.ts";
 
 /**
  * Remembers an eviction that a disruption budget refuses, a transfer that fails, and a member that has handed over its
  * leadership.
  * @throws KubeError, MemberError, PlanExpired
  */
-export async function doStep(writing: Writing, action: Action): Promise<void> {
+export async function doStep(execution: PlanExecution, action: Action): Promise<void> {
   switch (action.kind) {
     case "create-set":
-      return await createSet(writing, action.replicas);
+      return await createSet(execution, action.replicas);
     case "delete-set":
-      return await deleteSet(writing, action);
+      return await deleteSet(execution, action);
     case "scale-set": {
       const { replicas, resourceVersion } = action;
-      const uid = writing.observation.observed.set?.uid ?? "";
-      await writing.client.patch(setReference(writing.cluster), { uid, resourceVersion }, { spec: { replicas } });
+      const uid = execution.observation.observed.set?.uid ?? "";
+      await execution.client.patch(setReference(execution.cluster), { uid, resourceVersion }, { spec: { replicas } });
       return;
     }
     case "create-identity":
-      return await createIdentity(writing, action);
+      return await createIdentity(execution, action);
     case "bootstrap":
-      return await bootstrap(writing, action);
+      return await bootstrap(execution, action);
     case "add-slot":
-      return await writing.members.addSlot(writing.leader, action.name, action.ifConfigIndex);
+      return await execution.members.addSlot(execution.leader, action.name, action.ifConfigIndex);
     case "promote":
-      return await writing.members.promote(writing.leader, action.ids, action.ifConfigIndex);
+      return await execution.members.promote(execution.leader, action.ids, action.ifConfigIndex);
     case "remove":
-      return await writing.members.remove(writing.leader, action.ids, action.ifConfigIndex);
+      return await execution.members.remove(execution.leader, action.ids, action.ifConfigIndex);
     case "transfer":
-      return await transfer(writing, action);
+      return await transfer(execution, action);
     case "evict":
-      return await evict(writing, action);
+      return await evict(execution, action);
     case "delete-pod":
-      return await writing.client.remove(writing.pod(action), versionOf(action));
+      return await execution.client.remove(execution.pod(action), versionOf(action));
     case "delete-claim":
-      return await writing.client.remove(writing.claim(action), versionOf(action));
+      return await execution.client.remove(execution.claim(action), versionOf(action));
     case "begin-recovery":
-      return await beginRecovery(writing, action);
+      return await beginRecovery(execution, action);
     case "note-recovery":
-      return await noteRecovery(writing, action.note);
+      return await noteRecovery(execution, action.note);
     case "commit-recovery":
-      return await commitRecovery(writing, action);
+      return await commitRecovery(execution, action);
     case "end-recovery":
-      return await endRecovery(writing, action);
+      return await endRecovery(execution, action);
     case "create-recovery-pod":
-      return await createRecoveryPod(writing, action);
+      return await createRecoveryPod(execution, action);
     case "delete-recovery-pod":
-      return await deleteRecoveryPod(writing, action);
+      return await deleteRecoveryPod(execution, action);
     case "hand-over-claim": {
       const annotations = { [CLUSTER_ID]: action.clusterId, [MEMBER_ID]: String(action.memberId) };
-      await writing.client.patch(writing.claim(action), versionOf(action), { metadata: { annotations } });
+      await execution.client.patch(execution.claim(action), versionOf(action), { metadata: { annotations } });
       return;
     }
   }
@@ -100,57 +100,57 @@ export class RestorePending extends Error {
 type ActionOf<Kind extends Action["kind"]> = Extract<Action, { kind: Kind }>;
 
 /** An apply creates a set or changes it, so this checks just before that no set exists. The plan is young. */
-async function createSet(writing: Writing, replicas: number): Promise<void> {
-  const reference = setReference(writing.cluster);
-  const { set } = writing.observation;
-  if (set === null || (await writing.client.get(reference)) !== null) {
+async function createSet(execution: PlanExecution, replicas: number): Promise<void> {
+  const reference = setReference(execution.cluster);
+  const { set } = execution.observation;
+  if (set === null || (await execution.client.get(reference)) !== null) {
     throw new PlanExpired("the set already exists");
   }
-  await writing.client.apply(reference, { ...set, spec: { ...set.spec, replicas } });
+  await execution.client.apply(reference, { ...set, spec: { ...set.spec, replicas } });
 }
 
 /**
  * Deleting the set deletes its pods. This checks again that no volume is bound, because a newly bound claim does not
  * change the set.
  */
-async function deleteSet(writing: Writing, action: ActionOf<"delete-set">): Promise<void> {
-  const { client, cluster, observation } = writing;
+async function deleteSet(execution: PlanExecution, action: ActionOf<"delete-set">): Promise<void> {
+  const { client, cluster, observation } = execution;
   if (holdsVolume(await readVolumes(client, cluster, observation.reading.set))) {
     throw new PlanExpired("a volume has been bound since");
   }
-  await writing.client.remove(setReference(cluster), versionOf(action));
+  await execution.client.remove(setReference(cluster), versionOf(action));
 }
 
 /** This create decides which operator's founder founds the cluster: the second of two gets a conflict. */
-async function createIdentity(writing: Writing, action: ActionOf<"create-identity">): Promise<void> {
-  const { cluster, client } = writing;
+async function createIdentity(execution: PlanExecution, action: ActionOf<"create-identity">): Promise<void> {
+  const { cluster, client } = execution;
   const metadata = durableMetadata(cluster, namesOf(cluster).identity);
   const { clusterId = randomUUID(), founder, founderIncarnation } = action;
   const data = { clusterId, founder, founderIncarnation };
-  const reference = writing.reference("ConfigMap", metadata.name ?? "");
+  const reference = execution.reference("ConfigMap", metadata.name ?? "");
   await client.create(reference, { apiVersion: "v1", kind: "ConfigMap", metadata, data });
 }
 
-async function bootstrap(writing: Writing, action: ActionOf<"bootstrap">): Promise<void> {
-  const { addresses } = writing.observation;
+async function bootstrap(execution: PlanExecution, action: ActionOf<"bootstrap">): Promise<void> {
+  const { addresses } = execution.observation;
   const member = addresses.get(action.ordinal);
-  const owner = ownerOf(writing);
+  const owner = ownerOf(execution);
   if (member === undefined) {
     throw new PlanExpired("the founder is no longer reachable");
   }
   const { clusterId, incarnation } = action;
   try {
-    await writing.members.bootstrap(member, { clusterId, incarnation, owner });
+    await execution.members.bootstrap(member, { clusterId, incarnation, owner });
   } catch (error) {
-    if (writing.cluster.spec.restoreFrom === undefined || !(error instanceof MemberError)) {
+    if (execution.cluster.spec.restoreFrom === undefined || !(error instanceof MemberError)) {
       throw error;
     }
-    noteRestore(writing, action, error);
+    noteRestore(execution, action, error);
   }
 }
 
 /** @throws RestorePending if the restore continues or fails; otherwise the given error */
-function noteRestore({ memory, observation }: Writing, action: ActionOf<"bootstrap">, error: MemberError): never {
+function noteRestore({ memory, observation }: PlanExecution, action: ActionOf<"bootstrap">, error: MemberError): never {
   const isUnderWay = error.code === "DEADLINE_EXCEEDED";
   if (!isUnderWay && !BACKUP_FAILURES.has(error.reason)) {
     throw error;
@@ -167,12 +167,12 @@ function noteRestore({ memory, observation }: Writing, action: ActionOf<"bootstr
  * Content of the owner's Secret.
  * @throws Error that says what to do if the Secret is missing or incomplete
  */
-export function ownerOf(writing: Writing): Owner {
-  const { reading } = writing.observation;
+export function ownerOf(execution: PlanExecution): Owner {
+  const { reading } = execution.observation;
   const { email, password, "api-key": apiKey } = textsOf(reading.owner?.data);
   if (email === undefined || password === undefined || apiKey === undefined) {
-    const name = ownerSecretName(writing.cluster);
-    const source = writing.cluster.spec.access.ownerSecretRef?.name;
+    const name = ownerSecretName(execution.cluster);
+    const source = execution.cluster.spec.access.ownerSecretRef?.name;
     if (reading.owner !== null) {
       throw new Error(
         `Secret ${name} does not hold email, password and api-key: delete it, and the operator creates it again`,
@@ -187,11 +187,11 @@ export function ownerOf(writing: Writing): Owner {
   return { email, password, apiKey };
 }
 
-async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transfer">): Promise<void> {
-  const { memory } = writing;
+async function transfer(execution: PlanExecution, { targetId, ifTerm }: ActionOf<"transfer">): Promise<void> {
+  const { memory } = execution;
   try {
-    await writing.members.transfer(writing.leader, targetId, ifTerm);
-    const { configuration, now } = writing.observation.observed;
+    await execution.members.transfer(execution.leader, targetId, ifTerm);
+    const { configuration, now } = execution.observation.observed;
     const handover = configuration === null ? null : { memberId: configuration.leaderId, at: now };
     memory.attempts = { ...memory.attempts, failedTransfers: 0, handover };
   } catch (error) {
@@ -200,22 +200,22 @@ async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transf
   }
 }
 
-async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void> {
-  const { client, memory } = writing;
+async function evict(execution: PlanExecution, action: ActionOf<"evict">): Promise<void> {
+  const { client, memory } = execution;
   const { uid, resourceVersion } = versionOf(action);
   // Checked just before, because a stale eviction that reaches the API server blocks the budget for two minutes.
-  const pod = await client.get(writing.pod(action));
+  const pod = await client.get(execution.pod(action));
   if (pod?.metadata?.resourceVersion !== resourceVersion) {
     throw new PlanExpired("the pod has changed since the plan was made");
   }
   try {
-    await writing.client.evict(writing.pod(action), { uid });
+    await execution.client.evict(execution.pod(action), { uid });
     memory.attempts = { failedTransfers: 0, refusedEviction: null, handover: null };
   } catch (error) {
     if (isKubeError(error, "throttled")) {
       memory.attempts = {
         ...memory.attempts,
-        refusedEviction: { podUid: action.uid, at: writing.observation.observed.now },
+        refusedEviction: { podUid: action.uid, at: execution.observation.observed.now },
       };
     }
     throw error;

@@ -2,9 +2,11 @@
 import {
   CLUSTER_ID,
   CONFIG_INDEX,
+  type DesiredWrite,
   MEMBER_ID,
   noteUndone,
   OWNER_PENDING,
+  objectKey,
   ownerSecretName,
   preconditionOf,
   SETTINGS,
@@ -12,129 +14,136 @@ import {
   settingsNote,
   signed,
   TERM,
-  type Wish,
-  wishKey,
 } from "../observe/index.ts";
 import type { Upkeep } from "../plan/index.ts";
 import { ROLE_LABEL, renderBudget } from "../render/index.ts";
 import { ownerOf } from "./step.ts";
-import { versionOf, type Writing } from "./writing.ts";
+import { type PlanExecution, versionOf } from "./writing.ts";
 
 /** @throws KubeError, MemberError, PlanExpired */
-export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> {
+export async function doUpkeep(execution: PlanExecution, action: Upkeep): Promise<void> {
   switch (action.kind) {
     case "apply": {
-      const wish = writing.observation.wishes.get(wishKey(action.object));
-      if (wish !== undefined) {
-        await fulfil(writing, wish);
-        noteIfUndone(writing, wish);
+      const desiredWrite = execution.observation.desiredWrites.get(objectKey(action.object));
+      if (desiredWrite !== undefined) {
+        await fulfil(execution, desiredWrite);
+        noteIfUndone(execution, desiredWrite);
       }
       return;
     }
     case "budget":
-      return await setBudget(writing, action.minAvailable);
+      return await setBudget(execution, action.minAvailable);
     case "label-pod": {
       const labels = { [ROLE_LABEL]: action.role };
       const annotations = { [TERM]: String(action.term) };
-      await writing.client.patch(writing.pod(action), versionOf(action), { metadata: { labels, annotations } });
+      await execution.client.patch(execution.pod(action), versionOf(action), { metadata: { labels, annotations } });
       return;
     }
     case "stamp-config-index":
-      return await noteOnSet(writing, action.resourceVersion, CONFIG_INDEX, String(action.index));
+      return await noteOnSet(execution, action.resourceVersion, CONFIG_INDEX, String(action.index));
     case "annotate-claim": {
       const annotations = { [CLUSTER_ID]: action.clusterId, [MEMBER_ID]: String(action.memberId) };
-      await writing.client.patch(writing.claim(action), versionOf(action), { metadata: { annotations } });
+      await execution.client.patch(execution.claim(action), versionOf(action), { metadata: { annotations } });
       return;
     }
     case "grow-claim": {
       const spec = { resources: { requests: { storage: action.size } } };
-      await writing.client.patch(writing.claim(action), versionOf(action), { spec });
+      await execution.client.patch(execution.claim(action), versionOf(action), { spec });
       return;
     }
     case "reset-owner":
-      return await resetOwner(writing);
+      return await resetOwner(execution);
     case "put-settings": {
       const { values, ifSettingsRevision } = action;
-      const revision = await writing.members.putSettings(writing.leader, values, ifSettingsRevision);
-      const version = writing.observation.observed.set?.resourceVersion ?? "";
-      return await noteOnSet(writing, version, SETTINGS, settingsNote({ values, revision }));
+      const revision = await execution.members.putSettings(execution.leader, values, ifSettingsRevision);
+      const version = execution.observation.observed.set?.resourceVersion ?? "";
+      return await noteOnSet(execution, version, SETTINGS, settingsNote({ values, revision }));
     }
   }
 }
 
 /** Writes the Secret first. A reader that is early retries, and no setting is lost. */
-async function resetOwner(writing: Writing): Promise<void> {
-  const { owner } = writing.observation.reading;
-  await writing.members.resetOwner(writing.leader, ownerOf(writing));
+async function resetOwner(execution: PlanExecution): Promise<void> {
+  const { owner } = execution.observation.reading;
+  await execution.members.resetOwner(execution.leader, ownerOf(execution));
   if (owner !== null) {
-    const reference = writing.reference("Secret", ownerSecretName(writing.cluster));
+    const reference = execution.reference("Secret", ownerSecretName(execution.cluster));
     const metadata = { annotations: { [OWNER_PENDING]: null } };
-    await writing.client.patch(reference, preconditionOf(owner), { metadata });
+    await execution.client.patch(reference, preconditionOf(owner), { metadata });
   }
 }
 
 /** @returns the object that an action changes, for people */
-export function targetOf(writing: Writing, action: Upkeep): string {
+export function targetOf(execution: PlanExecution, action: Upkeep): string {
   switch (action.kind) {
     case "apply":
       return `${action.object.kind} ${action.object.name}`;
     case "budget":
-      return `PodDisruptionBudget ${setReference(writing.cluster).name}`;
+      return `PodDisruptionBudget ${setReference(execution.cluster).name}`;
     case "label-pod":
-      return writing.pod(action).name;
+      return execution.pod(action).name;
     case "annotate-claim":
     case "grow-claim":
-      return writing.claim(action).name;
+      return execution.claim(action).name;
     case "stamp-config-index":
-      return `StatefulSet ${setReference(writing.cluster).name}`;
+      return `StatefulSet ${setReference(execution.cluster).name}`;
     case "reset-owner":
-      return `Secret ${ownerSecretName(writing.cluster)}`;
+      return `Secret ${ownerSecretName(execution.cluster)}`;
     case "put-settings":
-      return writing.cluster.metadata.name;
+      return execution.cluster.metadata.name;
   }
 }
 
-async function fulfil(writing: Writing, wish: Wish): Promise<void> {
-  const { reference } = wish;
-  switch (wish.how) {
+async function fulfil(execution: PlanExecution, desiredWrite: DesiredWrite): Promise<void> {
+  const { reference } = desiredWrite;
+  switch (desiredWrite.how) {
     case "apply":
-      await writing.client.apply(reference, wish.manifest);
+      await execution.client.apply(reference, desiredWrite.manifest);
       return;
     case "replace":
-      await writing.client.replace(reference, wish.precondition, wish.parts);
+      await execution.client.replace(reference, desiredWrite.precondition, desiredWrite.parts);
       return;
     case "create":
-      await writing.client.create(reference, wish.manifest());
+      await execution.client.create(reference, desiredWrite.manifest());
       return;
     case "own":
-      await writing.client.patch(reference, wish.precondition, { metadata: { ownerReferences: wish.owners } });
+      await execution.client.patch(reference, desiredWrite.precondition, {
+        metadata: { ownerReferences: desiredWrite.owners },
+      });
       return;
     case "note":
-      await writing.client.patch(reference, wish.precondition, { metadata: { annotations: wish.annotations } });
+      await execution.client.patch(reference, desiredWrite.precondition, {
+        metadata: { annotations: desiredWrite.annotations },
+      });
       return;
     case "remove":
-      await writing.client.remove(reference, wish.precondition);
+      await execution.client.remove(reference, desiredWrite.precondition);
   }
 }
 
-function noteIfUndone({ memory, observation }: Writing, wish: Wish): void {
-  if ((wish.how === "apply" || wish.how === "replace") && wish.undoes !== null) {
-    noteUndone(memory, wishKey(wish.reference), observation.observed.now);
+function noteIfUndone({ memory, observation }: PlanExecution, desiredWrite: DesiredWrite): void {
+  if ((desiredWrite.how === "apply" || desiredWrite.how === "replace") && desiredWrite.undoes !== null) {
+    noteUndone(memory, objectKey(desiredWrite.reference), observation.observed.now);
   }
 }
 
-async function setBudget(writing: Writing, minAvailable: number | null): Promise<void> {
-  const reference = { ...setReference(writing.cluster), kind: "PodDisruptionBudget" } as const;
-  const { budget } = writing.observation.reading;
+async function setBudget(execution: PlanExecution, minAvailable: number | null): Promise<void> {
+  const reference = { ...setReference(execution.cluster), kind: "PodDisruptionBudget" } as const;
+  const { budget } = execution.observation.reading;
   if (minAvailable !== null) {
-    await writing.client.apply(reference, signed(renderBudget(writing.cluster, minAvailable)));
+    await execution.client.apply(reference, signed(renderBudget(execution.cluster, minAvailable)));
   } else if (budget !== null) {
-    await writing.client.remove(reference, preconditionOf(budget));
+    await execution.client.remove(reference, preconditionOf(budget));
   }
 }
 
-async function noteOnSet(writing: Writing, resourceVersion: string, name: string, value: string): Promise<void> {
-  const uid = writing.observation.observed.set?.uid ?? "";
+async function noteOnSet(
+  execution: PlanExecution,
+  resourceVersion: string,
+  name: string,
+  value: string,
+): Promise<void> {
+  const uid = execution.observation.observed.set?.uid ?? "";
   const metadata = { annotations: { [name]: value } };
-  await writing.client.patch(setReference(writing.cluster), { uid, resourceVersion }, { metadata });
+  await execution.client.patch(setReference(execution.cluster), { uid, resourceVersion }, { metadata });
 }

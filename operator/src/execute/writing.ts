@@ -13,7 +13,7 @@ export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }
 
-export interface WritingOptions {
+export interface PlanExecutionOptions {
   readonly client: KubeClient;
   readonly members: MemberClient;
   readonly monotonicMs: () => number;
@@ -36,13 +36,13 @@ export function isStale(error: unknown): boolean {
 }
 
 /** The context of writes for one plan. */
-export class Writing {
+export class PlanExecution {
   readonly observation: Observation;
   readonly memory: Memory;
-  readonly #options: WritingOptions;
+  readonly #options: PlanExecutionOptions;
   readonly #plannedMs: number;
 
-  constructor(options: WritingOptions, observation: Observation, memory: Memory) {
+  constructor(options: PlanExecutionOptions, observation: Observation, memory: Memory) {
     this.#options = options;
     this.observation = observation;
     this.memory = memory;

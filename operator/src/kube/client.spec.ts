@@ -231,11 +231,11 @@ describe("client of the API server", () => {
     const watch = await client.watch("Pod", "", { ...selection, durationSeconds: 60, silenceMs: 200 }, signal);
     const seen: string[] = [];
     const bookmark = { metadata: { resourceVersion: "7" } };
-    server.tell("BOOKMARK", bookmark);
+    server.deliverEvents("BOOKMARK", bookmark);
     for await (const { type } of watch) {
       seen.push(type);
       if (seen.length < 3) {
-        server.tell("BOOKMARK", bookmark);
+        server.deliverEvents("BOOKMARK", bookmark);
       }
     }
     expect(seen).to.deep.equal(["BOOKMARK", "BOOKMARK", "BOOKMARK"]);

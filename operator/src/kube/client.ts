@@ -46,7 +46,7 @@ interface WatchSelection {
   readonly silenceMs: number;
 }
 
-interface Asked {
+interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: Record<string, string>;
@@ -69,7 +69,7 @@ export class KubeClient {
   /** @returns null if the object does not exist */
   async get<Item extends KubeObject>(reference: Reference): Promise<Item | null> {
     try {
-      return await this.#ask<Item>({ method: "GET", path: objectPath(reference) });
+      return await this.#request<Item>({ method: "GET", path: objectPath(reference) });
     } catch (error) {
       if (isKubeError(error, "missing")) {
         return null;
@@ -97,7 +97,7 @@ export class KubeClient {
         ...(fieldSelector && { fieldSelector }),
         ...(next && { continue: next }),
       };
-      const page = await this.#ask<KubeList<Item>>({ method: "GET", path: collectionPath(kind, namespace), query });
+      const page = await this.#request<KubeList<Item>>({ method: "GET", path: collectionPath(kind, namespace), query });
       items.push(...page.items);
       next = page.metadata?.continue ?? "";
       if (next === "") {
@@ -109,7 +109,7 @@ export class KubeClient {
   /** @throws KubeError `exists` if the object already exists */
   create<Item = KubeObject>({ kind, namespace }: Omit<Reference, "name">, object: object): Promise<Item> {
     const path = collectionPath(kind, namespace);
-    return this.#ask({ method: "POST", path, query: { fieldManager: MANAGER }, body: object });
+    return this.#request({ method: "POST", path, query: { fieldManager: MANAGER }, body: object });
   }
 
   /**
@@ -143,7 +143,7 @@ export class KubeClient {
     precondition: Precondition,
     change: { readonly metadata?: object; readonly spec?: object },
   ): Promise<Item> {
-    return this.#ask({
+    return this.#request({
       method: "PATCH",
       path: objectPath(reference),
       query: { fieldManager: NOTES_MANAGER },
@@ -165,7 +165,7 @@ export class KubeClient {
     options: { dryRun?: boolean } = {},
   ): Promise<Item> {
     const version = Object.entries(precondition).map(([name, value]) => ({ path: `/metadata/${name}`, value }));
-    return this.#ask({
+    return this.#request({
       method: "PATCH",
       path: objectPath(reference),
       query: {
@@ -179,7 +179,7 @@ export class KubeClient {
   }
 
   async remove(reference: Reference, preconditions: Precondition): Promise<void> {
-    await this.#ask({
+    await this.#request({
       method: "DELETE",
       path: objectPath(reference),
       body: { apiVersion: "v1", kind: "DeleteOptions", preconditions },
@@ -195,7 +195,7 @@ export class KubeClient {
    */
   async evict(reference: Reference, preconditions: Pick<Precondition, "uid">): Promise<void> {
     const { namespace, name } = reference;
-    await this.#ask({
+    await this.#request({
       method: "POST",
       path: `${objectPath(reference)}/eviction`,
       body: {
@@ -235,7 +235,7 @@ export class KubeClient {
   }
 
   #apply<Item>(path: string, body: object, query: Record<string, string>): Promise<Item> {
-    return this.#ask({
+    return this.#request({
       method: "PATCH",
       path,
       query: { fieldManager: MANAGER, force: "true", fieldValidation: "Strict", ...query },
@@ -245,7 +245,7 @@ export class KubeClient {
     });
   }
 
-  async #ask<Answer>(asked: Asked): Promise<Answer> {
+  async #request<Answer>(asked: ApiRequest): Promise<Answer> {
     const text = `${asked.method} ${asked.path}`;
     const signal = AbortSignal.timeout(this.#deadlineMs);
     const answer = await this.#send(asked, signal, this.#deadlineMs);
@@ -259,7 +259,7 @@ export class KubeClient {
     }
   }
 
-  async #send(asked: Asked, signal: AbortSignal, silenceMs: number): Promise<Dispatcher.ResponseData> {
+  async #send(asked: ApiRequest, signal: AbortSignal, silenceMs: number): Promise<Dispatcher.ResponseData> {
     const { method, path, query, body, contentType = "application/json" } = asked;
     const url = new URL(this.#connection.url + path);
     url.search = new URLSearchParams(query).toString();

@@ -99,7 +99,7 @@ export class Elector {
           },
         );
         this.#renewedMs = startMs;
-      } else if (this.#mayTake(lease)) {
+      } else if (this.#mayAcquire(lease)) {
         this.#known = await this.#write(lease, this.#record(lease));
         this.#renewedMs = startMs;
       } else {
@@ -117,7 +117,7 @@ export class Elector {
     }
   }
 
-  #mayTake({ metadata, spec }: Lease): boolean {
+  #mayAcquire({ metadata, spec }: Lease): boolean {
     const { identity, timing } = this.#options;
     const nowMs = timing.monotonicMs();
     const resourceVersion = metadata?.resourceVersion ?? "";

@@ -40,7 +40,7 @@ interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
-  readonly #told = new Map<string, { atMs: number; since: number }>();
+  readonly #recent = new Map<string, { atMs: number; since: number }>();
   readonly #writes = new Set<Promise<void>>();
 
   constructor(options: RecorderOptions) {
@@ -49,18 +49,18 @@ export class Recorder {
 
   record(regarding: EventSubject, content: EventContent): void {
     const nowMs = this.#options.timing.monotonicMs();
-    for (const [key, { atMs }] of this.#told) {
+    for (const [key, { atMs }] of this.#recent) {
       if (nowMs - atMs > FORGET_MS) {
-        this.#told.delete(key);
+        this.#recent.delete(key);
       }
     }
     const key = `${regarding.uid} ${content.reason}`;
-    const before = this.#told.get(key);
+    const before = this.#recent.get(key);
     if (before !== undefined && nowMs - before.atMs < QUIET_MS) {
       before.since += 1;
       return;
     }
-    this.#told.set(key, { atMs: nowMs, since: 0 });
+    this.#recent.set(key, { atMs: nowMs, since: 0 });
     const write = this.#write(regarding, content, 1 + (before?.since ?? 0)).finally(() => this.#writes.delete(write));
     this.#writes.add(write);
   }

@@ -103,7 +103,7 @@ describe("reflector", () => {
   it("continues from the last version when a watch ends, without a new list", async () => {
     make("a");
     await started();
-    server.tell("BOOKMARK", { metadata: { resourceVersion: "123456" } });
+    server.deliverEvents("BOOKMARK", { metadata: { resourceVersion: "123456" } });
     make("b");
     await until(() => told.length === 2);
     server.cutWatches();
@@ -115,12 +115,12 @@ describe("reflector", () => {
 
   it("takes from a bookmark where to go on", async () => {
     await started();
-    server.tell("BOOKMARK", { metadata: { resourceVersion: "4711" } });
+    server.deliverEvents("BOOKMARK", { metadata: { resourceVersion: "4711" } });
     await until(() => reflector.ageMs === 0);
     make("a");
     server.store.version = 5_000;
     await until(() => told.length === 1);
-    server.tell("BOOKMARK", { metadata: { resourceVersion: "4712" } });
+    server.deliverEvents("BOOKMARK", { metadata: { resourceVersion: "4712" } });
     make("b");
     await until(() => told.length === 2);
     server.cutWatches();
@@ -141,7 +141,7 @@ describe("reflector", () => {
         await until(() => errors.length >= 2 && timing.due.length === 1);
         server.store.oldest = 0;
       } else {
-        server.tell("ERROR", { code: 500, message: "etcd is sick" });
+        server.deliverEvents("ERROR", { code: 500, message: "etcd is sick" });
         await until(() => errors.length === 1);
         server.cutWatches();
       }
@@ -177,7 +177,7 @@ describe("reflector", () => {
     told.length = 0;
     timing.advance(600_000);
     expect(reflector.ageMs).to.equal(600_000);
-    server.tell("BOOKMARK", { metadata: { resourceVersion: String(server.store.version) } });
+    server.deliverEvents("BOOKMARK", { metadata: { resourceVersion: String(server.store.version) } });
     await until(() => told.length === 1);
     expect(told).to.deep.equal(["a"]);
     expect(reflector.ageMs).to.equal(0);

@@ -32,7 +32,7 @@ type Metadata = NonNullable<KubeObject["metadata"]>;
 interface Known {
   readonly object: KubeObject;
   /** The metadata that callbacks get. */
-  readonly told: Metadata;
+  readonly notified: Metadata;
   /** A text that differs if anything except the status differs; empty if that is not needed. */
   readonly asked: string;
 }
@@ -62,13 +62,13 @@ export class Reflector {
   #running: Promise<void> | null = null;
   #synced = false;
   #lastSignMs: number;
-  #lastTellMs: number;
+  #lastResyncMs: number;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
     this.kind = options.kind;
     this.#lastSignMs = options.timing.monotonicMs();
-    this.#lastTellMs = this.#lastSignMs;
+    this.#lastResyncMs = this.#lastSignMs;
   }
 
   /** Whether everything has been listed once. */
@@ -137,7 +137,7 @@ export class Reflector {
     const watched = { labelSelector, resourceVersion: this.#resourceVersion };
     const selection = { ...watched, durationSeconds, silenceMs: WATCH_SILENCE_MS };
     const watch = await client.watch(kind, namespace, selection, this.#stopping.signal);
-    this.#heard();
+    this.#onEvent();
     for await (const { type, object } of watch) {
       if (type === "ERROR") {
         // From here on, changes may have been missed, whatever the error is.
@@ -156,7 +156,7 @@ export class Reflector {
           this.#options.onChange(metadata);
         }
       }
-      this.#heard();
+      this.#onEvent();
     }
   }
 
@@ -164,7 +164,7 @@ export class Reflector {
     const { client, kind, namespace, labelSelector, onChange, timing } = this.#options;
     const { items, metadata } = await client.list(kind, namespace, labelSelector);
     this.#lastSignMs = timing.monotonicMs();
-    this.#lastTellMs = this.#lastSignMs;
+    this.#lastResyncMs = this.#lastSignMs;
     const before = new Map(this.#known);
     this.#known.clear();
     for (const item of items) {
@@ -173,7 +173,7 @@ export class Reflector {
     }
     this.#resourceVersion = metadata?.resourceVersion ?? "";
     this.#synced = true;
-    for (const { told } of [...this.#known.values(), ...before.values()]) {
+    for (const { notified: told } of [...this.#known.values(), ...before.values()]) {
       onChange(told);
     }
   }
@@ -194,17 +194,17 @@ export class Reflector {
       ...(labels === undefined ? {} : { labels }),
     };
     const asked = this.#options.ignoresStatus ? askedOf(metadata) : "";
-    this.#known.set(key, { object, told, asked });
+    this.#known.set(key, { object, notified: told, asked });
     return asked === "" || asked !== before?.asked;
   }
 
   /** Called for every sign of life, at least every few minutes; also triggers the periodic report of all objects. */
-  #heard(): void {
+  #onEvent(): void {
     const nowMs = this.#options.timing.monotonicMs();
     this.#lastSignMs = nowMs;
-    if (nowMs - this.#lastTellMs >= RESYNC_MS) {
-      this.#lastTellMs = nowMs;
-      for (const { told } of this.#known.values()) {
+    if (nowMs - this.#lastResyncMs >= RESYNC_MS) {
+      this.#lastResyncMs = nowMs;
+      for (const { notified: told } of this.#known.values()) {
         this.#options.onChange(told);
       }
     }

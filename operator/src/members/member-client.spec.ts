@@ -5,7 +5,7 @@ import { MemberRole, MemberState, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import type { Any } from "../../test/api-server/index.ts";
 import { clusterOf } from "../../test/index.ts";
-import { tendCertificates } from "../certificates/index.ts";
+import { planCertificates } from "../certificates/index.ts";
 import type { MemberAddress } from "./member-channels.ts";
 import { MemberClient } from "./member-client.ts";
 import { MemberError } from "./member-error.ts";
@@ -19,7 +19,7 @@ interface Asked {
 /** The certificates of a cluster, as the operator makes them. */
 async function certificates(): Promise<ReadonlyMap<string, Record<string, string>>> {
   const pass = { now: Date.now(), cluster: clusterOf(), clusterDomain: "cluster.local", reports: new Map() };
-  const { writes } = await tendCertificates({ ...pass, authority: null, server: null, trust: null });
+  const { writes } = await planCertificates({ ...pass, authority: null, server: null, trust: null });
   return new Map(writes.map(({ kind, name, data }) => [`${kind}/${name}`, data]));
 }
 

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { expect } from "chai";
 import { Agent, request } from "undici";
 import { clusterOf } from "../../test/index.ts";
-import { tendCertificates } from "../certificates/index.ts";
+import { planCertificates } from "../certificates/index.ts";
 import type { MemberAddress } from "./member-channels.ts";
 import { MemberClient } from "./member-client.ts";
 import { MemberError } from "./member-error.ts";
@@ -34,7 +34,7 @@ describe("a member as it is", () => {
 
   before(async () => {
     const pass = { now: Date.now(), cluster: clusterOf(), clusterDomain: "cluster.local", reports: new Map() };
-    const { writes } = await tendCertificates({ ...pass, authority: null, server: null, trust: null });
+    const { writes } = await planCertificates({ ...pass, authority: null, server: null, trust: null });
     const made = new Map(writes.map(({ kind, name, data }) => [`${kind}/${name}`, data]));
     const authorities = made.get("ConfigMap/demo-ca")?.["ca.crt"] ?? "";
     const { "tls.crt": certificate = "", "tls.key": key = "" } = made.get("Secret/demo-server-tls") ?? {};

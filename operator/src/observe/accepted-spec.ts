@@ -6,12 +6,12 @@
  */
 import type { CoordinationCluster } from "../plan/index.ts";
 import { namesOf, namespaceOf } from "../render/index.ts";
-import { ACCEPTED_SPEC } from "./annotations.ts";
+import { LAST_ACCEPTED_SPECIFICATION } from "./annotations.ts";
 import { sortedText } from "./difference.ts";
 import type { Reading } from "./reader.ts";
-import { preconditionOf, type Wish } from "./wish.ts";
+import { type DesiredWrite, preconditionOf } from "./wish.ts";
 
-interface Accepted {
+interface LastAccepted {
   /**
    * UID of the CoordinationCluster: one that is created again under the same name has no accepted specification yet.
    */
@@ -21,7 +21,7 @@ interface Accepted {
 }
 
 /** @returns the cluster with the last accepted specification, and its generation; null if there is none */
-export function withAcceptedSpec(
+export function withLastAcceptedSpecification(
   cluster: CoordinationCluster,
   reading: Reading,
 ): { readonly cluster: CoordinationCluster; readonly generation: number } | null {
@@ -32,7 +32,7 @@ export function withAcceptedSpec(
 }
 
 /** @returns null if this specification is noted already, or if there is no identity to note it on */
-export function acceptedSpecWish(cluster: CoordinationCluster, reading: Reading): Wish | null {
+export function lastAcceptedWrite(cluster: CoordinationCluster, reading: Reading): DesiredWrite | null {
   const { metadata, spec } = cluster;
   const { identity } = reading;
   const accepted = read(reading);
@@ -40,22 +40,22 @@ export function acceptedSpecWish(cluster: CoordinationCluster, reading: Reading)
   if (identity === null || identity.metadata?.deletionTimestamp !== undefined || isNoted) {
     return null;
   }
-  const note: Accepted = { uid: metadata.uid ?? "", generation: metadata.generation ?? 0, spec };
+  const note: LastAccepted = { uid: metadata.uid ?? "", generation: metadata.generation ?? 0, spec };
   return {
     how: "note",
     reference: { kind: "ConfigMap", namespace: namespaceOf(cluster), name: namesOf(cluster).identity },
     precondition: preconditionOf(identity),
-    annotations: { [ACCEPTED_SPEC]: sortedText(note) },
+    annotations: { [LAST_ACCEPTED_SPECIFICATION]: sortedText(note) },
   };
 }
 
-function read({ identity }: Reading): Accepted | null {
-  const text = identity?.metadata?.annotations?.[ACCEPTED_SPEC];
+function read({ identity }: Reading): LastAccepted | null {
+  const text = identity?.metadata?.annotations?.[LAST_ACCEPTED_SPECIFICATION];
   if (text === undefined) {
     return null;
   }
   try {
-    return JSON.parse(text) as Accepted;
+    return JSON.parse(text) as LastAccepted;
   } catch {
     // Someone has changed it by hand: the operator writes it again with the next accepted specification.
     return null;

@@ -7,10 +7,14 @@ import type { CoordinationCluster, Refusal } from "../plan/index.ts";
 import { metadataOf, namesOf } from "../render/index.ts";
 import type { Reading } from "./reader.ts";
 import { conflictOf } from "./support.ts";
-import { preconditionOf, type Wish } from "./wish.ts";
+import { type DesiredWrite, preconditionOf } from "./wish.ts";
 
 /** @returns null for an object that has a controller or lacks the label of this cluster */
-export function adoptionWish(cluster: CoordinationCluster, reference: Reference, live: KubeObject | null): Wish | null {
+export function adoptionWrite(
+  cluster: CoordinationCluster,
+  reference: Reference,
+  live: KubeObject | null,
+): DesiredWrite | null {
   const { ownerReferences = [], deletionTimestamp } = live?.metadata ?? {};
   const hasController = ownerReferences.some(({ controller }) => controller === true);
   if (live === null || hasController || deletionTimestamp !== undefined || conflictOf(cluster, reference, live)) {
@@ -40,5 +44,5 @@ export function encryptionRefusal(cluster: CoordinationCluster, { set }: Reading
   const message =
     `spec.tls.mode is ${mode}, and the members of StatefulSet ${name}, which existed before, run ${theirs}: ` +
     `create this CoordinationCluster again with a matching mode, or stop them with kubectl delete statefulset ${name}`;
-  return { reason: "TlsModeFixed", message, tended: false };
+  return { reason: "TlsModeFixed", message, keepsReconciling: false };
 }

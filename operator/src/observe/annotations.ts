@@ -16,4 +16,4 @@ export const RECOVERY = "quoin.dev/recovery";
 export const RECOVERY_ATTEMPT = "quoin.dev/recovery-attempt";
 export const RECOVERY_STAGE = "quoin.dev/recovery-stage";
 /** On the identity: the last specification that the operator accepted. */
-export const ACCEPTED_SPEC = "quoin.dev/accepted-spec";
+export const LAST_ACCEPTED_SPECIFICATION = "quoin.dev/accepted-spec";

@@ -9,9 +9,9 @@ import type { BackupView } from "../status/index.ts";
 import type { Memory } from "./memory.ts";
 import type { Reading } from "./reader.ts";
 
-const LOOK_MS = 10_000;
+const QUERY_INTERVAL_MS = 10_000;
 
-export interface BackupLook {
+export interface BackupObservationContext {
   readonly members: MemberClient;
   readonly cluster: CoordinationCluster;
   readonly reading: Reading;
@@ -24,15 +24,16 @@ export interface BackupLook {
 }
 
 /** @returns null for a cluster without backups */
-export async function lookAtBackups(look: BackupLook): Promise<BackupView | null> {
-  const { cluster, reading, memory, now } = look;
+export async function observeBackups(context: BackupObservationContext): Promise<BackupView | null> {
+  const { cluster, reading, memory, now } = context;
   const { backup } = cluster.spec;
   if (backup === undefined) {
     memory.backups = null;
     return null;
   }
   const before = memory.backups;
-  const answers = before !== null && now - before.at < LOOK_MS ? before : { at: now, ...(await askAll(look)) };
+  const answers =
+    before !== null && now - before.at < QUERY_INTERVAL_MS ? before : { at: now, ...(await askAll(context)) };
   memory.backups = answers;
   return {
     storeProblem: reading.backupStore?.problem ?? null,
@@ -56,7 +57,7 @@ async function askAll({
   addresses,
   reports,
   onSilent,
-}: BackupLook): Promise<Pick<BackupAnswers, "reports" | "archiving">> {
+}: BackupObservationContext): Promise<Pick<BackupAnswers, "reports" | "archiving">> {
   const asked = [...addresses].filter(([ordinal]) => reports.get(ordinal)?.state === "RUNNING");
   const answers = await Promise.all(
     asked.map(async ([ordinal, address]) => {

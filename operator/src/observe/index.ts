@@ -21,4 +21,4 @@ export { noteUndone } from "./restoration.ts";
 export { settingsNote } from "./set-view.ts";
 export { holdsVolume } from "./storage-class.ts";
 export { type SetManifest, textsOf } from "./wanted-objects.ts";
-export { durableMetadata, preconditionOf, signed, type Wish, wishKey } from "./wish.ts";
+export { type DesiredWrite, durableMetadata, objectKey, preconditionOf, signed } from "./wish.ts";

@@ -9,9 +9,9 @@ export interface Memory {
   readonly started: Set<string>;
   leaderlessSince: number | null;
   /** Result of the last look at the owned objects, if it found no difference and no obstacle; null = look again. */
-  support: SupportLook | null;
+  ownedObjects: OwnedObjectsCheck | null;
   /** The API server's answers to dry runs of the asked set and of the accepted set. */
-  readonly trials: Map<"asked" | "accepted", Trial>;
+  readonly dryRuns: Map<"asked" | "accepted", DryRun>;
   /** Parts of objects, by kind and name, that match what is wanted, in the API server's own spelling. */
   readonly spelled: Map<string, string>;
   /** When changes of others were last undone, by kind and name, and how often in a row. */
@@ -32,7 +32,7 @@ export interface Causes {
   readonly found: ReadonlyMap<string, Obstacle>;
 }
 
-export interface Trial {
+export interface DryRun {
   /** Digest of the wanted set and the existing one. */
   readonly key: string;
   readonly at: number;
@@ -48,7 +48,7 @@ export interface Undone {
   readonly count: number;
 }
 
-export interface SupportLook {
+export interface OwnedObjectsCheck {
   /** Digest of the wanted object. */
   readonly digest: string;
   readonly at: number;
@@ -59,8 +59,8 @@ export function emptyMemory(): Memory {
     attempts: { failedTransfers: 0, refusedEviction: null, handover: null },
     started: new Set(),
     leaderlessSince: null,
-    support: null,
-    trials: new Map(),
+    ownedObjects: null,
+    dryRuns: new Map(),
     spelled: new Map(),
     undone: new Map(),
     missingSince: new Map(),

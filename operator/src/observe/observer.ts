@@ -2,7 +2,7 @@
  * One observation of a cluster: the API server's objects, the members' answers, and the objects that differ from what
  * is wanted. It writes nothing, except a dry run of the wanted set.
  */
-import type { CertificateOutcome, CertificateWrite, TendCertificates } from "../certificates/index.ts";
+import type { CertificatePlan, CertificateWrite, PlanCertificates } from "../certificates/index.ts";
 import {
   isKubeError,
   type Kind,
@@ -16,53 +16,53 @@ import type { MemberAddress, MemberClient } from "../members/index.ts";
 import { type CoordinationCluster, type Identity, type Observed, parseQuantity, type Refusal } from "../plan/index.ts";
 import { type Manifest, metadataOf, namesOf, namespaceOf, renderBudget, type Settings } from "../render/index.ts";
 import type { Problem, Surroundings } from "../status/index.ts";
-import { acceptedSpecWish, withAcceptedSpec } from "./accepted-spec.ts";
-import { adoptionWish, encryptionRefusal } from "./adoption.ts";
+import { lastAcceptedWrite, withLastAcceptedSpecification } from "./accepted-spec.ts";
+import { adoptionWrite, encryptionRefusal } from "./adoption.ts";
 import { APPLIED, OWNER_PENDING } from "./annotations.ts";
-import { lookAtBackups } from "./backup-look.ts";
+import { observeBackups } from "./backup-look.ts";
 import { type Claim, claimViewOf } from "./claim-view.ts";
 import { covers, digestOf } from "./difference.ts";
-import type { Memory, Trial } from "./memory.ts";
+import type { DryRun, Memory } from "./memory.ts";
 import { findObstacles } from "./obstacles.ts";
 import { podViewOf, timeOf } from "./pod-view.ts";
 import { ownerSecretName, type Reading, readCluster, readExpandable } from "./reader.ts";
-import { lookAtRecovery } from "./recovery-view.ts";
+import { observeRecovery } from "./recovery-view.ts";
 import { type Answers, addressesOf, askMembers, type EndpointOf } from "./reports.ts";
-import { isContested, restorationOf, undoneBy } from "./restoration.ts";
+import { driftCorrectionOf, isContested, undoneBy } from "./restoration.ts";
 import { hasRestoreFlag } from "./restore-source.ts";
-import { sentinelWish } from "./sentinel.ts";
+import { sentinelWrite } from "./sentinel.ts";
 import { type StatefulSet, setViewOf } from "./set-view.ts";
 import { storageClassRefusal } from "./storage-class.ts";
-import { conflictOf, lookAround } from "./support.ts";
+import { conflictOf, observeOwnedObjects } from "./support.ts";
 import {
-  isSetAsWished,
-  ownerWish,
+  type DesiredObjects,
+  desiredObjects,
+  ownerWrite,
   type SetManifest,
   secretOf,
-  tokensWish,
-  type WantedObjects,
-  wantedObjects,
+  setMatchesManifest,
+  tokensWrite,
   withoutPlacement,
 } from "./wanted-objects.ts";
 import {
+  type DesiredWrite,
+  type DesiredWrites,
   durableMetadata,
-  isAsWished,
-  ownership,
+  matchesManifest,
+  objectKey,
+  ownershipWrite,
   preconditionOf,
   signed,
-  type Wish,
-  type Wishes,
-  wishKey,
 } from "./wish.ts";
 
 /** After this long, a refused template is tried again. */
-const TRIAL_MS = 60_000;
+const DRY_RUN_RETRY_MS = 60_000;
 
 export interface ObserverOptions {
   readonly client: KubeClient;
   readonly members: MemberClient;
   readonly settings: Settings;
-  readonly tendCertificates: TendCertificates;
+  readonly planCertificates: PlanCertificates;
   /** Milliseconds since 1970, by the API server's clock. */
   readonly now: () => number;
   readonly endpointOf: EndpointOf;
@@ -76,7 +76,7 @@ export interface Observation {
   readonly observed: Observed;
   readonly surroundings: Omit<Surroundings, "failures">;
   readonly reading: Reading;
-  readonly wishes: Wishes;
+  readonly desiredWrites: DesiredWrites;
   /** Input of the set's manifest; null if the specification cannot be followed. */
   readonly set: SetManifest | null;
   readonly addresses: ReadonlyMap<number, MemberAddress>;
@@ -105,35 +105,35 @@ export class Observer {
   async observe(asked: CoordinationCluster, memory: Memory, reads: Reads): Promise<Observation> {
     const { client, members, endpointOf, onSilent, onUnknown } = this.#options;
     const { now } = this;
-    const { cluster, reading, wanted, rejection, setWish } = await this.#readSpec(asked, memory, reads);
+    const { cluster, reading, wanted, rejection, setWrite } = await this.#readSpec(asked, memory, reads);
     const addresses = addressesOf(cluster, reading, endpointOf);
     const answers = await askMembers(members, addresses, reading.pods, onSilent);
-    const around = await lookAround({ client, reads, cluster, manifests: wanted.around, memory, now });
-    const backup = await lookAtBackups({
+    const owned = await observeOwnedObjects({ client, reads, cluster, manifests: wanted.ownedManifests, memory, now });
+    const backup = await observeBackups({
       ...{ members, cluster, reading, addresses, reports: answers.reports, memory, now, onSilent },
     });
-    const certificates = await this.#tend(cluster, reading, answers, now);
+    const certificates = await this.#planCertificates(cluster, reading, answers, now);
     const views = await this.#views(cluster, reading, memory, reads);
     const obstacles = await findObstacles({ client, cluster, reading, memory, now, onUnknown });
-    const recovery = await lookAtRecovery(client, cluster, reading);
+    const recovery = await observeRecovery(client, cluster, reading);
     const refusal =
       setConflict(cluster, reading) ??
       encryptionRefusal(cluster, reading) ??
       rejection ??
-      ofRunningCluster(around.refusal, reading);
+      ofRunningCluster(owned.refusal, reading);
     const hasForm = answers.known !== null || views.claims.some(({ memberId }) => typeof memberId === "number");
-    const wishes = new Map([
-      ...keyed(adoptionWishes(cluster, reading)),
-      ...keyed(certificates.writes.map((write) => certificateWish(cluster, write))),
-      ...keyed(await this.#secretWishes(cluster, reading, hasForm, reads)),
-      ...around.wishes,
-      ...keyed([setWish, await this.#budgetWish(cluster, reading, memory)]),
-      ...keyed(ownershipWishes(cluster, reading, views)),
-      ...keyed([refusal === null ? acceptedSpecWish(cluster, reading) : null]),
+    const desiredWrites = new Map([
+      ...keyed(adoptionWrites(cluster, reading)),
+      ...keyed(certificates.writes.map((write) => desiredCertificateWrite(cluster, write))),
+      ...keyed(await this.#secretWrites(cluster, reading, hasForm, reads)),
+      ...owned.desiredWrites,
+      ...keyed([setWrite, await this.#budgetWrite(cluster, reading, memory)]),
+      ...keyed(ownershipWrites(cluster, reading, views)),
+      ...keyed([refusal === null ? lastAcceptedWrite(cluster, reading) : null]),
     ]);
-    for (const [key, wish] of wishes) {
-      if ("undoes" in wish && wish.undoes !== null && isContested(memory, key, now)) {
-        wishes.delete(key);
+    for (const [key, desiredWrite] of desiredWrites) {
+      if ("undoes" in desiredWrite && desiredWrite.undoes !== null && isContested(memory, key, now)) {
+        desiredWrites.delete(key);
       }
     }
     const observed: Observed = {
@@ -141,14 +141,14 @@ export class Observer {
       cluster,
       refusal,
       ...views,
-      set: views.set && { ...views.set, isOverwritten: (setWish?.undoes ?? null) !== null },
+      set: views.set && { ...views.set, isOverwritten: (setWrite?.undoes ?? null) !== null },
       obstacles,
       reports: answers.reports,
       configuration: answers.configuration,
       known: answers.known,
       leaderlessSince: leaderlessSince(cluster, answers, memory, now),
       minAvailable: minAvailableOf(reading),
-      drift: [...wishes.values()].map(({ reference: { kind, name } }) => ({ kind, name })),
+      drift: [...desiredWrites.values()].map(({ reference: { kind, name } }) => ({ kind, name })),
       ownerPending: isOwnerPending(reading),
       recovery,
       restore: reading.restore && { problem: reading.restore.problem, isInForce: hasRestoreFlag(reading.set) },
@@ -158,12 +158,12 @@ export class Observer {
       observed,
       surroundings: {
         tlsProblem: certificates.problem,
-        monitoringProblem: around.monitoringProblem,
+        monitoringProblem: owned.monitoringProblem,
         ownerProblem: hasForm ? ownerProblemOf(cluster, reading) : null,
         tls: certificates.tls,
         backup,
       },
-      ...{ reading, wishes, addresses },
+      ...{ reading, desiredWrites, addresses },
       set: wanted.set,
       askable: answers.askable,
       renewed: certificates.renewed,
@@ -174,25 +174,25 @@ export class Observer {
   async #readSpec(asked: CoordinationCluster, memory: Memory, reads: Reads): Promise<SpecReading> {
     const { settings } = this.#options;
     const reading = await readCluster(reads, asked);
-    const wanted = wantedObjects(asked, reading, settings);
-    const verdict = await this.#judge(asked, reading, wanted.set, memory, "asked");
+    const wanted = desiredObjects(asked, reading, settings);
+    const verdict = await this.#checkSet(asked, reading, wanted.set, memory, "asked");
     const rejection = wanted.refusal ?? verdict.refusal ?? storageClassRefusal(asked, reading);
-    const accepted = rejection === null ? null : withAcceptedSpec(asked, reading);
+    const accepted = rejection === null ? null : withLastAcceptedSpecification(asked, reading);
     if (rejection === null || accepted === null) {
-      return { cluster: asked, reading, wanted, rejection, setWish: verdict.wish };
+      return { cluster: asked, reading, wanted, rejection, setWrite: verdict.setWrite };
     }
     const { cluster, generation } = accepted;
     const message = `generation ${generation} stays in force: ${rejection.message}`;
     // The specification determines which Secrets to read.
     const readAgain = await readCluster(reads, cluster);
-    const wantedAgain = wantedObjects(cluster, readAgain, settings);
-    const { wish } = await this.#judge(cluster, readAgain, wantedAgain.set, memory, "accepted");
+    const wantedAgain = desiredObjects(cluster, readAgain, settings);
+    const { setWrite: desiredWrite } = await this.#checkSet(cluster, readAgain, wantedAgain.set, memory, "accepted");
     return {
       cluster,
       reading: readAgain,
       wanted: wantedAgain,
-      rejection: { ...rejection, message, tended: true },
-      setWish: wish,
+      rejection: { ...rejection, message, keepsReconciling: true },
+      setWrite: desiredWrite,
     };
   }
 
@@ -216,27 +216,32 @@ export class Observer {
     };
   }
 
-  #tend(cluster: CoordinationCluster, reading: Reading, answers: Answers, now: number): Promise<CertificateOutcome> {
+  #planCertificates(
+    cluster: CoordinationCluster,
+    reading: Reading,
+    answers: Answers,
+    now: number,
+  ): Promise<CertificatePlan> {
     const { authority, server, trust } = reading;
     const { clusterDomain } = this.#options.settings;
     const stored = { authority, server, trust } as Pick<
-      Parameters<TendCertificates>[0],
+      Parameters<PlanCertificates>[0],
       "authority" | "server" | "trust"
     >;
-    return this.#options.tendCertificates({ now, cluster, clusterDomain, reports: answers.reports, ...stored });
+    return this.#options.planCertificates({ now, cluster, clusterDomain, reports: answers.reports, ...stored });
   }
 
-  async #secretWishes(
+  async #secretWrites(
     cluster: CoordinationCluster,
     reading: Reading,
     hasForm: boolean,
     reads: Reads,
-  ): Promise<(Wish | null)[]> {
+  ): Promise<(DesiredWrite | null)[]> {
     const foundedAt = hasForm ? (reading.identity?.metadata?.creationTimestamp ?? "") : null;
     return [
-      reading.tokens === null ? tokensWish(cluster) : null,
-      reading.owner === null ? await ownerWish(reads, cluster, foundedAt) : null,
-      await sentinelWish(reads, cluster, reading),
+      reading.tokens === null ? tokensWrite(cluster) : null,
+      reading.owner === null ? await ownerWrite(reads, cluster, foundedAt) : null,
+      await sentinelWrite(reads, cluster, reading),
     ];
   }
 
@@ -245,27 +250,27 @@ export class Observer {
    * because it adds defaults and normalizes quantities. A dry run asks it once for each pair of wanted and existing
    * set.
    */
-  async #judge(
+  async #checkSet(
     cluster: CoordinationCluster,
     { set: live }: Reading,
     set: SetManifest | null,
     memory: Memory,
     which: "asked" | "accepted",
-  ): Promise<Verdict> {
+  ): Promise<SetCheck> {
     const { now } = this;
     if (set === null || conflictOf(cluster, setReference(cluster), live) !== null) {
-      return { refusal: null, wish: null };
+      return { refusal: null, setWrite: null };
     }
     const key = digestOf([set.metadata?.annotations?.[APPLIED], live && withoutPlacement(live.spec ?? {})]);
-    const before = memory.trials.get(which);
+    const before = memory.dryRuns.get(which);
     const isFresh = before?.key === key && now - before.at < before.validMs;
-    const trial = isFresh ? before : { key, at: now, ...(await this.#dryRun(cluster, live, set)) };
-    memory.trials.set(which, trial);
-    const isAsWished = trial.isSame && covers(live?.metadata, set.metadata);
+    const dryRun = isFresh ? before : { key, at: now, ...(await this.#dryRun(cluster, live, set)) };
+    memory.dryRuns.set(which, dryRun);
+    const isAsWished = dryRun.isSame && covers(live?.metadata, set.metadata);
     return {
-      refusal: trial.refusal,
-      wish:
-        live === null || isAsWished || trial.refusal !== null
+      refusal: dryRun.refusal,
+      setWrite:
+        live === null || isAsWished || dryRun.refusal !== null
           ? null
           : {
               how: "replace",
@@ -282,7 +287,7 @@ export class Observer {
     cluster: CoordinationCluster,
     live: StatefulSet | null,
     set: SetManifest,
-  ): Promise<Omit<Trial, "key" | "at">> {
+  ): Promise<Omit<DryRun, "key" | "at">> {
     const { client } = this.#options;
     const reference = setReference(cluster);
     try {
@@ -304,26 +309,26 @@ export class Observer {
       }
       // Forbidden: a policy of the Kubernetes cluster refuses the set, and that cause may go away.
       const isJudged = isKubeError(error, "invalid", "forbidden");
-      const validMs = isJudged ? TRIAL_MS : 0;
+      const validMs = isJudged ? DRY_RUN_RETRY_MS : 0;
       // The set itself does not change, so a refusal of this write is not a refusal of the specification.
-      if (live !== null && isSetAsWished(live, set)) {
+      if (live !== null && setMatchesManifest(live, set)) {
         return { refusal: null, isSame: true, validMs };
       }
       // For example, a webhook does not answer. This stops new templates, and nothing else.
       const reason = isJudged ? "OverlayRejected" : "TemplateNotTried";
-      return { refusal: { reason, message: error.explanation, tended: false }, isSame: false, validMs };
+      return { refusal: { reason, message: error.explanation, keepsReconciling: false }, isSame: false, validMs };
     }
   }
 
-  async #budgetWish(cluster: CoordinationCluster, { budget }: Reading, memory: Memory): Promise<Wish | null> {
+  async #budgetWrite(cluster: CoordinationCluster, { budget }: Reading, memory: Memory): Promise<DesiredWrite | null> {
     const number = budget?.spec?.minAvailable;
     if (budget === null || typeof number !== "number") {
       return null;
     }
     const reference = { ...setReference(cluster), kind: "PodDisruptionBudget" } as const;
     const manifest = signed(renderBudget(cluster, number));
-    return isAsWished(budget, manifest)
-      ? await restorationOf(this.#options.client, memory, reference, budget, manifest)
+    return matchesManifest(budget, manifest)
+      ? await driftCorrectionOf(this.#options.client, memory, reference, budget, manifest)
       : { how: "apply", reference, manifest, undoes: undoneBy(budget, manifest) };
   }
 }
@@ -347,17 +352,17 @@ function partsOf(live: StatefulSet, { metadata, spec }: SetManifest): Part[] {
 interface SpecReading {
   readonly cluster: CoordinationCluster;
   readonly reading: Reading;
-  readonly wanted: WantedObjects;
+  readonly wanted: DesiredObjects;
   /** Why the operator does not follow the present specification. */
   readonly rejection: Refusal | null;
-  readonly setWish: SetWish | null;
+  readonly setWrite: SetWrite | null;
 }
 
-type SetWish = Wish & { how: "replace" };
+type SetWrite = DesiredWrite & { how: "replace" };
 
-interface Verdict {
+interface SetCheck {
   readonly refusal: Refusal | null;
-  readonly wish: SetWish | null;
+  readonly setWrite: SetWrite | null;
 }
 
 type Views = Pick<Observed, "identity" | "set" | "pods" | "claims">;
@@ -375,8 +380,10 @@ function smallClaim({ spec }: CoordinationCluster, { claims }: Reading): Claim |
   );
 }
 
-function keyed(wishes: readonly (Wish | null)[]): [string, Wish][] {
-  return wishes.flatMap((wish) => (wish === null ? [] : [[wishKey(wish.reference), wish]]));
+function keyed(desiredWrites: readonly (DesiredWrite | null)[]): [string, DesiredWrite][] {
+  return desiredWrites.flatMap((desiredWrite) =>
+    desiredWrite === null ? [] : [[objectKey(desiredWrite.reference), desiredWrite]],
+  );
 }
 
 function identityOf({ identity }: Reading): Identity | null {
@@ -403,52 +410,52 @@ function identityConflict(cluster: CoordinationCluster, reading: Reading): Refus
   const message =
     `ConfigMap ${namesOf(cluster).identity} does not hold clusterId, founder and founderIncarnation: ` +
     "delete it, and the operator creates it again";
-  return { reason: "NameConflict", message, tended: false };
+  return { reason: "NameConflict", message, keepsReconciling: false };
 }
 
 /**
  * A foreign object with the name of an owned one blocks the founding of a cluster. Later it blocks only its own write.
  */
 function ofRunningCluster(refusal: Refusal | null, { set }: Reading): Refusal | null {
-  return refusal === null ? null : { ...refusal, tended: set !== null };
+  return refusal === null ? null : { ...refusal, keepsReconciling: set !== null };
 }
 
 function withVersion(manifest: Manifest, resourceVersion: string): Manifest {
   return { ...manifest, metadata: { ...manifest.metadata, resourceVersion } };
 }
 
-function ownershipWishes(cluster: CoordinationCluster, reading: Reading, views: Views): (Wish | null)[] {
+function ownershipWrites(cluster: CoordinationCluster, reading: Reading, views: Views): (DesiredWrite | null)[] {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);
-  const wish = (kind: Kind, name: string, live: Parameters<typeof ownership>[2]): Wish | null =>
-    ownership(cluster, { kind, namespace, name }, live);
+  const desiredWrite = (kind: Kind, name: string, live: Parameters<typeof ownershipWrite>[2]): DesiredWrite | null =>
+    ownershipWrite(cluster, { kind, namespace, name }, live);
   return [
-    wish("ConfigMap", names.identity, reading.identity),
-    wish("Secret", ownerSecretName(cluster), reading.owner),
-    wish("Secret", names.authorities, reading.authority),
+    desiredWrite("ConfigMap", names.identity, reading.identity),
+    desiredWrite("Secret", ownerSecretName(cluster), reading.owner),
+    desiredWrite("Secret", names.authorities, reading.authority),
     ...views.claims
       .filter(({ ours }) => ours)
       .map(({ ordinal }) =>
-        wish("PersistentVolumeClaim", `data-${names.set}-${ordinal}`, reading.claims.get(ordinal) ?? null),
+        desiredWrite("PersistentVolumeClaim", `data-${names.set}-${ordinal}`, reading.claims.get(ordinal) ?? null),
       ),
   ];
 }
 
 /** Of objects that are written only when their content changes. */
-function adoptionWishes(cluster: CoordinationCluster, { tokens, trust, server }: Reading): (Wish | null)[] {
+function adoptionWrites(cluster: CoordinationCluster, { tokens, trust, server }: Reading): (DesiredWrite | null)[] {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);
-  const wish = (kind: Kind, name: string, live: Parameters<typeof adoptionWish>[2]): Wish | null =>
-    adoptionWish(cluster, { kind, namespace, name }, live);
+  const desiredWrite = (kind: Kind, name: string, live: Parameters<typeof adoptionWrite>[2]): DesiredWrite | null =>
+    adoptionWrite(cluster, { kind, namespace, name }, live);
   return [
-    wish("Secret", names.tokens, tokens),
-    wish("ConfigMap", names.authorities, trust),
+    desiredWrite("Secret", names.tokens, tokens),
+    desiredWrite("ConfigMap", names.authorities, trust),
     // In the other modes, others create it.
-    cluster.spec.tls.mode === "Auto" ? wish("Secret", names.serverTls, server) : null,
+    cluster.spec.tls.mode === "Auto" ? desiredWrite("Secret", names.serverTls, server) : null,
   ];
 }
 
-function certificateWish(cluster: CoordinationCluster, write: CertificateWrite): Wish {
+function desiredCertificateWrite(cluster: CoordinationCluster, write: CertificateWrite): DesiredWrite {
   const { kind, name, annotations, data, replaces, durable } = write;
   const reference = { kind, namespace: namespaceOf(cluster), name };
   const metadata = {

@@ -14,9 +14,9 @@ import type { Reading } from "./reader.ts";
 import type { StatefulSet } from "./set-view.ts";
 
 /** Kubernetes normally creates and schedules within this time. */
-const PATIENCE_MS = 3_000;
+const GRACE_MS = 3_000;
 /** Interval between reads of events while the same objects are missing. */
-const LOOK_MS = 10_000;
+const EVENTS_READ_INTERVAL_MS = 10_000;
 /** Leaves space for the surrounding text in a status message. */
 const CAUSE_LENGTH_MAX = 700;
 /** Reasons of volume controllers. The second is Kubernetes' own, if no storage class creates volumes. */
@@ -26,7 +26,7 @@ const BEFORE_CAUSE = "failed error: ";
 
 type Event = Wire<EventsV1Event>;
 
-export interface ObstacleLook {
+export interface ObstacleContext {
   readonly client: KubeClient;
   readonly cluster: CoordinationCluster;
   readonly reading: Reading;
@@ -37,10 +37,10 @@ export interface ObstacleLook {
 }
 
 /** At most one obstacle for each ordinal, lowest first. */
-export async function findObstacles(look: ObstacleLook): Promise<Obstacle[]> {
-  const { reading, now, memory } = look;
-  const missing = missingOf(look);
-  const causes = await causesOf(look, missing);
+export async function findObstacles(context: ObstacleContext): Promise<Obstacle[]> {
+  const { reading, now, memory } = context;
+  const missing = missingOf(context);
+  const causes = await causesOf(context, missing);
   memory.causes = causes;
   const obstacles = new Map<number, Obstacle>();
   for (const [ordinal, pod] of reading.pods) {
@@ -68,7 +68,7 @@ interface Missing {
   readonly claim: Claim | null;
 }
 
-function missingOf({ reading, cluster }: ObstacleLook): Missing[] {
+function missingOf({ reading, cluster }: ObstacleContext): Missing[] {
   const count = Math.min(reading.set?.spec?.replicas ?? 0, cluster.spec.replicas);
   const missing: Missing[] = [];
   for (let ordinal = 0; ordinal < count; ordinal++) {
@@ -87,21 +87,21 @@ function isWithoutVolume({ metadata, status }: Claim): boolean {
 }
 
 /** @returns causes for objects that have been missing for long enough; null if there are none */
-async function causesOf(look: ObstacleLook, missing: readonly Missing[]): Promise<Causes | null> {
-  const { memory, now, onUnknown } = look;
+async function causesOf(context: ObstacleContext, missing: readonly Missing[]): Promise<Causes | null> {
+  const { memory, now, onUnknown } = context;
   const since = new Map(missing.map(({ key }) => [key, memory.missingSince.get(key) ?? now]));
   memory.missingSince = since;
-  const late = missing.filter(({ key }) => now - (since.get(key) ?? now) >= PATIENCE_MS);
+  const late = missing.filter(({ key }) => now - (since.get(key) ?? now) >= GRACE_MS);
   if (late.length === 0) {
     return null;
   }
   const of = late.map(({ key }) => key).join();
   const before = memory.causes;
-  if (before?.of === of && now - before.at < LOOK_MS) {
+  if (before?.of === of && now - before.at < EVENTS_READ_INTERVAL_MS) {
     return before;
   }
   try {
-    return { at: now, of, found: await readCauses(look, late) };
+    return { at: now, of, found: await readCauses(context, late) };
   } catch (error) {
     // The operator has no right to read events, or the events are stored in a service that is unreachable.
     if (!isKubeError(error, "forbidden", "unavailable", "throttled")) {
@@ -112,19 +112,19 @@ async function causesOf(look: ObstacleLook, missing: readonly Missing[]): Promis
   }
 }
 
-async function readCauses(look: ObstacleLook, late: readonly Missing[]): Promise<Causes["found"]> {
-  const { set } = look.reading;
+async function readCauses(context: ObstacleContext, late: readonly Missing[]): Promise<Causes["found"]> {
+  const { set } = context.reading;
   const ofPods = late.filter(({ claim }) => claim === null);
-  const events = ofPods.length === 0 || set === null ? [] : await eventsOf(look, set);
+  const events = ofPods.length === 0 || set === null ? [] : await eventsOf(context, set);
   const found = new Map<string, Obstacle>();
   for (const { key, ordinal } of ofPods) {
-    const obstacle = obstacleToPod(events, look.cluster, ordinal);
+    const obstacle = obstacleToPod(events, context.cluster, ordinal);
     if (obstacle !== null) {
       found.set(key, obstacle);
     }
   }
   for (const { key, ordinal, claim } of late) {
-    const failure = claim === null ? undefined : (await eventsOf(look, claim)).find(isOfVolume);
+    const failure = claim === null ? undefined : (await eventsOf(context, claim)).find(isOfVolume);
     if (failure !== undefined) {
       found.set(key, { ordinal, reason: "VolumeNotCreated", cause: clipped(failure.note ?? "") });
     }
@@ -133,7 +133,7 @@ async function readCauses(look: ObstacleLook, late: readonly Missing[]): Promise
 }
 
 /** Newest first. */
-async function eventsOf({ client, cluster }: ObstacleLook, { metadata }: StatefulSet | Claim): Promise<Event[]> {
+async function eventsOf({ client, cluster }: ObstacleContext, { metadata }: StatefulSet | Claim): Promise<Event[]> {
   const selector = `regarding.uid=${metadata?.uid}`;
   const { items } = await client.list<Event>("Event", namespaceOf(cluster), "", selector);
   return items.toSorted((a, b) => lastTimeOf(b) - lastTimeOf(a));
@@ -172,7 +172,7 @@ function unscheduledCauseOf({ metadata, status }: Pod, now: number): string | nu
   const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
   const since = timeOf(scheduled?.lastTransitionTime) ?? now;
   const isObstacle =
-    scheduled?.status === "False" && metadata?.deletionTimestamp === undefined && now - since >= PATIENCE_MS;
+    scheduled?.status === "False" && metadata?.deletionTimestamp === undefined && now - since >= GRACE_MS;
   return isObstacle ? (scheduled.message ?? scheduled.reason ?? "") : null;
 }
 

@@ -26,7 +26,7 @@ const ACTIVE: ReadonlySet<RecoveryNote["phase"]> = new Set([
 ]);
 
 /** @throws KubeError */
-export async function lookAtRecovery(
+export async function observeRecovery(
   reads: Reads,
   cluster: CoordinationCluster,
   reading: Reading,

@@ -10,7 +10,7 @@ import type { Manifest } from "../render/index.ts";
 import { APPLIED } from "./annotations.ts";
 import { digestOf } from "./difference.ts";
 import type { Memory } from "./memory.ts";
-import { preconditionOf, type Wish, wishKey } from "./wish.ts";
+import { type DesiredWrite, objectKey, preconditionOf } from "./wish.ts";
 
 /** Parts that may contain only what the operator wants. For a set, also fields that only its controller may write. */
 const WHOLE: Partial<Record<Kind, readonly string[]>> = {
@@ -30,16 +30,16 @@ const PAUSE_LAST_MS = 600_000;
 const FORGET_MS = 1_800_000;
 
 /** @throws KubeError */
-export async function restorationOf(
+export async function driftCorrectionOf(
   client: KubeClient,
   memory: Memory,
   reference: Reference,
   live: KubeObject,
   manifest: Manifest,
-): Promise<Wish | null> {
+): Promise<DesiredWrite | null> {
   const parts = (WHOLE[reference.kind] ?? []).map((path) => wholeOf(path, live, manifest));
   const different = parts.filter(({ path, value }) => digestOf(at(live, path)) !== digestOf(value));
-  const key = wishKey(reference);
+  const key = objectKey(reference);
   const pair = digestOf([different, different.map(({ path }) => at(live, path))]);
   if (different.length === 0 || memory.spelled.get(key) === pair) {
     return null;

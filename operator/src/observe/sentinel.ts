@@ -8,17 +8,17 @@ import type { Reads, Wire } from "../kube/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
 import { labelsOf, namespaceOf, selectorOf } from "../render/index.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
-import { isAsWished, signed, type Wish } from "./wish.ts";
+import { type DesiredWrite, matchesManifest, signed } from "./wish.ts";
 
 const ABOUT =
   "Kubernetes deletes this ConfigMap with the Secret of the same name. So the operator notices that the Secret is gone.";
 
 /** @returns null if there is no Secret, if the sentinel is right, or if a foreign object has its name */
-export async function sentinelWish(
+export async function sentinelWrite(
   reads: Reads,
   cluster: CoordinationCluster,
   { owner }: Reading,
-): Promise<Wish | null> {
+): Promise<DesiredWrite | null> {
   const { uid = "", deletionTimestamp } = owner?.metadata ?? {};
   if (owner === null || deletionTimestamp !== undefined) {
     return null;
@@ -32,7 +32,7 @@ export async function sentinelWish(
   const live = await reads.get<Wire<V1ConfigMap>>(reference);
   const labels = live?.metadata?.labels ?? {};
   const isOurs = Object.entries(selectorOf(cluster)).every(([label, value]) => labels[label] === value);
-  return (live !== null && !isOurs) || isAsWished(live, manifest)
+  return (live !== null && !isOurs) || matchesManifest(live, manifest)
     ? null
     : { how: "apply", reference, manifest, undoes: null };
 }

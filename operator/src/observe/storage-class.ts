@@ -42,6 +42,6 @@ export function storageClassRefusal(cluster: CoordinationCluster, reading: Readi
   return {
     reason: "StorageClassFixed",
     message: `spec.storage.storageClassName cannot be changed any more, because ${why}: ${back}`,
-    tended: true,
+    keepsReconciling: true,
   };
 }

@@ -16,19 +16,19 @@ import { type Manifest, namesOf, namespaceOf, selectorOf } from "../render/index
 import type { Problem } from "../status/index.ts";
 import { digestOf } from "./difference.ts";
 import type { Memory } from "./memory.ts";
-import { restorationOf, undoneBy } from "./restoration.ts";
-import { isAsWished, preconditionOf, signed, type Wish, wishKey } from "./wish.ts";
+import { driftCorrectionOf, undoneBy } from "./restoration.ts";
+import { type DesiredWrite, matchesManifest, objectKey, preconditionOf, signed } from "./wish.ts";
 
 /** Interval of the check if nothing triggers it. */
-const LOOK_MS = 60_000;
+const CHECK_INTERVAL_MS = 60_000;
 
-export interface SupportFindings {
-  readonly wishes: ReadonlyMap<string, Wish>;
+export interface OwnedObjectsFindings {
+  readonly desiredWrites: ReadonlyMap<string, DesiredWrite>;
   readonly refusal: Refusal | null;
   readonly monitoringProblem: Problem | null;
 }
 
-interface Look {
+interface OwnedObjectsContext {
   readonly client: KubeClient;
   readonly reads: Reads;
   readonly cluster: CoordinationCluster;
@@ -39,33 +39,35 @@ interface Look {
 }
 
 /** @throws KubeError */
-export async function lookAround(look: Look): Promise<SupportFindings> {
-  const { cluster, manifests, memory, now } = look;
+export async function observeOwnedObjects(context: OwnedObjectsContext): Promise<OwnedObjectsFindings> {
+  const { cluster, manifests, memory, now } = context;
   const digest = digestOf(manifests);
-  const { support } = memory;
-  if (support !== null && support.digest === digest && now - support.at < LOOK_MS) {
-    return { wishes: new Map(), refusal: null, monitoringProblem: null };
+  const { ownedObjects } = memory;
+  if (ownedObjects !== null && ownedObjects.digest === digest && now - ownedObjects.at < CHECK_INTERVAL_MS) {
+    return { desiredWrites: new Map(), refusal: null, monitoringProblem: null };
   }
   const wanted = manifests.map((manifest) => ({
     manifest: signed(manifest),
     reference: referenceOf(cluster, manifest),
   }));
   const surplus = optionalObjects(cluster).filter(
-    (reference) => !wanted.some((each) => wishKey(each.reference) === wishKey(reference)),
+    (reference) => !wanted.some((each) => objectKey(each.reference) === objectKey(reference)),
   );
   const found = await Promise.all([
-    ...wanted.map(({ reference, manifest }) => lookAt(look, reference, manifest)),
-    ...surplus.map((reference) => lookAt(look, reference, null)),
+    ...wanted.map(({ reference, manifest }) => observeObject(context, reference, manifest)),
+    ...surplus.map((reference) => observeObject(context, reference, null)),
   ]);
-  const wishes = new Map(
-    found.flatMap(({ wish }) => (wish === null ? [] : [[wishKey(wish.reference), wish] as const])),
+  const desiredWrites = new Map(
+    found.flatMap(({ desiredWrite }) =>
+      desiredWrite === null ? [] : [[objectKey(desiredWrite.reference), desiredWrite] as const],
+    ),
   );
   const refusal = found.find((each) => each.refusal !== null)?.refusal ?? null;
   const monitoringProblem = found.find((each) => each.problem !== null)?.problem ?? null;
   // The next pass checks repaired objects and foreign objects again; these may be gone.
-  const isWell = wishes.size === 0 && refusal === null && monitoringProblem === null;
-  memory.support = isWell ? { digest, at: now } : null;
-  return { wishes, refusal, monitoringProblem };
+  const isWell = desiredWrites.size === 0 && refusal === null && monitoringProblem === null;
+  memory.ownedObjects = isWell ? { digest, at: now } : null;
+  return { desiredWrites, refusal, monitoringProblem };
 }
 
 /** @returns why the cluster may not write the object; null if it may */
@@ -89,20 +91,20 @@ export function conflictOf(
         reason: "NameConflict",
         message:
           `${kind} ${name} already exists, and belongs to ${controller?.kind ?? "no other object"} ${controller?.name ?? ""}`.trim(),
-        tended: false,
+        keepsReconciling: false,
       };
 }
 
 interface Finding {
-  readonly wish: Wish | null;
+  readonly desiredWrite: DesiredWrite | null;
   readonly refusal: Refusal | null;
   readonly problem: Problem | null;
 }
 
-const NOTHING: Finding = { wish: null, refusal: null, problem: null };
+const NOTHING: Finding = { desiredWrite: null, refusal: null, problem: null };
 
-async function lookAt(
-  { client, reads, cluster, memory }: Look,
+async function observeObject(
+  { client, reads, cluster, memory }: OwnedObjectsContext,
   reference: Reference,
   manifest: Manifest | null,
 ): Promise<Finding> {
@@ -121,13 +123,14 @@ async function lookAt(
     return manifest === null ? NOTHING : { ...NOTHING, refusal };
   }
   if (manifest === null) {
-    const wish = live === null ? null : ({ how: "remove", reference, precondition: preconditionOf(live) } as const);
-    return { ...NOTHING, wish };
+    const desiredWrite =
+      live === null ? null : ({ how: "remove", reference, precondition: preconditionOf(live) } as const);
+    return { ...NOTHING, desiredWrite };
   }
-  if (live !== null && isAsWished(live, manifest)) {
-    return { ...NOTHING, wish: await restorationOf(client, memory, reference, live, manifest) };
+  if (live !== null && matchesManifest(live, manifest)) {
+    return { ...NOTHING, desiredWrite: await driftCorrectionOf(client, memory, reference, live, manifest) };
   }
-  return { ...NOTHING, wish: { how: "apply", reference, manifest, undoes: undoneBy(live, manifest) } };
+  return { ...NOTHING, desiredWrite: { how: "apply", reference, manifest, undoes: undoneBy(live, manifest) } };
 }
 
 function unserved({ kind }: Reference, why: string): Problem {

@@ -19,7 +19,7 @@ import { covers, digestOf } from "./difference.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
 import { restorePlanOf } from "./restore-source.ts";
 import type { StatefulSet } from "./set-view.ts";
-import { durableMetadata, type Wish } from "./wish.ts";
+import { type DesiredWrite, durableMetadata } from "./wish.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const TOKEN_BYTES = 32;
@@ -30,15 +30,15 @@ export interface SetManifest extends Manifest {
   readonly spec: { readonly replicas: number; readonly [field: string]: unknown };
 }
 
-export interface WantedObjects {
+export interface DesiredObjects {
   /** Without the set. */
-  readonly around: readonly Manifest[];
+  readonly ownedManifests: readonly Manifest[];
   /** Null if the specification cannot be followed. */
   readonly set: SetManifest | null;
   readonly refusal: Refusal | null;
 }
 
-export function wantedObjects(cluster: CoordinationCluster, reading: Reading, settings: Settings): WantedObjects {
+export function desiredObjects(cluster: CoordinationCluster, reading: Reading, settings: Settings): DesiredObjects {
   const { set } = reading;
   const backup = backupPlanOf(cluster, set, reading.backupStore);
   const restore = restorePlanOf(cluster, set, reading.claims, reading.restore);
@@ -58,13 +58,17 @@ export function wantedObjects(cluster: CoordinationCluster, reading: Reading, se
     const objects = render(cluster, placement, settings);
     const rendered = objects.find(({ kind }) => kind === "StatefulSet") as SetManifest;
     return {
-      around: objects.filter((object) => object !== rendered),
+      ownedManifests: objects.filter((object) => object !== rendered),
       set: signedSet(rendered),
       refusal: null,
     };
   } catch (error) {
     if (error instanceof OverlayError) {
-      return { around: [], set: null, refusal: { reason: "OverlayRejected", message: error.message, tended: false } };
+      return {
+        ownedManifests: [],
+        set: null,
+        refusal: { reason: "OverlayRejected", message: error.message, keepsReconciling: false },
+      };
     }
     throw error;
   }
@@ -78,7 +82,7 @@ function signedSet(manifest: SetManifest): SetManifest {
 }
 
 /** @returns whether the set has all wanted fields; it may have more */
-export function isSetAsWished(live: StatefulSet, manifest: SetManifest): boolean {
+export function setMatchesManifest(live: StatefulSet, manifest: SetManifest): boolean {
   return covers(live, ofSpecification(manifest));
 }
 
@@ -93,7 +97,7 @@ export function withoutPlacement(spec: object): object {
 }
 
 /** Tokens of the members and of the operator. */
-export function tokensWish(cluster: CoordinationCluster): Wish {
+export function tokensWrite(cluster: CoordinationCluster): DesiredWrite {
   const name = namesOf(cluster).tokens;
   const token = (): string => randomBytes(TOKEN_BYTES).toString("base64url");
   return {
@@ -111,11 +115,11 @@ export function tokensWish(cluster: CoordinationCluster): Wish {
  * @param foundedAt RFC 3339, to the second; null if the cluster is not founded
  * @returns null while the Secret that the specification names is missing
  */
-export async function ownerWish(
+export async function ownerWrite(
   reads: Reads,
   cluster: CoordinationCluster,
   foundedAt: string | null,
-): Promise<Wish | null> {
+): Promise<DesiredWrite | null> {
   const name = ownerSecretName(cluster);
   const namespace = namespaceOf(cluster);
   const { ownerEmail, ownerSecretRef } = cluster.spec.access;

@@ -9,7 +9,7 @@ import { labelsOf, type Manifest, metadataOf, namespaceOf } from "../render/inde
 import { APPLIED } from "./annotations.ts";
 import { covers, digestOf } from "./difference.ts";
 
-export type Wish =
+export type DesiredWrite =
   /** Server-side apply. With a resource version in its metadata, it fails if the object has changed. */
   | {
       readonly how: "apply";
@@ -43,9 +43,9 @@ export type Wish =
   | { readonly how: "remove"; readonly reference: Reference; readonly precondition: Precondition };
 
 /** Wishes by kind and name, in the order of writing. */
-export type Wishes = ReadonlyMap<string, Wish>;
+export type DesiredWrites = ReadonlyMap<string, DesiredWrite>;
 
-export function wishKey({ kind, name }: { readonly kind: string; readonly name: string }): string {
+export function objectKey({ kind, name }: { readonly kind: string; readonly name: string }): string {
   return `${kind}/${name}`;
 }
 
@@ -61,7 +61,7 @@ export function signed(manifest: Manifest): Manifest {
 }
 
 /** @returns whether the object has all of this manifest, and was last applied from the same one */
-export function isAsWished(live: KubeObject | null, manifest: Manifest): boolean {
+export function matchesManifest(live: KubeObject | null, manifest: Manifest): boolean {
   return live !== null && covers(live, manifest);
 }
 
@@ -70,7 +70,11 @@ export function isAsWished(live: KubeObject | null, manifest: Manifest): boolean
  *
  * @returns null if its owner is as the specification asks
  */
-export function ownership(cluster: CoordinationCluster, reference: Reference, live: KubeObject | null): Wish | null {
+export function ownershipWrite(
+  cluster: CoordinationCluster,
+  reference: Reference,
+  live: KubeObject | null,
+): DesiredWrite | null {
   if (live === null || live.metadata?.deletionTimestamp !== undefined) {
     return null;
   }

@@ -290,17 +290,17 @@ function hasLostMajority(world: World): boolean {
   return withData.length <= voters(world).length / 2;
 }
 
-function checkEnd(world: World, { hold }: Plan): void {
+function checkEnd(world: World, { blocker }: Plan): void {
   if (isAtSpec(world)) {
-    demand(hold === null, "nothing is left to wait for");
+    demand(blocker === null, "nothing is left to wait for");
     return;
   }
   // A member that is down causes no hold, because the operator can do nothing about it.
-  demand(hold !== null || world.members.some(isAway), "an end without an explanation");
+  demand(blocker !== null || world.members.some(isAway), "an end without an explanation");
   if (keyOf(heal(world)) === keyOf(world)) {
     demand(
-      hasLostMajority(world) && hold?.reason === "QuorumLost",
-      `${hold?.gate} ${hold?.reason}, with nothing wrong`,
+      hasLostMajority(world) && blocker?.reason === "QuorumLost",
+      `${blocker?.gate} ${blocker?.reason}, with nothing wrong`,
     );
   }
 }

@@ -4,11 +4,11 @@
  */
 import type { Membership } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
-import type { Hold, Step } from "./plan.ts";
+import type { Blocker, Step } from "./plan.ts";
 import { formerIdsOf } from "./recovery.ts";
 import { objectOf } from "./volume-rules.ts";
 
-export function recycleFormer(membership: Membership): Step | Hold | null {
+export function recycleFormer(membership: Membership): Step | Blocker | null {
   const { facts } = membership;
   const { cluster, claims, identity, recovery } = facts.observed;
   const clusterId = identity?.clusterId ?? "";

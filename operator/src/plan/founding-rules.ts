@@ -1,7 +1,7 @@
 /** The beginning of a cluster: set, identity, founding. These rules found a cluster, and only once. */
 import type { Facts } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
-import type { Hold, Step } from "./plan.ts";
+import type { Blocker, Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
 /** Founder of an identity that was written again for an existing cluster: no member may found a cluster with it. */
@@ -11,7 +11,7 @@ const NO_FOUNDER = "-";
 const RESTORE_PAUSE_MS = 10_000;
 
 /** Adopts existing volumes before anything new is created. */
-export function adopt(facts: Facts): Step | Hold | null {
+export function adopt(facts: Facts): Step | Blocker | null {
   const { claims, identity, set } = facts.observed;
   if (set !== null && identity !== null) {
     return null;
@@ -33,13 +33,13 @@ export function adopt(facts: Facts): Step | Hold | null {
       return found;
     }
   }
-  return set === null ? (restoreHold(facts, "Adopt") ?? createSet(facts, claims)) : null;
+  return set === null ? (restoreBlocker(facts, "Adopt") ?? createSet(facts, claims)) : null;
 }
 
 /**
  * A cluster that is founded from a backup gets no pod before the backup is usable: the pod would have nothing to do.
  */
-function restoreHold({ observed }: Facts, gate: "Adopt" | "Found"): Hold | null {
+function restoreBlocker({ observed }: Facts, gate: "Adopt" | "Found"): Blocker | null {
   const { claims, cluster, restore } = observed;
   const problem = restore?.isInForce === true ? null : (restore?.problem ?? null);
   const isFounded = claims.some(({ memberId }) => typeof memberId === "number");
@@ -48,7 +48,7 @@ function restoreHold({ observed }: Facts, gate: "Adopt" | "Found"): Hold | null 
     : { gate, reason: "RestoreNotReady", target: cluster.metadata.name, message: problem.message };
 }
 
-function restoreIdentity(facts: Facts): Step | Hold | null {
+function restoreIdentity(facts: Facts): Step | Blocker | null {
   const { claims, cluster, reports } = facts.observed;
   const running = [...reports.values()].filter((report) => report.state === "RUNNING");
   const ids = new Set(
@@ -92,7 +92,7 @@ function createSet(facts: Facts, claims: readonly ClaimView[]): Step {
 }
 
 /** The identity names one empty directory. Only then that member gets the request to found the cluster. */
-export function found(facts: Facts): Step | Hold | null {
+export function foundCluster(facts: Facts): Step | Blocker | null {
   const { claims, identity, reports } = facts.observed;
   const hasForm =
     [...reports.values()].some((report) => (report.configuration?.members.length ?? 0) > 0) ||
@@ -126,7 +126,7 @@ export function found(facts: Facts): Step | Hold | null {
   if (report.state !== "EMPTY" || report.incarnation !== identity.founderIncarnation) {
     return null;
   }
-  const restoring = holdOfRestore(facts);
+  const restoring = blockerOfRestore(facts);
   if (restoring !== null) {
     return restoring;
   }
@@ -137,14 +137,14 @@ export function found(facts: Facts): Step | Hold | null {
 }
 
 /** A member founds the cluster only once its process has the flags of this backup and no other. */
-function awaitRestore(facts: Facts): Step | Hold | null {
+function awaitRestore(facts: Facts): Step | Blocker | null {
   const { cluster, restore, set } = facts.observed;
   if (restore === null || set === null) {
     return null;
   }
-  const hold = restoreHold(facts, "Found");
-  if (hold !== null) {
-    return hold;
+  const blocker = restoreBlocker(facts, "Found");
+  if (blocker !== null) {
+    return blocker;
   }
   const target = facts.nameOf(0);
   const pod = facts.podOf(0);
@@ -166,7 +166,7 @@ function awaitRestore(facts: Facts): Step | Hold | null {
 }
 
 /** A member continues a restore after the request has timed out. A later request returns the result. */
-function holdOfRestore(facts: Facts): Hold | null {
+function blockerOfRestore(facts: Facts): Blocker | null {
   const { attempts, now, restore } = facts.observed;
   const pod = facts.podOf(0);
   const attempt = attempts.restore;
@@ -178,7 +178,7 @@ function holdOfRestore(facts: Facts): Hold | null {
   ) {
     return null;
   }
-  return restoreWait(facts.nameOf(0), attempt.failure, facts.reportOf(0)?.alarms.at(-1));
+  return restoreWaitBlocker(facts.nameOf(0), attempt.failure, facts.reportOf(0)?.alarms.at(-1));
 }
 
 /**
@@ -187,13 +187,13 @@ function holdOfRestore(facts: Facts): Hold | null {
  * @param failure of the last try
  * @param told the member's report about itself
  */
-export function restoreWait(target: string, failure: string | null, told: string | undefined): Hold {
+export function restoreWaitBlocker(target: string, failure: string | null, told: string | undefined): Blocker {
   return failure === null
     ? { gate: "Found", reason: "Restoring", target, message: told ?? `${target} restores the backup` }
     : { gate: "Found", reason: "RestoreFails", target, message: failure };
 }
 
-function waitingForFounder(target: string): Hold {
+function waitingForFounder(target: string): Blocker {
   const message = `waiting for ${target} to start: see kubectl describe pod ${target}`;
   return { gate: "Found", reason: "WaitingForFounder", target, message };
 }

@@ -1,9 +1,9 @@
 /** Without a configuration that a quorum has just confirmed, the plan removes, promotes, evicts and deletes nothing. */
 import type { Facts } from "./facts.ts";
-import type { Hold } from "./plan.ts";
+import type { Blocker } from "./plan.ts";
 import { quorumLossOf } from "./quorum-loss.ts";
 
-export function freeze(facts: Facts): Hold | null {
+export function freeze(facts: Facts): Blocker | null {
   const { cluster, configuration } = facts.observed;
   const target = cluster.metadata.name;
   if (configuration === null) {

@@ -1,7 +1,7 @@
 /** The gate before each deliberate restart of a pod. */
 import { type Facts, type Membership, ordinalsBelow } from "./facts.ts";
 import type { PodView, Slot } from "./observed.ts";
-import type { HoldReason } from "./plan.ts";
+import type { BlockerReason } from "./plan.ts";
 
 /** A member with the new template whose process ended more recently may end again, because of its template. */
 const EXIT_MS = 600_000;
@@ -9,7 +9,7 @@ const EXIT_MS = 600_000;
 const OUT_OF_MEMORY = "OOMKilled";
 
 export interface Objection {
-  readonly reason: HoldReason;
+  readonly reason: BlockerReason;
   /** A sentence about another member. */
   readonly message: string;
 }

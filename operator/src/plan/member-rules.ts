@@ -1,7 +1,7 @@
 /** Slots: surplus ones, those whose data is lost, new ones, and learners that may vote. */
 import type { Membership } from "./facts.ts";
 import type { Slot } from "./observed.ts";
-import type { Hold, Rule, Step } from "./plan.ts";
+import type { Blocker, Rule, Step } from "./plan.ts";
 import { quorumOf } from "./quorum.ts";
 
 /** A process that finds its slot taken asks other members first; one of them may know better. */
@@ -15,9 +15,9 @@ export function cancelSlot(membership: Membership): Step | null {
 }
 
 /** The process runs, but its data is lost: the slot is removed, and the same process gets a new one. */
-export function replaceLost(membership: Membership): Step | Hold | null {
+export function replaceLost(membership: Membership): Step | Blocker | null {
   const { facts, configuration, healthy, quorum } = membership;
-  let hold: Hold | null = null;
+  let blocker: Blocker | null = null;
   for (const slot of configuration.members) {
     const report = facts.reportOf(facts.ordinalOf(slot));
     const pod = slot.name;
@@ -27,7 +27,7 @@ export function replaceLost(membership: Membership): Step | Hold | null {
     if (report.state === "MEMBER_REFUSED") {
       const command = `kubectl delete pvc data-${pod} --wait=false && kubectl delete pod ${pod}`;
       const message = `${pod} cannot use its data; see its log, and give the volume up with ${command}`;
-      hold ??= { gate: "ReplaceLost", reason: "MemberRefused", target: pod, message };
+      blocker ??= { gate: "ReplaceLost", reason: "MemberRefused", target: pod, message };
     }
     const isLost = report.state === "MEMBER_DATA_LOST" && report.stateForMs >= DATA_LOST_MS;
     if (!isLost || report.incarnation === slot.incarnation) {
@@ -37,9 +37,9 @@ export function replaceLost(membership: Membership): Step | Hold | null {
       return remove("ReplaceLost", membership, [slot], "has lost its data");
     }
     const message = `${pod} has lost its data, and ${quorum} healthy voters are needed to replace it: there are ${healthy.length}`;
-    hold ??= { gate: "ReplaceLost", reason: "MemberDataLost", target: pod, message };
+    blocker ??= { gate: "ReplaceLost", reason: "MemberDataLost", target: pod, message };
   }
-  return hold;
+  return blocker;
 }
 
 /** Voters are added in pairs, so that their number stays odd; it is even only after the loss of a disk. */
@@ -62,7 +62,7 @@ export function promote(membership: Membership): Step | null {
 }
 
 /** Adds a slot for a wanted member; its process must be empty. */
-export function addSlot(membership: Membership): Step | Hold | null {
+export function addSlot(membership: Membership): Step | Blocker | null {
   const { facts, configuration, learners, isOdd, missing } = membership;
   const replicas = facts.observed.set?.replicas ?? 0;
   if (learners.length >= (isOdd ? 2 : 1)) {
@@ -86,7 +86,7 @@ export function addSlot(membership: Membership): Step | Hold | null {
 }
 
 /** Removes surplus voters: a broken one first, then in pairs, never the leader. */
-export function scaleDown(membership: Membership): Step | Hold | null {
+export function scaleDown(membership: Membership): Step | Blocker | null {
   const { facts, voters, healthy, quorum, isOdd } = membership;
   const surplus = voters
     .filter((slot) => facts.ordinalOf(slot) >= facts.wanted)
@@ -105,7 +105,7 @@ export function scaleDown(membership: Membership): Step | Hold | null {
   return leave(membership, leaving);
 }
 
-function leave(membership: Membership, leaving: readonly Slot[]): Step | Hold {
+function leave(membership: Membership, leaving: readonly Slot[]): Step | Blocker {
   const { facts, configuration, voters } = membership;
   const staying = voters.filter((slot) => facts.ordinalOf(slot) < facts.wanted);
   const leads = leaving.find((slot) => slot.id === configuration.leaderId);
@@ -132,7 +132,7 @@ function leave(membership: Membership, leaving: readonly Slot[]): Step | Hold {
 }
 
 /** Nothing else happens while members join. The hold names the member that is furthest from its vote. */
-export function awaitLearner({ facts, learners, missing, isOdd }: Membership): Hold | null {
+export function awaitLearner({ facts, learners, missing, isOdd }: Membership): Blocker | null {
   const onTheirWay = [
     ...learners.map((slot) => ({ slot, ordinal: facts.ordinalOf(slot), target: slot.name })),
     ...(learners.length < (isOdd ? 2 : 1) ? missing : []).map((ordinal) => ({

@@ -64,7 +64,7 @@ export interface Refusal {
    * Whether there is an accepted specification to follow meanwhile. Without one, the plan only touches pods that do not
    * run.
    */
-  readonly tended: boolean;
+  readonly keepsReconciling: boolean;
 }
 
 /** The directory that may found the cluster: this incarnation, in this pod. Written once, before the founding. */

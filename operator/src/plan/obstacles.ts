@@ -4,10 +4,10 @@
  */
 import type { Facts } from "./facts.ts";
 import type { Obstacle } from "./observed.ts";
-import type { Hold, HoldReason } from "./plan.ts";
+import type { Blocker, BlockerReason } from "./plan.ts";
 
 /** Reasons of holds that end once the pod exists. Other holds ask a person for something else, and stay. */
-const WAITS_FOR_POD: ReadonlySet<HoldReason> = new Set([
+const WAITS_FOR_POD: ReadonlySet<BlockerReason> = new Set([
   "CatchingUp",
   "MemberUnhealthy",
   "WaitingForClaim",
@@ -15,7 +15,7 @@ const WAITS_FOR_POD: ReadonlySet<HoldReason> = new Set([
   "WaitingForPod",
 ] as const);
 /** Reasons that have their own runbook, and may have an obstacle as their cause. */
-const LACKS_LEADER: ReadonlySet<HoldReason> = new Set(["NoLeader", "QuorumLost"] as const);
+const LACKS_LEADER: ReadonlySet<BlockerReason> = new Set(["NoLeader", "QuorumLost"] as const);
 
 /** The first obstacle to a wanted member; null if there is none. A member that must leave needs no pod. */
 export function obstacleOf({ observed, wanted }: Facts): Obstacle | null {
@@ -29,17 +29,17 @@ export function sentenceOf(facts: Facts, obstacle: Obstacle): string {
 }
 
 /** @returns the hold with the obstacle that causes it, if any; the obstacle alone if there is no other hold */
-export function withObstacle(facts: Facts, hold: Hold | null): Hold | null {
+export function withObstacle(facts: Facts, blocker: Blocker | null): Blocker | null {
   const obstacle = obstacleOf(facts);
   if (obstacle === null) {
-    return hold;
+    return blocker;
   }
   const message = sentenceOf(facts, obstacle);
-  if (hold === null || WAITS_FOR_POD.has(hold.reason)) {
-    const gate = hold?.gate ?? "AwaitPod";
+  if (blocker === null || WAITS_FOR_POD.has(blocker.reason)) {
+    const gate = blocker?.gate ?? "AwaitPod";
     return { gate, reason: obstacle.reason, target: targetOf(facts, obstacle), message };
   }
-  return LACKS_LEADER.has(hold.reason) ? { ...hold, message: `${hold.message}; ${message}` } : hold;
+  return LACKS_LEADER.has(blocker.reason) ? { ...blocker, message: `${blocker.message}; ${message}` } : blocker;
 }
 
 function targetOf(facts: Facts, { ordinal, reason }: Obstacle): string {

@@ -7,8 +7,8 @@ export interface Plan {
   readonly upkeep: readonly Upkeep[];
   readonly step: Step | null;
   /** What the plan waits for. It can appear with a step if that step does not resolve it. */
-  readonly hold: Hold | null;
-  readonly nextPassMs: number;
+  readonly blocker: Blocker | null;
+  readonly requeueMs: number;
 }
 
 /** Names of the rules, as reasons of events and conditions. */
@@ -98,16 +98,16 @@ export interface ObjectOfOrdinal {
   readonly resourceVersion: string;
 }
 
-export interface Hold {
+export interface Blocker {
   readonly gate: Rule;
-  readonly reason: HoldReason;
+  readonly reason: BlockerReason;
   readonly target: string;
   /** With the next useful command, if there is one. */
   readonly message: string;
 }
 
 /** An action that the API server or a member refuses. It is shown until it succeeds, or until no plan contains it. */
-export interface Failure extends Hold {
+export interface Failure extends Blocker {
   readonly reason: "StepFailed" | "UpkeepFailed" | "PassFailed";
   /** Kind of the action, such as `evict`. */
   readonly action: string;
@@ -115,7 +115,7 @@ export interface Failure extends Hold {
   readonly since: number;
 }
 
-export type HoldReason =
+export type BlockerReason =
   | ObstacleReason
   | "CatchingUp"
   | "ClaimTerminating"

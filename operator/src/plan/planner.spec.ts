@@ -26,7 +26,7 @@ function lost(scene: Scene, ordinal: number): Scene {
 }
 
 function refusedBy(scene: Scene, message: string, tended = false): Scene {
-  scene.rest = { ...scene.rest, refusal: { reason: "OverlayRejected", message, tended } };
+  scene.rest = { ...scene.rest, refusal: { reason: "OverlayRejected", message, keepsReconciling: tended } };
   return scene;
 }
 
@@ -41,16 +41,16 @@ describe("planner", () => {
       expect(plan(new Scene(replicas).observe())).to.deep.equal({
         upkeep: [],
         step: null,
-        hold: null,
-        nextPassMs: 10_000,
+        blocker: null,
+        requeueMs: 10_000,
       });
     });
   }
 
   it("plans again at once after a step, soon when it is held, and else later", () => {
-    expect(plan(new Scene(3, 1).observe()).nextPassMs).to.equal(0);
-    expect(plan(new Scene(3).leaderless(0).observe()).nextPassMs).to.equal(2_000);
-    expect(plan(new Scene(3).observe()).nextPassMs).to.equal(10_000);
+    expect(plan(new Scene(3, 1).observe()).requeueMs).to.equal(0);
+    expect(plan(new Scene(3).leaderless(0).observe()).requeueMs).to.equal(2_000);
+    expect(plan(new Scene(3).observe()).requeueMs).to.equal(10_000);
   });
 
   table("before the rules", [
@@ -242,7 +242,7 @@ describe("planner", () => {
   ]);
 
   it("Freeze: shows how the quorum was lost", () => {
-    const message = (scene: Scene): string | undefined => plan(scene.observe()).hold?.message;
+    const message = (scene: Scene): string | undefined => plan(scene.observe()).blocker?.message;
     const majority = lost(lost(new Scene(3), 1), 2).leaderless(0);
     expect(message(majority)).to.contain("MajorityDataLost").and.contain("demo-1, demo-2");
     const refused = lost(new Scene(3), 1).report(2, { state: "MEMBER_REFUSED" }).leaderless(0);

@@ -6,30 +6,30 @@
  */
 import { Facts, Membership } from "./facts.ts";
 import { recycleFormer } from "./former-volumes.ts";
-import { adopt, found } from "./founding-rules.ts";
+import { adopt, foundCluster } from "./founding-rules.ts";
 import { freeze } from "./freeze-rule.ts";
 import { addSlot, awaitLearner, cancelSlot, promote, replaceLost, scaleDown } from "./member-rules.ts";
 import type { Observed } from "./observed.ts";
 import { withObstacle } from "./obstacles.ts";
-import type { Hold, Plan, Step } from "./plan.ts";
+import type { Blocker, Plan, Step } from "./plan.ts";
 import { recreateBroken, resizeRestart, roll } from "./pod-rules.ts";
 import { finishRecovery, recoverQuorum } from "./recovery-rules.ts";
 import { growSet, shrinkSet } from "./set-rules.ts";
 import { changeStorageClass } from "./storage-class-rule.ts";
-import { holdOfTemplate, upkeepOf } from "./upkeep.ts";
+import { blockerOfTemplate, upkeepOf } from "./upkeep.ts";
 import { dropClaim, recycleVolume } from "./volume-rules.ts";
 
-const HELD_PASS_MS = 2_000;
-const IDLE_PASS_MS = 10_000;
+const BLOCKED_REQUEUE_MS = 2_000;
+const IDLE_REQUEUE_MS = 10_000;
 const PAUSED = "quoin.dev/paused";
-const NOTHING: Plan = { upkeep: [], step: null, hold: null, nextPassMs: IDLE_PASS_MS };
+const NOTHING: Plan = { upkeep: [], step: null, blocker: null, requeueMs: IDLE_REQUEUE_MS };
 
-type Outcome = Step | Hold | null;
+type Outcome = Step | Blocker | null;
 
 /** Rules that need no leader, in order. */
 const LEADERLESS: readonly ((facts: Facts) => Outcome)[] = [
   ...[changeStorageClass, recoverQuorum, adopt, recreateBroken],
-  ...[found, growSet, freeze],
+  ...[foundCluster, growSet, freeze],
 ];
 /** Rules about members that a quorum has just confirmed, in order. `stops`: whether a hold stops the rules after it. */
 const CONFIRMED: readonly { readonly rule: (membership: Membership) => Outcome; readonly stops: boolean }[] = [
@@ -54,19 +54,19 @@ export function plan(observed: Observed): Plan {
     return NOTHING;
   }
   const facts = new Facts(observed);
-  if (refusal !== null && !refusal.tended) {
+  if (refusal !== null && !refusal.keepsReconciling) {
     return planOf([], recreateBroken(facts), null);
   }
-  const { step, hold } = lane(facts);
-  return planOf(upkeepOf(facts), step, withObstacle(facts, hold ?? holdOfTemplate(facts)));
+  const { step, blocker } = nextStep(facts);
+  return planOf(upkeepOf(facts), step, withObstacle(facts, blocker ?? blockerOfTemplate(facts)));
 }
 
-function planOf(upkeep: Plan["upkeep"], step: Step | null, hold: Hold | null): Plan {
-  const nextPassMs = step !== null ? 0 : hold !== null ? HELD_PASS_MS : IDLE_PASS_MS;
-  return { upkeep, step, hold, nextPassMs };
+function planOf(upkeep: Plan["upkeep"], step: Step | null, blocker: Blocker | null): Plan {
+  const requeueMs = step !== null ? 0 : blocker !== null ? BLOCKED_REQUEUE_MS : IDLE_REQUEUE_MS;
+  return { upkeep, step, blocker, requeueMs };
 }
 
-function lane(facts: Facts): { step: Step | null; hold: Hold | null } {
+function nextStep(facts: Facts): { step: Step | null; blocker: Blocker | null } {
   for (const rule of LEADERLESS) {
     const outcome = rule(facts);
     if (outcome !== null) {
@@ -74,28 +74,30 @@ function lane(facts: Facts): { step: Step | null; hold: Hold | null } {
     }
   }
   const { configuration } = facts.observed;
-  return configuration === null ? { step: null, hold: null } : confirmedLane(new Membership(facts, configuration));
+  return configuration === null
+    ? { step: null, blocker: null }
+    : nextConfirmedStep(new Membership(facts, configuration));
 }
 
-function confirmedLane(membership: Membership): { step: Step | null; hold: Hold | null } {
-  let passed: Hold | null = null;
+function nextConfirmedStep(membership: Membership): { step: Step | null; blocker: Blocker | null } {
+  let passed: Blocker | null = null;
   for (const { rule, stops } of CONFIRMED) {
     const outcome = rule(membership);
     if (outcome !== null && isStep(outcome)) {
-      return { step: outcome, hold: passed };
+      return { step: outcome, blocker: passed };
     }
     passed ??= outcome;
     if (outcome !== null && stops) {
       break;
     }
   }
-  return { step: null, hold: passed };
+  return { step: null, blocker: passed };
 }
 
-function resultOf(outcome: Step | Hold): { step: Step | null; hold: Hold | null } {
-  return isStep(outcome) ? { step: outcome, hold: null } : { step: null, hold: outcome };
+function resultOf(outcome: Step | Blocker): { step: Step | null; blocker: Blocker | null } {
+  return isStep(outcome) ? { step: outcome, blocker: null } : { step: null, blocker: outcome };
 }
 
-function isStep(outcome: Step | Hold): outcome is Step {
+function isStep(outcome: Step | Blocker): outcome is Step {
   return "action" in outcome;
 }

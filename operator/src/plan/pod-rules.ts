@@ -2,7 +2,7 @@
 import type { Facts, Membership } from "./facts.ts";
 import { restartObjection } from "./gates.ts";
 import type { PodView } from "./observed.ts";
-import type { Hold, Rule, Step } from "./plan.ts";
+import type { Blocker, Rule, Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
 /** A pod that starts slowly, or that the kubelet restarts, gets this much time. */
@@ -49,7 +49,7 @@ function hasNotRun({ observed }: Facts, pod: PodView): boolean {
 }
 
 /** Followers first, the leader last, and only while all other members are healthy. */
-export function roll(membership: Membership): Step | Hold | null {
+export function roll(membership: Membership): Step | Blocker | null {
   const { facts } = membership;
   const { cluster, pods, set } = facts.observed;
   if (set?.caughtUp === false) {
@@ -85,7 +85,7 @@ function inOrder({ facts, configuration, healthy }: Membership, pods: readonly P
 }
 
 /** For a file system that can only grow while it is not mounted. */
-export function resizeRestart(membership: Membership): Step | Hold | null {
+export function resizeRestart(membership: Membership): Step | Blocker | null {
   const { facts } = membership;
   const { claims, now } = facts.observed;
   const pods = claims
@@ -98,12 +98,12 @@ export function resizeRestart(membership: Membership): Step | Hold | null {
 }
 
 /** The hold for a refused eviction. */
-export function budgetHold(gate: Rule, target: string): Hold {
+export function budgetBlocker(gate: Rule, target: string): Blocker {
   const message = `a PodDisruptionBudget does not allow the eviction of ${target} now: see kubectl get pdb`;
   return { gate, reason: "DisruptionBudget", target, message };
 }
 
-function restart(rule: Rule, membership: Membership, pod: PodView, why: string): Step | Hold {
+function restart(rule: Rule, membership: Membership, pod: PodView, why: string): Step | Blocker {
   const { facts, configuration, voters } = membership;
   const target = facts.nameOf(pod.ordinal);
   const objection = restartObjection(membership, pod);
@@ -123,7 +123,7 @@ function restart(rule: Rule, membership: Membership, pod: PodView, why: string):
     return { gate: rule, reason: "HandedOver", target, message };
   }
   if (refusedEviction?.podUid === pod.uid && facts.observed.now - refusedEviction.at < EVICTION_PAUSE_MS) {
-    return budgetHold(rule, target);
+    return budgetBlocker(rule, target);
   }
   return { rule, target, message: `${target} ${why}`, action: { kind: "evict", ...objectOf(pod) } };
 }

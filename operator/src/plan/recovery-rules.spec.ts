@@ -280,9 +280,9 @@ describe("recovery of a lost quorum", () => {
     });
 
     it("waits for an archive that cannot be read, and says how to go on without it", () => {
-      const { step, hold } = plan(archived({ problem: "the store does not answer" }).observe());
-      expect([step, hold?.reason, hold?.target]).to.deep.equal([null, "RecoveryFails", "demo-0-recovery"]);
-      expect(hold?.message).to.contain("the store does not answer").and.to.contain(accepting);
+      const { step, blocker } = plan(archived({ problem: "the store does not answer" }).observe());
+      expect([step, blocker?.reason, blocker?.target]).to.deep.equal([null, "RecoveryFails", "demo-0-recovery"]);
+      expect(blocker?.message).to.contain("the store does not answer").and.to.contain(accepting);
       // After a pause, another pod tries again.
       const later = plan(archived({ problem: "the store does not answer" }, CLUSTER_ID, 10_000).observe());
       expect(later.step?.action.kind).to.equal("delete-recovery-pod");

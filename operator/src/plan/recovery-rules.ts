@@ -9,7 +9,7 @@
 import { judgeArchive } from "./archive-comparison.ts";
 import type { Facts, Membership } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
-import type { Hold, HoldReason, Step } from "./plan.ts";
+import type { Blocker, BlockerReason, Step } from "./plan.ts";
 import { quorumLossOf } from "./quorum-loss.ts";
 import {
   acceptingValue,
@@ -33,7 +33,7 @@ const SILENT_MS = 60_000;
 const UNCHANGED: ReadonlySet<number> = new Set([73, 74, 76]);
 
 /** The requested or present recovery. All other rules wait meanwhile. */
-export function recoverQuorum(facts: Facts): Step | Hold | null {
+export function recoverQuorum(facts: Facts): Step | Blocker | null {
   const { note } = facts.observed.recovery;
   switch (note?.phase) {
     case "Surveying":
@@ -133,14 +133,14 @@ function lossOf(facts: Facts): string | null {
   return isSilent ? "no member answers" : null;
 }
 
-function survey(facts: Facts, note: RecoveryNote): Step | Hold {
+function survey(facts: Facts, note: RecoveryNote): Step | Blocker {
   if (!isAsked(facts, note)) {
     return callOff(facts, note, "Cancelled", "the annotation was removed or changed");
   }
   return stopMembers(facts) ?? readVolumes(facts, note);
 }
 
-function recover(facts: Facts, note: RecoveryNote): Step | Hold {
+function recover(facts: Facts, note: RecoveryNote): Step | Blocker {
   const { survivor } = note;
   return survivor === undefined
     ? callOff(facts, note, "NoSurvivor", "no survivor is noted")
@@ -148,7 +148,7 @@ function recover(facts: Facts, note: RecoveryNote): Step | Hold {
 }
 
 /** Done when the set has no pod and its pods are gone: then none of their processes uses a volume. */
-function stopMembers(facts: Facts): Step | Hold | null {
+function stopMembers(facts: Facts): Step | Blocker | null {
   const { cluster, pods, set } = facts.observed;
   if (set !== null && set.replicas > 0) {
     return {
@@ -167,7 +167,7 @@ function stopMembers(facts: Facts): Step | Hold | null {
   return wait("StoppingMembers", target, message);
 }
 
-function readVolumes(facts: Facts, note: RecoveryNote): Step | Hold {
+function readVolumes(facts: Facts, note: RecoveryNote): Step | Blocker {
   const claims = facts.observed.claims
     .filter(({ bound, terminating, foreign }) => bound && !terminating && !foreign)
     .toSorted((a, b) => a.ordinal - b.ordinal);
@@ -198,7 +198,7 @@ function readVolumes(facts: Facts, note: RecoveryNote): Step | Hold {
   return decide(facts, note, surveyed);
 }
 
-function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[]): Step | Hold {
+function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[]): Step | Blocker {
   const choice = choose(note.formerId, surveyed);
   const found = surveyed.map((each) => wordsOf(facts, note, each)).join("; ") || "there is no volume";
   switch (choice.kind) {
@@ -227,7 +227,7 @@ function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[])
 }
 
 /** Another pod on the survivor's volume tries to read the archive. */
-function readAgain(facts: Facts, { ordinal }: Survivor, problem: string): Step | Hold {
+function readAgain(facts: Facts, { ordinal }: Survivor, problem: string): Step | Blocker {
   const pod = podOn(facts, ordinal);
   return pod === undefined ? waitForPod(facts, ordinal, pod, "SurveyingVolumes") : again(facts, pod, problem);
 }
@@ -251,7 +251,7 @@ function wordsOf(facts: Facts, { formerId }: RecoveryNote, { ordinal, report }: 
     : `${name}: data of cluster ${clusterId}`;
 }
 
-function recoverVolume(facts: Facts, note: RecoveryNote, survivor: Survivor): Step | Hold {
+function recoverVolume(facts: Facts, note: RecoveryNote, survivor: Survivor): Step | Blocker {
   const { ordinal } = survivor;
   const other = facts.observed.recovery.pods.find((pod) => pod.ordinal !== ordinal || !isOf(pod, note, "recover"));
   if (other !== undefined) {
@@ -300,7 +300,7 @@ function place(
   note: RecoveryNote,
   claim: ClaimView,
   { clusterId, memberId }: { readonly clusterId: string; readonly memberId: number },
-): Step | Hold {
+): Step | Blocker {
   const target = facts.claimNameOf(claim.ordinal);
   if (clusterId !== note.clusterId) {
     const message = `${target} has become cluster ${clusterId}, not ${note.clusterId}: someone else has recovered it`;
@@ -334,7 +334,7 @@ function endCalledOff(facts: Facts, note: RecoveryNote): Step {
   return { rule: RULE, target, message, action: { kind: "end-recovery", note: { ...note, phase: "CalledOff" } } };
 }
 
-function dropPods(facts: Facts): Step | Hold | null {
+function dropPods(facts: Facts): Step | Blocker | null {
   const [pod] = facts.observed.recovery.pods;
   if (pod === undefined) {
     return null;
@@ -350,14 +350,14 @@ function dropPod(facts: Facts, pod: RecoveryPodView): Step {
 }
 
 /** A failed pod is created again, after a pause. */
-function again(facts: Facts, pod: RecoveryPodView, problem: string): Step | Hold {
+function again(facts: Facts, pod: RecoveryPodView, problem: string): Step | Blocker {
   const { now } = facts.observed;
   return pod.end !== null && now - pod.end.at >= RETRY_MS
     ? dropPod(facts, pod)
     : wait("RecoveryFails", facts.recoveryPodNameOf(pod.ordinal), problem);
 }
 
-function waitForPod(facts: Facts, ordinal: number, pod: RecoveryPodView | undefined, reason: HoldReason): Hold {
+function waitForPod(facts: Facts, ordinal: number, pod: RecoveryPodView | undefined, reason: BlockerReason): Blocker {
   const target = facts.recoveryPodNameOf(ordinal);
   const claim = facts.claimNameOf(ordinal);
   const advice = `if that volume is gone for good: kubectl delete pvc ${claim} --wait=false`;
@@ -367,7 +367,7 @@ function waitForPod(facts: Facts, ordinal: number, pod: RecoveryPodView | undefi
   return wait(reason, target, message);
 }
 
-function wait(reason: HoldReason, target: string, message: string): Hold {
+function wait(reason: BlockerReason, target: string, message: string): Blocker {
   return { gate: RULE, reason, target, message };
 }
 

@@ -28,21 +28,21 @@ describe("upkeep", () => {
     const to = (version: string): Scene => drifting(new Scene(3), "StatefulSet").spec({ version });
     it("writes it when it differs", () => {
       expect(upkeepOf(to("1.5.0"))).to.have.length(1);
-      expect(plan(to("1.5.0").observe()).hold).to.equal(null);
+      expect(plan(to("1.5.0").observe()).blocker).to.equal(null);
     });
     it("waits while a pod runs a version that is too far away", () => {
       const scene = to("1.5.0").pod(2, { version: "1.3.9" });
       expect(upkeepOf(scene)).to.deep.equal([]);
-      expect(plan(scene.observe()).hold).to.include({ gate: "Template", reason: "VersionSkew" });
+      expect(plan(scene.observe()).blocker).to.include({ gate: "Template", reason: "VersionSkew" });
     });
     it("waits while a member has data that the version cannot read", () => {
       const scene = to("1.3.0").report(1, { downgradeFloor: "1.4.0" });
       expect(upkeepOf(scene)).to.deep.equal([]);
-      expect(plan(scene.observe()).hold).to.include({ reason: "DowngradeBelowFloor" });
-      expect(plan(scene.observe()).hold?.message).to.contain("demo-1");
+      expect(plan(scene.observe()).blocker).to.include({ reason: "DowngradeBelowFloor" });
+      expect(plan(scene.observe()).blocker?.message).to.contain("demo-1");
     });
     it("holds nothing when there is no new template", () => {
-      expect(plan(new Scene(3).pod(2, { version: "1.1.0" }).observe()).hold).to.equal(null);
+      expect(plan(new Scene(3).pod(2, { version: "1.1.0" }).observe()).blocker).to.equal(null);
     });
   });
 

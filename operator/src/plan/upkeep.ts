@@ -2,7 +2,7 @@
 import type { ClusterSpec } from "../generated/coordination-cluster.ts";
 import { type Facts, votersOf } from "./facts.ts";
 import type { ClaimView, Configuration, Drift, MemberRole, PodView } from "./observed.ts";
-import type { Hold, Upkeep } from "./plan.ts";
+import type { Blocker, Upkeep } from "./plan.ts";
 import { parseQuantity } from "./quantity.ts";
 import { minAvailableOf } from "./quorum.ts";
 import { compareVersions, isSkewed } from "./version.ts";
@@ -10,7 +10,7 @@ import { objectOf } from "./volume-rules.ts";
 
 export function upkeepOf(facts: Facts): Upkeep[] {
   const { configuration, drift } = facts.observed;
-  const templateHold = holdOfTemplate(facts);
+  const templateHold = blockerOfTemplate(facts);
   const applied = drift.filter((object) => templateHold === null || !isTemplate(object));
   return [
     ...applied.map((object) => ({ kind: "apply", object }) as const),
@@ -25,7 +25,7 @@ function isTemplate({ kind }: Drift): boolean {
 }
 
 /** Why a new template must wait; null if it may be written, or if there is none. */
-export function holdOfTemplate(facts: Facts): Hold | null {
+export function blockerOfTemplate(facts: Facts): Blocker | null {
   const { cluster, drift, pods, set } = facts.observed;
   const { version } = cluster.spec;
   if (set === null || version === undefined || !drift.some(isTemplate)) {

@@ -1,10 +1,10 @@
 /** Volumes of removed members. A volume whose ordinal has a claimed slot is never deleted. */
 import { type Membership, ordinalsBelow } from "./facts.ts";
 import type { ClaimView, PodView } from "./observed.ts";
-import type { Hold, ObjectOfOrdinal, Step } from "./plan.ts";
+import type { Blocker, ObjectOfOrdinal, Step } from "./plan.ts";
 
 /** A pod that returns with the data of a removed member gets an empty volume. */
-export function recycleVolume(membership: Membership): Step | Hold | null {
+export function recycleVolume(membership: Membership): Step | Blocker | null {
   const { facts } = membership;
   for (const ordinal of ordinalsBelow(facts.wanted)) {
     const pod = facts.podOf(ordinal);
@@ -30,7 +30,7 @@ function hasRetiredData({ facts, configuration }: Membership, ordinal: number): 
   );
 }
 
-function emptyVolume({ facts }: Membership, pod: PodView): Step | Hold | null {
+function emptyVolume({ facts }: Membership, pod: PodView): Step | Blocker | null {
   const { ordinal } = pod;
   const [claim, target] = [facts.claimOf(ordinal), facts.claimNameOf(ordinal)];
   const message = `${target} has the data of a member that was removed`;

@@ -65,7 +65,7 @@ export interface Assessment {
   readonly quorumLoss: QuorumLoss | null;
   readonly leaderName: string | undefined;
   readonly quorumReadyPods: boolean;
-  readonly heldForMs: number;
+  readonly blockedForMs: number;
   readonly isPaused: boolean;
   /** Why the cluster does not match its specification; null if it does. */
   readonly unreadiness: Problem | null;
@@ -96,10 +96,10 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
     isTemplateInForce,
     outdated,
     volumeProblem,
-    quorumLoss: quorumLossOf(facts) ?? (quorumReadyPods ? null : lossToldBefore(observed)),
+    quorumLoss: quorumLossOf(facts) ?? (quorumReadyPods ? null : lossReportedBefore(observed)),
     leaderName: observed.configuration?.members.find((slot) => slot.id === observed.configuration?.leaderId)?.name,
     quorumReadyPods,
-    heldForMs: heldForMs(observed, plan, past),
+    blockedForMs: blockedForMs(observed, plan, past),
     isPaused: observed.cluster.metadata.annotations?.["quoin.dev/paused"] === "true",
     unreadiness: unreadinessOf(
       facts,
@@ -112,7 +112,7 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
 }
 
 /** A reported loss lasts until a leader confirms its quorum: one missing answer proves nothing. */
-function lossToldBefore({ cluster, configuration }: Observed): QuorumLoss | null {
+function lossReportedBefore({ cluster, configuration }: Observed): QuorumLoss | null {
   const told = cluster.status?.conditions?.find(({ type }) => type === "QuorumLost");
   return configuration === null && told?.status === "True"
     ? { reason: told.reason as QuorumLoss["reason"], message: told.message }
@@ -205,9 +205,9 @@ function volumeProblemOf(facts: Facts): Problem | null {
 }
 
 /** A hold counts as the same while its rule and what it waits for stay the same. */
-function heldForMs({ now }: Observed, { hold }: Plan, past: ClusterStatus | undefined): number {
+function blockedForMs({ now }: Observed, { blocker }: Plan, past: ClusterStatus | undefined): number {
   const before = past?.blocked;
-  const isSame = hold !== null && before?.gate === hold.gate && before.target === hold.target;
+  const isSame = blocker !== null && before?.gate === blocker.gate && before.target === blocker.target;
   return isSame ? now - Date.parse(before.since) : 0;
 }
 

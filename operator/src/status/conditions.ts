@@ -3,7 +3,7 @@
  * only when its own status changes.
  */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
-import type { Failure, HoldReason } from "../plan/index.ts";
+import type { BlockerReason, Failure } from "../plan/index.ts";
 import { type Assessment, clipped, timeOf } from "./assessment.ts";
 import { backupVerdicts } from "./backup.ts";
 import { recoveryVerdict } from "./recovery.ts";
@@ -12,10 +12,14 @@ import { restoreVerdict } from "./restore.ts";
 /** A member that is away for less than this is expected back. */
 const UNHEALTHY_MS = 60_000;
 /** A hold that lasts longer needs a person. */
-const HELD_MS = 600_000;
+const BLOCKED_MS = 600_000;
 /** An action that fails for longer needs a person, and so does a pod that cannot be created. */
 const FAILING_MS = 60_000;
-const OBSTACLES: ReadonlySet<HoldReason> = new Set(["PodNotCreated", "PodNotScheduled", "VolumeNotCreated"] as const);
+const OBSTACLES: ReadonlySet<BlockerReason> = new Set([
+  "PodNotCreated",
+  "PodNotScheduled",
+  "VolumeNotCreated",
+] as const);
 
 const PAUSED = "until the annotation quoin.dev/paused is removed";
 
@@ -58,7 +62,7 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
  * Conditions after a pass that could not observe the cluster: those of the previous pass, updated with what this pass
  * knows.
  */
-export function conditionsOfFailedPass(
+export function conditionsOfFailedReconcile(
   failure: Failure,
   past: readonly ConditionStatus[],
   observedGeneration: number,
@@ -125,8 +129,8 @@ function progressing({ observed, plan, isPaused }: Assessment): Verdict {
   if (plan.step !== null) {
     return answer("Progressing", true, plan.step.rule, plan.step.message);
   }
-  if (plan.hold !== null) {
-    return answer("Progressing", true, plan.hold.gate, plan.hold.message);
+  if (plan.blocker !== null) {
+    return answer("Progressing", true, plan.blocker.gate, plan.blocker.message);
   }
   if (observed.cluster.metadata.deletionTimestamp !== undefined) {
     return answer("Progressing", false, "Deleting", "Kubernetes deletes the objects of the cluster");
@@ -141,7 +145,7 @@ function progressing({ observed, plan, isPaused }: Assessment): Verdict {
 }
 
 function degraded(assessment: Assessment): Verdict {
-  const { observed, plan, surroundings, heldForMs, broken, quorumLoss } = assessment;
+  const { observed, plan, surroundings, blockedForMs, broken, quorumLoss } = assessment;
   const away = assessment.unhealthy.find(({ forMs }) => forMs >= UNHEALTHY_MS);
   if (broken !== undefined) {
     return answer("Degraded", true, broken.reason, broken.message);
@@ -156,11 +160,11 @@ function degraded(assessment: Assessment): Verdict {
   if (failing !== undefined) {
     return answer("Degraded", true, failing.reason, failing.message);
   }
-  if (plan.hold !== null && OBSTACLES.has(plan.hold.reason) && heldForMs >= FAILING_MS) {
-    return answer("Degraded", true, plan.hold.reason, plan.hold.message);
+  if (plan.blocker !== null && OBSTACLES.has(plan.blocker.reason) && blockedForMs >= FAILING_MS) {
+    return answer("Degraded", true, plan.blocker.reason, plan.blocker.message);
   }
-  if (plan.hold !== null && plan.hold.reason !== "ManualUpdate" && heldForMs >= HELD_MS) {
-    return answer("Degraded", true, "Blocked", `${plan.hold.gate} waits: ${plan.hold.message}`);
+  if (plan.blocker !== null && plan.blocker.reason !== "ManualUpdate" && blockedForMs >= BLOCKED_MS) {
+    return answer("Degraded", true, "Blocked", `${plan.blocker.gate} waits: ${plan.blocker.message}`);
   }
   return answer("Degraded", false, "Healthy");
 }

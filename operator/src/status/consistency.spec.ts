@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { NOW, Scene } from "../../test/index.ts";
 import { type ClusterStatus, type Failure, outcomeOf, type Plan, plan } from "../plan/index.ts";
-import { type Surroundings, statusOf, statusOfFailedPass } from "./index.ts";
+import { type Surroundings, statusOf, statusOfFailedReconcile } from "./index.ts";
 
 const RUNS = 20_000;
 const MINUTE_MS = 60_000;
@@ -114,7 +114,7 @@ function sceneOf(given: Situation): Scene {
   if (given.leftClaim) {
     scene.claim(6);
   }
-  const refusal = { reason: "OverlayRejected", message: "no", tended: given.refusal === "tended" } as const;
+  const refusal = { reason: "OverlayRejected", message: "no", keepsReconciling: given.refusal === "tended" } as const;
   scene.rest = {
     ...scene.rest,
     ...(given.refusal === null ? {} : { refusal }),
@@ -227,7 +227,7 @@ describe("phase and conditions", function () {
     failed = situations.map((given, at) => {
       const { cluster } = sceneOf(given);
       const known = at % 10 === 0 ? cluster : { ...cluster, status: shown[at]?.status ?? {} };
-      return statusOfFailedPass(known, { ...FAILED_PASS, since: NOW - given.heldFor }, NOW);
+      return statusOfFailedReconcile(known, { ...FAILED_PASS, since: NOW - given.heldFor }, NOW);
     });
   });
 

@@ -56,7 +56,7 @@ export function phaseOf(conditions: readonly ConditionStatus[], plan: Plan | nul
   }
   const isAvailable = is("Available") === "True";
   // The hold of a degraded cluster does not end by itself.
-  const rule = plan?.step?.rule ?? (isDegraded ? undefined : plan?.hold?.gate);
+  const rule = plan?.step?.rule ?? (isDegraded ? undefined : plan?.blocker?.gate);
   const work = rule === undefined ? undefined : WORK.get(rule);
   if (work !== undefined && (isAvailable || LEADERLESS.has(work))) {
     return work;

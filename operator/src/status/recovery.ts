@@ -10,11 +10,11 @@ export interface RecoveryVerdict {
 }
 
 /** @returns null for a cluster that was never recovered */
-export function recoveryVerdict({ cluster, recovery }: Observed, { step, hold }: Plan): RecoveryVerdict | null {
+export function recoveryVerdict({ cluster, recovery }: Observed, { step, blocker }: Plan): RecoveryVerdict | null {
   const { note } = recovery;
   const type = "QuorumRecovery";
   if (note !== null && (isRecovering(recovery) || note.phase === "Starting")) {
-    const doing = step?.rule === "RecoverQuorum" ? step : hold?.gate === "RecoverQuorum" ? hold : note;
+    const doing = step?.rule === "RecoverQuorum" ? step : blocker?.gate === "RecoverQuorum" ? blocker : note;
     return { type, status: "True", reason: note.phase, message: doing.message };
   }
   if (cluster.metadata.annotations?.[RECOVER_QUORUM] !== undefined) {

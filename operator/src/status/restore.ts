@@ -12,7 +12,7 @@ export interface RestoreVerdict {
 /** @returns null for a cluster that is founded empty */
 export function restoreVerdict(
   { attempts, claims, known, reports, restore }: Observed,
-  { hold }: Plan,
+  { blocker }: Plan,
   past: readonly ConditionStatus[],
 ): RestoreVerdict | null {
   const type = "Restored";
@@ -38,6 +38,6 @@ export function restoreVerdict(
   if (failure !== null) {
     return { type, status: "False", reason: "RestoreFails", message: failure };
   }
-  const message = hold?.message ?? "the first member has not begun to restore yet";
+  const message = blocker?.message ?? "the first member has not begun to restore yet";
   return { type, status: "False", reason: "Restoring", message };
 }

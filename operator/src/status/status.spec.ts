@@ -46,7 +46,7 @@ function drifting(): Scene {
 
 function refused(): Scene {
   const scene = new Scene(3);
-  scene.rest = { refusal: { reason: "OverlayRejected", message: "no", tended: false } };
+  scene.rest = { refusal: { reason: "OverlayRejected", message: "no", keepsReconciling: false } };
   return scene;
 }
 

@@ -1,11 +1,11 @@
 /** The status of a cluster, and whether a change of it is worth a write. */
 import {
   type BlockedStatus,
+  type Blocker,
   type ClusterStatus,
   type CoordinationCluster,
   compareVersions,
   type Failure,
-  type Hold,
   hasVolume,
   type MemberRow,
   type Observed,
@@ -14,7 +14,7 @@ import {
 } from "../plan/index.ts";
 import { type Assessment, assess, clipped, type Surroundings, timeOf } from "./assessment.ts";
 import { backupSummaryOf } from "./backup.ts";
-import { conditionsOf, conditionsOfFailedPass } from "./conditions.ts";
+import { conditionsOf, conditionsOfFailedReconcile } from "./conditions.ts";
 import { phaseOf } from "./phase.ts";
 
 /** A smaller lag is not worth a write. */
@@ -65,9 +65,9 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
 }
 
 /** Status after a pass that could not observe the cluster: the previous status, and why it is not newer. */
-export function statusOfFailedPass(cluster: CoordinationCluster, failure: Failure, now: number): ClusterStatus {
+export function statusOfFailedReconcile(cluster: CoordinationCluster, failure: Failure, now: number): ClusterStatus {
   const past = cluster.status ?? {};
-  const conditions = conditionsOfFailedPass(failure, past.conditions ?? [], cluster.metadata.generation ?? 0, now);
+  const conditions = conditionsOfFailedReconcile(failure, past.conditions ?? [], cluster.metadata.generation ?? 0, now);
   const phase = phaseOf(conditions, null, isDeleted(cluster));
   return { ...past, phase, blocked: blockedBy(failure, failure.since), conditions };
 }
@@ -98,12 +98,12 @@ function isDeleted({ metadata }: CoordinationCluster): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-function blockedOf({ observed, plan, heldForMs }: Assessment): BlockedStatus | undefined {
-  const { hold } = plan;
-  return hold === null ? undefined : blockedBy(hold, observed.now - heldForMs);
+function blockedOf({ observed, plan, blockedForMs }: Assessment): BlockedStatus | undefined {
+  const { blocker } = plan;
+  return blocker === null ? undefined : blockedBy(blocker, observed.now - blockedForMs);
 }
 
-function blockedBy({ gate, reason, target, message }: Hold, since: number): BlockedStatus {
+function blockedBy({ gate, reason, target, message }: Blocker, since: number): BlockedStatus {
   return { gate, reason, target, message: clipped(message), since: timeOf(since) };
 }
 

@@ -100,7 +100,7 @@ export class OperatorMetrics {
     return this.#registry.metrics();
   }
 
-  countPass(result: "done" | "gone" | "failed", seconds: number): void {
+  countReconcile(result: "done" | "gone" | "failed", seconds: number): void {
     this.#passes.inc({ result });
     this.#passSeconds.observe(seconds);
   }

@@ -56,8 +56,8 @@ describe("port for probes and metrics", () => {
   });
 
   it("exposes actions and the state of clusters to Prometheus", async () => {
-    metrics.countPass("done", 0.3);
-    metrics.countPass("failed", 30);
+    metrics.countReconcile("done", 0.3);
+    metrics.countReconcile("failed", 30);
     metrics.countAction("promote");
     metrics.countRequest("GET", 200);
     metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true, refused: true });

@@ -119,7 +119,7 @@ export class ApiServer {
   }
 
   /** Sends a line that is not a change to all watches. */
-  tell(type: "BOOKMARK" | "ERROR", object: Any): void {
+  deliverEvents(type: "BOOKMARK" | "ERROR", object: Any): void {
     for (const { response } of this.#watchers) {
       response.write(`${JSON.stringify({ type, object })}\n`);
     }

@@ -183,7 +183,7 @@ export class Store {
     for (const applied of [...this.#applied.keys()].filter((each) => each.startsWith(`${key} `))) {
       this.#applied.delete(applied);
     }
-    this.#tell(
+    this.#notify(
       plural,
       { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.version) } },
       "DELETED",
@@ -205,11 +205,11 @@ export class Store {
     object.metadata.resourceVersion = String(++this.version);
     const { namespace = "", name } = object.metadata;
     this.#objects.set(keyOf(plural, namespace, name), object);
-    this.#tell(plural, object, type);
+    this.#notify(plural, object, type);
     return object;
   }
 
-  #tell(plural: string, object: Stored, type: Change["type"]): void {
+  #notify(plural: string, object: Stored, type: Change["type"]): void {
     const change = { type, version: this.version, plural, object };
     this.history.push(change);
     this.onChange(change);

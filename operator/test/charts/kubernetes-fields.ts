@@ -24,14 +24,14 @@ export function unknownFields(object: { readonly apiVersion: string; readonly ki
     return null;
   }
   const name = `V1${object.kind}`;
-  return modelOf(name) === null ? [`kind ${object.kind}`] : [...strangersIn(object, name, "")];
+  return modelOf(name) === null ? [`kind ${object.kind}`] : [...unknownFieldsIn(object, name, "")];
 }
 
-function* strangersIn(value: unknown, type: string, at: string): Generator<string> {
+function* unknownFieldsIn(value: unknown, type: string, at: string): Generator<string> {
   const element = /^Array<(.+)>$/.exec(type)?.[1];
   if (element !== undefined) {
     for (const [index, item] of (Array.isArray(value) ? value : []).entries()) {
-      yield* strangersIn(item, element, `${at}[${index}]`);
+      yield* unknownFieldsIn(item, element, `${at}[${index}]`);
     }
     return;
   }
@@ -48,7 +48,7 @@ function* strangersIn(value: unknown, type: string, at: string): Generator<strin
     if (field === undefined) {
       yield `${at}.${name}`;
     } else {
-      yield* strangersIn(child, field.type, `${at}.${name}`);
+      yield* unknownFieldsIn(child, field.type, `${at}.${name}`);
     }
   }
 }

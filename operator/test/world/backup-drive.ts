@@ -15,7 +15,7 @@ export class BackupDrive {
   #controllers: BackupControllers | null = null;
   readonly events: EventContent[] = [];
   /** Schedules that were notified of the end of a backup. */
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   mayWrite = true;
   crashes = 0;
 
@@ -37,7 +37,7 @@ export class BackupDrive {
       now: () => world.now,
       mayWrite: () => this.mayWrite,
       event: (_subject, content) => this.events.push(content),
-      onFinished: (_namespace, schedule) => this.told.push(schedule),
+      onFinished: (_namespace, schedule) => this.reported.push(schedule),
     });
   }
 
@@ -59,8 +59,8 @@ export class BackupDrive {
     return this.#drive.world.api.store.list(pluralOf(kind));
   }
 
-  pass(kind: (typeof BACKUP_KINDS)[number], name: string): Promise<number | null> {
-    return this.#controllers?.pass(backupKey(kind, "default", name)) ?? Promise.reject(new Error("not begun"));
+  reconcile(kind: (typeof BACKUP_KINDS)[number], name: string): Promise<number | null> {
+    return this.#controllers?.reconcile(backupKey(kind, "default", name)) ?? Promise.reject(new Error("not begun"));
   }
 
   /** Makes passes until the condition holds. After a crash, another operator continues. */
@@ -69,7 +69,7 @@ export class BackupDrive {
     for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
       for (const kind of BACKUP_KINDS) {
         for (const { metadata } of this.list(kind)) {
-          await this.pass(kind, metadata.name).catch(() => null);
+          await this.reconcile(kind, metadata.name).catch(() => null);
         }
       }
       if (world.isDown) {

@@ -103,7 +103,7 @@ export class Drive {
   async until(what: string, condition: () => boolean): Promise<boolean> {
     let crashed = false;
     for (let passes = 0; passes < PASSES_MAX; passes++) {
-      const pauseMs = await this.operator.pass(this.namespace, this.name).catch(() => REPEAT_MS);
+      const pauseMs = await this.operator.reconcile(this.namespace, this.name).catch(() => REPEAT_MS);
       if (this.world.isDown) {
         crashed = true;
         await this.operator.stop();
@@ -114,8 +114,12 @@ export class Drive {
       }
       this.world.advance(Math.max(REPEAT_MS, pauseMs ?? 0));
     }
-    const { step, hold } = this.operator.plan ?? {};
-    const last = [...this.world.writes.slice(-10), JSON.stringify({ step, hold }), ...this.operator.failures.slice(-3)];
+    const { step, blocker } = this.operator.plan ?? {};
+    const last = [
+      ...this.world.writes.slice(-10),
+      JSON.stringify({ step, hold: blocker }),
+      ...this.operator.failures.slice(-3),
+    ];
     throw new Error(`${what}: not there after ${PASSES_MAX} passes, ${this.condition("Ready")}\n${last.join("\n")}`);
   }
 

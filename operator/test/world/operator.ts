@@ -1,5 +1,5 @@
 /** An operator of a world: it makes one pass at a time on request, and forgets everything when it crashes. */
-import type { CertificateOutcome } from "../../src/certificates/index.ts";
+import type { CertificatePlan } from "../../src/certificates/index.ts";
 import { Reconciler } from "../../src/controller/index.ts";
 import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
 import { MemberClient } from "../../src/members/index.ts";
@@ -8,7 +8,7 @@ import type { Failure, Plan } from "../../src/plan/index.ts";
 import { configOf } from "../api-server/index.ts";
 import type { World } from "./world.ts";
 
-const NO_CERTIFICATES: CertificateOutcome = { writes: [], problem: null, tls: null, renewed: false };
+const NO_CERTIFICATES: CertificatePlan = { writes: [], problem: null, tls: null, renewed: false };
 
 export class WorldOperator {
   readonly #connection: Connection;
@@ -24,7 +24,7 @@ export class WorldOperator {
   /** Plan of the last pass. */
   plan: Plan | null = null;
   /** Number of passes that reported the state for alerts. */
-  passesTold = 0;
+  reconcilesReported = 0;
   /** Actions that it shows as failing. */
   failing: readonly Failure[] = [];
 
@@ -39,7 +39,7 @@ export class WorldOperator {
         client,
         members,
         settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" },
-        tendCertificates: async () => NO_CERTIFICATES,
+        planCertificates: async () => NO_CERTIFICATES,
         now: () => world.now,
         endpointOf: ({ metadata }) => {
           const port = world.portOf(metadata?.uid ?? "");
@@ -48,15 +48,15 @@ export class WorldOperator {
         onSilent: () => {},
         onUnknown: () => {},
       }),
-      writing: { client, members, monotonicMs: () => this.#monotonicMs(world.now), mayWrite: () => this.mayWrite },
+      execution: { client, members, monotonicMs: () => this.#monotonicMs(world.now), mayWrite: () => this.mayWrite },
       defaults: { version: "1.4.0", repository: "quoin" },
-      audience: {
+      sink: {
         event: (_cluster, content) => this.events.push(content),
         onAction: () => {},
         onFailure: (_cluster, what, error) => this.failures.push(`${what}: ${(error as Error).message}`),
-        onPass: (_cluster, plan) => {
+        onReconciled: (_cluster, plan) => {
           this.plan = plan;
-          this.passesTold++;
+          this.reconcilesReported++;
         },
         onFailing: (_cluster, failures) => {
           this.failing = failures;
@@ -76,13 +76,13 @@ export class WorldOperator {
     return new WorldOperator(world, await connect(configOf(world.api.url)));
   }
 
-  pass(namespace: string, name: string): Promise<number | null> {
-    return this.#reconciler.pass(namespace, name);
+  reconcile(namespace: string, name: string): Promise<number | null> {
+    return this.#reconciler.reconcile(namespace, name);
   }
 
   /** As when a watch reports a change of an owned object. */
   forget(namespace: string, name: string): void {
-    this.#reconciler.forgetLook(namespace, name);
+    this.#reconciler.invalidateOwnedObjects(namespace, name);
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,11 @@
  */
 
 export type { AnsweredCall, CallHandler } from "./answered-call.ts";
-export { CallAdmission as CallIntake, type CallStatistics, CALL_ADMISSION_METRICS as INTAKE_METRICS } from "./call-intake.ts";
+export {
+  CALL_ADMISSION_METRICS as INTAKE_METRICS,
+  CallAdmission as CallIntake,
+  type CallStatistics,
+} from "./call-intake.ts";
 export type { CallMethod } from "./call-method.ts";
 export { CALL_METRICS, CallObserver, type MethodCalls } from "./call-observer.ts";
 export type { CallerAccess } from "./caller-access.ts";

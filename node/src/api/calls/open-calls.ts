@@ -81,7 +81,9 @@ export class OpenCalls {
     ]);
     return limit === "requestBytes"
       ? new CoordinationError("OVERLOADED", `${SCOPE_LABELS[scope]} has ${max} bytes of open requests`, { details })
-      : new CoordinationError("TOO_MANY_STREAMS", `${SCOPE_LABELS[scope]} has ${max} ${KIND_LABELS[limit]}`, { details });
+      : new CoordinationError("TOO_MANY_STREAMS", `${SCOPE_LABELS[scope]} has ${max} ${KIND_LABELS[limit]}`, {
+          details,
+        });
   }
 
   /** Counts the refusal of a call whose request is not complete in time, and returns it. It was not executed. */

@@ -35,7 +35,14 @@ describe("ConnectionGate", () => {
     isProxy: (address: string) => boolean = () => false,
   ) {
     const log = { warn: (fields: object, message: string) => void lines.push({ ...fields, message }) };
-    gate = new ConnectionLimiter({ port: "grpc", limits, descriptorBudget: share, isProxy, log, monotonicMs: () => nowMs });
+    gate = new ConnectionLimiter({
+      port: "grpc",
+      limits,
+      descriptorBudget: share,
+      isProxy,
+      log,
+      monotonicMs: () => nowMs,
+    });
     server = createServer((socket) => {
       served.push(socket);
       socket.on("error", () => socket.destroy());

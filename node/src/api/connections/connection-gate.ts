@@ -84,7 +84,11 @@ export class ConnectionLimiter {
       return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
     }
     if (descriptorBudget?.acquire() === false) {
-      return this.#refuse(socket, "descriptors", `clients have ${descriptorBudget.max} connections, all that ulimit -n allows`);
+      return this.#refuse(
+        socket,
+        "descriptors",
+        `clients have ${descriptorBudget.max} connections, all that ulimit -n allows`,
+      );
     }
     this.#open++;
     this.#addresses.set(address, ofAddress + 1);

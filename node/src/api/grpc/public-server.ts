@@ -70,7 +70,8 @@ export class PublicServer {
   readonly #callAdmission: CallIntake<Caller>;
 
   constructor(options: PublicServerOptions) {
-    const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } = options;
+    const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
+      options;
     const { namespaceStreams } = options;
     const publicAccess = new PublicAccess(access, member);
     const endpoint = (): string | null => leaderEndpoint(member);

@@ -42,7 +42,8 @@ export class ClientAddresses {
   of(request: IncomingMessage): string {
     const { trusted } = this.#options;
     const { socket } = request;
-    const peer = (this.#fromProxies.size === 0 ? undefined : this.#fromProxies.get(endsOf(socket))) ?? socket.remoteAddress ?? "";
+    const peer =
+      (this.#fromProxies.size === 0 ? undefined : this.#fromProxies.get(endsOf(socket))) ?? socket.remoteAddress ?? "";
     const forwardedFor = trusted.includes(peer) ? request.headersDistinct["x-forwarded-for"] : undefined;
     return plainAddress(forwardedFor === undefined ? peer : trusted.clientAddress(peer, forwardedFor));
   }

@@ -166,7 +166,10 @@ async function tailAnswer(
     const sent = new ServerSentEvents(response);
     open({
       send: ({ events }, taken) => {
-        const messages = events.map((event) => ({ id: String(event.sequence), data: JSON.stringify(eventBody(event)) }));
+        const messages = events.map((event) => ({
+          id: String(event.sequence),
+          data: JSON.stringify(eventBody(event)),
+        }));
         sent.send(messages, taken);
       },
       fail: (error) => response.fail(error),

@@ -507,10 +507,10 @@ describe("event log methods", () => {
       time.advance(1_000);
       expect(hub.size).equal(1);
       await append(other, "x");
-      time.settle();
+      time.drain();
       expect(hub.size).equal(1);
       await append(logId, "b");
-      time.settle();
+      time.drain();
       expect(textsOf(ok(await waiting))).deep.equal(["2 b"]);
       expect([hub.size, time.timerCount, replica.observers]).deep.equal([0, 0, 0]);
     });
@@ -543,7 +543,7 @@ describe("event log methods", () => {
       const deleted = read(logId, { fromSequence: 2, waitSecs: 60 });
       await settled();
       await answerOf((reply) => methods.deleteLog(call(), logId, reply));
-      time.settle();
+      time.drain();
       expect(verdict(await deleted)).deep.equal(["LOG_NOT_FOUND"]);
     });
   });
@@ -567,18 +567,18 @@ describe("event log methods", () => {
           close = callback;
         },
       });
-      time.settle();
+      time.drain();
       expect(sent).deep.equal([["2 b"]]);
       await append(logId, "c");
       await append(logId, "d");
-      time.settle();
+      time.drain();
       expect(sent, "the first message is not yet flushed").have.length(1);
       taken();
-      time.settle();
+      time.drain();
       expect(sent).deep.equal([["2 b"], ["3 c", "4 d"]]);
       close();
       await append(logId, "e");
-      time.settle();
+      time.drain();
       expect([sent.length, hub.size]).deep.equal([2, 0]);
     });
 

@@ -348,7 +348,12 @@ export function replyOutcome<Kind extends Result["kind"], Response>(
 /**
  * Proceeds if the caller has the access that is needed, at once if no barrier is needed; else replies with the refusal.
  */
-export function authorized<Response>(call: Call, required: Need | null, proceed: () => void, reply: Reply<Response>): void {
+export function authorized<Response>(
+  call: Call,
+  required: Need | null,
+  proceed: () => void,
+  reply: Reply<Response>,
+): void {
   const pending = attempt(() => call.authorize(required));
   if (pending === undefined) {
     proceed();

@@ -162,7 +162,10 @@ export function refusalOf(
     return new CoordinationError("NAMESPACE_DENIED", "the user may not access the namespace of the request");
   }
   if (!includesAccess(roleAccess(user.role), required.access)) {
-    return new CoordinationError("ACCESS_DENIED", `the user's role "${user.role}" does not give ${required.access} access`);
+    return new CoordinationError(
+      "ACCESS_DENIED",
+      `the user's role "${user.role}" does not give ${required.access} access`,
+    );
   }
   return null;
 }

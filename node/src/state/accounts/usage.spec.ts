@@ -11,7 +11,7 @@ import {
   machineOver,
   OWNER,
   requestOf,
-  StoreWithGraves,
+  StoreWithTombstones,
   TOKEN_SHA256,
 } from "../../../test/index.ts";
 import type { PutKey } from "../keys/index.ts";
@@ -235,7 +235,7 @@ describe("usage", () => {
     while (isUsageDue(log.store, log.wallMs)) {
       log.lead({ kind: "prune-usage", countMax: 3 });
     }
-    const store = new StoreWithGraves("U");
+    const store = new StoreWithTombstones("U");
     applyRows(machineOver(store), log.rows, new Set(log.rows.map((_, at) => at + 1)));
     expect(store.steppedOver, "during the drop").equal(0);
     expect(isUsageDue(store, log.wallMs)).equal(false);

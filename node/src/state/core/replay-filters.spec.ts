@@ -124,6 +124,10 @@ describe("the set of live keys", () => {
     expect([keys.hasOverflowed, keys.has(keyOfNumber(99))]).to.deep.equal([true, true]);
     keys.restart();
     keys.add(keyOfNumber(1));
-    expect([keys.hasOverflowed, keys.has(keyOfNumber(1)), keys.has(keyOfNumber(2))]).to.deep.equal([false, true, false]);
+    expect([keys.hasOverflowed, keys.has(keyOfNumber(1)), keys.has(keyOfNumber(2))]).to.deep.equal([
+      false,
+      true,
+      false,
+    ]);
   });
 });

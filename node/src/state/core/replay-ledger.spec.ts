@@ -11,7 +11,7 @@ import {
 } from "../../../test/index.ts";
 import { hasEndedReplays } from "../replay/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
-import { droppedGenerations, DeduplicationLedger } from "./replay-ledger.ts";
+import { DeduplicationLedger, droppedGenerations } from "./replay-ledger.ts";
 import { answerGenerationRow, answerRange } from "./rows.ts";
 import type { Change, KeyRange, Row, StateReader } from "./store.ts";
 import { LIVE } from "./stored-answer.ts";

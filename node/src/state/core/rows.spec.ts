@@ -3,6 +3,9 @@ import fc from "fast-check";
 import { compareBytes, isWithin, latin1Of } from "../../bytes/index.ts";
 import { encodeText } from "./record.ts";
 import {
+  answerGenerationRow,
+  answerRange,
+  answerRow,
   apiKeyKey,
   apiKeyPrefixRow,
   apiKeyRow,
@@ -29,9 +32,6 @@ import {
   prefixEnd,
   QUOTA_COUNT_ROW,
   quotaRow,
-  answerGenerationRow,
-  answerRange,
-  answerRow,
   signingKeyRow,
   splitLockRow,
   tableRange,

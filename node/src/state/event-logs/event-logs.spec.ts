@@ -241,7 +241,7 @@ describe("appending events", () => {
     const { events, lock, token } = guarded();
     const guard = { namespace: "default", lockName: "l", fencingToken: token, rw: false };
     expect(events.append("a", { idempotencyKey: "k", guard })).to.equal("1");
-    lock.giveBack({ fencingToken: token });
+    lock.releaseHold({ fencingToken: token });
     expect(events.append("a", { idempotencyKey: "k", guard })).to.equal("again 1");
     expect(events.append("b", { idempotencyKey: "other", guard })).to.equal("FENCED");
   });

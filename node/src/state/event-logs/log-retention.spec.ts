@@ -6,7 +6,7 @@ import {
   dumpOf,
   MemoryStateStore,
   machineOver,
-  StoreWithGraves,
+  StoreWithTombstones,
 } from "../../../test/index.ts";
 import { eventCountOf } from "./log-rows.ts";
 
@@ -237,7 +237,7 @@ describe("a deleted event log", () => {
     while (events.log.progress.logErasures > 0) {
       events.log.lead({ kind: "erase-logs", rowsMax: 4 });
     }
-    const store = new StoreWithGraves("DE");
+    const store = new StoreWithTombstones("DE");
     const machine = machineOver(store);
     const ends = new Set(events.log.rows.map((_, at) => at + 1));
     applyRows(machine, events.log.rows.slice(0, before), ends);

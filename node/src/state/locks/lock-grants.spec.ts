@@ -25,9 +25,9 @@ describe("changes of holds", () => {
     locks.ask({ owner: "p" });
     locks.ask({ owner: "o", fencingToken: token });
     expect(locks.ask({ owner: "w", waitMs: 60_000 }, { principal: ANNA })).to.equal("queued-lock");
-    expect(locks.giveBack({ owner: "x" })).to.equal("NOT_LOCK_HOLDER");
+    expect(locks.releaseHold({ owner: "x" })).to.equal("NOT_LOCK_HOLDER");
     expect(eventsOf(locks)).to.deep.equal([`${first}: acquired ${first} exclusive o normal`]);
-    locks.giveBack({ owner: "o" });
+    locks.releaseHold({ owner: "o" });
     expect(eventsOf(locks).slice(1)).to.deep.equal([
       `${first + 2}: released ${first} exclusive o normal`,
       `${first + 3}: acquired ${first + 3} exclusive w normal`,
@@ -82,7 +82,7 @@ describe("changes of holds", () => {
     const token = locks.result({ owner: "o" }).hold?.token ?? 0;
     locks.ask({ owner: "w", waitMs: 60_000 }, { request: requestOf(7) });
     const { seq } = locks;
-    locks.giveBack({ owner: "o" });
+    locks.releaseHold({ owner: "o" });
     locks.cancel(7, seq);
     locks.cancel(7, seq);
     expect(eventsOf(locks).slice(2)).to.deep.equal([

@@ -5,13 +5,13 @@ import {
   AppliedLog,
   acquireLock,
   addUser,
+  answerText,
   BEN,
   createLock,
   NAMED,
   OWNER,
   releaseLock,
   requestOf,
-  said,
 } from "../../../test/index.ts";
 import { type AcquireLockResult, DEFAULT_STATE_LIMITS, replayGenerationMs } from "../core/index.ts";
 import { dueLockTimers } from "./lock-rows.ts";
@@ -88,7 +88,7 @@ describe("a lock", () => {
       expect(token).to.be.above(last);
       last = token;
       expect(locks.view.lock.lastToken).to.equal(token);
-      expect(locks.giveBack()).to.equal("release-lock");
+      expect(locks.releaseHold()).to.equal("release-lock");
       expect(locks.isGuarding(token)).to.equal(false);
     }
     expect(locks.view.state).to.equal("free");
@@ -115,13 +115,13 @@ describe("a lock", () => {
       [{ fencingToken: token - 1 }, ANNA],
       [{ fencingToken: token + 1, owner: "o" }, ANNA],
     ] as const) {
-      expect(locks.giveBack(changes, { principal }), JSON.stringify(changes)).to.equal("NOT_LOCK_HOLDER");
+      expect(locks.releaseHold(changes, { principal }), JSON.stringify(changes)).to.equal("NOT_LOCK_HOLDER");
     }
     expect([locks.tokens, locks.log.revision]).to.deep.equal([[token], revision]);
-    expect(locks.giveBack({ fencingToken: token }, { principal: ANNA })).to.equal("release-lock");
-    expect(locks.giveBack({ fencingToken: token }, { principal: ANNA })).to.equal("NOT_LOCK_HOLDER");
+    expect(locks.releaseHold({ fencingToken: token }, { principal: ANNA })).to.equal("release-lock");
+    expect(locks.releaseHold({ fencingToken: token }, { principal: ANNA })).to.equal("NOT_LOCK_HOLDER");
     locks.ask({ owner: "o" }, { principal: ANNA });
-    expect(locks.giveBack({ owner: "o" }, { principal: ANNA })).to.equal("release-lock");
+    expect(locks.releaseHold({ owner: "o" }, { principal: ANNA })).to.equal("release-lock");
   });
 
   it("S26: is renewed by token, from that moment on, by its holder only", () => {
@@ -186,7 +186,7 @@ describe("a lock", () => {
     locks.ask();
     locks.log.tickMs += 2_001;
     const timers = dueLockTimers(locks.log.store, locks.log.tickMs, 10);
-    locks.giveBack();
+    locks.releaseHold();
     const next = locks.result({}, { principal: ANNA }).hold?.token;
     locks.log.tickMs += 2_001;
     locks.log.lead({ kind: "expire-locks", timers });
@@ -214,7 +214,7 @@ describe("a lock", () => {
     expect(locks.log.refusal(force, { principal: ANNA }).reason).to.equal("ACCESS_DENIED");
     expect(locks.ask({}, { principal: ANNA })).to.match(/^token/);
     addUser(locks.log, ANNA, { role: "viewer" });
-    expect(locks.giveBack({}, { principal: ANNA })).to.equal("ACCESS_DENIED");
+    expect(locks.releaseHold({}, { principal: ANNA })).to.equal("ACCESS_DENIED");
   });
 });
 
@@ -245,7 +245,7 @@ describe("the delay of a lock", () => {
   it("does not follow a release", () => {
     const locks = new AppliedLock({ lockDelaySeconds: 5 });
     locks.ask();
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.view.state).to.equal("free");
   });
 });
@@ -265,7 +265,7 @@ describe("waiting for a lock", () => {
     const [first] = locks.log.settled;
     expect(first?.outcome.answer).to.deep.include({ waitedMs: 1_000, queueLength: 1, revision: revision + 1 });
     expect(locks.settled()).to.deep.equal([`2: token ${revision + 1}`]);
-    locks.giveBack({}, { principal: ANNA });
+    locks.releaseHold({}, { principal: ANNA });
     const [second] = locks.log.settled;
     const { log } = locks;
     expect(second?.outcome.answer).to.deep.include({ waitedMs: 300, queueLength: 0 });
@@ -282,7 +282,7 @@ describe("waiting for a lock", () => {
     const [{ outcome } = { outcome: undefined }] = locks.log.settled;
     expect(outcome?.answer).to.deep.include({ hold: null, waitedMs: 501, queueLength: 0, state: "held" });
     expect(locks.settled()).to.deep.equal(["2: not acquired, held"]);
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.view.state).to.equal("free");
   });
 
@@ -298,7 +298,7 @@ describe("waiting for a lock", () => {
     locks.cancel(1, 11, ANNA);
     expect(locks.view.lock.waitingWriters).to.equal(0);
     locks.cancel(1, 11, ANNA);
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.view.state).to.equal("free");
   });
 
@@ -307,7 +307,7 @@ describe("waiting for a lock", () => {
     locks.ask();
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA, seq: 10 });
     locks.ask({ waitMs: 9_000 }, { principal: BEN });
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.view.holds[0]?.subject).to.equal(ANNA.subject);
     const { revision } = locks.log;
     locks.cancel(1, 10, ANNA);
@@ -329,7 +329,7 @@ describe("waiting for a lock", () => {
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA });
     locks.ask({ waitMs: 9_000 }, { principal: BEN });
     addUser(locks.log, ANNA, { status: "disabled" });
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.settled()).to.deep.equal(["2: TOKEN_REVOKED", `3: token ${locks.tokens[0]}`].sort());
     addUser(locks.log, ANNA);
     expect(locks.ask({}, { request: requestOf(1), principal: ANNA }), "the refusal is not stored").to.equal(
@@ -354,7 +354,7 @@ describe("waiting for a lock", () => {
     }
     expect(locks.ask({ waitMs: 9_000, owner: "o".repeat(250) })).to.equal("QUOTA");
     expect(locks.log.refusal(createLock({ name: "other" })).reason).to.equal("QUOTA");
-    expect(locks.giveBack()).to.equal("release-lock");
+    expect(locks.releaseHold()).to.equal("release-lock");
   });
 });
 
@@ -370,7 +370,7 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.view.lock.waitingWriters).to.equal(2);
     locks.pass(4_500);
     expect(locks.settled(), "Ben's time is up, Anna's started again").to.deep.equal(["3: not acquired, held"]);
-    locks.giveBack();
+    locks.releaseHold();
     const [{ outcome } = { outcome: undefined }] = locks.log.settled;
     expect(outcome?.answer).to.include({ waitedMs: 4_500 });
     expect(locks.settled()).to.deep.equal([`11: token ${locks.tokens[0]}`]);
@@ -389,7 +389,7 @@ describe("a request for a lock that is sent again (S24)", () => {
 
   it("after its hold ended gets LOCK_LOST, however it ended, and takes no other", () => {
     const losses: readonly ((locks: AppliedLock) => void)[] = [
-      (locks) => locks.giveBack(),
+      (locks) => locks.releaseHold(),
       (locks) => locks.force(),
       (locks) => locks.pass(30_001),
     ];
@@ -399,7 +399,7 @@ describe("a request for a lock that is sent again (S24)", () => {
       lose(locks);
       for (let round = 0; round < 2; round++) {
         const again = locks.log.execute(acquireLock(), { request: requestOf(1) });
-        expect([said(again), again.replayed]).to.deep.equal(["LOCK_LOST", "yes"]);
+        expect([answerText(again), again.replayed]).to.deep.equal(["LOCK_LOST", "yes"]);
       }
       expect(locks.view.state).to.equal("free");
     }
@@ -412,10 +412,10 @@ describe("a request for a lock that is sent again (S24)", () => {
     locks.ask({ waitMs: 9_000 }, { principal: BEN });
     locks.cancel(1, 10, ANNA);
     expect(locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA })).to.equal("queued-lock");
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.view.holds[0]?.subject).to.equal(BEN.subject);
     locks.cancel(1, locks.seq, ANNA);
-    locks.giveBack({}, { principal: BEN });
+    locks.releaseHold({}, { principal: BEN });
     expect(locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA })).to.match(/^token/);
   });
 
@@ -425,24 +425,24 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.ask({}, { request: requestOf(1) })).to.equal("not acquired, held");
     locks.ask({ waitMs: 500 }, { request: requestOf(2) });
     locks.pass(501);
-    locks.giveBack();
+    locks.releaseHold();
     for (const [id, waitMs] of [
       [1, 0],
       [2, 500],
     ] as const) {
       const again = locks.log.execute(acquireLock({ waitMs }), { request: requestOf(id) });
-      expect([said(again), again.replayed]).to.deep.equal(["not acquired, free", "yes"]);
+      expect([answerText(again), again.replayed]).to.deep.equal(["not acquired, free", "yes"]);
     }
   });
 
   it("with another payload is refused, whatever its state", () => {
     const locks = new AppliedLock();
-    const reused = () => said(locks.log.execute(acquireLock(), { request: requestOf(1, 100) }));
+    const reused = () => answerText(locks.log.execute(acquireLock(), { request: requestOf(1, 100) }));
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), seq: 10 });
     expect(reused(), "held").to.equal("REQUEST_ID_REUSED");
     locks.cancel(1, 10);
     expect(reused(), "cancelled").to.equal("REQUEST_ID_REUSED");
-    expect(locks.giveBack({}, { request: requestOf(1, 100) }), "of another kind").to.equal("REQUEST_ID_REUSED");
+    expect(locks.releaseHold({}, { request: requestOf(1, 100) }), "of another kind").to.equal("REQUEST_ID_REUSED");
   });
 
   it("stores refusals, and a repeated renewal returns the remaining time, or that the hold is lost", () => {
@@ -455,8 +455,8 @@ describe("a request for a lock that is sent again (S24)", () => {
     locks.log.tickMs += 5_000;
     const again = renew();
     expect([again.replayed, (again.answer as AcquireLockResult).hold]).to.deep.equal(["yes", first.hold]);
-    locks.giveBack();
-    expect(said(renew())).to.equal("LOCK_LOST");
+    locks.releaseHold();
+    expect(answerText(renew())).to.equal("LOCK_LOST");
   });
 
   it("is known while it waits or its hold lives, and one window longer", () => {
@@ -469,8 +469,8 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.ask({}, { request: requestOf(1) })).to.equal(`token ${locks.tokens[0]}`);
     expect(locks.ask({ waitMs: 10 * WINDOW_MS }, { request: requestOf(2) })).to.equal("queued-lock");
     expect(locks.view.lock.waitingWriters).to.equal(1);
-    locks.giveBack();
-    locks.giveBack();
+    locks.releaseHold();
+    locks.releaseHold();
     locks.log.tickMs += WINDOW_MS;
     prune();
     expect(locks.ask({}, { request: requestOf(1) })).to.equal("LOCK_LOST");

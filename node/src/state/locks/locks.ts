@@ -46,12 +46,12 @@ import {
   answerTimeout,
   deadlineAfter,
   endHolds,
-  upgradeHold,
   grant,
   grantWaiting,
   isGrantable,
   onDowngraded,
   startDelay,
+  upgradeHold,
 } from "./lock-grants.ts";
 import { lockLost, superseded } from "./lock-refusals.ts";
 import {

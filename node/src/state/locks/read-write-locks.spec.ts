@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ANNA, AppliedLock, acquireLock, BEN, NAMED, requestOf, said } from "../../../test/index.ts";
+import { ANNA, AppliedLock, acquireLock, answerText, BEN, NAMED, requestOf } from "../../../test/index.ts";
 import { type AcquireLockResult, DEFAULT_STATE_LIMITS } from "../core/index.ts";
 import type { CreateLock } from "./lock-commands.ts";
 
@@ -16,7 +16,7 @@ describe("a read-write lock", () => {
     expect(new Set(tokens).size).to.equal(3);
     expect(locks.ask()).to.equal("not acquired, read-held");
     for (const fencingToken of tokens) {
-      expect(locks.giveBack({ fencingToken: fencingToken ?? 0 })).to.equal("release-lock");
+      expect(locks.releaseHold({ fencingToken: fencingToken ?? 0 })).to.equal("release-lock");
     }
     const { token = 0 } = locks.result().hold ?? {};
     expect([locks.ask(), locks.ask(READ)]).to.deep.equal(Array(2).fill("not acquired, write-held"));
@@ -38,9 +38,9 @@ describe("a read-write lock", () => {
     expect(locks.ask({ ...READ, ...WAITING })).to.equal("queued-lock");
     expect(locks.ask({ ...WAITING }, { principal: BEN })).to.equal("queued-lock");
     expect(locks.view.lock).to.include({ waitingReaders: 2, waitingWriters: 2 });
-    locks.giveBack();
+    locks.releaseHold();
     expect(locks.settled()).to.deep.equal([`2: token ${locks.tokens[0]}`]);
-    locks.giveBack({}, { principal: ANNA });
+    locks.releaseHold({}, { principal: ANNA });
     const [one, other] = locks.tokens;
     expect(locks.log.settled.map(({ outcome }) => (outcome.answer as AcquireLockResult).holds.length)).to.deep.equal([
       2, 2,
@@ -68,7 +68,7 @@ describe("a read-write lock", () => {
     locks.ask(WAITING);
     locks.pass(2_001);
     expect([locks.tokens, locks.settled()]).to.deep.equal([[token], []]);
-    expect(locks.giveBack()).to.equal("release-lock");
+    expect(locks.releaseHold()).to.equal("release-lock");
     expect(locks.settled()).to.have.length(1);
   });
 
@@ -96,7 +96,7 @@ describe("a read-write lock", () => {
     expect(locks.ask({ fencingToken: token })).to.equal("UPGRADE_WOULD_DEADLOCK");
     expect(locks.ask({ fencingToken: other }, { principal: ANNA })).to.equal("UPGRADE_WOULD_DEADLOCK");
     expect(locks.view).to.deep.equal(before);
-    locks.giveBack({}, { principal: ANNA });
+    locks.releaseHold({}, { principal: ANNA });
     locks.ask({ waitMs: 500 }, { principal: ANNA });
     expect(locks.ask({ fencingToken: token }), "there is a waiter").to.equal("UPGRADE_WOULD_DEADLOCK");
     locks.pass(501);
@@ -104,10 +104,10 @@ describe("a read-write lock", () => {
     const upgrade = () =>
       locks.log.execute(acquireLock({ mode: "write", fencingToken: token }), { request: requestOf(2) });
     const first = upgrade();
-    expect(said(first)).to.equal(`token ${revision + 1}`);
+    expect(answerText(first)).to.equal(`token ${revision + 1}`);
     expect(locks.view.holds).to.deep.equal([(first.answer as AcquireLockResult).hold]);
     expect([locks.isGuarding(revision + 1), locks.isGuarding(token)]).to.deep.equal([true, false]);
-    expect(said(upgrade()), "sent again").to.equal(`token ${revision + 1}`);
+    expect(answerText(upgrade()), "sent again").to.equal(`token ${revision + 1}`);
     expect(locks.ask(READ, { request: requestOf(1) }), "the reading hold is gone").to.equal("LOCK_LOST");
   });
 
@@ -120,7 +120,7 @@ describe("a read-write lock", () => {
     expect(locks.ask(READ)).to.match(/^token/);
     expect(locks.ask({ fencingToken: token })).to.equal("UPGRADE_WOULD_DEADLOCK");
     for (const fencingToken of locks.tokens) {
-      locks.giveBack({ fencingToken });
+      locks.releaseHold({ fencingToken });
     }
     expect([locks.ask(), locks.ask(READ)]).to.deep.equal(Array(2).fill("not acquired, cooldown"));
     expect([locks.ask(WAITING), locks.ask({ ...READ, ...WAITING })]).to.deep.equal(Array(2).fill("queued-lock"));
@@ -135,12 +135,12 @@ describe("a read-write lock", () => {
     locks.ask({ ...READ, owner: "o" });
     const { token = 0 } = locks.result({ ...READ, owner: "o" }).hold ?? {};
     locks.ask({ ...READ, owner: "p" });
-    expect(locks.giveBack({ owner: "o" })).to.equal("AMBIGUOUS_HOLD");
-    expect(locks.giveBack({ owner: "o", mode: "write" })).to.equal("NOT_LOCK_HOLDER");
-    expect(locks.giveBack({ fencingToken: token, mode: "write" })).to.equal("NOT_LOCK_HOLDER");
-    expect(locks.giveBack({ fencingToken: token, mode: "read" })).to.equal("release-lock");
-    expect(locks.giveBack({ owner: "o", mode: "read" })).to.equal("release-lock");
-    expect(locks.giveBack({ owner: "p" })).to.equal("release-lock");
+    expect(locks.releaseHold({ owner: "o" })).to.equal("AMBIGUOUS_HOLD");
+    expect(locks.releaseHold({ owner: "o", mode: "write" })).to.equal("NOT_LOCK_HOLDER");
+    expect(locks.releaseHold({ fencingToken: token, mode: "write" })).to.equal("NOT_LOCK_HOLDER");
+    expect(locks.releaseHold({ fencingToken: token, mode: "read" })).to.equal("release-lock");
+    expect(locks.releaseHold({ owner: "o", mode: "read" })).to.equal("release-lock");
+    expect(locks.releaseHold({ owner: "p" })).to.equal("release-lock");
   });
 
   it("is forced from all its readers, and returns the one that was granted first; or from the one with the token", () => {
@@ -160,7 +160,7 @@ describe("a read-write lock", () => {
     locks.ask(READ);
     expect(locks.ask(READ)).to.equal("not acquired, read-held");
     expect(locks.ask({ ...READ, ...WAITING })).to.equal("queued-lock");
-    locks.giveBack({ fencingToken: locks.tokens[0] ?? 0 });
+    locks.releaseHold({ fencingToken: locks.tokens[0] ?? 0 });
     expect(locks.settled()).to.have.length(1);
     expect(locks.tokens).to.have.length(2);
   });

@@ -224,7 +224,7 @@ describe("writing memory", () => {
     log.result(region.write(0, ones(1), { guard }));
     log.result(region.resize(5, { guard }));
     expect(region.stored.version).to.equal(3);
-    expect(lock.giveBack({ fencingToken: guard.fencingToken })).to.equal("release-lock");
+    expect(lock.releaseHold({ fencingToken: guard.fencingToken })).to.equal("release-lock");
     for (const operation of [
       region.write(0, ones(1), { guard }),
       region.resize(6, { guard }),

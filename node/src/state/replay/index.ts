@@ -3,10 +3,10 @@ export {
   answerSlot as answerPlace,
   changeAcquisition,
   findStoredRequest as findStored,
-  storedRequestAt as foundAt,
   hasExpiredAnswers as hasEndedReplays,
   readAcquisition,
-  storedOutcomeAt as replayOf,
   storeAcquisition,
   storeAnswer,
+  storedOutcomeAt as replayOf,
+  storedRequestAt as foundAt,
 } from "./replays.ts";

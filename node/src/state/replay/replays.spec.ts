@@ -101,7 +101,10 @@ describe("a mutation sent again", () => {
     writeOwner(log, { namespaces: ["other"] });
     const before = log.progress;
     expect(log.refusal(put("a"), { request: requestOf(1) }).reason).to.equal("NAMESPACE_DENIED");
-    expect([log.progress.storedAnswers, log.progress.dataBytes]).to.deep.equal([before.storedAnswers, before.dataBytes]);
+    expect([log.progress.storedAnswers, log.progress.dataBytes]).to.deep.equal([
+      before.storedAnswers,
+      before.dataBytes,
+    ]);
     writeOwner(log, { namespaces: ["*"] });
     expect(log.execute(put("a"), { request: requestOf(1) }).replayed).to.equal("no");
     expect(Buffer.from(getKey(log.store, "default", KEY).value).toString()).to.equal("a");

@@ -15,7 +15,7 @@ export interface AttackScale {
   readonly holdMs: number;
 }
 
-export interface AttackPlace {
+export interface AttackTarget {
   readonly port: number;
   /** A token of a user with the owner's permissions. */
   readonly token: string;
@@ -31,7 +31,7 @@ export interface Attack {
   /** Limit for the growth of the member's memory meanwhile, in MiB. */
   readonly memoryMebibytesMax: (scale: AttackScale) => number;
   /** Resolves to a description of what it did. */
-  readonly run: (place: AttackPlace) => Promise<string>;
+  readonly run: (target: AttackTarget) => Promise<string>;
 }
 
 /** The full size, with which the README's table was measured. */

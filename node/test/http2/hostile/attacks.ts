@@ -1,8 +1,8 @@
 /** The attacks, each on connections of its own. */
 import { pause } from "../../harness/index.ts";
 import { Flag, FrameType, frame, ping, rstStream, Setting, settings, windowUpdate } from "../index.ts";
-import type { Attack, AttackPlace } from "./attack.ts";
-import { HostileConnection, type HostilePlace } from "./hostile-connection.ts";
+import type { Attack, AttackTarget } from "./attack.ts";
+import { HostileConnection, type HostileTarget } from "./hostile-connection.ts";
 import { getRequest, watchRequest } from "./requests.ts";
 
 /** A member accepts 2,500 connections from one address. */
@@ -15,21 +15,21 @@ const STREAMS_AT_ONCE = 100;
 const AGAIN_MS = 20;
 const UNKNOWN_TYPE = 0xfe;
 
-function placeOf({ port }: AttackPlace, number: number): HostilePlace {
+function targetOf({ port }: AttackTarget, number: number): HostileTarget {
   return { port, from: `127.0.0.${2 + Math.floor(number / CONNECTIONS_OF_ADDRESS)}` };
 }
 
 async function openMany(
-  place: AttackPlace,
+  target: AttackTarget,
   count: number,
-  own: HostilePlace["settings"],
+  own: HostileTarget["settings"],
 ): Promise<HostileConnection[]> {
   const open: HostileConnection[] = [];
   while (open.length < count) {
     const numbers = Array.from({ length: Math.min(OPENED_AT_ONCE, count - open.length) }, (_, at) => open.length + at);
     open.push(
       ...(await Promise.all(
-        numbers.map((number) => HostileConnection.open({ ...placeOf(place, number), ...(own && { settings: own }) })),
+        numbers.map((number) => HostileConnection.open({ ...targetOf(target, number), ...(own && { settings: own }) })),
       )),
     );
   }
@@ -48,12 +48,12 @@ function destroyAll(connections: readonly HostileConnection[]): void {
 
 /** Opens connections, and streams on them, and holds them all. */
 async function hold(
-  place: AttackPlace,
-  own: HostilePlace["settings"],
+  target: AttackTarget,
+  own: HostileTarget["settings"],
   begin: (connection: HostileConnection) => Promise<void>,
 ): Promise<string> {
-  const { connections, streams, holdMs } = place.scale;
-  const open = await openMany(place, connections, own);
+  const { connections, streams, holdMs } = target.scale;
+  const open = await openMany(target, connections, own);
   await Promise.all(open.map(begin));
   await pause(holdMs);
   const answered = open.reduce((sum, { answers }) => sum + answers.size, 0);
@@ -64,7 +64,7 @@ async function hold(
 }
 
 async function openStreams(
-  { scale, token }: AttackPlace,
+  { scale, token }: AttackTarget,
   connection: HostileConnection,
   requestOf: typeof getRequest,
 ): Promise<void> {
@@ -79,16 +79,16 @@ async function openStreams(
  * `reads` is false for a client that reads no answers.
  */
 async function flood(
-  place: AttackPlace,
+  target: AttackTarget,
   bytesOf: (connection: HostileConnection) => Buffer,
   { reads }: { readonly reads: boolean },
 ): Promise<string> {
-  const endMs = performance.now() + place.scale.holdMs;
+  const endMs = performance.now() + target.scale.holdMs;
   let opened = 0;
   let sent = 0;
   const one = async (): Promise<void> => {
     while (performance.now() < endMs) {
-      const connection = await HostileConnection.open(placeOf(place, 0));
+      const connection = await HostileConnection.open(targetOf(target, 0));
       opened++;
       if (!reads) {
         connection.pause();
@@ -103,7 +103,7 @@ async function flood(
       await pause(AGAIN_MS);
     }
   };
-  await Promise.all(Array.from({ length: place.scale.connections }, one));
+  await Promise.all(Array.from({ length: target.scale.connections }, one));
   return `${sent} frames on ${opened} connections, one after the other`;
 }
 
@@ -136,9 +136,9 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: [],
     refusal: null,
     memoryMebibytesMax: ({ idleConnections }) => 100 + idleConnections / 25,
-    run: async (place) => {
-      const { idleConnections, holdMs } = place.scale;
-      const open = await openMany(place, idleConnections, []);
+    run: async (target) => {
+      const { idleConnections, holdMs } = target.scale;
+      const open = await openMany(target, idleConnections, []);
       await pause(holdMs);
       const closed = closedOf(open);
       destroyAll(open);
@@ -150,24 +150,24 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: ["answers-not-taken"],
     refusal: "too-many-queued-bytes",
     memoryMebibytesMax: withWaitingAnswers,
-    run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, getRequest)),
+    run: (target) => hold(target, NO_WINDOW, (connection) => openStreams(target, connection, getRequest)),
   },
   {
     name: "watches without a window",
     closeReasons: [],
     refusal: null,
     memoryMebibytesMax: withWaitingAnswers,
-    run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, watchRequest)),
+    run: (target) => hold(target, NO_WINDOW, (connection) => openStreams(target, connection, watchRequest)),
   },
   {
     name: "watches that are not read",
     closeReasons: [],
     refusal: null,
     memoryMebibytesMax: withWaitingAnswers,
-    run: (place) =>
-      hold(place, [[Setting.InitialWindowSize, 2 ** 30]], async (connection) => {
+    run: (target) =>
+      hold(target, [[Setting.InitialWindowSize, 2 ** 30]], async (connection) => {
         await connection.send(windowUpdate(0, 2 ** 30));
-        await openStreams(place, connection, watchRequest);
+        await openStreams(target, connection, watchRequest);
         connection.pause();
       }),
   },
@@ -177,16 +177,16 @@ export const ATTACKS: readonly Attack[] = [
     refusal: null,
     // The calls of a burst have begun, and 12,000 of them are garbage at the same time.
     memoryMebibytesMax: () => 200,
-    run: async (place) => {
-      const { resets } = place.scale;
+    run: async (target) => {
+      const { resets } = target.scale;
       let sent = 0;
       let opened = 0;
       while (sent < resets) {
-        const connection = await HostileConnection.open(placeOf(place, 0));
+        const connection = await HostileConnection.open(targetOf(target, 0));
         opened++;
         while (sent < resets && !connection.isClosed) {
           const parts = Array.from({ length: STREAMS_AT_ONCE }, () => {
-            const { id, bytes } = getRequest(connection, place.token);
+            const { id, bytes } = getRequest(connection, target.token);
             return Buffer.concat([bytes, rstStream(id, CANCEL)]);
           });
           await connection.send(...parts);
@@ -202,10 +202,10 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: ["too-many-continuations", "header-block-too-large"],
     refusal: null,
     memoryMebibytesMax: few,
-    run: (place) => {
+    run: (target) => {
       const begin = frame(FrameType.Headers, 0, 1, Buffer.of(0x82));
       const endless = Buffer.concat([begin, repeated(frame(FrameType.Continuation, 0, 1, Buffer.of(0x82)))]);
-      return flood(place, () => endless, { reads: true });
+      return flood(target, () => endless, { reads: true });
     },
   },
   {
@@ -213,35 +213,35 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: ["too-many-settings"],
     refusal: null,
     memoryMebibytesMax: few,
-    run: (place) => flood(place, always(settings()), { reads: true }),
+    run: (target) => flood(target, always(settings()), { reads: true }),
   },
   {
     name: "PING flood",
     closeReasons: ["too-many-pings"],
     refusal: null,
     memoryMebibytesMax: few,
-    run: (place) => flood(place, always(ping("flood")), { reads: true }),
+    run: (target) => flood(target, always(ping("flood")), { reads: true }),
   },
   {
     name: "PING flood, answers not read",
     closeReasons: ["too-many-pings"],
     refusal: null,
     memoryMebibytesMax: few,
-    run: (place) => flood(place, always(ping("flood")), { reads: false }),
+    run: (target) => flood(target, always(ping("flood")), { reads: false }),
   },
   {
     name: "unknown frames",
     closeReasons: ["too-many-ignored-frames"],
     refusal: null,
     memoryMebibytesMax: few,
-    run: (place) => flood(place, always(frame(UNKNOWN_TYPE, 0, 0)), { reads: true }),
+    run: (target) => flood(target, always(frame(UNKNOWN_TYPE, 0, 0)), { reads: true }),
   },
   {
     name: "large header lists",
     closeReasons: ["too-many-stream-errors"],
     refusal: "header-list-too-large",
     memoryMebibytesMax: few,
-    run: (place) => flood(place, headerBomb, { reads: true }),
+    run: (target) => flood(target, headerBomb, { reads: true }),
   },
 ];
 

@@ -15,7 +15,7 @@ import {
   settings,
 } from "../index.ts";
 
-export interface HostilePlace {
+export interface HostileTarget {
   readonly port: number;
   /** The address of this machine's loopback that the connection comes from. */
   readonly from: string;
@@ -52,7 +52,7 @@ export class HostileConnection {
   }
 
   /** Connects without sending. Also resolves if the server closes the connection at once: see `isClosed`. */
-  static async connect({ port, from }: HostilePlace): Promise<HostileConnection> {
+  static async connect({ port, from }: HostileTarget): Promise<HostileConnection> {
     const socket = connect({ port, host: "127.0.0.1", localAddress: from });
     const connection = new HostileConnection(socket);
     await new Promise<void>((resolve) => {
@@ -63,9 +63,9 @@ export class HostileConnection {
   }
 
   /** Connects, and sends the preface and SETTINGS. */
-  static async open(place: HostilePlace): Promise<HostileConnection> {
-    const connection = await HostileConnection.connect(place);
-    await connection.send(CLIENT_PREFACE, settings(...(place.settings ?? [])));
+  static async open(target: HostileTarget): Promise<HostileConnection> {
+    const connection = await HostileConnection.connect(target);
+    await connection.send(CLIENT_PREFACE, settings(...(target.settings ?? [])));
     return connection;
   }
 

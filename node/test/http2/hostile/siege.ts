@@ -20,7 +20,7 @@ const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
 const MEMBER_FLAGS = ["--grpc-host", "quoin"];
 const MS_PER_SECOND = 1_000;
 /** Time for the member to notice that connections are gone. */
-const CALM_MS = 60_000;
+const QUIET_POLL_MS = 60_000;
 
 export interface SiegeRow {
   readonly attack: string;
@@ -97,7 +97,7 @@ export class Siege {
     }
     const seconds = (performance.now() - begunMs) / MS_PER_SECOND;
     const processorShare = (processorSeconds(pid) - processorBefore) / seconds;
-    const after = await this.#calm();
+    const after = await this.#untilQuiet();
     const row = {
       ...{ attack: attack.name, deed: attacker.stdout, seconds, processorShare, experience },
       memoryMebibytes: { before: memoryBefore, peak: memory.peakMebibytes, after: memoryMebibytes(pid) },
@@ -118,14 +118,14 @@ export class Siege {
   }
 
   /** Waits until only the other client's connection is left, and returns the metrics. */
-  #calm(): Promise<Metrics> {
+  #untilQuiet(): Promise<Metrics> {
     return until(
       "the end of all connections of the attacker",
       async () => {
         const metrics = await readMetrics(this.#listening.health);
         return metrics.get("quoin_http2_connections") === 1 ? metrics : null;
       },
-      CALM_MS,
+      QUIET_POLL_MS,
     );
   }
 }

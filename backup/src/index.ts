@@ -5,16 +5,16 @@
 
 export * from "./chain/index.ts";
 export {
+  type Decrypted,
+  type DecryptOptions,
+  decrypt,
+  type EncryptionKey,
+  encrypt,
+  encryptionKeyId,
   type KeyFile,
   KeyRing,
   parseKeys,
   readKeyFile,
-  type SealingKey,
-  seal,
-  sealedWith,
-  type Unsealed,
-  type UnsealOptions,
-  unseal,
 } from "./envelope/index.ts";
 export {
   BackupError,

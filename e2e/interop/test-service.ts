@@ -6,7 +6,7 @@
 import { type EventEmitter, once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { MethodDefinition, ServiceDefinition, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { CallIntake, CallObserver } from "../../node/src/api/calls/index.ts";
+import { CallAdmission, CallObserver } from "../../node/src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../node/src/api/connections/index.ts";
 import { QuoinHost } from "../../node/src/api/quoin-host/index.ts";
 import { systemClock } from "../../node/src/replica/index.ts";
@@ -108,7 +108,7 @@ function sendAll(call: StreamCall, { sizes }: TestRequest): void {
 
 export class TestService {
   readonly #host: QuoinHost;
-  readonly #intake: CallIntake<never>;
+  readonly #intake: CallAdmission<never>;
   readonly #listener: Server;
 
   private constructor() {
@@ -118,7 +118,7 @@ export class TestService {
     const noTokens = (): never => {
       throw new Error("no method of the test service needs a token");
     };
-    this.#intake = new CallIntake({
+    this.#intake = new CallAdmission({
       ...{ port: "test", requestId: "optional", limits: DEFAULT_CLIENT_LIMITS, clock: systemClock, logger },
       access: { authenticate: noTokens, authorize: noTokens, recheck: noTokens },
     });

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { createFounding, generateApiKey } from "../src/access/index.ts";
 import { invariant } from "../src/primitives/index.ts";
-import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
+import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../src/raft/index.ts";
 import {
   type Command,
   CoordinationError,
@@ -80,7 +80,7 @@ export class FoundedMember {
   /** The row of the next entry of the log. Entries must be applied in the order in which they were made. */
   entry(type: EntryType, payload: Uint8Array): Uint8Array {
     this.#lastIndex++;
-    const envelope = { tickMs: this.#lastIndex, wallMs: WALL_MS + this.#lastIndex, origin: NO_ORIGIN };
+    const envelope = { tickMs: this.#lastIndex, wallMs: WALL_MS + this.#lastIndex, origin: NO_PROPOSAL_ORIGIN };
     const row = encodeEntry(type, envelope, payload);
     sealEntry(row, TERM, this.#lastIndex, crc32);
     return row;

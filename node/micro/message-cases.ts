@@ -2,7 +2,7 @@
 
 import { crc32 } from "node:zlib";
 import { decodeMessage, encodeMessage, messageType } from "../src/peers/index.ts";
-import { EntryType, encodeEntry, type Message, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
+import { EntryType, encodeEntry, type Message, NO_PROPOSAL_ORIGIN, sealEntry } from "../src/raft/index.ts";
 import { type ClientCommand, encodeCommand } from "../src/state/index.ts";
 import { OWNER, requestOf } from "../test/index.ts";
 import type { MicroCase } from "./measurement.ts";
@@ -74,7 +74,7 @@ function putCommand(): ClientCommand {
 }
 
 function entryOf(command: ClientCommand, index: number): Uint8Array {
-  const envelope = { tickMs: index, wallMs: index, origin: NO_ORIGIN };
+  const envelope = { tickMs: index, wallMs: index, origin: NO_PROPOSAL_ORIGIN };
   const row = encodeEntry(EntryType.Command, envelope, encodeCommand(command));
   sealEntry(row, TERM, index, crc32);
   return row;

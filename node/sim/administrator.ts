@@ -4,7 +4,7 @@
  * at any member.
  */
 
-import { claimedMembers, type MembershipView, type Told } from "../src/replica/index.ts";
+import { claimedMembers, type MemberList, type MembershipView } from "../src/replica/index.ts";
 import type { ClaimSlotResult, CoordinationError, MembershipOperation, Outcome } from "../src/state/index.ts";
 import type { Calls } from "./calls.ts";
 import { clusterOf } from "./cluster-record.ts";
@@ -30,7 +30,7 @@ export interface AdministratorOptions {
   /** A member was removed and is not needed any more: its machine and its disk are given back. */
   readonly destroy: (id: number) => void;
   /** A process got a slot: it becomes a member. */
-  readonly join: (id: number, name: string, incarnation: Uint8Array, told: Told) => void;
+  readonly join: (id: number, name: string, incarnation: Uint8Array, told: MemberList) => void;
 }
 
 type End = (isDone: boolean) => void;
@@ -274,7 +274,7 @@ export class Administrator {
     }
     const endpoint = `${incarnation.toHex().slice(0, 8)}.sim:1`;
     const address = { peerEndpoint: endpoint, grpcEndpoint: endpoint, httpEndpoint: endpoint };
-    let told: Told | null = null;
+    let told: MemberList | null = null;
     calls.call<Answer>(
       process,
       `claim ${name}`,

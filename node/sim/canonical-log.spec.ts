@@ -1,9 +1,9 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { EntryType, encodeEntry, NO_ENVELOPE, type Origin, sealEntry } from "../src/raft/index.ts";
+import { EntryType, encodeEntry, NO_ENVELOPE, type ProposalOrigin, sealEntry } from "../src/raft/index.ts";
 import { CanonicalLog } from "./canonical-log.ts";
 
-function rowOf(index: number, term: number, payload = 0, origin: Origin | null = null): Uint8Array {
+function rowOf(index: number, term: number, payload = 0, origin: ProposalOrigin | null = null): Uint8Array {
   const envelope = origin === null ? NO_ENVELOPE : { ...NO_ENVELOPE, origin };
   const row = encodeEntry(EntryType.Command, envelope, Uint8Array.of(payload));
   sealEntry(row, term, index, crc32);

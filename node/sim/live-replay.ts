@@ -11,14 +11,14 @@ import {
   entryEnvelope,
   entryPayload,
   entryType,
-  type Origin,
+  type ProposalOrigin,
 } from "../src/raft/index.ts";
 import {
   type Command,
   decodeCommand,
+  type EndedWait,
   type Outcome,
   readProgress,
-  type SettledWait,
   type StateLimits,
   StateMachine,
   type StateReader,
@@ -31,7 +31,7 @@ import { StateRows } from "./state-rows.ts";
 /** A command of the log, and its outcome. */
 export interface ExecutedCommand {
   readonly index: number;
-  readonly origin: Origin;
+  readonly origin: ProposalOrigin;
   /** The cluster tick at its entry, in milliseconds. */
   readonly tickMs: number;
   /** The revision before it, and after it. */
@@ -40,7 +40,7 @@ export interface ExecutedCommand {
   readonly command: Command;
   readonly outcome: Outcome | null;
   /** Waits for locks that it has ended. */
-  readonly settled: readonly SettledWait[];
+  readonly settled: readonly EndedWait[];
 }
 
 /** A rule that sees every command, in the order of the log. */

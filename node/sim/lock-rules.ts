@@ -3,7 +3,7 @@
  * which request gets a lock, why a hold or a wait ends, and that a guarded write takes effect only under its hold.
  */
 
-import type { Origin } from "../src/raft/index.ts";
+import type { ProposalOrigin } from "../src/raft/index.ts";
 import {
   type AcquireLock,
   type Command,
@@ -32,7 +32,7 @@ interface Seen {
 interface Acquisition {
   readonly operation: AcquireLock;
   /** The newest attempt that was executed, and its entry. */
-  attempt: Origin;
+  attempt: ProposalOrigin;
   attemptIndex: number;
   /** The entry that has ended its last wait, by a grant or by its time limit; 0 = none. */
   settledIndex: number;
@@ -444,7 +444,7 @@ function isEqual(one: Uint8Array | undefined, other: Uint8Array): boolean {
   return one !== undefined && Buffer.compare(one, other) === 0;
 }
 
-function isSame(one: Origin, other: Origin): boolean {
+function isSame(one: ProposalOrigin, other: ProposalOrigin): boolean {
   return one.memberId === other.memberId && one.boot === other.boot && one.seq === other.seq;
 }
 

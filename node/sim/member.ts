@@ -1,6 +1,6 @@
 /** One simulated member: its disk, its processes one after the other, and the faults that hit it. */
 
-import type { Told } from "../src/replica/index.ts";
+import type { MemberList } from "../src/replica/index.ts";
 import type { StateReader } from "../src/state/index.ts";
 import type { Disk } from "./disk.ts";
 import { Process, type World } from "./process.ts";
@@ -15,7 +15,7 @@ export interface MemberOptions {
   readonly incarnation: Uint8Array;
   readonly disk: Disk;
   /** The other members, as the answer with its slot named them. */
-  readonly knownMembers: Told | null;
+  readonly knownMembers: MemberList | null;
   readonly onDeath: (process: Process) => void;
 }
 

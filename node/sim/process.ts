@@ -16,7 +16,7 @@ import {
   type VersionRange,
 } from "../src/peers/index.ts";
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
-import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
+import { claimedMembers, type MemberList, PeerDirectory, Replica, type ReplicaLimits } from "../src/replica/index.ts";
 import { CLUSTER_VERSIONS, readProgress, type StateReader } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import type { Archives } from "./archives.ts";
@@ -120,7 +120,7 @@ export class Process {
   #isAsked = false;
 
   /** `told` are the other members, for a process that cannot know them yet. */
-  constructor(world: World, user: ProcessUser, knownMembers: Told | null) {
+  constructor(world: World, user: ProcessUser, knownMembers: MemberList | null) {
     const { heap, network, plan, processes, disks, trace, rules, limits, clusterId } = world;
     const { id, incarnation, disk, stalledUntilMs, takeFailure } = user;
     this.#world = world;
@@ -246,7 +246,7 @@ export class Process {
   }
 
   /** Its answer to a process that asks for the members; null if it knows no cluster. */
-  get knownMembers(): Told | null {
+  get knownMembers(): MemberList | null {
     const cluster = clusterOf(this.replica.state);
     return cluster === undefined
       ? null

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { EntryType, encodeEntry, type Origin, sealEntry } from "../src/raft/index.ts";
+import { EntryType, encodeEntry, type ProposalOrigin, sealEntry } from "../src/raft/index.ts";
 import { CoordinationError, encodeCommand, type Result } from "../src/state/index.ts";
 import { OWNER } from "../test/index.ts";
 import { type Request, Requests } from "./requests.ts";
@@ -9,7 +9,7 @@ function putAt(revision: number): Result {
   return { kind: "put-key", modRevision: revision, created: false, previous: null, revision };
 }
 
-function entryOf({ requestId, operation }: Request, origin: Origin): Uint8Array {
+function entryOf({ requestId, operation }: Request, origin: ProposalOrigin): Uint8Array {
   const request = { requestId, payloadHash: new Uint8Array(32) };
   const payload = encodeCommand({ principal: OWNER, request, operation });
   const row = encodeEntry(EntryType.Command, { tickMs: 0, wallMs: 0, origin }, payload);

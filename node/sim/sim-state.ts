@@ -7,7 +7,7 @@
 
 import { compareBytes } from "../src/bytes/index.ts";
 import { invariant } from "../src/primitives/index.ts";
-import { type Change, droppedReplays, type KeyRange, type Row, readProgress } from "../src/state/index.ts";
+import { type Change, droppedGenerations, type KeyRange, type Row, readProgress } from "../src/state/index.ts";
 import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement, type StateView } from "../src/storage/index.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
@@ -44,7 +44,7 @@ export class SimState implements MemberStateStore {
   constructor(options: SimStateOptions) {
     this.#options = options;
     // As the real store does: a crash may have come between a batch and the deletions that belong to it.
-    this.#live.write([], [droppedReplays(this.#live)]);
+    this.#live.write([], [droppedGenerations(this.#live)]);
   }
 
   get #live(): StateRows {

@@ -12,14 +12,14 @@ import {
   type Hello,
   type IdentityRefusal,
   isMessageType,
-  judgeHello,
   type LinkKind,
   type PeerMember,
   PROTOCOL_VERSIONS,
   type VersionRange,
+  validateHello,
 } from "../src/peers/index.ts";
 import { invariant } from "../src/primitives/index.ts";
-import type { OutgoingSnapshot, Replica, Told, Transport } from "../src/replica/index.ts";
+import type { MemberList, OutgoingSnapshot, Replica, Transport } from "../src/replica/index.ts";
 import type { Connection } from "./connection.ts";
 import { Link } from "./link.ts";
 import type { Network } from "./network.ts";
@@ -42,7 +42,7 @@ export interface TransportUser {
   /** A snapshot with this manifest is offered; it may be damaged. */
   onManifest(body: Uint8Array): void;
   /** The members, for a process that asks for them. */
-  knownMembers(): Told | null;
+  knownMembers(): MemberList | null;
   onRefused(peer: number, refusal: IdentityRefusal): void;
 }
 
@@ -286,7 +286,7 @@ export class SimTransport implements Transport {
     return this.#user.view().self.boot;
   }
 
-  knownMembers(): Told | null {
+  knownMembers(): MemberList | null {
     return this.#user.knownMembers();
   }
 
@@ -300,7 +300,7 @@ export class SimTransport implements Transport {
   }
 
   #judge(hello: Hello): IdentityRefusal | null {
-    return judgeHello(hello, this.#user.view(), this.#boots.get(hello.source.incarnation) ?? 0);
+    return validateHello(hello, this.#user.view(), this.#boots.get(hello.source.incarnation) ?? 0);
   }
 
   #dialNow(peer: number): void {

@@ -5,8 +5,15 @@
 
 import { crc32 } from "node:zlib";
 import { listenToMarks } from "../src/primitives/index.ts";
-import { EntryType, encodeEntry, isJoint, members as membersOf, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
-import type { Told } from "../src/replica/index.ts";
+import {
+  EntryType,
+  encodeEntry,
+  isJoint,
+  members as membersOf,
+  NO_PROPOSAL_ORIGIN,
+  sealEntry,
+} from "../src/raft/index.ts";
+import type { MemberList } from "../src/replica/index.ts";
 import { CLUSTER_VERSION, CLUSTER_VERSIONS, encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
 import { FOUNDING, rowsOf } from "../test/index.ts";
 import { Accounts } from "./accounts.ts";
@@ -281,7 +288,7 @@ export class Simulation {
   // ---- Phases ----
 
   #found(): void {
-    const envelope = { tickMs: 0, wallMs: 1_750_000_000_000, origin: NO_ORIGIN };
+    const envelope = { tickMs: 0, wallMs: 1_750_000_000_000, origin: NO_PROPOSAL_ORIGIN };
     const clusterVersion = this.#script.plan.releases === null ? CLUSTER_VERSION : CLUSTER_VERSIONS.min;
     const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding({ ...FOUNDING, clusterVersion }));
     sealEntry(entry, 1, 1, crc32);
@@ -509,14 +516,14 @@ export class Simulation {
 
   // ---- Members ----
 
-  #join(id: number, name: string, incarnation: Uint8Array, knownMembers: Told): void {
+  #join(id: number, name: string, incarnation: Uint8Array, knownMembers: MemberList): void {
     this.#rules.membership.onIdentity(id, incarnation.toHex());
     if (!this.#members.has(id)) {
       this.#add(id, name, incarnation, Disk.joined(), knownMembers);
     }
   }
 
-  #add(id: number, name: string, incarnation: Uint8Array, disk: Disk, knownMembers: Told | null): void {
+  #add(id: number, name: string, incarnation: Uint8Array, disk: Disk, knownMembers: MemberList | null): void {
     const member = new Member({
       ...{ world: this.#world, id, name, incarnation, disk, knownMembers },
       onDeath: (process) => {

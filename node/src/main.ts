@@ -14,7 +14,7 @@ import {
   type ReadArea,
   ReplicatedRateLimits,
   type ReportDone,
-  SigningKeyCare,
+  SigningKeyRotation,
   UseReports,
   VerificationMail,
 } from "./access/index.ts";
@@ -53,12 +53,12 @@ import {
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./primitives/index.ts";
 import {
+  abortProcess,
   bound,
-  ClientGates,
+  ClientConnectionLimiters,
   type Configuration,
   DISK_STUCK_MESSAGE,
   ExitCode,
-  endAtOnce,
   exitCodeOf,
   formatListen,
   isLoopback,
@@ -67,8 +67,8 @@ import {
   memberHealth,
   memberMailer,
   openTls,
-  Pulse,
   parseConfiguration,
+  SharedTimer,
   type Stoppable,
 } from "./process/index.ts";
 import {
@@ -127,13 +127,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const podLabel = memberPodLabel(configuration, process.env, logger);
   let isListening = false;
   const proxies = new TrustedProxies(configuration.proxies.trusted);
-  const connectionLimiters = new ClientGates(configuration.clientLimits, proxies, logger, systemClock);
+  const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
   /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
   // The ticks of the replica come with the pulse.
-  const sharedTimer = new Pulse(BEAT_INTERVAL_MS, () => {
+  const sharedTimer = new SharedTimer(BEAT_INTERVAL_MS, () => {
     eventLoopDelay.beat();
     lookAtHealth();
   });
@@ -243,7 +243,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     podLabel?.update(roleReportOf(member));
   };
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
-  const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
+  const signingKeys = new SigningKeyRotation(systemClock, () => leadingMember(member));
   setInterval(
     () => void signingKeys.rotateIfDue().catch((error: unknown) => reportBug(error)),
     SIGNING_KEYS_INTERVAL_MS,
@@ -262,7 +262,7 @@ async function openMember(
   configuration: Configuration,
   version: string,
   logger: Logger,
-  connectionLimiters: ClientGates,
+  connectionLimiters: ClientConnectionLimiters,
   scheduler: Scheduler,
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
@@ -294,7 +294,7 @@ async function openMember(
     },
     onDiskStuck: () => {
       writeSync(process.stderr.fd, `quoin-node: ${DISK_STUCK_MESSAGE}\n`);
-      endAtOnce();
+      abortProcess();
     },
   });
   const { state, memberId, clusterId, reason } = member;

@@ -9,7 +9,7 @@ import {
   DEFAULT_STATE_LIMITS,
   describeLog,
   type EventLog,
-  hasDueDuplicates,
+  hasDueEventKeys,
   hasDueRetention,
   type LogEvent,
   type LogSettings,
@@ -79,7 +79,7 @@ export class AppliedEventLog {
   /** Lets time pass, and does what a leader does with expired things. */
   pass(milliseconds: number): void {
     this.log.tickMs += milliseconds;
-    while (hasDueDuplicates(this.log.store, this.log.tickMs)) {
+    while (hasDueEventKeys(this.log.store, this.log.tickMs)) {
       this.log.lead({ kind: "prune-duplicates", countMax: 3 });
     }
     while (hasDueRetention(this.log.store, this.log.tickMs)) {

@@ -4,7 +4,7 @@
  */
 
 import { invariant } from "../src/primitives/index.ts";
-import type { Origin } from "../src/raft/index.ts";
+import type { ProposalOrigin } from "../src/raft/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,
@@ -98,7 +98,7 @@ export class AppliedLock {
     return this.#seq;
   }
 
-  originOf(seq: number): Origin {
+  originOf(seq: number): ProposalOrigin {
     return { memberId: 1, boot: 1, seq };
   }
 

@@ -12,8 +12,8 @@ import {
   type Envelope,
   encodeEntry,
   entryIndex,
-  NO_ORIGIN,
-  type Origin,
+  NO_PROPOSAL_ORIGIN,
+  type ProposalOrigin,
   sealEntry,
 } from "../src/raft/index.ts";
 import {
@@ -22,6 +22,7 @@ import {
   type ClusterOperation,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
+  type EndedWait,
   encodeCommand,
   encodeFounding,
   type Founding,
@@ -32,7 +33,6 @@ import {
   type Reconfigure,
   type RequestIdentity,
   type Result,
-  type SettledWait,
   type StateLimits,
   StateMachine,
   type StateStore,
@@ -114,9 +114,9 @@ export class AppliedLog {
   tickMs = 1_000;
   wallMs = 1_750_000_000_250;
   /** The attempt in the next entry. */
-  origin: Origin = NO_ORIGIN;
+  origin: ProposalOrigin = NO_PROPOSAL_ORIGIN;
   /** Waits that entries have ended, oldest first. */
-  readonly settled: SettledWait[] = [];
+  readonly settled: EndedWait[] = [];
   readonly #limits: StateLimits;
   #machine: StateMachine;
   #requests = 0x8000_0000;

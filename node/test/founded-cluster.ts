@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { createFounding, generateApiKey } from "../src/access/index.ts";
 import { invariant } from "../src/primitives/index.ts";
-import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
+import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../src/raft/index.ts";
 import {
   type ApiKey,
   type CoordinationError,
@@ -72,7 +72,7 @@ export class FoundedCluster {
     this.ownerId = founding.owner.userId;
     this.apiKeyId = founding.owner.apiKeyId;
     const machine = new StateMachine(this.state, (previous, bytes) => crc32(bytes, previous), DEFAULT_STATE_LIMITS);
-    const envelope = { tickMs: 1, wallMs: this.clock.wall, origin: NO_ORIGIN };
+    const envelope = { tickMs: 1, wallMs: this.clock.wall, origin: NO_PROPOSAL_ORIGIN };
     const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(founding));
     sealEntry(entry, 1, 1, (bytes) => crc32(bytes));
     machine.apply(entry, soleVoter);

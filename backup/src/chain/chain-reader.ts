@@ -4,7 +4,7 @@
  * the last object proven complete.
  */
 
-import type { UnsealOptions } from "../envelope/index.ts";
+import type { DecryptOptions } from "../envelope/index.ts";
 import {
   BackupError,
   type Entry,
@@ -51,7 +51,7 @@ interface Position {
 export async function* readChain(
   store: Pick<BackupStore, "get">,
   { snapshot, segments }: ChainObjects,
-  options: UnsealOptions,
+  options: DecryptOptions,
 ): AsyncGenerator<ChainPart, void, undefined> {
   const start = await openSnapshot(store, snapshot, options);
   const { index, term } = start.header;

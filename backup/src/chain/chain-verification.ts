@@ -1,6 +1,6 @@
 /** Reads every byte of a chain and reports whether it can be restored, and if not, up to which index. */
 
-import type { UnsealOptions } from "../envelope/index.ts";
+import type { DecryptOptions } from "../envelope/index.ts";
 import { BackupError } from "../format/index.ts";
 import { type BackupStore, StoreFailure } from "../store/index.ts";
 import { type ChainObjects, type ChainPart, readChain } from "./chain-reader.ts";
@@ -28,7 +28,7 @@ export interface ChainVerification {
   readonly lastIndex: number | undefined;
 }
 
-export interface VerifyOptions extends UnsealOptions {
+export interface VerifyOptions extends DecryptOptions {
   readonly onProgress?: (progress: VerificationProgress) => void;
 }
 

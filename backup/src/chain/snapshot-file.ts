@@ -6,7 +6,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { type UnsealOptions, unseal } from "../envelope/index.ts";
+import { type DecryptOptions, decrypt } from "../envelope/index.ts";
 import { BackupError, type ByteStream, namedError, readSnapshot } from "../format/index.ts";
 import { type BackupStore, guardDisk, type StoredObject } from "../store/index.ts";
 import { snapshotName } from "./object-name.ts";
@@ -37,9 +37,9 @@ export class SnapshotFile implements BackupStore {
    *
    * @param path absolute
    */
-  static async open(path: string, options: UnsealOptions): Promise<SnapshotFile> {
+  static async open(path: string, options: DecryptOptions): Promise<SnapshotFile> {
     try {
-      const { stream } = await unseal(readFile(path), options);
+      const { stream } = await decrypt(readFile(path), options);
       const { header, close } = await readSnapshot(stream);
       await close();
       return new SnapshotFile(path, snapshotName(header));

@@ -2,7 +2,7 @@
  * Objects in a store: writes them under their names, and opens them with decryption and a check against their names.
  */
 
-import { type KeyRing, seal, type UnsealOptions, unseal } from "../envelope/index.ts";
+import { type DecryptOptions, decrypt, encrypt, type KeyRing } from "../envelope/index.ts";
 import {
   BackupError,
   type Batches,
@@ -39,7 +39,7 @@ export async function putSnapshot(
 ): Promise<PutObject> {
   const writing = writeSnapshot(header, rows);
   const name = snapshotName(header);
-  await store.put(name, seal(writing.stream, keyRing?.first));
+  await store.put(name, encrypt(writing.stream, keyRing?.first));
   return { name, ...writing.summary() };
 }
 
@@ -52,7 +52,7 @@ export async function putSegment(
 ): Promise<PutObject> {
   const writing = writeSegment(header, entries);
   const name = segmentName(header);
-  await store.put(name, seal(writing.stream, keyRing?.first));
+  await store.put(name, encrypt(writing.stream, keyRing?.first));
   return { name, ...writing.summary() };
 }
 
@@ -63,7 +63,7 @@ export async function putSegment(
 export function openSnapshot(
   store: Pick<BackupStore, "get">,
   name: SnapshotName,
-  options: UnsealOptions,
+  options: DecryptOptions,
 ): Promise<ObjectReading<SnapshotHeader, Row>> {
   return openObject(store, name, options, readSnapshot, snapshotName);
 }
@@ -72,7 +72,7 @@ export function openSnapshot(
 export function openSegment(
   store: Pick<BackupStore, "get">,
   name: SegmentName,
-  options: UnsealOptions,
+  options: DecryptOptions,
 ): Promise<ObjectReading<SegmentHeader, Entry>> {
   return openObject(store, name, options, readSegment, segmentName);
 }
@@ -80,13 +80,13 @@ export function openSegment(
 async function openObject<Header extends Origin, T>(
   store: Pick<BackupStore, "get">,
   { name, clusterId }: SnapshotName | SegmentName,
-  options: UnsealOptions,
+  options: DecryptOptions,
   read: (stream: AsyncIterable<Uint8Array>) => Promise<ObjectReading<Header, T>>,
   nameOf: (header: Header) => string,
 ): Promise<ObjectReading<Header, T>> {
   const stored = await store.get(name);
   try {
-    const { stream } = await unseal(stored, options);
+    const { stream } = await decrypt(stored, options);
     const reading = await read(stream);
     const problem = placeProblem(reading.header, clusterId, name, nameOf(reading.header));
     if (problem !== undefined) {

@@ -8,12 +8,12 @@
 import {
   type CheckedSnapshot,
   checkSnapshot,
+  encrypt,
   type KeyRing,
   openStore,
   putHint,
   type SnapshotHeader,
   type StoreLocation,
-  seal,
   snapshotName,
 } from "@quoin/backup";
 import type { SnapshotStream } from "../index.ts";
@@ -82,7 +82,7 @@ async function copy(
     const checked = await checkSnapshot(arriving);
     const written = await write(
       checked.header,
-      counted(seal(checked.stream, keyRing?.first), (count) => {
+      counted(encrypt(checked.stream, keyRing?.first), (count) => {
         sizeBytes += count;
         progress.show(arrivedBytes, `${checked.rows} rows`);
       }),

@@ -1,6 +1,6 @@
 /** `quoinctl backup list`: the snapshots of a store, how far each reaches, and its encryption key. */
 
-import { type BackupStore, type Chain, readCatalog, sealedWith } from "@quoin/backup";
+import { type BackupStore, type Chain, encryptionKeyId, readCatalog } from "@quoin/backup";
 import type { BackupEntry } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { type BackupTargetOptions, chooseCluster, withStore } from "./backup-location.ts";
@@ -88,7 +88,7 @@ async function ofStore(store: BackupStore, { snapshot, segments, end }: Chain): 
     segments: segments.length,
     segmentBytes: segments.reduce((bytes, segment) => bytes + segment.size, 0),
     ...{ endIndex: end.index, endRevision: end.revision, endWallMs: end.wallMs },
-    keyId: (await sealedWith(await store.get(name, { start: 0, end: headBytes }))) ?? null,
+    keyId: (await encryptionKeyId(await store.get(name, { start: 0, end: headBytes }))) ?? null,
   };
 }
 

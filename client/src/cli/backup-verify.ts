@@ -14,11 +14,11 @@ import {
   type Catalog,
   type ChainObjects,
   checkSnapshot,
+  decrypt,
   type KeyRing,
   planRestore,
   readCatalog,
   type StoredSnapshot,
-  unseal,
   verifyChain,
 } from "@quoin/backup";
 import { explainingBackups } from "./backup-failure.ts";
@@ -78,7 +78,7 @@ async function verifyFile(
     const reading = counted(createReadStream(file, { signal }), (count) => {
       bytes += count;
     });
-    const checked = await checkSnapshot((await unseal(reading, { keyRing })).stream);
+    const checked = await checkSnapshot((await decrypt(reading, { keyRing })).stream);
     for await (const _ of checked.stream) progress.show(bytes, `${checked.rows} rows`, size);
     const { clusterId, id, index, revision, wallMs } = checked.header;
     const { records: rows } = checked.summary();

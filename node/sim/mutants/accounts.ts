@@ -84,10 +84,10 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "retry-of-a-revoked-caller-is-answered",
     pitfall: "S13",
     file: "state/machine.ts",
-    find: "  const refusal = refusalOf(context.transaction, principal, needOf(operation), context.wallMs);",
-    replace: `  const asked = answerPlace(context, principal.subject, request);
-  const isRetry = operation.kind !== "acquire-lock" && replayOf(asked, request) !== null;
-  const refusal = isRetry ? null : refusalOf(context.transaction, principal, needOf(operation), context.wallMs);`,
+    find: "  const refusal = refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);",
+    replace: `  const asked = answerSlot(context, principal.subject, request);
+  const isRetry = operation.kind !== "acquire-lock" && storedOutcomeAt(asked, request) !== null;
+  const refusal = isRetry ? null : refusalOf(context.transaction, principal, requiredAccessOf(operation), context.wallMs);`,
   },
   {
     name: "revoked-caller-is-told-what-a-snapshot-stores",
@@ -100,8 +100,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "records-not-looked-at-behind-the-read-barrier",
     pitfall: "S39",
     file: "access/access.ts",
-    find: "    const refusal = claimsRefusal(caller, need, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, need);",
-    replace: "    const refusal = claimsRefusal(caller, need, this.#clock.wallMs());",
+    find: "    const refusal = claimsRefusal(caller, required, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, required);",
+    replace: "    const refusal = claimsRefusal(caller, required, this.#clock.wallMs());",
   },
   {
     name: "read-checked-before-its-barrier-alone",
@@ -151,8 +151,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "namespace-can-be-given-by-anybody",
     pitfall: "S43",
     file: "state/accounts/users.ts",
-    find: "  requireGiven(actor, role, added);",
-    replace: "  requireGiven(actor, role, []);",
+    find: "  requireGrantable(actor, role, added);",
+    replace: "  requireGrantable(actor, role, []);",
   },
   {
     name: "login-of-an-earlier-password-counts",

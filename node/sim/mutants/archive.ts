@@ -53,15 +53,15 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     name: "broken-chain-not-said",
     pitfall: "BACKUP",
     file: "archive/archiver.ts",
-    find: "    this.#draft.clear();\n    this.#sayBroken(reason, index);",
+    find: "    this.#draft.clear();\n    this.#logBroken(reason, index);",
     replace: "    this.#draft.clear();\n    void [reason, index];",
   },
   {
     name: "duty-kept-for-ever",
     pitfall: "BACKUP",
     file: "archive/archive-lease.ts",
-    find: "    return this.#clock.monotonicMs() < this.#heldUntilMs;",
-    replace: "    return this.#heldUntilMs > Number.NEGATIVE_INFINITY;",
+    find: "    return this.#clock.monotonicMs() < this.#validUntilMs;",
+    replace: "    return this.#validUntilMs > Number.NEGATIVE_INFINITY;",
   },
   {
     name: "duty-of-a-former-term",
@@ -88,7 +88,7 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     name: "compaction-ignores-the-archive",
     pitfall: "BACKUP",
     file: "replica/snapshots.ts",
-    find: "let needed = Math.min(this.#outgoing.neededFrom, this.backups.keptFrom);",
+    find: "let needed = Math.min(this.#outgoing.neededFrom, this.backups.retainedFrom);",
     replace: "let needed = this.#outgoing.neededFrom;",
   },
   {
@@ -151,8 +151,8 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     name: "shorter-fork-followed",
     pitfall: "BACKUP",
     file: "backup/src/chain/chain.ts",
-    find: "    (best, way) => (best === undefined || way.reach > best.reach ? way : best),",
-    replace: "    (best, way) => (best === undefined || way.reach < best.reach ? way : best),",
+    find: "    (best, branch) => (best === undefined || branch.reach > best.reach ? branch : best),",
+    replace: "    (best, branch) => (best === undefined || branch.reach < best.reach ? branch : best),",
   },
   {
     name: "retention-keeps-half-of-the-snapshots",

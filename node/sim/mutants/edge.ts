@@ -78,8 +78,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     pitfall: "rate limits",
     file: "api/http/route-server.ts",
     find: `      takeOne(response, "default", limiter, call.principal.subject);
-      await call.authorize(needOf(route, request, call));`,
-    replace: `      await call.authorize(needOf(route, request, call));
+      await call.authorize(requiredAccessOf(route, request, call));`,
+    replace: `      await call.authorize(requiredAccessOf(route, request, call));
       takeOne(response, "default", limiter, call.principal.subject);`,
   },
   {

@@ -42,8 +42,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "time-of-a-hold-runs-while-it-waits",
     pitfall: "S23",
     file: "state/locks/lock-grants.ts",
-    find: "    const asked = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };",
-    replace: `    const asked = {
+    find: "    const request = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };",
+    replace: `    const request = {
       ...{ owner, subject: wait.principal.subject, requestId, mode },
       ttlSeconds: Math.max(1, ttlSeconds - Math.floor((context.tickMs - wait.askedMs) / MS_PER_SECOND)),
     };`,
@@ -114,7 +114,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "waiter-not-told-of-its-grant",
     pitfall: "S24",
     file: "state/locks/lock-grants.ts",
-    find: '    context.settle({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });',
+    find: '    context.endWait({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });',
     replace:
       "    answerTo(context, view, { ...wait, requestId: wait.requestId }, attempt === undefined ? null : hold);",
   },
@@ -129,7 +129,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "changed-hold-lost-by-a-snapshot",
     pitfall: "S24",
     file: "state/stored-outcome.ts",
-    find: '  return "outcome" in found ? found.outcome : outcomeSoFar(reader, found.acquisition, at);',
+    find: '  return "outcome" in found ? found.outcome : currentOutcome(reader, found.acquisition, at);',
     replace:
       '  return "outcome" in found ? found.outcome : { answer: lockLost(found.acquisition.lock, 0), replayed: "yes" };',
   },

@@ -21,13 +21,13 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "rejected-append-burns-its-key",
     pitfall: "S2",
     file: "state/event-logs/event-logs.ts",
-    find: "    requireExpectedSequence(log, command);\n    requireRoom(",
+    find: "    requireExpectedSequence(log, command);\n    requireEventQuotas(",
     replace: `    const { idempotencyKey, isBatch } = command;
     if (idempotencyKey !== null) {
       yield* rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.count }, fresh);
     }
     requireExpectedSequence(log, command);
-    requireRoom(`,
+    requireEventQuotas(`,
   },
   {
     name: "keys-of-events-forgotten-by-a-new-leader",
@@ -59,8 +59,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "window-of-keys-by-wall-clock",
     pitfall: "S4",
     file: "state/event-logs/duplicates.ts",
-    find: "!isOver(tickMs, windowMs, context.tickMs);",
-    replace: "!isOver(tickMs, windowMs, context.tickMs + (context.wallMs - 1_750_000_000_250));",
+    find: "!isExpired(tickMs, windowMs, context.tickMs);",
+    replace: "!isExpired(tickMs, windowMs, context.tickMs + (context.wallMs - 1_750_000_000_250));",
   },
   {
     name: "key-known-to-one-member-alone",
@@ -99,8 +99,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "key-of-its-own-hidden-from-the-rest-of-its-batch",
     pitfall: "S6",
     file: "state/event-logs/duplicates.ts",
-    find: "shelved: position };",
-    replace: "shelved: position % SHELF_POSITIONS };",
+    find: "position: position };",
+    replace: "position: position % SHARED_ROW_POSITIONS };",
   },
   {
     name: "keys-of-batches-in-a-scope-of-their-own",
@@ -219,8 +219,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "keys-of-events-never-forgotten",
     pitfall: "S21",
     file: "replica/maintenance.ts",
-    find: "  if (logTimers > 0 && dueMs > 0 && hasDueDuplicates(state, dueMs)) {",
-    replace: "  if (logTimers > 1_000_000 && dueMs > 0 && hasDueDuplicates(state, dueMs)) {",
+    find: "  if (logTimers > 0 && dueMs > 0 && hasDueEventKeys(state, dueMs)) {",
+    replace: "  if (logTimers > 1_000_000 && dueMs > 0 && hasDueEventKeys(state, dueMs)) {",
   },
   {
     name: "follower-of-a-log-not-checked-again",

@@ -36,8 +36,8 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "vote-asked-for-at-once",
     pitfall: "P54",
     file: "raft/election.ts",
-    find: 'this.#state.defer({ type: "vote", ...this.#candidacy(to), term: this.#state.term, transfer });',
-    replace: 'this.#state.send({ type: "vote", ...this.#candidacy(to), term: this.#state.term, transfer });',
+    find: 'this.#state.defer({ type: "vote", ...this.#candidateFields(to), term: this.#state.term, transfer });',
+    replace: 'this.#state.send({ type: "vote", ...this.#candidateFields(to), term: this.#state.term, transfer });',
   },
   {
     name: "own-vote-counted-by-an-earlier-write",
@@ -73,9 +73,9 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "learner-refuses-its-vote",
     pitfall: "P20",
     file: "raft/election.ts",
-    find: "const granted = isFree && this.#fitness.mayVote && this.#isUpToDate(message);",
+    find: "const granted = isFree && this.#eligibility.mayVote && this.#isUpToDate(message);",
     replace: `const isVoter = this.#state.configuration.voters.includes(this.#state.id);
-    const granted = isFree && isVoter && this.#fitness.mayVote && this.#isUpToDate(message);`,
+    const granted = isFree && isVoter && this.#eligibility.mayVote && this.#isUpToDate(message);`,
   },
   {
     name: "vote-for-a-shorter-log",
@@ -113,9 +113,9 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "votes-survive-into-the-candidacy",
     pitfall: "P35",
     file: "raft/election.ts",
-    find: `    this.#stand("candidate", 0);
+    find: `    this.#enterPhase("candidate", 0);
     this.#votes = new Votes();`,
-    replace: '    this.#stand("candidate", 0);',
+    replace: '    this.#enterPhase("candidate", 0);',
   },
   {
     name: "constant-election-timeout",
@@ -162,7 +162,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: "damaged-member-votes",
     pitfall: "P46",
     file: "raft/election.ts",
-    find: "if (!this.#fitness.mayVote || !this.#isUpToDate(message)) {",
+    find: "if (!this.#eligibility.mayVote || !this.#isUpToDate(message)) {",
     replace: "if (!this.#isUpToDate(message)) {",
   },
   {

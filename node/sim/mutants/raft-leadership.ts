@@ -15,7 +15,7 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     name: "read-before-the-first-commit",
     pitfall: "P7",
     file: "raft/leadership.ts",
-    find: `    if (!this.isSettled || reads.isEmpty) {
+    find: `    if (!this.hasCommittedInTerm || reads.isEmpty) {
       return;
     }
     const position = quorumReached(configuration, (voter) => {
@@ -43,7 +43,7 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     file: "raft/leadership.ts",
     find: `      this.#replyToRead(from, boot, position, commit);
       return;`,
-    replace: `      reads.askFor(from, boot, position, commit, tick);
+    replace: `      reads.requestFor(from, boot, position, commit, tick);
       (this.#peers.get(from) as Progress).readPosition = reads.position;
       return;`,
   },
@@ -51,14 +51,14 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     name: "read-request-answered-without-a-quorum",
     pitfall: "P8",
     file: "raft/leadership.ts",
-    find: "if (this.isSettled && this.#isQuorumWith(from)) {",
-    replace: "if (this.isSettled) {",
+    find: "if (this.hasCommittedInTerm && this.#isQuorumWith(from)) {",
+    replace: "if (this.hasCommittedInTerm) {",
   },
   {
     name: "read-request-answered-before-the-first-commit",
     pitfall: "P7",
     file: "raft/leadership.ts",
-    find: "if (this.isSettled && this.#isQuorumWith(from)) {",
+    find: "if (this.hasCommittedInTerm && this.#isQuorumWith(from)) {",
     replace: "if (this.#isQuorumWith(from)) {",
   },
   {
@@ -97,7 +97,7 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     pitfall: "P10",
     file: "raft/election.ts",
     find: `      // The leader that was asked, or that was about to be asked, does not answer any more.
-      this.#state.reads.loseAll();`,
+      this.#state.reads.failAll();`,
     replace: "",
   },
   {
@@ -148,14 +148,14 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     name: "removed-leader-leads-on",
     pitfall: "P17",
     file: "raft/leadership.ts",
-    find: "!configuration.voters.includes(id) && this.isConfigurationLasting) {",
+    find: "!configuration.voters.includes(id) && this.isConfigurationKnownByQuorum) {",
     replace: "!configuration.voters.includes(id) && id < 0) {",
   },
   {
     name: "removed-leader-steps-down-at-once",
     pitfall: "P18",
     file: "raft/leadership.ts",
-    find: "!configuration.voters.includes(id) && this.isConfigurationLasting) {",
+    find: "!configuration.voters.includes(id) && this.isConfigurationKnownByQuorum) {",
     replace: "!configuration.voters.includes(id)) {",
   },
   {

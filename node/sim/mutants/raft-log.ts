@@ -63,8 +63,8 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     name: "watched-member-told-with-the-next-heartbeat",
     pitfall: "P51",
     file: "raft/leadership.ts",
-    find: "progress.isWatched = message.watched;",
-    replace: "progress.isWatched = false;",
+    find: "progress.hasWaiters = message.watched;",
+    replace: "progress.hasWaiters = false;",
   },
   {
     name: "grant-told-with-the-next-heartbeat",
@@ -84,8 +84,8 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     name: "lost-entries-never-asked-for",
     pitfall: "P39",
     file: "raft/progress.ts",
-    find: 'return this.#state === "probe" || this.#isAskedAgain;',
-    replace: 'return this.#state === "probe" && this.#isAskedAgain;',
+    find: 'return this.#state === "probe" || this.#isReplyRequested;',
+    replace: 'return this.#state === "probe" && this.#isReplyRequested;',
   },
   {
     name: "committed-configuration-unanswered",
@@ -151,7 +151,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     name: "no-empty-append-after-a-heartbeat",
     pitfall: "P39",
     file: "raft/progress.ts",
-    find: "          this.#isAskedAgain = true;",
+    find: "          this.#isReplyRequested = true;",
     replace: "",
   },
   {
@@ -229,8 +229,8 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     name: "matching-snapshot-installed",
     pitfall: "P25",
     file: "raft/install.ts",
-    find: "if (this.#state.holds(offer.index, offer.entryTerm)) {",
-    replace: "if (offer.index === this.#state.commit && this.#state.holds(offer.index, offer.entryTerm)) {",
+    find: "if (this.#state.containsEntry(offer.index, offer.entryTerm)) {",
+    replace: "if (offer.index === this.#state.commit && this.#state.containsEntry(offer.index, offer.entryTerm)) {",
   },
   {
     name: "pending-snapshot-index-demanded",

@@ -8,17 +8,17 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     pitfall: "P42",
     file: "state/machine.ts",
     find: `    changes.push({ key: PROGRESS_ROW, value: encodeProgress(progress) });
-    this.#store.write(changes, this.#replays.takeDropped());`,
-    replace: `    this.#store.write(changes, this.#replays.takeDropped());
+    this.#store.write(changes, this.#deduplication.takeDropped());`,
+    replace: `    this.#store.write(changes, this.#deduplication.takeDropped());
     this.#store.write([{ key: PROGRESS_ROW, value: encodeProgress(progress) }]);`,
   },
   {
     name: "record-in-a-second-batch",
     pitfall: "P24",
     file: "state/machine.ts",
-    find: "    this.#store.write(changes, this.#replays.takeDropped());",
+    find: "    this.#store.write(changes, this.#deduplication.takeDropped());",
     replace: `    const isRecord = ({ key }: { readonly key: Uint8Array }) => key.length === 1 && key[0] === 0x63;
-    this.#store.write(changes.filter((change) => !isRecord(change)), this.#replays.takeDropped());
+    this.#store.write(changes.filter((change) => !isRecord(change)), this.#deduplication.takeDropped());
     if (changes.some(isRecord)) {
       this.#store.write(changes.filter(isRecord));
     }`,
@@ -111,9 +111,9 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "filter-forgets-what-comes-while-it-is-made",
     pitfall: "S13",
     file: "state/core/replay-ledger.ts",
-    find: "    addTo(generation, key, place.low, place.high);",
+    find: "    addTo(generation, key, slot.low, slot.high);",
     replace: `    if (generation.isComplete) {
-      addTo(generation, key, place.low, place.high);
+      addTo(generation, key, slot.low, slot.high);
     }`,
   },
   {
@@ -134,8 +134,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "drop-forgets-the-rows",
     pitfall: "S13",
     file: "state/core/replay-ledger.ts",
-    find: "      this.#dropped.push(replayRange(first.number, last.number));",
-    replace: "      this.#dropped.push(replayRange(last.number, last.number));",
+    find: "      this.#dropped.push(answerRange(first.number, last.number));",
+    replace: "      this.#dropped.push(answerRange(last.number, last.number));",
   },
   {
     name: "requests-told-apart-by-kind-alone",

@@ -15,14 +15,14 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     pitfall: "P2",
     file: "storage/log-thread.ts",
     find: `        crashPoint("log.batch.after");
-        writeFenceSlot(`,
+        writeMirrorSlot(`,
     replace: `        crashPoint("log.batch.after");
         reply({ kind: "written", writeSeq: request.writeSeq, durationMs: performance.now() - started });
         crashPoint("log.ack.after");
         if (started > 0) {
           return;
         }
-        writeFenceSlot(`,
+        writeMirrorSlot(`,
   },
   {
     name: "term-and-vote-by-a-second-write",
@@ -60,22 +60,22 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "fence-ignored",
     pitfall: "P33",
     file: "storage/judgement.ts",
-    find: "if (meta.writeSeq < fence.writeSeq) {",
+    find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.writeSeq < 0) {",
   },
   {
     name: "fence-judged-by-term",
     pitfall: "P57",
     file: "storage/judgement.ts",
-    find: "if (meta.writeSeq < fence.writeSeq) {",
-    replace: "if (meta.term < fence.term) {",
+    find: "if (meta.writeSeq < mirror.writeSeq) {",
+    replace: "if (meta.term < mirror.term) {",
   },
   {
     name: "fence-judged-by-the-last-index",
     pitfall: "P57",
     file: "storage/judgement.ts",
-    find: "if (meta.writeSeq < fence.writeSeq) {",
-    replace: "if (meta.writeSeq < fence.writeSeq || meta.last < meta.commit + fence.counter) {",
+    find: "if (meta.writeSeq < mirror.writeSeq) {",
+    replace: "if (meta.writeSeq < mirror.writeSeq || meta.last < meta.commit + mirror.counter) {",
   },
   {
     name: "holes-in-the-log-unnoticed",
@@ -89,15 +89,15 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "no-log-reset-behind-the-state",
     pitfall: "P58",
     file: "storage/judgement.ts",
-    find: "if (isInstalled || (found.isDamaged && appliedTerm <= found.term)) {",
+    find: "if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {",
     replace: "if (found.isDamaged && appliedTerm <= found.term) {",
   },
   {
     name: "no-log-reset-after-a-loss",
     pitfall: "P58",
     file: "storage/judgement.ts",
-    find: "if (isInstalled || (found.isDamaged && appliedTerm <= found.term)) {",
-    replace: "if (isInstalled) {",
+    find: "if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {",
+    replace: "if (isFromSnapshot) {",
   },
   {
     name: "vote-of-the-log-alone",
@@ -114,15 +114,15 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "damage-not-in-the-fence",
     pitfall: "P46",
     file: "storage/member-start.ts",
-    find: "const marked = fence.damaged ? fence : markDamaged(join(directory, FENCE_FILE), fence);",
-    replace: "const marked = fence;",
+    find: "const marked = mirror.damaged ? mirror : markDamaged(join(directory, MIRROR_FILE), mirror);",
+    replace: "const marked = mirror;",
   },
   {
     name: "sole-voter-starts-without-its-data",
     pitfall: "P47",
     file: "storage/judgement.ts",
-    find: "  if (fence.sole) {",
-    replace: "  if (fence.sole && fence.damaged) {",
+    find: "  if (mirror.isSoleVoter) {",
+    replace: "  if (mirror.isSoleVoter && mirror.damaged) {",
   },
   {
     name: "commit-not-restored",
@@ -135,8 +135,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "boot-counted-in-memory",
     pitfall: "P34",
     file: "storage/member-start.ts",
-    find: "const boot = Math.max(meta.boot, stores.fence.boot) + 1;",
-    replace: "const boot = Math.max(meta.boot, stores.fence.boot);",
+    find: "const boot = Math.max(meta.boot, stores.mirror.boot) + 1;",
+    replace: "const boot = Math.max(meta.boot, stores.mirror.boot);",
   },
   {
     name: "missing-entry-read-as-nothing",
@@ -165,8 +165,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "vote-not-synced-in-the-fence",
     pitfall: "P1",
     file: "storage/rocks-log-store.ts",
-    find: "const syncFence = isFirst || hasVoted || next.boot !== before.boot;",
-    replace: "const syncFence = isFirst || next.boot !== before.boot;",
+    find: "const syncMirror = isFirst || hasVoted || next.boot !== before.boot;",
+    replace: "const syncMirror = isFirst || next.boot !== before.boot;",
   },
   {
     name: "replacement-placed-before-it-is-whole",
@@ -180,7 +180,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     pitfall: "P27",
     file: "storage/state-overlay.ts",
     find: `  sync(done: () => void): void {
-    this.#handOver();`,
+    this.#writePending();`,
     replace: "  sync(done: () => void): void {",
   },
   {
@@ -188,7 +188,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     pitfall: "P25",
     file: "storage/state-overlay.ts",
     find: `  openView(): StateView {
-    this.#handOver();`,
+    this.#writePending();`,
     replace: "  openView(): StateView {",
   },
   {
@@ -205,7 +205,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     pitfall: "P32",
     file: "storage/state-overlay.ts",
     find: `      this.#store.write(this.#pending.all(), this.#dropped);
-      this.#recent = this.#pending.bytes > RECENT_TIMES * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
+      this.#recent = this.#pending.bytes > RECENT_FACTOR * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
       this.#pending = new ChangedRows();`,
     replace: `      const pending = this.#pending;
       this.#pending = new ChangedRows();

@@ -7,9 +7,9 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "history-in-a-second-batch",
     pitfall: "S37",
     file: "state/machine.ts",
-    find: "    this.#store.write(changes, this.#replays.takeDropped());",
+    find: "    this.#store.write(changes, this.#deduplication.takeDropped());",
     replace: `    const isHistory = ({ key }: { readonly key: Uint8Array }) => key[0] === 0x77;
-    this.#store.write(changes.filter((change) => !isHistory(change)), this.#replays.takeDropped());
+    this.#store.write(changes.filter((change) => !isHistory(change)), this.#deduplication.takeDropped());
     if (changes.some(isHistory)) {
       this.#store.write(changes.filter(isHistory));
     }`,
@@ -39,7 +39,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "progress-overtakes-changes",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "    const revision = watcher.toldRevision(source.publishedRevision);",
+    find: "    const revision = watcher.sentRevision(source.publishedRevision);",
     replace: "    const revision = source.publishedRevision;",
   },
   {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { SingleReplica } from "../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
-import { CoordinationError, type Need, type Role, readCluster, readSigningKeys } from "../state/index.ts";
+import { CoordinationError, type RequiredAccess, type Role, readCluster, readSigningKeys } from "../state/index.ts";
 import { Access } from "./access.ts";
 import { generateApiKey } from "./api-key.ts";
 import type { Caller } from "./caller.ts";
@@ -225,9 +225,9 @@ describe("Access", () => {
   });
 
   describe("authorize and recheck", () => {
-    const write = (namespace: string): Need => ({ access: "write", namespace });
+    const write = (namespace: string): RequiredAccess => ({ access: "write", namespace });
 
-    async function decide(who: Caller, need: Need | null): Promise<string> {
+    async function decide(who: Caller, need: RequiredAccess | null): Promise<string> {
       const decisions = [() => access.authorize(who, need, DEADLINE_MS), () => access.recheck(who, need)].map(
         async (decision) => {
           try {
@@ -243,7 +243,14 @@ describe("Access", () => {
       return first as string;
     }
 
-    const decisions: readonly (readonly [string, Partial<Claims>, Role, readonly string[], Need | null, string])[] = [
+    const decisions: readonly (readonly [
+      string,
+      Partial<Claims>,
+      Role,
+      readonly string[],
+      RequiredAccess | null,
+      string,
+    ])[] = [
       ["everything allowed", {}, "owner", ["*"], write("a"), "allowed"],
       ["no need", { namespaces: [], access: [] }, "viewer", [], null, "allowed"],
       ["a token for the namespace", { namespaces: ["a"] }, "owner", ["*"], write("a"), "allowed"],

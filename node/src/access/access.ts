@@ -17,8 +17,8 @@ import {
   CoordinationError,
   includesAccess,
   includesNamespace,
-  type Need,
   type Principal,
+  type RequiredAccess,
   readApiKeyByPrefix,
   readCluster,
   readSigningKey,
@@ -78,7 +78,7 @@ export class Access {
    * Throws at once if the token itself does not allow it. Returns at once if user and API key allow it. Returns a
    * promise otherwise, because a read barrier must come before that refusal.
    */
-  authorize(caller: Caller, required: Need | null, deadlineMs: number): undefined | Promise<void> {
+  authorize(caller: Caller, required: RequiredAccess | null, deadlineMs: number): undefined | Promise<void> {
     const refusal = claimsRefusal(caller, required, this.#clock.wallMs());
     if (refusal !== null) {
       throw refusal;
@@ -90,7 +90,7 @@ export class Access {
    * Makes the same decision again, at once and only from the applied state: for reads after their read barrier, just
    * before they read the data. Throws the refusal.
    */
-  recheck(caller: Caller, required: Need | null): void {
+  recheck(caller: Caller, required: RequiredAccess | null): void {
     const refusal = claimsRefusal(caller, required, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, required);
     if (refusal !== null) {
       throw refusal;
@@ -160,7 +160,7 @@ export class Access {
   }
 
   /** Returns at once if the records allow it; otherwise throws the refusal if it is still true after a read barrier. */
-  #requireRecords(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void> {
+  #requireRecords(caller: Caller, need: RequiredAccess | null, deadlineMs: number): undefined | Promise<void> {
     if (this.#recordsRefusal(caller, need) === null) {
       return undefined;
     }
@@ -172,7 +172,7 @@ export class Access {
     });
   }
 
-  #recordsRefusal(caller: Caller, need: Need | null): CoordinationError | null {
+  #recordsRefusal(caller: Caller, need: RequiredAccess | null): CoordinationError | null {
     return refusalOf(this.#replicated.state, caller.principal, need, this.#clock.wallMs());
   }
 
@@ -188,7 +188,7 @@ export class Access {
 }
 
 /** Returns the refusal by the token itself, which does not depend on replicated state and needs no barrier. */
-function claimsRefusal(caller: Caller, required: Need | null, wallMs: number): CoordinationError | null {
+function claimsRefusal(caller: Caller, required: RequiredAccess | null, wallMs: number): CoordinationError | null {
   const { claims } = caller;
   if (isExpired(claims, wallMs)) {
     return new CoordinationError("TOKEN_EXPIRED", "the token has expired");

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../raft/index.ts";
+import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
 import { DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
 import { SegmentDraft, segmentEntries } from "./segment-draft.ts";
@@ -16,7 +16,7 @@ const LAST = { revision: 3, wallMs: 30 };
 function entry(index: number, bytes = 10): Uint8Array {
   const row = encodeEntry(
     EntryType.Command,
-    { tickMs: 0, wallMs: index * 10, origin: NO_ORIGIN },
+    { tickMs: 0, wallMs: index * 10, origin: NO_PROPOSAL_ORIGIN },
     new Uint8Array(bytes),
   );
   sealEntry(row, 2, index, crc32);

@@ -7,7 +7,7 @@
  */
 
 export { BufferPool } from "./buffer-pool.ts";
-export type { CloseReason, CloseResult as Closure, StreamRefusal } from "./closure.ts";
+export type { CloseReason, CloseResult, StreamRefusal } from "./closure.ts";
 export { createCounters, type Http2Counters } from "./counters.ts";
 export { ErrorCode } from "./error-code.ts";
 export { Http2Server, type Http2ServerOptions } from "./http2-server.ts";
@@ -15,7 +15,7 @@ export { DEFAULT_HTTP2_LIMITS, type FloodLimits, type Http2Limits, type RateLimi
 export { QueuedBytes } from "./queued-bytes.ts";
 export type { WriteOutcome } from "./sender.ts";
 export {
-  type BufferedBytes as HeldBytes,
+  type BufferedBytes,
   type ConnectionHandler,
   ServerConnection,
   type ServerConnectionOptions,

@@ -3,6 +3,7 @@
 import {
   type BackupStore,
   type Catalog,
+  type DecryptOptions,
   openStore,
   planRestore,
   type RestorePlan,
@@ -10,13 +11,12 @@ import {
   readKeyFile,
   SnapshotFile,
   type StoreLocation,
-  type UnsealOptions,
 } from "@quoin/backup";
 import type { BackupSource } from "../process/index.ts";
 
 export interface OpenBackup {
   readonly store: BackupStore;
-  readonly decryptOptions: UnsealOptions;
+  readonly decryptOptions: DecryptOptions;
   readonly catalog: Catalog;
   readonly plan: RestorePlan;
 }
@@ -26,7 +26,7 @@ export interface OpenBackup {
  * backup does not reach the point, or if the keys do not fit. Also raises a StoreFailure, and the errors of the action.
  */
 export async function withBackup<T>(source: BackupSource, action: (backup: OpenBackup) => Promise<T>): Promise<T> {
-  const decryptOptions: UnsealOptions =
+  const decryptOptions: DecryptOptions =
     source.keyFile === null ? {} : { keyRing: (await readKeyFile(source.keyFile)).keyRing };
   const store = await open(source.location, decryptOptions);
   try {
@@ -38,7 +38,7 @@ export async function withBackup<T>(source: BackupSource, action: (backup: OpenB
   }
 }
 
-async function open(location: StoreLocation, decryptOptions: UnsealOptions): Promise<BackupStore> {
+async function open(location: StoreLocation, decryptOptions: DecryptOptions): Promise<BackupStore> {
   const isFile = location.kind === "directory" && (await SnapshotFile.exists(location.directory));
   return isFile ? SnapshotFile.open(location.directory, decryptOptions) : openStore(location, { create: false });
 }

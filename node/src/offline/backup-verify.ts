@@ -10,14 +10,7 @@ import { join, resolve } from "node:path";
 import type { StoreLocation } from "@quoin/backup";
 import { Command } from "commander";
 import { parseArguments, UsageError } from "../command-line/index.ts";
-import {
-  addSourceOptions,
-  ExitCode,
-  LOCATION_WORDS,
-  parseStore,
-  type SourceFlags,
-  sourceOf,
-} from "../process/index.ts";
+import { addSourceOptions, ExitCode, LOCATION_HELP, parseStore, type SourceFlags, sourceOf } from "../process/index.ts";
 import { type Rebuilt, rebuild } from "../rebuild/index.ts";
 import { OfflineState } from "../storage/index.ts";
 import { withBackup } from "./backup-source.ts";
@@ -43,7 +36,7 @@ export async function backupCommand(args: readonly string[]): Promise<number> {
         .description(
           "Rebuilds the state from a backup in a scratch directory, and compares its digest with the cluster's.",
         )
-        .argument("<location>", LOCATION_WORDS, parseStore),
+        .argument("<location>", LOCATION_HELP, parseStore),
     )
       .option(
         "--scratch-dir <directory>",

@@ -10,7 +10,7 @@ import { createWriteStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { BackupError, type KeyFile, readKeyFile, seal, writeSnapshot } from "@quoin/backup";
+import { BackupError, encrypt, type KeyFile, readKeyFile, writeSnapshot } from "@quoin/backup";
 import { Command } from "commander";
 import { snapshotHeader } from "../archive/index.ts";
 import { parseArguments, UsageError } from "../command-line/index.ts";
@@ -66,7 +66,7 @@ async function run({ dataDir, keyFile }: Flags, target: string, version: string)
   const member = await StoppedMember.open(dataDir, { acceptRetired: true });
   try {
     const { stream, index } = snapshotOf(member, version);
-    await write(seal(stream, key?.keyRing.first), target);
+    await write(encrypt(stream, key?.keyRing.first), target);
     printLine(
       `the state of cluster ${member.facts.clusterId} at index ${index} was exported; this member knows that entries up to ` +
         `${member.facts.commitIndex} are committed, and has entries up to ${member.facts.lastIndex}`,

@@ -12,7 +12,7 @@ import { Command } from "commander";
 import { type OwnerCredentials, ownerCredentials } from "../access/index.ts";
 import { parseArguments, UsageError } from "../command-line/index.ts";
 import { InvariantViolation, invariant } from "../primitives/index.ts";
-import { DISK_STUCK_MESSAGE, ExitCode, endAtOnce, exitCodeOf, parseEmail, parseName } from "../process/index.ts";
+import { abortProcess, DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, parseEmail, parseName } from "../process/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../replica/index.ts";
 import { CoordinationError, type Outcome, readCluster } from "../state/index.ts";
 import { measureDisk, notSoleVoter, objectionToSoleUse, Refused, StoreError } from "../storage/index.ts";
@@ -88,7 +88,7 @@ async function reset(flags: Flags, version: string): Promise<string> {
     onEnd: (_end, reason) => process.exit(reportError(new Refused("MEMBER_REFUSED", reason))),
     onDiskStuck: () => {
       writeSync(process.stderr.fd, `quoin-node: ${DISK_STUCK_MESSAGE}\n`);
-      endAtOnce();
+      abortProcess();
     },
   });
   try {

@@ -12,7 +12,7 @@ import { parseArguments } from "../command-line/index.ts";
 import {
   addSourceOptions,
   ExitCode,
-  LOCATION_WORDS,
+  LOCATION_HELP,
   parseClusterId,
   parseName,
   parseRevisionJump,
@@ -71,7 +71,7 @@ function restoreProgram(): Command {
       "Restores a cluster from a backup, as a new cluster with one member, into an empty data directory. Then start that " +
         "member, and add others. Run it as the user of the member's process.",
     )
-    .argument("<location>", LOCATION_WORDS, parseStore)
+    .argument("<location>", LOCATION_HELP, parseStore)
     .requiredOption("--data-dir <directory>", "data directory of the member, empty or new")
     .requiredOption("--name <name>", "name of the member", parseName)
     .option("--cluster-name <name>", "name of the new cluster, as its members get it at the start", parseName, "quoin");

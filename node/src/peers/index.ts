@@ -1,4 +1,4 @@
-export { type ArchiveReport, type ArchiverAssignment as ArchiveDuty, NO_ARCHIVE } from "./archive-codec.ts";
+export { type ArchiveReport, type ArchiverAssignment, NO_ARCHIVE } from "./archive-codec.ts";
 export { Backoff } from "./backoff.ts";
 export { ConnectionError } from "./connection-error.ts";
 export {
@@ -25,7 +25,7 @@ export {
   PROTOCOL_VERSIONS,
   type SelfDescription,
   type VersionRange,
-  validateHello as judgeHello,
+  validateHello,
 } from "./hello.ts";
 export type { JoinAnswer, JoinRequest, PeerMember, SuccessorCluster } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
@@ -37,14 +37,14 @@ export type { PeerClock } from "./peer-clock.ts";
 export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
 export { PeerTransport, type PeerTransportOptions } from "./peer-transport.ts";
 export {
-  decodeLeaderReply as decodeReply,
-  decodeLeaderRequest as decodeQuestion,
+  decodeLeaderReply,
+  decodeLeaderRequest,
   decodeLeaderTick,
-  encodeLeaderReply as encodeReply,
-  encodeLeaderRequest as encodeQuestion,
+  encodeLeaderReply,
+  encodeLeaderRequest,
   encodeLeaderTick,
-  type LeaderReply as Reply,
-  type LeaderRequest as Question,
+  type LeaderReply,
+  type LeaderRequest,
   type LeaderTick,
   type MemberHealthReport,
 } from "./question-codec.ts";

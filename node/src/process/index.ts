@@ -1,5 +1,5 @@
 export { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "./backup-flags.ts";
-export { ClientConnectionLimiters as ClientGates } from "./client-gates.ts";
+export { ClientConnectionLimiters } from "./client-gates.ts";
 export {
   type Configuration,
   formatListen,
@@ -12,15 +12,15 @@ export { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts
 export { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 export { memberHealth } from "./member-health.ts";
 export { memberMailer } from "./member-mail.ts";
-export { SharedTimer as Pulse } from "./pulse.ts";
+export { SharedTimer } from "./pulse.ts";
 export {
   addSourceOptions,
   type BackupSource,
-  LOCATION_HELP as LOCATION_WORDS,
+  LOCATION_HELP,
   parseClusterId,
   parseRevisionJump,
   type RestoreConfiguration,
   type SourceFlags,
   sourceOf,
 } from "./restore-flags.ts";
-export { abortProcess as endAtOnce } from "./sudden-end.ts";
+export { abortProcess } from "./sudden-end.ts";

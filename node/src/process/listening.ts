@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ConnectionGate } from "../api/connections/index.ts";
+import type { ConnectionLimiter } from "../api/connections/index.ts";
 import { type ClientAddresses, closeHttpServer, createHttpServer } from "../api/http/index.ts";
 import { UsageError } from "../command-line/index.ts";
 import { listenAt, ServerTls, type ServerTlsFilePaths } from "../peers/index.ts";
@@ -67,7 +67,11 @@ export async function listenHttp(
     tls,
     connectionLimiter,
     clients,
-  }: { readonly tls: ServerTls | null; readonly connectionLimiter: ConnectionGate; readonly clients?: ClientAddresses },
+  }: {
+    readonly tls: ServerTls | null;
+    readonly connectionLimiter: ConnectionLimiter;
+    readonly clients?: ClientAddresses;
+  },
 ): Promise<Stoppable & { readonly address: string }> {
   const server = createHttpServer(application, { tls, ...(clients === undefined ? {} : { clients }) });
   connectionLimiter.guard(server);

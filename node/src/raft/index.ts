@@ -12,7 +12,7 @@ export {
   type ChangeProposalRefusal,
   type CoreOptions,
   type Effects,
-  type MemberEligibility as MemberFitness,
+  type MemberEligibility,
   type Proposed,
   RaftCore,
   type Refusal,
@@ -36,8 +36,8 @@ export {
   isConfigurationType,
   isIntactEntry,
   NO_ENVELOPE,
-  NO_PROPOSAL_ORIGIN as NO_ORIGIN,
-  type ProposalOrigin as Origin,
+  NO_PROPOSAL_ORIGIN,
+  type ProposalOrigin,
   sealEntry,
 } from "./entry.ts";
 export type { LogReset, OfferVerdict, SnapshotOffer } from "./install.ts";

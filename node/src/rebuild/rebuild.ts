@@ -14,10 +14,10 @@ import {
   type BackupStore,
   type ChainObjects,
   type ChainPart,
+  type DecryptOptions,
   readChain,
   type SegmentHeader,
   type SnapshotHeader,
-  type UnsealOptions,
 } from "@quoin/backup";
 import { compareBytes } from "../bytes/index.ts";
 import { entryIndex, entryTerm, isIntactEntry } from "../raft/index.ts";
@@ -29,7 +29,7 @@ export interface RebuildOptions {
   readonly store: BackupStore;
   /** A chain, or a restore plan. */
   readonly objects: ChainObjects;
-  readonly decryptOptions: UnsealOptions;
+  readonly decryptOptions: DecryptOptions;
   readonly point: RebuildPoint;
   /** A new, empty state. It stays open, and is not durable afterwards. */
   readonly state: OfflineState;

@@ -8,7 +8,7 @@
  * member. For a moment two members may archive at the same time: chains of segments allow that.
  */
 
-import { type ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "../peers/index.ts";
+import { type ArchiveReport, type ArchiverAssignment, NO_ARCHIVE } from "../peers/index.ts";
 
 /** A new leader waits this long before it chooses, in milliseconds: members ask every second. */
 const FIRST_CHOICE_DELAY_MS = 3_000;
@@ -39,7 +39,7 @@ export class ArchiverAssigner {
   }
 
   /** A member, possibly this one, asks while this member leads in the term. @returns which member archives */
-  onReport(memberId: number, report: ArchiveReport, term: number, nowMs: number): ArchiveDuty {
+  onReport(memberId: number, report: ArchiveReport, term: number, nowMs: number): ArchiverAssignment {
     if (term !== this.#term) {
       this.#begin(term, nowMs);
     }

@@ -1,14 +1,22 @@
 /** A frame of another member, decoded and checked. */
 
-import type { Forward, Forwarded, ForwardRefused, LeaderTick, MemberReport, Question, Reply } from "../peers/index.ts";
+import type {
+  Forward,
+  Forwarded,
+  ForwardRefused,
+  LeaderReply,
+  LeaderRequest,
+  LeaderTick,
+  MemberReport,
+} from "../peers/index.ts";
 import type { Message } from "../raft/index.ts";
 
 export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "tick"; readonly tick: LeaderTick }
   | { readonly kind: "report"; readonly report: MemberReport }
-  | { readonly kind: "question"; readonly question: Question }
-  | { readonly kind: "reply"; readonly reply: Reply }
+  | { readonly kind: "question"; readonly question: LeaderRequest }
+  | { readonly kind: "reply"; readonly reply: LeaderReply }
   | { readonly kind: "forward"; readonly boot: number; readonly forward: Forward }
   | { readonly kind: "forwarded"; readonly forwarded: Forwarded }
   | { readonly kind: "refused"; readonly refused: ForwardRefused }

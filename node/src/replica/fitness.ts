@@ -6,7 +6,7 @@
  * frees its clients. A member with a full disk takes no entries of others, and stops no other member.
  */
 
-import type { MemberFitness } from "../raft/index.ts";
+import type { MemberEligibility } from "../raft/index.ts";
 
 /**
  * How full the disk is: with `low` the member refuses commands that grow the state, with `full` it takes no entries.
@@ -54,7 +54,7 @@ export class Eligibility {
   }
 
   /** The fitness for the consensus core. A sole voter cannot hand over, so only damage keeps it from leading. */
-  memberEligibility(isSoleVoter: boolean): MemberFitness {
+  memberEligibility(isSoleVoter: boolean): MemberEligibility {
     const diskFull = this.#space === "full";
     const isHindered = this.#isStalled || diskFull || this.#isLeaving;
     const mayLead = !this.#damaged && (isSoleVoter || !isHindered);

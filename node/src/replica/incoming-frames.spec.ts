@@ -5,10 +5,10 @@ import {
   encodeForward,
   encodeForwarded,
   encodeForwardRefused,
+  encodeLeaderReply,
+  encodeLeaderRequest,
   encodeLeaderTick,
   encodeMessage,
-  encodeQuestion,
-  encodeReply,
   type Frame,
   FrameError,
   FrameType,
@@ -52,9 +52,12 @@ describe("frames of other members", () => {
     });
     frames.push(1, "control", {
       type: FrameType.Question,
-      body: encodeQuestion({ seq: 1, term: 5, kind: "membership" }),
+      body: encodeLeaderRequest({ seq: 1, term: 5, kind: "membership" }),
     });
-    frames.push(1, "control", { type: FrameType.Reply, body: encodeReply({ seq: 1, term: 5, kind: "transfer" }) });
+    frames.push(1, "control", {
+      type: FrameType.Reply,
+      body: encodeLeaderReply({ seq: 1, term: 5, kind: "transfer" }),
+    });
     const refused = { seqs: [1], reason: "not-leader", leader: 1, term: 5 };
     frames.push(1, "log", { type: FrameType.Refused, body: encodeForwardRefused(refused) });
     expect(frames.take().map(({ kind }) => kind)).to.deep.equal([

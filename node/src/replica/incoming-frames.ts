@@ -10,11 +10,11 @@ import {
   decodeForward,
   decodeForwarded,
   decodeForwardRefused,
+  decodeLeaderReply,
+  decodeLeaderRequest,
   decodeLeaderTick,
   decodeMemberReport,
   decodeMessage,
-  decodeQuestion,
-  decodeReply,
   type Forward,
   type Frame,
   FrameError,
@@ -90,9 +90,9 @@ export class IncomingFrames {
       case FrameType.MemberReport:
         return { ...header, kind: "report", report: decodeMemberReport(body) };
       case FrameType.Question:
-        return { ...header, kind: "question", question: decodeQuestion(body) };
+        return { ...header, kind: "question", question: decodeLeaderRequest(body) };
       case FrameType.Reply:
-        return { ...header, kind: "reply", reply: decodeReply(body) };
+        return { ...header, kind: "reply", reply: decodeLeaderReply(body) };
       case FrameType.Forward: {
         const forward = decodeForward(body);
         checkAttempts(forward);

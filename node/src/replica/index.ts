@@ -6,7 +6,7 @@ export { Member } from "./member.ts";
 export type { MemberEnd, MemberOptions, MemberPeering, MemberState } from "./member-options.ts";
 export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 export { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
-export { claimedMembers, type MemberList as Told, PeerDirectory } from "./peer-directory.ts";
+export { claimedMembers, type MemberList, PeerDirectory } from "./peer-directory.ts";
 export type { ReadDone } from "./pending-reads.ts";
 export type { ProposalDone } from "./proposal.ts";
 export { RAFT_METRICS } from "./raft-metrics.ts";

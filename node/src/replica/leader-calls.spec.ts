@@ -1,7 +1,13 @@
 import { expect } from "chai";
 import { FakeTime, follow, followingCore, leadingCore, ScriptedTransport } from "../../test/harness/index.ts";
 import { AppliedLog } from "../../test/index.ts";
-import { decodeQuestion, decodeReply, FrameType, type Question, type Reply } from "../peers/index.ts";
+import {
+  decodeLeaderReply,
+  decodeLeaderRequest,
+  FrameType,
+  type LeaderReply,
+  type LeaderRequest,
+} from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { CommitTimes } from "./commit-times.ts";
@@ -64,8 +70,8 @@ describe("LeaderCalls", () => {
   }
 
   const wordOf = ({ reason, outcome }: CoordinationError): string => `${reason} ${outcome}`;
-  const questions = (): Question[] => transport.take(FrameType.Question).map(decodeQuestion);
-  const replies = (): Reply[] => transport.take(FrameType.Reply).map(decodeReply);
+  const questions = (): LeaderRequest[] => transport.take(FrameType.Question).map(decodeLeaderRequest);
+  const replies = (): LeaderReply[] => transport.take(FrameType.Reply).map(decodeLeaderReply);
 
   function tick(calls: LeaderCalls, milliseconds: number): void {
     for (let passedMs = 0; passedMs < milliseconds; passedMs += TICK_MS) {

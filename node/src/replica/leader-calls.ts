@@ -8,11 +8,11 @@
 
 import {
   type ArchiveReport,
-  encodeQuestion,
-  encodeReply,
+  encodeLeaderReply,
+  encodeLeaderRequest,
   FrameType,
-  type Question,
-  type Reply,
+  type LeaderReply,
+  type LeaderRequest,
 } from "../peers/index.ts";
 import { mark } from "../primitives/index.ts";
 import { type CoreLimits, isJoint, type TransferRefusal } from "../raft/index.ts";
@@ -154,14 +154,14 @@ export class LeaderCalls {
   // ---- Answering ----
 
   /** Answers a member that considers this one the leader of that term. */
-  onRequest(peer: number, request: Question): void {
+  onRequest(peer: number, request: LeaderRequest): void {
     this.#answer(peer, request, (reply) => {
-      this.#context.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
+      this.#context.transport.send(peer, "control", FrameType.Reply, encodeLeaderReply(reply));
       this.#context.arm();
     });
   }
 
-  #answer(requester: number, request: Question, reply: (reply: Reply) => void): void {
+  #answer(requester: number, request: LeaderRequest, reply: (reply: LeaderReply) => void): void {
     const { core } = this.#context;
     const { seq, term, kind } = request;
     const refuse = (reason: ReplyRefusal): void => reply({ seq, term, kind: "refused", reason });
@@ -230,7 +230,7 @@ export class LeaderCalls {
     const request = requestOf(call);
     if (leader === memberId) {
       this.#answer(memberId, request, (reply) => this.onReply(reply));
-    } else if (transport.send(leader, "control", FrameType.Question, encodeQuestion(request))) {
+    } else if (transport.send(leader, "control", FrameType.Question, encodeLeaderRequest(request))) {
       call.lastLeader = leader;
       call.lastTerm = term;
     } else {
@@ -238,7 +238,7 @@ export class LeaderCalls {
     }
   }
 
-  onReply(reply: Reply): void {
+  onReply(reply: LeaderReply): void {
     const call = this.#calls.find(({ seq, term }) => seq === reply.seq && term === reply.term);
     if (call === undefined || call.untilMs !== null) {
       return;
@@ -322,7 +322,7 @@ function noReplyError(): CoordinationError {
   return new CoordinationError("NO_LEADER", message, { outcome: "unknown" });
 }
 
-function requestOf({ requested, seq, term }: Call): Question {
+function requestOf({ requested, seq, term }: Call): LeaderRequest {
   return requested.kind === "membership"
     ? { seq, term, kind: "membership", archive: requested.archive ?? undefined }
     : { seq, term, kind: "transfer", target: requested.target, ifTerm: requested.ifTerm };

@@ -12,10 +12,10 @@ import {
   dueLockTimers,
   expiredKeys,
   type HistoryLimits,
-  hasDueDuplicates,
+  hasDueEventKeys,
   hasDueRetention,
-  hasEndedReplays,
   hasErasures,
+  hasExpiredAnswers,
   isHistoryDue,
   isUsageDue,
   type Progress,
@@ -121,7 +121,7 @@ function dueByTime(
       return { kind: "expire-locks", timers };
     }
   }
-  if (progress.storedAnswers > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
+  if (progress.storedAnswers > 0 && hasExpiredAnswers(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "drop-replays" };
   }
   const slack = { revisions: limits.trimsMax, ageMs: limits.trimDelayMs };
@@ -148,7 +148,7 @@ function dueForLogs(
   { pruneDelayMs, duplicatesMax, retentionMax, erasuresMax }: MaintenanceLimits,
 ): ClusterOperation | null {
   const dueMs = tickMs - pruneDelayMs;
-  if (logTimers > 0 && dueMs > 0 && hasDueDuplicates(state, dueMs)) {
+  if (logTimers > 0 && dueMs > 0 && hasDueEventKeys(state, dueMs)) {
     return { kind: "prune-duplicates", countMax: duplicatesMax };
   }
   if (logTimers > 0 && dueMs > 0 && hasDueRetention(state, dueMs)) {

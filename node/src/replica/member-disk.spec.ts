@@ -2,19 +2,19 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { FakeTime, TemporaryDirectories } from "../../test/harness/index.ts";
-import type { DiskRoom } from "../storage/index.ts";
+import type { FileSystemSpace } from "../storage/index.ts";
 import type { DiskSpaceLevel } from "./fitness.ts";
 import { MemberDisk } from "./member-disk.ts";
 
 const GIB = 1024 ** 3;
-const ROOMY: DiskRoom = { freeBytes: 50 * GIB, totalBytes: 100 * GIB };
-const FULL: DiskRoom = { freeBytes: 1, totalBytes: 100 * GIB };
+const ROOMY: FileSystemSpace = { freeBytes: 50 * GIB, totalBytes: 100 * GIB };
+const FULL: FileSystemSpace = { freeBytes: 1, totalBytes: 100 * GIB };
 
 describe("MemberDisk", () => {
   const directories = new TemporaryDirectories();
   let directory: string;
   let time: FakeTime;
-  let room: DiskRoom | Error;
+  let room: FileSystemSpace | Error;
   let changes: DiskSpaceLevel[];
 
   beforeEach(() => {

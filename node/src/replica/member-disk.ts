@@ -5,28 +5,28 @@
  * voters are full. It creates the reserve again when there is space (P45).
  */
 
-import { type DiskRoom, DiskSpace, ReserveFile } from "../storage/index.ts";
+import { DiskSpaceMonitor, type FileSystemSpace, ReserveFile } from "../storage/index.ts";
 import type { Scheduler } from "./clock.ts";
-import type { DiskSpaceLevel as Space } from "./fitness.ts";
+import type { DiskSpaceLevel } from "./fitness.ts";
 
 export interface MemberDiskOptions {
   readonly directory: string;
   readonly scheduler: Scheduler;
-  readonly measureDisk: (directory: string) => Promise<DiskRoom>;
+  readonly measureDisk: (directory: string) => Promise<FileSystemSpace>;
   /** Whether the member keeps a reserve. */
   readonly hasReserve: boolean;
-  readonly onChange: (space: Space) => void;
+  readonly onChange: (space: DiskSpaceLevel) => void;
 }
 
 export class MemberDisk {
-  readonly #monitor: DiskSpace;
+  readonly #monitor: DiskSpaceMonitor;
   readonly #reserve: ReserveFile | null;
-  #fileSystemSpace: DiskRoom | null = null;
+  #fileSystemSpace: FileSystemSpace | null = null;
 
   constructor(options: MemberDiskOptions) {
     const { directory, scheduler, measureDisk, hasReserve, onChange } = options;
     this.#reserve = hasReserve ? new ReserveFile(directory) : null;
-    this.#monitor = new DiskSpace({
+    this.#monitor = new DiskSpaceMonitor({
       directory,
       scheduler,
       measure: measureDisk,
@@ -38,12 +38,12 @@ export class MemberDisk {
     });
   }
 
-  get space(): Space {
+  get space(): DiskSpaceLevel {
     return this.#monitor.space;
   }
 
   /** As of the last measurement; null before the first one. */
-  get fileSystemSpace(): DiskRoom | null {
+  get fileSystemSpace(): FileSystemSpace | null {
     return this.#fileSystemSpace;
   }
 

@@ -1,7 +1,7 @@
 /** What a member needs from its process, and the states and ends that it reports. */
 
 import type { PeerLog, PeerTransportOptions } from "../peers/index.ts";
-import type { DataDirectoryOptions, DiskRoom, FoundingRecord } from "../storage/index.ts";
+import type { DataDirectoryOptions, FileSystemSpace, FoundingRecord } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { FoundingBackup } from "./founding-backup.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
@@ -47,7 +47,7 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly foundingBackup?: FoundingBackup | null | undefined;
   readonly log: PeerLog;
   /** The space on the file system of a directory; rejects when it cannot be measured. */
-  readonly measureDisk: (directory: string) => Promise<DiskRoom>;
+  readonly measureDisk: (directory: string) => Promise<FileSystemSpace>;
   /** Whether the member keeps a reserve on the disk for the time when it is full. */
   readonly hasReserve: boolean;
   readonly onRole: ReplicaOptions["onRole"];

@@ -12,7 +12,7 @@
 import { CoordinationError, type Founding, type MemberAddress } from "../state/index.ts";
 import {
   type DataDirectory,
-  type DiskRoom,
+  type FileSystemSpace,
   type Identity,
   openDataDirectory,
   type RefusedState,
@@ -119,7 +119,7 @@ export class Member {
   }
 
   /** The disk space of the last measurement, at most a second ago unless the disk hangs; null before the first one. */
-  get fileSystemSpace(): DiskRoom | null {
+  get fileSystemSpace(): FileSystemSpace | null {
     return this.#context.disk.fileSystemSpace;
   }
 

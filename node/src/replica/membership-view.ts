@@ -1,6 +1,6 @@
 /** The membership as the leader knows it, confirmed by a round to a majority. */
 
-import type { ArchiveDuty } from "../peers/index.ts";
+import type { ArchiverAssignment } from "../peers/index.ts";
 import type { CoordinationError } from "../state/index.ts";
 
 export type { ArchiveReport } from "../peers/index.ts";
@@ -24,7 +24,7 @@ export interface MembershipView {
   readonly changing: boolean;
   readonly health: readonly MemberHealth[];
   /** Which member archives; undefined unless the caller asked for it and the leader knows about archives. */
-  readonly archive?: ArchiveDuty | undefined;
+  readonly archive?: ArchiverAssignment | undefined;
 }
 
 /** Receives the view, or the error. */

@@ -7,8 +7,8 @@
  */
 
 import {
+  COUNTED_QUOTAS,
   DEFAULT_STATE_LIMITS,
-  KEPT_QUOTAS,
   namespaceLimitsOf,
   type StateReader,
   scanNamespaceUsage,
@@ -35,7 +35,7 @@ export class NamespaceSurvey {
   scan(state: StateReader): readonly QuotaShare[] {
     this.#after = scanNamespaceUsage(state, this.#after, NAMESPACES_PER_SCAN, (namespace, usage) => {
       const limits = namespaceLimitsOf(state, namespace, UNSET);
-      for (const quota of KEPT_QUOTAS) {
+      for (const quota of COUNTED_QUOTAS) {
         const share = usage[quota] === 0 ? 0 : usage[quota] / Math.max(limits[quota], 1);
         if (share >= SHOWN_SHARE_MIN) {
           this.#found.push([[namespace, quota], share]);

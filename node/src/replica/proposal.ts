@@ -14,11 +14,11 @@ import {
   encodeRequest,
   type HttpCommand,
   type MembershipEntry,
-  type Need,
-  needOf,
   type Outcome,
   type Principal,
   type RequestIdentity,
+  type RequiredAccess,
+  requiredAccessOf,
 } from "../state/index.ts";
 
 export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
@@ -30,7 +30,7 @@ export interface Proposal {
   /** The key under which its answer is stored when it is executed; null if no answer is stored. */
   readonly stored: StoredUnder | null;
   /** The client and the rights that its request needs; only for requests of clients. */
-  readonly asking?: { readonly principal: Principal; readonly need: Need };
+  readonly asking?: { readonly principal: Principal; readonly need: RequiredAccess };
   /** Only for requests for a lock: the client and the request. The request is undone when its caller is gone. */
   readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
   /** Whether it may wait for as long as others hold the lock. */
@@ -45,7 +45,7 @@ export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
   const { principal, operation } = asked;
   const { payload, request } = encodeRequest(asked, sha256);
   const stored = { subject: principal.subject, request };
-  const asking = { principal, need: needOf(operation) };
+  const asking = { principal, need: requiredAccessOf(operation) };
   const proposal = { type: EntryType.Command, payload, stored, asking };
   // Renewing a hold, or changing its mode, adds no hold that would have to be released.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;

@@ -26,7 +26,7 @@ import {
   entryIndex,
   entryTerm,
   isJoint,
-  type Origin,
+  type ProposalOrigin,
   type Proposed,
   type Refusal,
 } from "../raft/index.ts";
@@ -38,8 +38,8 @@ import {
   decodeCommand,
   decodeMembershipEntry,
   isGrowing,
-  type LookedAt,
   type Outcome,
+  type ReadContext,
   readCluster,
   readProgress,
   refusalOf,
@@ -278,7 +278,7 @@ export class Proposals {
     return isCertain ? "refuted" : "wait";
   }
 
-  #readContext(): LookedAt {
+  #readContext(): ReadContext {
     const { state, tick, limits } = this.#context;
     const sinceMs = tick.nowMs - limits.state.replayWindowMs;
     return { tickMs: tick.nowMs, sinceMs, revision: readProgress(state).revision };
@@ -390,7 +390,7 @@ export class Proposals {
 
   #proposeHere(batch: readonly Held[]): void {
     const { memberId, boot } = this.#context;
-    const originOf = ({ seq }: Held): Origin => ({ memberId, boot, seq });
+    const originOf = ({ seq }: Held): ProposalOrigin => ({ memberId, boot, seq });
     const commands = batch.filter((waiter) => waiter.proposal.type === EntryType.Command && this.#admits(waiter));
     if (commands.length > 0) {
       const accepted = this.#proposeCommands(
@@ -433,7 +433,7 @@ export class Proposals {
     stamp("proposal.appended", index, waiter.seq, this.#context.memberId);
   }
 
-  #proposeCommands(commands: readonly { readonly payload: Uint8Array; readonly origin: Origin }[]) {
+  #proposeCommands(commands: readonly { readonly payload: Uint8Array; readonly origin: ProposalOrigin }[]) {
     const { core, tick, clock } = this.#context;
     const tickMs = tick.nowMs;
     const wallMs = clock.wallMs();
@@ -442,7 +442,7 @@ export class Proposals {
     );
   }
 
-  #proposeChange(type: EntryType, payload: Uint8Array, origin: Origin): Proposed | ChangeProposalRefusal {
+  #proposeChange(type: EntryType, payload: Uint8Array, origin: ProposalOrigin): Proposed | ChangeProposalRefusal {
     const { core, state, tick, clock } = this.#context;
     const { operation, expectIndex } = decodeMembershipEntry(payload);
     const members = readCluster(state)?.members ?? [];
@@ -548,7 +548,7 @@ export class Proposals {
     refuse: (reason: AppendRefusal, seqs: readonly number[]) => void,
   ): void {
     const hasCapacity = this.#options.hasCapacity();
-    const commands: { readonly payload: Uint8Array; readonly origin: Origin }[] = [];
+    const commands: { readonly payload: Uint8Array; readonly origin: ProposalOrigin }[] = [];
     for (const { seq, kind, row } of attempts) {
       const origin = { memberId: peer, boot, seq };
       if (kind !== EntryType.Command) {

@@ -6,18 +6,18 @@
 import type { Role } from "../raft/index.ts";
 import {
   CoordinationError,
+  type EndedWait,
   type HoldReason,
   type KeyChange,
   type Outcome,
-  type SettledWait,
   type WatchedChange,
 } from "../state/index.ts";
-import { Durations, LONG_BOUNDS, SHORT_BOUNDS } from "../telemetry/index.ts";
+import { DurationHistogram, LONG_BOUNDS, SHORT_BOUNDS } from "../telemetry/index.ts";
 import type { ProposalDone } from "./proposal.ts";
 
 /** Counts snapshots that were sent to, or received from, other members. */
 export class CopyStatistics {
-  readonly durations = new Durations(LONG_BOUNDS);
+  readonly durations = new DurationHistogram(LONG_BOUNDS);
   completed = 0;
   failed = 0;
 
@@ -40,14 +40,14 @@ export class ReplicaStatistics {
   elections = 0;
   leaderChanges = 0;
   /** From handing entries to the log until this member knows that they are durable. */
-  readonly appends = new Durations(SHORT_BOUNDS);
+  readonly appends = new DurationHistogram(SHORT_BOUNDS);
   /** The part of that for writing and syncing in the log. */
-  readonly logWrites = new Durations(SHORT_BOUNDS);
+  readonly logWrites = new DurationHistogram(SHORT_BOUNDS);
   logEntries = 0;
   logBytes = 0;
   /** Writing a slice of applied entries, and making the state durable. */
-  readonly stateBatches = new Durations(SHORT_BOUNDS);
-  readonly stateSyncs = new Durations(SHORT_BOUNDS);
+  readonly stateBatches = new DurationHistogram(SHORT_BOUNDS);
+  readonly stateSyncs = new DurationHistogram(SHORT_BOUNDS);
   appliedEntries = 0;
   readonly snapshotsSent = new CopyStatistics();
   readonly snapshotsReceived = new CopyStatistics();
@@ -59,7 +59,7 @@ export class ReplicaStatistics {
   appendedEvents = 0;
   appendedEventBytes = 0;
   /** Waiting times of requests that got a lock after waiting, in cluster ticks. */
-  readonly lockWaits = new Durations(LONG_BOUNDS);
+  readonly lockWaits = new DurationHistogram(LONG_BOUNDS);
   #leader = 0;
 
   /** The role or the leader of this member has changed; 0 = no leader is known. */
@@ -84,7 +84,7 @@ export class ReplicaStatistics {
   }
 
   /** An entry was applied, with its outcome, its visible changes, and the waits that it ended. */
-  onApplied(outcome: Outcome | null, watched: readonly WatchedChange[], endedWaits: readonly SettledWait[]): void {
+  onApplied(outcome: Outcome | null, watched: readonly WatchedChange[], endedWaits: readonly EndedWait[]): void {
     this.appliedEntries++;
     if (outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "append-events") {
       this.appendedEvents += outcome.answer.appendedEvents;

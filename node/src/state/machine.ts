@@ -20,10 +20,10 @@ import {
   applyUpdateUser,
   applyVerifyUser,
   isOwnPassword,
-  type Need,
   NO_USAGE,
   noteApiKeyUse,
   type ReportedUse,
+  type RequiredAccess,
   refusalOf,
   UsageLedger,
 } from "./accounts/index.ts";
@@ -60,7 +60,9 @@ import {
   type Checkpoint,
   Checkpoints,
   CoordinationError,
+  DeduplicationLedger,
   type Digest,
+  type EndedWait,
   encodeProgress,
   type FilterSeed,
   HistoryLedger,
@@ -72,11 +74,9 @@ import {
   type Principal,
   type Progress,
   type Reconfigure,
-  ReplayLedger,
   type RequestIdentity,
   readNamespace,
   readProgress,
-  type SettledWait,
   type StateLimits,
   type StateStore,
   type Steps,
@@ -92,7 +92,7 @@ import {
   applyCreateLog,
   applyDeleteLog,
   applyEraseLogs,
-  applyPruneDuplicates,
+  applyPruneEventKeys,
   applyUpdateLogSettings,
 } from "./event-logs/index.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys/index.ts";
@@ -113,7 +113,7 @@ import {
   applyWriteMemory,
 } from "./memory/index.ts";
 import { usageOf } from "./operation-usage.ts";
-import { answerPlace, replayOf, storeAnswer } from "./replay/index.ts";
+import { answerSlot, storeAnswer, storedOutcomeAt } from "./replay/index.ts";
 
 /** This member's state differs from that of the cluster. */
 export interface Divergence extends Checkpoint {
@@ -131,13 +131,13 @@ export class StateMachine {
   readonly #usage: UsageLedger;
   readonly #accounts: NamespaceAccounts;
   readonly #history: HistoryLedger;
-  readonly #deduplication: ReplayLedger;
+  readonly #deduplication: DeduplicationLedger;
   readonly #context: ApplyContext;
   /** Index and term of the last applied entry. */
   #appliedIndex: number;
   #appliedTerm: number;
   #committed: Progress;
-  #endedWaits: readonly SettledWait[] = [];
+  #endedWaits: readonly EndedWait[] = [];
   #watched: readonly WatchedChange[] = [];
   #divergence: Divergence | null = null;
   /** Whether an entry is being applied in steps. */
@@ -153,7 +153,7 @@ export class StateMachine {
     this.#transaction = new Transaction(store, digest, this.#committed.digest);
     this.#usage = new UsageLedger(store);
     this.#history = new HistoryLedger(this.#transaction);
-    this.#deduplication = new ReplayLedger(this.#transaction, store, limits.replayWindowMs, seed);
+    this.#deduplication = new DeduplicationLedger(this.#transaction, store, limits.replayWindowMs, seed);
     invariant(
       this.#deduplication.count === this.#committed.storedAnswers,
       "generations hold all stored answers",
@@ -230,7 +230,7 @@ export class StateMachine {
   }
 
   /** The waits for locks that the last entry ended, in order. */
-  get endedWaits(): readonly SettledWait[] {
+  get endedWaits(): readonly EndedWait[] {
     return this.#endedWaits;
   }
 
@@ -279,7 +279,7 @@ export function isLongEntry(row: Uint8Array, bytesMin: number): boolean {
 }
 
 /** The access level and namespace that an operation needs. */
-export function requiredAccessOf(operation: ClientOperation): Need {
+export function requiredAccessOf(operation: ClientOperation): RequiredAccess {
   const isForAdmins = operation.kind === "create-namespace" || operation.kind === "force-release-lock";
   const access = isForAdmins ? "admin" : "write";
   return { access, namespace: operation.namespace };
@@ -378,8 +378,8 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
     // A retry of it has no stored answer but continues where the request is.
     return applyAcquireLock(context, { principal, request, operation });
   }
-  const slot = answerPlace(context, principal.subject, request);
-  const replayed = replayOf(slot, request);
+  const slot = answerSlot(context, principal.subject, request);
+  const replayed = storedOutcomeAt(slot, request);
   if (replayed !== null) {
     return replayed;
   }
@@ -429,7 +429,7 @@ function httpOutcome(answer: HttpResult | CoordinationError): Outcome {
 }
 
 /** What the operation needs: an access level and the namespaces that it names; null = only a valid principal. */
-function requiredAccessesOf(principal: Principal, operation: HttpOperation): readonly (Need | null)[] {
+function requiredAccessesOf(principal: Principal, operation: HttpOperation): readonly (RequiredAccess | null)[] {
   switch (operation.kind) {
     case "create-log":
       return [{ access: "write", namespace: operation.namespace }];
@@ -488,8 +488,8 @@ function answerOnce(
   if (request === null) {
     return { answer: refusable(apply), replayed: "no" };
   }
-  const slot = answerPlace(context, subject, request);
-  const replayed = replayOf(slot, request);
+  const slot = answerSlot(context, subject, request);
+  const replayed = storedOutcomeAt(slot, request);
   if (replayed !== null) {
     return replayed;
   }
@@ -567,7 +567,7 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       applyEraseMemory(context, operation.rowsMax);
       return null;
     case "prune-duplicates":
-      applyPruneDuplicates(context, operation.countMax);
+      applyPruneEventKeys(context, operation.countMax);
       return null;
     case "apply-retention":
       applyApplyRetention(context, operation.rowsMax);

@@ -3,10 +3,10 @@
  * get the same.
  */
 
-import type { Origin } from "../raft/index.ts";
+import type { ProposalOrigin } from "../raft/index.ts";
 import type { Outcome, Principal, RequestIdentity, StateReader } from "./core/index.ts";
 import { acquireResult, describeLock, lockLost, superseded } from "./locks/index.ts";
-import { type Acquisition, findStored, isSameAttempt } from "./replay/index.ts";
+import { type Acquisition, findStoredRequest, isSameAttempt } from "./replay/index.ts";
 
 /** The point in time of the look-up. */
 export interface ReadContext {
@@ -27,7 +27,7 @@ export function storedOutcome(
   request: RequestIdentity,
   at: ReadContext,
 ): Outcome | null {
-  const found = findStored(reader, subject, request, at.sinceMs);
+  const found = findStoredRequest(reader, subject, request, at.sinceMs);
   if (found === null) {
     return null;
   }
@@ -40,10 +40,10 @@ export function storedOutcome(
  */
 export function acquisitionOutcome(
   reader: StateReader,
-  { principal, request, attempt }: { principal: Principal; request: RequestIdentity; attempt: Origin },
+  { principal, request, attempt }: { principal: Principal; request: RequestIdentity; attempt: ProposalOrigin },
   at: ReadContext,
 ): Outcome | null {
-  const found = findStored(reader, principal.subject, request, at.sinceMs);
+  const found = findStoredRequest(reader, principal.subject, request, at.sinceMs);
   if (found === null || "outcome" in found) {
     return found === null ? null : found.outcome;
   }

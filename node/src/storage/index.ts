@@ -6,7 +6,7 @@ export {
   SUCCESSION_CRASH_POINTS,
 } from "./crash-point.ts";
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
-export { DiskSpaceMonitor as DiskSpace, type FileSystemSpace as DiskRoom, measureDisk } from "./disk-space.ts";
+export { DiskSpaceMonitor, type FileSystemSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
 export { createIdentity, type Identity, isClusterId, mintIdentity } from "./identity.ts";
@@ -22,7 +22,7 @@ export { ReserveFile } from "./reserve-file.ts";
 export { Restoration } from "./restoration.ts";
 export { Rocks } from "./rocks.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
-export { StateWriteBuffer as StateOverlay, type WriteBufferLimits as OverlayLimits } from "./state-overlay.ts";
+export { StateWriteBuffer, type WriteBufferLimits } from "./state-overlay.ts";
 export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from "./stopped-member.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
 export type { StagedSuccessor, SuccessorMember, SuccessorPlan } from "./successor.ts";

@@ -8,7 +8,7 @@
 
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../raft/index.ts";
+import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../raft/index.ts";
 import { encodeFounding, type Founding } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { noteCorruption, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
@@ -49,7 +49,7 @@ export function foundCluster(
   now: { readonly tickMs: number; readonly wallMs: number },
 ): Promise<MemberData> {
   const [memberId, term, index] = [1, 1, 1];
-  const envelope = { tickMs: now.tickMs, wallMs: now.wallMs, origin: NO_ORIGIN };
+  const envelope = { tickMs: now.tickMs, wallMs: now.wallMs, origin: NO_PROPOSAL_ORIGIN };
   const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(founding));
   sealEntry(entry, term, index, crc32);
   return initializeMember(empty, { clusterId: founding.clusterId, memberId, term, rows: [entry] });

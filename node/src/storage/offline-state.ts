@@ -16,7 +16,7 @@ import {
   EntryType,
   encodeEntry,
   NO_CONFIGURATION,
-  NO_ORIGIN,
+  NO_PROPOSAL_ORIGIN,
   sealEntry,
 } from "../raft/index.ts";
 import {
@@ -187,7 +187,7 @@ export class OfflineState {
   #applyOwn(type: EntryType, payload: Uint8Array, at: { readonly term: number; readonly wallMs: number }) {
     const { appliedIndex, tickMs } = this.progress;
     // The cluster tick stands still while there is no leader; only the wall clock advances.
-    const row = encodeEntry(type, { tickMs, wallMs: at.wallMs, origin: NO_ORIGIN }, payload);
+    const row = encodeEntry(type, { tickMs, wallMs: at.wallMs, origin: NO_PROPOSAL_ORIGIN }, payload);
     sealEntry(row, at.term, appliedIndex + 1, crc32);
     const outcome = this.#apply(row);
     this.#commit();

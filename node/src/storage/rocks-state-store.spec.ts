@@ -10,7 +10,7 @@ import {
 } from "../../test/harness/index.ts";
 import { AppliedLog, applyRows, expectExactReplays, putOf, requestOf, soleVoter } from "../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../primitives/index.ts";
-import { DEFAULT_STATE_LIMITS, replayGenerationMs, replayRange, StateMachine } from "../state/index.ts";
+import { answerRange, DEFAULT_STATE_LIMITS, generationMs, StateMachine } from "../state/index.ts";
 import { DROP_CRASH_POINTS } from "./crash-point.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
@@ -80,7 +80,7 @@ describe("RocksStateStore", () => {
   });
 
   describe("that drops ranges of rows", () => {
-    const RANGE = replayRange(1, 2);
+    const RANGE = answerRange(1, 2);
     const answers = (): number => {
       let count = 0;
       store.scan(bytes("r"), bytes("s"), () => ++count > 0);
@@ -90,7 +90,7 @@ describe("RocksStateStore", () => {
     it("passes crash points behind those of the batch", () => {
       const passed: string[] = [];
       listenToMarks((name) => passed.push(name));
-      store.write([{ key: bytes("k"), value: bytes("v") }], [RANGE, replayRange(4, 4)]);
+      store.write([{ key: bytes("k"), value: bytes("v") }], [RANGE, answerRange(4, 4)]);
       const drop = DROP_CRASH_POINTS;
       expect(passed).to.deep.equal(["state.batch.before", "state.batch.after", ...drop, ...drop]);
     });
@@ -112,9 +112,9 @@ describe("RocksStateStore", () => {
         const { replayWindowMs } = DEFAULT_STATE_LIMITS;
         for (let id = 0; id < 20; id++) {
           log.result({ ...PUT, value: Uint8Array.of(id) }, { request: requestOf(id) });
-          log.tickMs += replayGenerationMs(replayWindowMs) / 5;
+          log.tickMs += generationMs(replayWindowMs) / 5;
         }
-        log.tickMs = replayGenerationMs(replayWindowMs) * 2 + replayWindowMs;
+        log.tickMs = generationMs(replayWindowMs) * 2 + replayWindowMs;
         log.lead({ kind: "drop-replays" });
         const again = log.execute({ ...PUT, value: Uint8Array.of(19) }, { request: requestOf(19) });
         const machine = new StateMachine(store, (previous, data) => crc32(data, previous), DEFAULT_STATE_LIMITS);

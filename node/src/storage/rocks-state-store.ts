@@ -8,7 +8,7 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { invariant, writeUint53 } from "../primitives/index.ts";
-import { type Change, droppedReplays, isHotRow, type KeyRange, type Row } from "../state/index.ts";
+import { type Change, droppedGenerations, isHotRow, type KeyRange, type Row } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
@@ -247,7 +247,7 @@ export class RocksStateStore implements MemberStateStore {
 
   /** Deletes rows that no lookup finds any more, left by a crash between a batch and its range deletions. */
   #clearLeftovers(): void {
-    const range = droppedReplays(this);
+    const range = droppedGenerations(this);
     let hasLeftovers = false;
     this.scan(range.from, range.to, () => {
       hasLeftovers = true;

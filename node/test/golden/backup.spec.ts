@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  decrypt,
   type KeyRing,
   openStore,
   parseKeys,
@@ -8,7 +9,6 @@ import {
   type RestorePlan,
   readCatalog,
   readChain,
-  unseal,
   verifyChain,
 } from "@quoin/backup";
 import { expect } from "chai";
@@ -52,7 +52,7 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
         const plan = await planOf(store);
         const objects = new Map<string, string>();
         for (const object of [plan.snapshot, ...plan.segments]) {
-          const { stream } = await unseal(await store.get(object.name), { keyRing: keys });
+          const { stream } = await decrypt(await store.get(object.name), { keyRing: keys });
           objects.set(object.name, await bytesOf(stream));
         }
         return objects;

@@ -11,8 +11,8 @@ import {
   EntryType,
   encodeEntry,
   NO_CONFIGURATION,
-  NO_ORIGIN,
-  type Origin,
+  NO_PROPOSAL_ORIGIN,
+  type ProposalOrigin,
   sealEntry,
 } from "../../src/raft/index.ts";
 import {
@@ -92,7 +92,7 @@ export class GoldenLog {
   }
 
   /** The attempt that the last command of a client was. */
-  get attempt(): Origin {
+  get attempt(): ProposalOrigin {
     return { memberId: 1, boot: 1, seq: this.#attempts };
   }
 
@@ -103,20 +103,20 @@ export class GoldenLog {
   }
 
   found(founding: Founding): void {
-    this.#append(EntryType.Bootstrap, encodeFounding(founding), NO_ORIGIN);
+    this.#append(EntryType.Bootstrap, encodeFounding(founding), NO_PROPOSAL_ORIGIN);
   }
 
   /** A new cluster takes the state over. */
   succeed(succession: Omit<Succession, "lastTerm">): void {
     const payload = encodeSuccession({ ...succession, lastTerm: this.term });
     this.term++;
-    this.#append(EntryType.Bootstrap, payload, NO_ORIGIN);
+    this.#append(EntryType.Bootstrap, payload, NO_PROPOSAL_ORIGIN);
   }
 
   /** A new leader: the entry with which it begins its term. */
   lead(): void {
     this.term++;
-    this.#append(EntryType.Empty, new Uint8Array(0), NO_ORIGIN);
+    this.#append(EntryType.Empty, new Uint8Array(0), NO_PROPOSAL_ORIGIN);
   }
 
   /** The number of a request id that was not used before. */
@@ -145,7 +145,7 @@ export class GoldenLog {
 
   /** What the cluster proposes by itself, or an administrator asks of it. */
   cluster(operation: ClusterOperation): void {
-    this.#append(EntryType.Command, encodeCommand({ principal: null, request: null, operation }), NO_ORIGIN);
+    this.#append(EntryType.Command, encodeCommand({ principal: null, request: null, operation }), NO_PROPOSAL_ORIGIN);
   }
 
   /** A change of the membership. Returns the index of its entry: the id of a member that it adds. */
@@ -157,15 +157,15 @@ export class GoldenLog {
 
   /** The end of a joint configuration. */
   leave(): void {
-    this.#append(EntryType.Leave, new Uint8Array(0), NO_ORIGIN);
+    this.#append(EntryType.Leave, new Uint8Array(0), NO_PROPOSAL_ORIGIN);
   }
 
-  #nextAttempt(): Origin {
+  #nextAttempt(): ProposalOrigin {
     this.#attempts++;
     return this.attempt;
   }
 
-  #append(type: EntryType, payload: Uint8Array, origin: Origin): Outcome | null {
+  #append(type: EntryType, payload: Uint8Array, origin: ProposalOrigin): Outcome | null {
     const bytes = encodeEntry(type, { tickMs: this.tickMs, wallMs: this.wallMs, origin }, payload).slice();
     sealEntry(bytes, this.term, this.index + 1, crc32);
     const outcome = this.#machine.apply(bytes, this.#reconfigure);

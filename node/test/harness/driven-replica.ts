@@ -7,7 +7,7 @@
 
 import { crc32 } from "node:zlib";
 import { invariant } from "../../src/primitives/index.ts";
-import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../../src/raft/index.ts";
+import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../../src/raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Replica, type ReplicaLimits, type Transport } from "../../src/replica/index.ts";
 import {
   CLUSTER_VERSION,
@@ -77,7 +77,7 @@ export class DrivenReplica {
     this.limits = { ...DEFAULT_REPLICA_LIMITS, ...limits };
     const entry = encodeEntry(
       EntryType.Bootstrap,
-      { tickMs: 0, wallMs: this.time.wallMs(), origin: NO_ORIGIN },
+      { tickMs: 0, wallMs: this.time.wallMs(), origin: NO_PROPOSAL_ORIGIN },
       encodeFounding(FOUNDING),
     );
     sealEntry(entry, 1, 1, crc32);

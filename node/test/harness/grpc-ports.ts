@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
 import { CallObserver, DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
-import { ConnectionGate, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
+import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
 import { MemberBackups } from "../../src/archive/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
@@ -243,7 +243,7 @@ class PortClock {
 }
 
 /** The gate of a port with the default limits, which logs nothing. */
-export function gateOf(port: string, monotonicMs: () => number): ConnectionGate {
+export function gateOf(port: string, monotonicMs: () => number): ConnectionLimiter {
   const { connections: limits } = DEFAULT_CLIENT_LIMITS;
-  return new ConnectionGate({ port, limits, descriptorBudget: null, log: { warn: () => undefined }, monotonicMs });
+  return new ConnectionLimiter({ port, limits, descriptorBudget: null, log: { warn: () => undefined }, monotonicMs });
 }

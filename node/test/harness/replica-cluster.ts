@@ -14,7 +14,7 @@ import {
   entryEnvelope,
   entryIndex,
   entryTerm,
-  NO_ORIGIN,
+  NO_PROPOSAL_ORIGIN,
   sealEntry,
 } from "../../src/raft/index.ts";
 import {
@@ -98,7 +98,7 @@ function foundedRows(): Uint8Array[] {
     [EntryType.Leave, new Uint8Array(0)],
   ];
   return entries.map(([type, payload], at) => {
-    const row = encodeEntry(type, { tickMs: 0, wallMs: 1_750_000_000_000, origin: NO_ORIGIN }, payload);
+    const row = encodeEntry(type, { tickMs: 0, wallMs: 1_750_000_000_000, origin: NO_PROPOSAL_ORIGIN }, payload);
     sealEntry(row, 1, at + 1, crc32);
     return row;
   });

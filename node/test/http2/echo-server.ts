@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { TlsOptions } from "node:tls";
 import {
-  type Closure,
+  type CloseResult,
   type ConnectionHandler,
   DEFAULT_HTTP2_LIMITS,
   type Http2Limits,
@@ -34,7 +34,7 @@ export interface EchoOptions {
 export class EchoServer {
   readonly http2: Http2Server;
   /** How connections ended. */
-  readonly closures: Closure[] = [];
+  readonly closures: CloseResult[] = [];
   /** The codes of streams that ended early. */
   readonly resets: number[] = [];
   readonly #listener: Server;

@@ -6,7 +6,7 @@
  */
 import {
   BufferPool,
-  type Closure,
+  type CloseResult,
   type ConnectionHandler,
   createCounters,
   DEFAULT_HTTP2_LIMITS,
@@ -31,7 +31,7 @@ export type HandlerCall =
   | { readonly call: "end"; readonly id: number; readonly trailers: readonly string[] }
   | { readonly call: "reset"; readonly id: number; readonly code: number }
   | { readonly call: "writable"; readonly id: number }
-  | { readonly call: "closed"; readonly closure: Closure };
+  | { readonly call: "closed"; readonly closure: CloseResult };
 
 export interface LinkOptions {
   readonly limits?: Partial<Http2Limits>;

@@ -10,12 +10,12 @@ import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import {
   type BackupStore,
   type Catalog,
+  type DecryptOptions,
   openStore,
   parseLocation,
   planRestore,
   readCatalog,
   readKeyFile,
-  type UnsealOptions,
   verifyChain,
 } from "@quoin/backup";
 import { type AdminClient, type Client, createAdminClient, createClient } from "@quoin/client";
@@ -210,7 +210,7 @@ describe("the store of a member, a bucket behind TLS", function () {
     return progress.revision;
   }
 
-  async function unseal(): Promise<UnsealOptions> {
+  async function unseal(): Promise<DecryptOptions> {
     const { keyRing } = await readKeyFile(join(directory, "key"));
     return { keyRing, isEncryptionRequired: true };
   }

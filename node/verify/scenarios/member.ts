@@ -19,7 +19,7 @@ import {
   entryTerm,
   entryType,
   isConfigurationType,
-  type MemberFitness,
+  type MemberEligibility,
   NO_CONFIGURATION,
   NO_ENVELOPE,
   RaftCore,
@@ -57,8 +57,8 @@ interface StoredChange {
   readonly expectIndex: number;
 }
 
-export const FIT: MemberFitness = { mayVote: true, mayLead: true, damaged: false, diskFull: false };
-const DAMAGED: MemberFitness = { mayVote: false, mayLead: false, damaged: true, diskFull: false };
+export const FIT: MemberEligibility = { mayVote: true, mayLead: true, damaged: false, diskFull: false };
+const DAMAGED: MemberEligibility = { mayVote: false, mayLead: false, damaged: true, diskFull: false };
 
 const ENTRY_TYPE_OF = {
   bootstrap: EntryType.Bootstrap,
@@ -108,7 +108,7 @@ export class Member {
   inFlight: AppendEffect | null = null;
   /** Highest index handed out for applying. */
   applyTo = 0;
-  fitness: MemberFitness = FIT;
+  fitness: MemberEligibility = FIT;
   /** Placed; the log has not followed yet. */
   placed: Snapshot | null = null;
   /** Why configuration changes had no effect when they were applied, oldest first. */
@@ -159,7 +159,7 @@ export class Member {
     this.core.setHasWaiters(true);
   }
 
-  setFitness(fitness: MemberFitness): void {
+  setFitness(fitness: MemberEligibility): void {
     this.fitness = fitness;
     this.running.setEligibility(fitness);
   }

@@ -9,7 +9,7 @@
 import { status } from "@grpc/grpc-js";
 import {
   counter,
-  Durations,
+  DurationHistogram,
   gauge,
   histogram,
   type Metric,
@@ -42,7 +42,7 @@ export class MethodCalls {
   inFlight = 0;
   /** Number of calls that ended with each status, by the number of the status. */
   readonly codes = new Array<number>(STATUS_CODES).fill(0);
-  readonly durations = new Durations(REQUEST_BOUNDS);
+  readonly durations = new DurationHistogram(REQUEST_BOUNDS);
 
   constructor({ path, responseStream, mayWait }: ObservedMethod) {
     const [, service = "", method = ""] = path.split("/");

@@ -6,7 +6,7 @@
 import type { RateLimiter } from "../../access/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import type { Need, Principal } from "../../state/index.ts";
+import type { Principal, RequiredAccess } from "../../state/index.ts";
 import type { Call } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { Admission, CallAdmission } from "./call-intake.ts";
@@ -46,11 +46,11 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
     return this.#admission.caller.principal;
   }
 
-  authorize(need: Need | null): undefined | Promise<void> {
+  authorize(need: RequiredAccess | null): undefined | Promise<void> {
     return this.port.access.authorize(this.#admission.caller, need, this.deadlineMs);
   }
 
-  recheck(need: Need | null): void {
+  recheck(need: RequiredAccess | null): void {
     this.port.access.recheck(this.#admission.caller, need);
   }
 

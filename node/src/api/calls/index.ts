@@ -5,8 +5,8 @@
 
 export type { AnsweredCall, CallHandler } from "./answered-call.ts";
 export {
-  CALL_ADMISSION_METRICS as INTAKE_METRICS,
-  CallAdmission as CallIntake,
+  CALL_ADMISSION_METRICS,
+  CallAdmission,
   type CallStatistics,
 } from "./call-intake.ts";
 export type { CallMethod } from "./call-method.ts";

@@ -7,8 +7,14 @@ import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
-import { CallIntake, type CallObserver, type CallStatistics, type ErrorLog, type PortContext } from "../calls/index.ts";
-import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
+import {
+  CallAdmission,
+  type CallObserver,
+  type CallStatistics,
+  type ErrorLog,
+  type PortContext,
+} from "../calls/index.ts";
+import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   type AuditLog,
@@ -34,20 +40,20 @@ export interface AdminServerOptions {
   readonly clock: Clock;
   readonly logger: ErrorLog & AuditLog;
   readonly observer: CallObserver;
-  readonly connectionLimiter: ConnectionGate;
+  readonly connectionLimiter: ConnectionLimiter;
   /** What administrators may have open at the same time. */
   readonly clientLimits: ClientLimits;
 }
 
 export class AdminServer {
   readonly #server: GrpcServer;
-  readonly #callAdmission: CallIntake<Administrator>;
+  readonly #callAdmission: CallAdmission<Administrator>;
 
   constructor(options: AdminServerOptions) {
     const { member, backups, tokenFile, address, clock, logger, observer, connectionLimiter, clientLimits } = options;
     const access = new AdminAccess(tokenFile, logger);
     const endpoint = (): string | null => leaderEndpoint(member);
-    this.#callAdmission = new CallIntake({
+    this.#callAdmission = new CallAdmission({
       ...{ port: connectionLimiter.port, access, requestId: "optional", limits: clientLimits },
       ...{ clock, logger },
     });

@@ -1,7 +1,7 @@
 /** Authenticates and authorises callers of the public port by their tokens, while the member serves its state. */
 
 import type { Access, Caller } from "../../access/index.ts";
-import type { Need } from "../../state/index.ts";
+import type { RequiredAccess } from "../../state/index.ts";
 import type { CallerAccess } from "../calls/index.ts";
 import { type HostMember, noReplica } from "../methods/index.ts";
 
@@ -19,12 +19,12 @@ export class PublicAccess implements CallerAccess<Caller> {
     return this.#access.authenticate(authorization, deadlineMs);
   }
 
-  authorize(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void> {
+  authorize(caller: Caller, need: RequiredAccess | null, deadlineMs: number): undefined | Promise<void> {
     this.#requireReplica();
     return this.#access.authorize(caller, need, deadlineMs);
   }
 
-  recheck(caller: Caller, need: Need | null): void {
+  recheck(caller: Caller, need: RequiredAccess | null): void {
     this.#requireReplica();
     this.#access.recheck(caller, need);
   }

@@ -9,7 +9,7 @@ import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
 import { DEFAULT_WATCH_LIMITS, type NamespaceStreams, WatchHub, type WatchStatistics } from "../../watch/index.ts";
 import {
-  CallIntake,
+  CallAdmission,
   type CallObserver,
   type CallPort,
   type CallStatistics,
@@ -19,7 +19,7 @@ import {
   type ServedMethod,
   serve,
 } from "../calls/index.ts";
-import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
+import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   ClusterAdminMethods,
@@ -52,7 +52,7 @@ export interface PublicServerOptions {
   /** The implementation that serves the calls. */
   readonly grpcHost: GrpcHostName;
   readonly observer: CallObserver;
-  readonly connectionLimiter: ConnectionGate;
+  readonly connectionLimiter: ConnectionLimiter;
   /** What clients may have open at the same time. */
   readonly clientLimits: ClientLimits;
   /** Counts the member's streams of each namespace, on all of its ports. */
@@ -67,7 +67,7 @@ export class PublicServer {
   readonly #server: GrpcServer;
   readonly #health: HealthService;
   readonly #watches: WatchHub;
-  readonly #callAdmission: CallIntake<Caller>;
+  readonly #callAdmission: CallAdmission<Caller>;
 
   constructor(options: PublicServerOptions) {
     const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
@@ -75,7 +75,7 @@ export class PublicServer {
     const { namespaceStreams } = options;
     const publicAccess = new PublicAccess(access, member);
     const endpoint = (): string | null => leaderEndpoint(member);
-    this.#callAdmission = new CallIntake({
+    this.#callAdmission = new CallAdmission({
       ...{ port: connectionLimiter.port, access: publicAccess, requestId: "required", limits: clientLimits },
       ...{ clock, logger },
     });

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from "node:net";
 import { EVERY_ADDRESS, listenAt, type ServerTls } from "../../peers/index.ts";
 import type { GrpcHost } from "../calls/index.ts";
-import type { ConnectionGate } from "../connections/index.ts";
+import type { ConnectionLimiter } from "../connections/index.ts";
 
 /**
  * Error codes for an address that this machine does not have, and for an address family that its kernel does not have.
@@ -18,7 +18,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT
 export interface GrpcServerOptions {
   readonly host: GrpcHost;
   readonly callAdmission: { stop(): void };
-  readonly connectionLimiter: ConnectionGate;
+  readonly connectionLimiter: ConnectionLimiter;
 }
 
 export class GrpcServer {

@@ -3,7 +3,7 @@
 import type { Response } from "express";
 import type { Access, Caller } from "../../access/index.ts";
 import { InvariantViolation, invariant } from "../../primitives/index.ts";
-import type { Need, Principal } from "../../state/index.ts";
+import type { Principal, RequiredAccess } from "../../state/index.ts";
 import { clientOf } from "../connections/index.ts";
 import type { CancellableCall } from "../methods/index.ts";
 import type { ClientAddresses } from "./client-addresses.ts";
@@ -49,11 +49,11 @@ export class HttpCall implements CancellableCall {
     return this.caller;
   }
 
-  authorize(need: Need | null): undefined | Promise<void> {
+  authorize(need: RequiredAccess | null): undefined | Promise<void> {
     return this.#access.authorize(this.authenticated(), need, this.deadlineMs);
   }
 
-  recheck(need: Need | null): void {
+  recheck(need: RequiredAccess | null): void {
     this.#access.recheck(this.authenticated(), need);
   }
 

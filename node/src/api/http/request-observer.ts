@@ -11,7 +11,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Request } from "express";
 import {
   counter,
-  Durations,
+  DurationHistogram,
   gauge,
   histogram,
   type Metric,
@@ -51,7 +51,7 @@ interface RouteRequests {
   readonly route: string;
   /** Number of answers with each status. */
   readonly statuses: Map<string, number>;
-  readonly durations: Durations;
+  readonly durations: DurationHistogram;
 }
 
 export class RequestObserver {
@@ -103,7 +103,7 @@ export class RequestObserver {
       method,
       route,
       statuses: new Map<string, number>(),
-      durations: new Durations(REQUEST_BOUNDS),
+      durations: new DurationHistogram(REQUEST_BOUNDS),
     };
     this.#routes.set(name, requests);
     requests.statuses.set(status, (requests.statuses.get(status) ?? 0) + 1);

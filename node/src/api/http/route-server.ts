@@ -12,7 +12,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import type { Access, RateLimiter } from "../../access/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { CoordinationError, type Need } from "../../state/index.ts";
+import { CoordinationError, type RequiredAccess } from "../../state/index.ts";
 import { sendAnswer } from "./answer.ts";
 import { BearerAuthentication } from "./bearer-authentication.ts";
 import { type BodyLimits, checkBodyHeaders, parseJson, readBytes } from "./body.ts";
@@ -161,7 +161,11 @@ function notAnswered(): HttpError {
   return new HttpError("unavailable", "the request could not be answered in time");
 }
 
-function requiredAccessOf({ access, ownUser }: Route, request: Request, { principal }: HttpCall): Need | null {
+function requiredAccessOf(
+  { access, ownUser }: Route,
+  request: Request,
+  { principal }: HttpCall,
+): RequiredAccess | null {
   if (access === "none" || access === "token") {
     return null;
   }

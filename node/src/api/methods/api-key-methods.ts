@@ -6,8 +6,14 @@
  */
 
 import { ReadConsistency } from "@quoin/proto";
-import { createApiKeyMaterial, type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
-import { listApiKeys, listApiKeysOf, managedUsers, type Need, type RevokeApiKeyResult } from "../../state/index.ts";
+import { createApiKeyMaterial, type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
+import {
+  listApiKeys,
+  listApiKeysOf,
+  managedUsers,
+  type RequiredAccess,
+  type RevokeApiKeyResult,
+} from "../../state/index.ts";
 import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
 import { type CreatedApiKey, createdApiKey, type ListedApiKey, listedApiKey } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
@@ -16,9 +22,9 @@ import { limitField } from "./field-rules.ts";
 import { timestamp } from "./timestamp.ts";
 
 /** Needed to create a key. Each use of the key checks the namespaces. */
-const CREATE: Need = { access: "write", namespace: null };
+const CREATE: RequiredAccess = { access: "write", namespace: null };
 /** Needed to list keys of other users. */
-const OTHERS: Need = { access: "admin", namespace: null };
+const OTHERS: RequiredAccess = { access: "admin", namespace: null };
 /** Needed to list or revoke one's own keys: any valid token. */
 const OWN = null;
 const NO_PREFIX = new Uint8Array(0);
@@ -83,7 +89,7 @@ export class ApiKeyMethods {
           namespace: userId,
           prefix: includeRevoked ? WITH_REVOKED : NO_PREFIX,
         };
-        const after = cursor === "" ? null : openPageToken(state, listing, cursor, "cursor");
+        const after = cursor === "" ? null : verifyPageToken(state, listing, cursor, "cursor");
         return { consistency: ReadConsistency.LINEARIZABLE, limit, userId, listing, after };
       },
       ({ state }, { limit, userId, listing, after }) => {
@@ -95,7 +101,7 @@ export class ApiKeyMethods {
           ? listApiKeys(state, after, limit, includeRevoked, isVisible)
           : listApiKeysOf(state, userId, after, limit, includeRevoked);
         const { items, lastRow } = page;
-        const next = lastRow === null ? null : sealPageToken(state, listing, lastRow);
+        const next = lastRow === null ? null : signPageToken(state, listing, lastRow);
         return { keys: items.map(listedApiKey), next_cursor: next };
       },
       reply,

@@ -22,14 +22,14 @@ import {
 } from "@quoin/proto";
 import { type BackupRun, type MemberBackups, snapshotHeader, streamSnapshot } from "../../archive/index.ts";
 import { StateExportEnded } from "../../replica/index.ts";
-import { CoordinationError, type Need } from "../../state/index.ts";
+import { CoordinationError, type RequiredAccess } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
 import type { Call, FiniteStream, Reply } from "./call.ts";
 import { authorized } from "./executor.ts";
 import { badField } from "./field-rules.ts";
 import { memberIdText } from "./member-messages.ts";
 
-const NEED: Need = { access: "admin", namespace: "*" };
+const NEED: RequiredAccess = { access: "admin", namespace: "*" };
 /** Bytes of one chunk of a stream. */
 const PIECE_BYTES = 256 * 1024;
 const LISTED_MAX = 1_000;

@@ -3,7 +3,7 @@
  * does not depend on the transport; each transport implements it.
  */
 
-import type { CoordinationError, Need, Principal, Replayed } from "../../state/index.ts";
+import type { CoordinationError, Principal, Replayed, RequiredAccess } from "../../state/index.ts";
 
 export interface Call {
   readonly principal: Principal;
@@ -15,11 +15,11 @@ export interface Call {
    * Returns if the caller has the access that is needed, else throws the refusal. If the decision needs a read barrier,
    * it returns a promise, which resolves or rejects in the same way.
    */
-  authorize(required: Need | null): undefined | Promise<void>;
+  authorize(required: RequiredAccess | null): undefined | Promise<void>;
   /**
    * Makes the same decision at once, from the state that this member has applied. For reads, after their read barrier.
    */
-  recheck(required: Need | null): void;
+  recheck(required: RequiredAccess | null): void;
   /** Whether the call has a request id, so that a retry is recognised. Only calls on the admin port may have none. */
   readonly hasRequestId: boolean;
   /** The 16 bytes of the request id. Only for mutations that have one. */

@@ -37,9 +37,9 @@ import {
   DEFAULT_STATE_LIMITS,
   type MembershipEntry,
   type MembershipResult,
-  type Need,
   type Outcome,
   type PutSettingsResult,
+  type RequiredAccess,
   type RotateSigningKeyResult,
   readCluster,
   readSettings,
@@ -64,7 +64,7 @@ import { explainedRefusal } from "./membership-refusal.ts";
 import { type RecognisedMethod, requestIdentity } from "./request-identity.ts";
 
 /** The access level `admin`, and a list of namespaces that contains "*" itself. */
-const NEED: Need = { access: "admin", namespace: "*" };
+const NEED: RequiredAccess = { access: "admin", namespace: "*" };
 
 const ADD_MEMBER: RecognisedMethod<AddMemberRequest> = { name: "AddMember", codec: AddMemberRequest };
 const PROMOTE_MEMBERS: RecognisedMethod<PromoteMembersRequest> = {

@@ -7,9 +7,9 @@ import {
   includesAccess,
   includesNamespace,
   type LogGuard,
-  type Need,
   Payloads,
   type Replayed,
+  type RequiredAccess,
   refusalOf,
   SequenceRuns,
 } from "../../state/index.ts";
@@ -86,7 +86,7 @@ describe("event log methods", () => {
 
   function call(claims: Claims = EVERYTHING): CancellableCall {
     const principal = { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId };
-    const check = (need: Need | null): void => {
+    const check = (need: RequiredAccess | null): void => {
       accessChecks++;
       if (need !== null && need.namespace !== null && !includesNamespace(claims.namespaces, need.namespace)) {
         throw new CoordinationError("NAMESPACE_DENIED", "the token does not cover the namespace");

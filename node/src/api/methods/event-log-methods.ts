@@ -7,7 +7,7 @@
  */
 
 import { ReadConsistency } from "@quoin/proto";
-import { type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
+import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import {
   type AppendEvents,
   type AppendEventsResult,
@@ -25,8 +25,8 @@ import {
   listLogs,
   logNotFound,
   managingAccess,
-  type Need,
   Payloads,
+  type RequiredAccess,
   readEvents,
   readUser,
   type SequenceRuns,
@@ -167,8 +167,8 @@ export interface EventStream {
   onOver(callback: () => void): void;
 }
 
-const READ: Need = { access: "read", namespace: null };
-const WRITE: Need = { access: "write", namespace: null };
+const READ: RequiredAccess = { access: "read", namespace: null };
+const WRITE: RequiredAccess = { access: "write", namespace: null };
 const MS_PER_SECOND = 1_000;
 const ALL_NAMESPACES = "*";
 /** Maximum number of events in one message of a tail, and of their bytes. */
@@ -257,7 +257,7 @@ export class EventLogMethods {
         return {
           consistency: ReadConsistency.LINEARIZABLE,
           entriesMax: limitField(request.limit),
-          after: cursor === null ? null : openPageToken(state, listing, cursor, "cursor"),
+          after: cursor === null ? null : verifyPageToken(state, listing, cursor, "cursor"),
         };
       },
       ({ state }, { entriesMax, after }) => {
@@ -265,7 +265,7 @@ export class EventLogMethods {
         const page = pageOf(call, state, { namespaces, name }, after, entriesMax);
         return {
           logs: page.logs.map(logMessage),
-          next_cursor: page.next === null ? null : sealPageToken(state, listing, page.next),
+          next_cursor: page.next === null ? null : signPageToken(state, listing, page.next),
         };
       },
       reply,
@@ -462,7 +462,7 @@ export class EventLogMethods {
   /** Continues with the log if it is visible to the caller, who may also change its settings and delete it. */
   #withManageableLog<Response>(call: Call, logId: string, proceed: Proceed, reply: Reply<Response>): void {
     const authorize = (log: EventLog): void => {
-      const need: Need = { access: managingAccess(log, call.principal), namespace: null };
+      const need: RequiredAccess = { access: managingAccess(log, call.principal), namespace: null };
       authorized(call, need, () => proceed(log), reply);
     };
     this.#withLog(call, WRITE, () => logIdField(logId), authorize, reply);
@@ -472,7 +472,13 @@ export class EventLogMethods {
    * Continues with the log if the caller has the needed access, at least to write, and the log is visible to the caller.
    * This member's applied state may lag, so it answers that the log does not exist only after a read barrier.
    */
-  #withLog<Response>(call: Call, need: Need, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
+  #withLog<Response>(
+    call: Call,
+    need: RequiredAccess,
+    logId: () => Uint8Array,
+    proceed: Proceed,
+    reply: Reply<Response>,
+  ): void {
     const { replica } = this.#member;
     const look = (): void => {
       const id = attempt(logId);
@@ -504,7 +510,7 @@ export class EventLogMethods {
 }
 
 /** The access that an append needs, before its log is known. */
-function appendNeed(guard: LogGuard | undefined): Need {
+function appendNeed(guard: LogGuard | undefined): RequiredAccess {
   return guard === undefined ? WRITE : { access: "write", namespace: guard.namespace };
 }
 

@@ -3,11 +3,11 @@ import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { CoordinationError, type Need, type Replayed } from "../../state/index.ts";
+import { CoordinationError, type Replayed, type RequiredAccess } from "../../state/index.ts";
 import type { Call } from "./call.ts";
 import { Executor } from "./executor.ts";
 
-const NEED: Need = { access: "write", namespace: "default" };
+const NEED: RequiredAccess = { access: "write", namespace: "default" };
 
 describe("executor", () => {
   let secrets: FoundingSecrets;

@@ -16,9 +16,9 @@ import {
   type ClientOperation,
   CoordinationError,
   type HttpOperation,
-  type Need,
   type Outcome,
   type Principal,
+  type RequiredAccess,
   type Result,
   restoreValues,
   type StateReader,
@@ -83,7 +83,7 @@ export class Executor {
    */
   mutate<Kind extends ClientOperation["kind"], Response>(
     call: Call,
-    need: Need,
+    need: RequiredAccess,
     operation: () => OperationOf<Kind>,
     response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
@@ -106,7 +106,7 @@ export class Executor {
    */
   submit<Kind extends HttpOperation["kind"], Response>(
     call: Call,
-    need: Need | null,
+    need: RequiredAccess | null,
     operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
@@ -132,7 +132,7 @@ export class Executor {
 
   #execute<Kind extends Result["kind"], Response>(
     call: Call,
-    need: Need | null,
+    need: RequiredAccess | null,
     command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
     response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
@@ -152,7 +152,7 @@ export class Executor {
    */
   acquire<Response>(
     call: CancellableCall,
-    need: Need,
+    need: RequiredAccess,
     operation: () => AcquireLock,
     response: (result: AcquireLockResult) => Response,
     reply: Reply<Response>,
@@ -169,7 +169,7 @@ export class Executor {
    */
   administer<Prepared, Response>(
     call: Call,
-    need: Need,
+    need: RequiredAccess,
     prepare: () => Prepared,
     proceed: (replica: HostReplica, prepared: Prepared) => void,
     reply: Reply<Response>,
@@ -213,7 +213,7 @@ export class Executor {
    */
   read<Asked extends Query, Response>(
     call: Call,
-    need: Need | null,
+    need: RequiredAccess | null,
     query: (state: StateReader) => Asked,
     response: (replica: HostReplica, query: Asked) => Response,
     reply: Reply<Response>,
@@ -350,7 +350,7 @@ export function replyOutcome<Kind extends Result["kind"], Response>(
  */
 export function authorized<Response>(
   call: Call,
-  required: Need | null,
+  required: RequiredAccess | null,
   proceed: () => void,
   reply: Reply<Response>,
 ): void {

@@ -20,7 +20,7 @@ import type {
   PutKeyRequest,
   PutKeyResponse,
 } from "@quoin/proto";
-import { type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
+import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import { decodeText, getKey, listKeys, type StateReader, type StoredKey } from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
@@ -208,7 +208,7 @@ function listQuery(request: ListKeysRequest, state: StateReader): ListQuery {
   return {
     listing,
     entriesMax: pageSizeField(request.pageSize),
-    after: request.pageToken === "" ? undefined : openPageToken(state, listing, request.pageToken),
+    after: request.pageToken === "" ? undefined : verifyPageToken(state, listing, request.pageToken),
     keysOnly: request.keysOnly,
     consistency: consistencyField(request.consistency),
   };
@@ -221,7 +221,7 @@ function listPage(replica: HostReplica, query: ListQuery): ListKeysResponse {
   const last = page.keys.at(-1);
   return {
     items: page.keys.map((stored) => keyValue(stored, replica.tickMs)),
-    nextPageToken: page.more && last !== undefined ? sealPageToken(replica.state, listing, last.key) : "",
+    nextPageToken: page.more && last !== undefined ? signPageToken(replica.state, listing, last.key) : "",
     revision: BigInt(replica.revision),
   };
 }

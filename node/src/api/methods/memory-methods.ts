@@ -22,7 +22,7 @@ import type {
   WriteMemoryRequest,
   WriteMemoryResponse,
 } from "@quoin/proto";
-import { type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
+import { type Listing, signPageToken, verifyPageToken } from "../../access/index.ts";
 import { describeMemory, listMemory, type MemoryRegion, readMemory, type StateReader } from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
@@ -199,7 +199,7 @@ function listQuery(request: ListMemoryRegionsRequest, state: StateReader): ListQ
   return {
     listing,
     entriesMax: pageSizeField(request.pageSize),
-    after: request.pageToken === "" ? undefined : openPageToken(state, listing, request.pageToken),
+    after: request.pageToken === "" ? undefined : verifyPageToken(state, listing, request.pageToken),
     consistency: consistencyField(request.consistency),
   };
 }
@@ -210,7 +210,7 @@ function listPage(replica: HostReplica, { listing, after, entriesMax }: ListQuer
   const last = page.regions.at(-1);
   return {
     regions: page.regions.map((region) => regionMessage(namespace, region)),
-    nextPageToken: page.more && last !== undefined ? sealPageToken(replica.state, listing, last.regionId) : "",
+    nextPageToken: page.more && last !== undefined ? signPageToken(replica.state, listing, last.regionId) : "",
     revision: BigInt(replica.revision),
   };
 }

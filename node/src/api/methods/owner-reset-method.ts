@@ -9,14 +9,14 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ResetOwnerRequest, ResetOwnerResponse } from "@quoin/proto";
 import { type OwnerCredentials, ownerCredentials } from "../../access/index.ts";
-import type { Need, RequestIdentity, ResetOwnerResult } from "../../state/index.ts";
+import type { RequestIdentity, RequiredAccess, ResetOwnerResult } from "../../state/index.ts";
 import { toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { type Executor, replyOutcome } from "./executor.ts";
 import { badField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 
-const NEED: Need = { access: "admin", namespace: "*" };
+const NEED: RequiredAccess = { access: "admin", namespace: "*" };
 const SALT_BYTES = 16;
 
 /** The log that records a reset, such as a pino logger. */

@@ -15,17 +15,17 @@ import { ReadConsistency } from "@quoin/proto";
 import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
+  COUNTED_QUOTAS,
   CoordinationError,
+  type CountedQuota,
   DEFAULT_STATE_LIMITS,
   type Granularity,
-  KEPT_QUOTAS,
-  type KeptQuota,
   managedUsers,
   type NamespaceLimits,
   type NamespaceUsage,
-  type Need,
   NO_USAGE,
   namespaceLimitsOf,
+  type RequiredAccess,
   readNamespaceUsage,
   readProgress,
   readUsage,
@@ -45,8 +45,8 @@ import type { Executor } from "./executor.ts";
 import { badField } from "./field-rules.ts";
 import { timestamp } from "./timestamp.ts";
 
-const NEED: Need = { access: "read", namespace: null };
-const ADMIN: Need = { access: "admin", namespace: null };
+const NEED: RequiredAccess = { access: "read", namespace: null };
+const ADMIN: RequiredAccess = { access: "admin", namespace: null };
 const DAY_MS = 86_400_000;
 const LENGTHS_MS: Readonly<Record<Granularity, number>> = { hour: 3_600_000, day: DAY_MS };
 const PERIOD_MS_MAX = 100 * DAY_MS;
@@ -103,7 +103,7 @@ export interface QuotaUse {
 
 export interface UsageOfNamespace {
   readonly namespace: string;
-  readonly quotas: Readonly<Record<KeptQuota, QuotaUse>>;
+  readonly quotas: Readonly<Record<CountedQuota, QuotaUse>>;
 }
 
 export interface UsageBody {
@@ -284,7 +284,7 @@ async function usageByNamespace(
   const found: UsageOfNamespace[] = [];
   let [bytesStored, memoryBytes] = [0, 0];
   const add = (namespace: string, usage: NamespaceUsage): void => {
-    if (KEPT_QUOTAS.some((quota) => usage[quota] > 0) && mayRead(call, namespace)) {
+    if (COUNTED_QUOTAS.some((quota) => usage[quota] > 0) && mayRead(call, namespace)) {
       bytesStored += usage.bytes + usage.event_bytes;
       memoryBytes += usage.memory_bytes;
       found.push(useOf(namespace, usage, namespaceLimitsOf(state, namespace, UNSET)));
@@ -321,7 +321,7 @@ function mayRead(call: Call, namespace: string): boolean {
 }
 
 function useOf(namespace: string, usage: NamespaceUsage, limits: NamespaceLimits): UsageOfNamespace {
-  const quotas = KEPT_QUOTAS.map((quota) => [quota, { used: usage[quota], limit: limits[quota] }]);
+  const quotas = COUNTED_QUOTAS.map((quota) => [quota, { used: usage[quota], limit: limits[quota] }]);
   return { namespace, quotas: Object.fromEntries(quotas) as UsageOfNamespace["quotas"] };
 }
 

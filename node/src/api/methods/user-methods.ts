@@ -10,20 +10,20 @@ import {
   createVerificationToken,
   hashPassword,
   type Listing,
-  openPageToken,
   type PasswordHashing,
   type ReadArea,
   requireEmail,
   requirePassword,
-  sealPageToken,
+  signPageToken,
   VERIFICATION_LIFETIME_MS,
+  verifyPageToken,
 } from "../../access/index.ts";
 import {
   type DeleteUserResult,
   listUsers,
   managedUsers,
   mayManage,
-  type Need,
+  type RequiredAccess,
   readUser,
   type User,
   userNotFound,
@@ -35,7 +35,7 @@ import type { Executor } from "./executor.ts";
 import { badField, limitField } from "./field-rules.ts";
 
 /** Needed for everything except one's own record. Apply and the reads decide for which users it is enough. */
-const NEED: Need = { access: "admin", namespace: null };
+const NEED: RequiredAccess = { access: "admin", namespace: null };
 const LISTING: Listing = { of: "users", namespace: "", prefix: new Uint8Array(0) };
 const { LINEARIZABLE } = ReadConsistency;
 
@@ -161,14 +161,14 @@ export class UserMethods {
       call,
       NEED,
       (state) => {
-        const after = cursor === "" ? null : openPageToken(state, LISTING, cursor, "cursor");
+        const after = cursor === "" ? null : verifyPageToken(state, LISTING, cursor, "cursor");
         return { consistency: LINEARIZABLE, limit: limitField(limit), after };
       },
       ({ state }, asked) => {
         const actor = readUser(state, call.principal.subject);
         const isVisible = (user: User) => actor !== undefined && mayManage(actor, user);
         const { items, lastRow } = listUsers(state, asked.after, asked.limit, isVisible);
-        const next = lastRow === null ? null : sealPageToken(state, LISTING, lastRow);
+        const next = lastRow === null ? null : signPageToken(state, LISTING, lastRow);
         return { users: items.map(userMessage), next_cursor: next };
       },
       reply,

@@ -17,7 +17,7 @@ import {
   WatchLocksResponse,
 } from "@quoin/proto";
 import { invariant } from "../../primitives/index.ts";
-import { type HoldReason, type Need, requireNamespace, type StoredKey } from "../../state/index.ts";
+import { type HoldReason, type RequiredAccess, requireNamespace, type StoredKey } from "../../state/index.ts";
 import type { SharedChange, Subscriber, WatchHub, WatchMessage, WatchRequest } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, ResponseStream } from "./call.ts";
@@ -88,7 +88,7 @@ export class WatchMethods {
   }
 
   #watch(call: Call, namespace: string, query: () => WatchQuery, encode: Encode, stream: ResponseStream): void {
-    const need: Need = { access: "read", namespace };
+    const need: RequiredAccess = { access: "read", namespace };
     this.#executor.read(
       call,
       need,
@@ -117,7 +117,7 @@ function commonFields(request: Pick<WatchKeysRequest, "startRevision" | "progres
   };
 }
 
-function subscriber(call: Call, required: Need, encode: Encode, stream: ResponseStream): Subscriber {
+function subscriber(call: Call, required: RequiredAccess, encode: Encode, stream: ResponseStream): Subscriber {
   return {
     send: (message, taken) => {
       // The hub serves other streams in the same turn, so an error here must end this stream only.

@@ -15,7 +15,7 @@ import {
   PROCESS_METRICS,
 } from "../../telemetry/index.ts";
 import { WATCH_METRICS } from "../../watch/index.ts";
-import { CALL_METRICS, INTAKE_METRICS } from "../calls/index.ts";
+import { CALL_ADMISSION_METRICS, CALL_METRICS } from "../calls/index.ts";
 import { CONNECTION_METRICS } from "../connections/index.ts";
 import { REQUEST_METRICS } from "../http/index.ts";
 import { HTTP2_METRICS } from "../quoin-host/index.ts";
@@ -36,7 +36,7 @@ const LISTS = {
   http: REQUEST_METRICS,
   http2: HTTP2_METRICS,
   connections: CONNECTION_METRICS,
-  intakes: INTAKE_METRICS,
+  intakes: CALL_ADMISSION_METRICS,
 } as const;
 
 export type MetricSources = { readonly [Name in keyof typeof LISTS]: SourceOf<(typeof LISTS)[Name]> };

@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import { status } from "@grpc/grpc-js";
 import {
-  type Closure,
+  type CloseResult,
   type ConnectionHandler,
   ErrorCode,
   type ServerConnection,
@@ -97,7 +97,7 @@ export class HostConnection implements ConnectionHandler {
     return call;
   }
 
-  onClosed({ reason, code }: Closure): void {
+  onClosed({ reason, code }: CloseResult): void {
     if (code !== ErrorCode.NoError) {
       this.#closeLog.closed(this.#isDisconnected ? CUT : reason, this.#peer);
     }

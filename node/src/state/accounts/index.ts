@@ -23,7 +23,7 @@ export {
   listUsers,
   managedUsers,
   mayManage,
-  type RequiredAccess as Need,
+  type RequiredAccess,
   readApiKey,
   readApiKeyByPrefix,
   readUser,

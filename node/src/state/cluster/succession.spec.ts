@@ -14,7 +14,7 @@ import {
   soleVoter,
 } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../../raft/index.ts";
+import { EntryType, encodeEntry, NO_PROPOSAL_ORIGIN, sealEntry } from "../../raft/index.ts";
 import { readPageTokenKey, readSigningKeys, readUserByEmail } from "../accounts/index.ts";
 import { CLUSTER_VERSION, completeFrom, readCluster, readHistoryBounds } from "../core/index.ts";
 import { describeLock } from "../locks/index.ts";
@@ -309,7 +309,7 @@ describe("a succession", () => {
     const { wallMs } = log.progress;
     const row = encodeEntry(
       EntryType.Bootstrap,
-      { tickMs: 0, wallMs: 0, origin: NO_ORIGIN },
+      { tickMs: 0, wallMs: 0, origin: NO_PROPOSAL_ORIGIN },
       encodeSuccession(succession()),
     );
     sealEntry(row, 2, log.rows.length + 1, crc32);

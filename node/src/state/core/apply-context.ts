@@ -6,7 +6,7 @@
  */
 
 import { invariant, safeCount } from "../../primitives/index.ts";
-import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type Origin } from "../../raft/index.ts";
+import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type ProposalOrigin } from "../../raft/index.ts";
 import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
@@ -20,7 +20,7 @@ import type { Transaction } from "./transaction.ts";
 
 /** The outcome of an acquisition that had to wait: the answer to this attempt. */
 export interface EndedWait {
-  readonly attempt: Origin;
+  readonly attempt: ProposalOrigin;
   readonly outcome: Outcome;
 }
 
@@ -122,7 +122,7 @@ export class ApplyContext {
   }
 
   /** The attempt of this entry. */
-  get origin(): Origin {
+  get origin(): ProposalOrigin {
     return entryOrigin(this.#row);
   }
 

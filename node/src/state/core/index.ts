@@ -1,4 +1,4 @@
-export { ApplyContext, type EndedWait as SettledWait } from "./apply-context.ts";
+export { ApplyContext, type EndedWait } from "./apply-context.ts";
 export { endOf, type HoldReason, type KeyChange, type LockChange, type WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
@@ -51,8 +51,8 @@ export {
 } from "./lock-fields.ts";
 export { rowsPut, scanMerged } from "./merged-scan.ts";
 export {
-  COUNTED_QUOTAS as KEPT_QUOTAS,
-  type CountedQuota as KeptQuota,
+  COUNTED_QUOTAS,
+  type CountedQuota,
   NamespaceAccounts,
   type NamespaceUsage,
   readNamespaceUsage,
@@ -67,11 +67,11 @@ export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits
 export { decodeText, encodeText, RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 export type { FilterSeed } from "./replay-filters.ts";
 export {
-  type AnswerSlot as AnswerPlace,
-  DeduplicationLedger as ReplayLedger,
-  droppedGenerations as droppedReplays,
+  type AnswerSlot,
+  DeduplicationLedger,
+  droppedGenerations,
   type GenerationTotals,
-  generationMs as replayGenerationMs,
+  generationMs,
   hasGenerationEnded,
   readAnswer,
   scanGenerations,
@@ -113,7 +113,7 @@ export {
 export {
   ACTIVE_OWNER_PREFIX,
   activeOwnerRow,
-  answerRange as replayRange,
+  answerRange,
   apiKeyByUserPrefix,
   apiKeyByUserRow,
   apiKeyKey,
@@ -121,10 +121,10 @@ export {
   apiKeyRow,
   CONFIGURATION_ROW,
   emailRow,
-  eventKeyOfTimer as duplicateOfTimer,
-  eventKeyRange as duplicateRange,
-  eventKeyRow as duplicateRow,
-  eventKeyTimerRow as duplicateTimerRow,
+  eventKeyOfTimer,
+  eventKeyRange,
+  eventKeyRow,
+  eventKeyTimerRow,
   eventRow,
   expiryRow,
   formerClusterRow,
@@ -136,7 +136,7 @@ export {
   lockTimerRow,
   lockWaitRow,
   logErasureRow,
-  logNameCursor as logNamePlace,
+  logNameCursor,
   logNamePrefix,
   logNameRow,
   logNameRowAt,
@@ -147,13 +147,13 @@ export {
   memorySegmentRow,
   type NamedKey,
   named,
-  namespaceOfCursor as namespaceOfPlace,
+  namespaceOfCursor,
   PAGE_TOKEN_KEY_ROW,
   PROGRESS_ROW,
   prefixEnd,
   retentionRow,
   STATE_TABLES,
-  sharedKeyRow as duplicateShelfRow,
+  sharedKeyRow,
   signingKeyRow,
   splitLockRow,
   tableRange,

@@ -1,7 +1,7 @@
 /** Names, modes and holds of locks, and attempts to get one: their fields in commands, rows and answers. */
 
 import { invariant } from "../../primitives/index.ts";
-import type { Origin } from "../../raft/index.ts";
+import type { ProposalOrigin } from "../../raft/index.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 
 /** The mode of a hold. `exclusive` is for exclusive locks only, the others for read-write locks only. */
@@ -52,11 +52,11 @@ export function readLockName(reader: RecordReader): LockName {
   return { namespace: reader.name(), rw: reader.boolean(), name: reader.text() };
 }
 
-export function writeOrigin(writer: RecordWriter, { memberId, boot, seq }: Origin): void {
+export function writeOrigin(writer: RecordWriter, { memberId, boot, seq }: ProposalOrigin): void {
   writer.uint53(memberId).uint53(boot).uint53(seq);
 }
 
-export function readOrigin(reader: RecordReader): Origin {
+export function readOrigin(reader: RecordReader): ProposalOrigin {
   return { memberId: reader.uint53(), boot: reader.uint53(), seq: reader.uint53() };
 }
 

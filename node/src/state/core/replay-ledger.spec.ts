@@ -9,7 +9,7 @@ import {
   putOf,
   requestOf,
 } from "../../../test/index.ts";
-import { hasEndedReplays } from "../replay/index.ts";
+import { hasExpiredAnswers } from "../replay/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { DeduplicationLedger, droppedGenerations } from "./replay-ledger.ts";
 import { answerGenerationRow, answerRange } from "./rows.ts";
@@ -35,7 +35,7 @@ describe("dropping stored answers", () => {
     return log;
   }
 
-  const hasEnded = (log: AppliedLog, tickMs = log.tickMs) => hasEndedReplays(log.store, tickMs, WINDOW_MS);
+  const hasEnded = (log: AppliedLog, tickMs = log.tickMs) => hasExpiredAnswers(log.store, tickMs, WINDOW_MS);
 
   it("S13: removes generations whose windows have all ended, and no others", () => {
     const log = withAnswers(4);

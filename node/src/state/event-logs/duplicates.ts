@@ -14,12 +14,11 @@ import { invariant } from "../../primitives/index.ts";
 import {
   type ApplyContext,
   allAtOnce,
-  duplicateOfTimer,
-  duplicateRange,
-  duplicateRow,
-  duplicateShelfRow,
-  duplicateTimerRow,
   type EventLog,
+  eventKeyOfTimer,
+  eventKeyRange,
+  eventKeyRow,
+  eventKeyTimerRow,
   RecordReader,
   type Row,
   SequenceRuns,
@@ -28,6 +27,7 @@ import {
   type StateReader,
   type Steps,
   settingOf,
+  sharedKeyRow,
   tableRange,
   withLaterSequences,
   withNul,
@@ -89,7 +89,7 @@ export function* rememberKeys(
     return;
   }
   const { key, position } = isBatch
-    ? { key: duplicateRow(log.number, "batch", idempotencyKey), position: 0 }
+    ? { key: eventKeyRow(log.number, "batch", idempotencyKey), position: 0 }
     : rowOf(log, idempotencyKey);
   const before = readRow(transaction, key);
   const isStored: IsStored = (storedMs) => !isExpired(storedMs, windowMs, tickMs);
@@ -107,7 +107,7 @@ export function hasDueEventKeys(reader: StateReader, tickMs: number): boolean {
 export function applyPruneEventKeys(context: ApplyContext, countMax: number): void {
   const { transaction, tickMs } = context;
   for (const { key: timer, value: logId } of dueTimers(transaction, tickMs, countMax)) {
-    const key = duplicateOfTimer(timer);
+    const key = eventKeyOfTimer(timer);
     const log = readLog(transaction, logId);
     const row = readRow(transaction, key);
     invariant(row !== undefined, "every timer belongs to a row of keys");
@@ -128,7 +128,7 @@ export function eraseKeys(
 ): readonly Uint8Array[] {
   const keys: Uint8Array[] = [];
   if (rowsMax > 0) {
-    context.transaction.scan(from, duplicateRange(logNumber).to, ({ key }) => keys.push(key) < rowsMax);
+    context.transaction.scan(from, eventKeyRange(logNumber).to, ({ key }) => keys.push(key) < rowsMax);
   }
   for (const key of keys) {
     replaceRow(context, { logId: null, namespace }, key, readRow(context.transaction, key), null);
@@ -159,8 +159,8 @@ function isExpired(storedMs: number, windowMs: number, tickMs: number): boolean 
 function rowOf(log: EventLog, key: string): { readonly key: Uint8Array; readonly position: number } {
   const { base, position } = derivationOf(key);
   return base === null
-    ? { key: duplicateRow(log.number, "single", key), position: 0 }
-    : { key: duplicateShelfRow(log.number, base, Math.floor(position / SHARED_ROW_POSITIONS)), position: position };
+    ? { key: eventKeyRow(log.number, "single", key), position: 0 }
+    : { key: sharedKeyRow(log.number, base, Math.floor(position / SHARED_ROW_POSITIONS)), position };
 }
 
 /** The base of the batches that may contain the key, and its position in them; null if no batch can. */
@@ -174,7 +174,7 @@ function findOne(reader: StateReader, log: EventLog, key: string, isStored: IsSt
   const { base, position } = derivationOf(key);
   const slot = rowOf(log, key);
   const own = readRow(reader, slot.key)?.sequenceAt(slot.position, isStored);
-  const batch = base === null ? undefined : readRow(reader, duplicateRow(log.number, "batch", base));
+  const batch = base === null ? undefined : readRow(reader, eventKeyRow(log.number, "batch", base));
   const firstSequence = later(own, batch?.sequenceAt(position, isStored));
   return firstSequence === undefined ? SequenceRuns.NONE : SequenceRuns.one(0, 1, firstSequence);
 }
@@ -186,7 +186,7 @@ function* findBatch(
   isStored: IsStored,
 ): Steps<SequenceRuns> {
   const own = yield* findInSharedRows(reader, log, { base, count }, isStored);
-  const row = readRow(reader, duplicateRow(log.number, "batch", base));
+  const row = readRow(reader, eventKeyRow(log.number, "batch", base));
   const batch = new SequenceRunsWriter(row?.length ?? 0);
   for (let run = 0; run < (row?.length ?? 0); run += STEP_ITEMS) {
     joinRuns(batch, row as EventKeyRow, { from: run, to: run + STEP_ITEMS }, count, isStored);
@@ -207,8 +207,8 @@ function* findInSharedRows(
   isStored: IsStored,
 ): Steps<SequenceRuns> {
   const own = new SequenceRunsWriter();
-  const to = duplicateShelfRow(log.number, base, Math.ceil(count / SHARED_ROW_POSITIONS));
-  const seen = { left: 0, last: duplicateShelfRow(log.number, base, 0) };
+  const to = sharedKeyRow(log.number, base, Math.ceil(count / SHARED_ROW_POSITIONS));
+  const seen = { left: 0, last: sharedKeyRow(log.number, base, 0) };
   let from = seen.last;
   do {
     seen.left = STEP_SHARED_ROWS;
@@ -250,7 +250,7 @@ function dueTimers(reader: StateReader, tickMs: number, countMax: number): Row[]
   const timers: Row[] = [];
   const { from } = tableRange("duplicateTimer");
   if (countMax > 0) {
-    reader.scan(from, duplicateTimerRow(tickMs, NO_KEY), (row) => timers.push(row) < countMax);
+    reader.scan(from, eventKeyTimerRow(tickMs, NO_KEY), (row) => timers.push(row) < countMax);
   }
   return timers;
 }
@@ -265,7 +265,7 @@ function replaceRow(
 ): void {
   const { transaction } = context;
   if (before !== undefined) {
-    const timer = duplicateTimerRow(before.dueMs, key);
+    const timer = eventKeyTimerRow(before.dueMs, key);
     transaction.delete(timer);
     context.countLogTimers(-1);
     context.countEventBytesIn(namespace, -bytesOf(key, before));
@@ -275,14 +275,14 @@ function replaceRow(
     return;
   }
   transaction.put(key, row.bytes);
-  transaction.put(duplicateTimerRow(row.dueMs, key), logId);
+  transaction.put(eventKeyTimerRow(row.dueMs, key), logId);
   context.countLogTimers(1);
   context.countEventBytesIn(namespace, bytesOf(key, row));
 }
 
 /** Bytes of a row and its timer. */
 function bytesOf(key: Uint8Array, { bytes }: EventKeyRow): number {
-  return key.length + bytes.length + duplicateTimerRow(0, key).length + LOG_ID_BYTES;
+  return key.length + bytes.length + eventKeyTimerRow(0, key).length + LOG_ID_BYTES;
 }
 
 function readRow(reader: StateReader, key: Uint8Array): EventKeyRow | undefined {

@@ -22,12 +22,12 @@ import {
   derivedId,
   derivedIdText,
   type EventLog,
-  logNamePlace,
+  logNameCursor,
   logNamePrefix,
   logNameRow,
   logNameRowAt,
   logRow,
-  namespaceOfPlace,
+  namespaceOfCursor,
   type Principal,
   prefixEnd,
   requireNamespace,
@@ -182,7 +182,7 @@ export function listLogs(
     }
     looked++;
     if (logs.length < entriesMax) {
-      last = logNamePlace(key);
+      last = logNameCursor(key);
     }
     if (isListed) {
       logs.push(log);
@@ -233,10 +233,10 @@ function visitNamed(
 ): void {
   const visitIn = (namespace: string): boolean => {
     const key = logNameRow(namespace, name);
-    return (after !== null && compareBytes(logNamePlace(key), after) <= 0) || visit(key, reader.get(key));
+    return (after !== null && compareBytes(logNameCursor(key), after) <= 0) || visit(key, reader.get(key));
   };
   if (namespaces === null) {
-    scanNamespaces(reader, after === null ? "" : namespaceOfPlace(after), visitIn);
+    scanNamespaces(reader, after === null ? "" : namespaceOfCursor(after), visitIn);
   } else {
     namespaces.toSorted(byBytes).every(visitIn);
   }

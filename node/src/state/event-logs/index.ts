@@ -1,4 +1,4 @@
-export { applyPruneEventKeys as applyPruneDuplicates, hasDueEventKeys as hasDueDuplicates } from "./duplicates.ts";
+export { applyPruneEventKeys, hasDueEventKeys } from "./duplicates.ts";
 export {
   applyAppendEvents,
   applyCreateLog,

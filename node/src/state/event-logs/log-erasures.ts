@@ -5,8 +5,8 @@
 
 import {
   type ApplyContext,
-  duplicateRange,
   type EventLog,
+  eventKeyRange,
   eventRow,
   logErasureRow,
   RecordReader,
@@ -29,7 +29,7 @@ export function beginErasure(context: ApplyContext, log: EventLog): void {
   const { number, firstSequence } = log;
   writeErasure(context, logErasureRow(number), {
     events: eventRow(number, firstSequence),
-    keys: duplicateRange(number).from,
+    keys: eventKeyRange(number).from,
     namespace: log.namespace,
   });
   context.countLogErasures(1);

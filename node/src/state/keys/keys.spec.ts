@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { AppliedLog, putOf, refused } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
-import { DEFAULT_STATE_LIMITS, keyRow, replayGenerationMs, type StateReader, type StoredKey } from "../core/index.ts";
+import { DEFAULT_STATE_LIMITS, generationMs, keyRow, type StateReader, type StoredKey } from "../core/index.ts";
 import type { CompareAndSwap, DeleteKey, PutKey } from "./key-commands.ts";
 import { expiredKeys, getKey, listKeys, type PageBounds, readKey } from "./keys.ts";
 
@@ -518,7 +518,7 @@ describe("the quota", () => {
     log.result(put());
     const withAnswer = log.progress.dataBytes;
     const { replayWindowMs } = DEFAULT_STATE_LIMITS;
-    log.tickMs += replayWindowMs + replayGenerationMs(replayWindowMs);
+    log.tickMs += replayWindowMs + generationMs(replayWindowMs);
     log.lead({ kind: "drop-replays" });
     expect(log.progress.dataBytes).to.be.below(withAnswer);
     expect(log.progress.dataBytes).to.equal(KEY.length + 1);

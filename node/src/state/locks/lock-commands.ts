@@ -4,7 +4,7 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import type { Origin } from "../../raft/index.ts";
+import type { ProposalOrigin } from "../../raft/index.ts";
 import {
   type LockMode,
   type LockName,
@@ -79,7 +79,7 @@ export interface CancelAcquisition {
   readonly subject: string;
   /** 16 bytes. */
   readonly requestId: Uint8Array;
-  readonly attempt: Origin;
+  readonly attempt: ProposalOrigin;
 }
 
 export type LockClientOperation = CreateLock | AcquireLock | ReleaseLock | ForceReleaseLock;

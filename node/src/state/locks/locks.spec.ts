@@ -13,7 +13,7 @@ import {
   releaseLock,
   requestOf,
 } from "../../../test/index.ts";
-import { type AcquireLockResult, DEFAULT_STATE_LIMITS, replayGenerationMs } from "../core/index.ts";
+import { type AcquireLockResult, DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
 import { dueLockTimers } from "./lock-rows.ts";
 import { describeLock } from "./lock-view.ts";
 
@@ -482,7 +482,7 @@ describe("a request for a lock that is sent again (S24)", () => {
   it("leaves nothing behind after its end and its window", () => {
     const locks = new AppliedLock({ rw: true, lockDelaySeconds: 1 });
     const { dataBytes } = locks.log.progress;
-    locks.log.tickMs += WINDOW_MS + replayGenerationMs(WINDOW_MS);
+    locks.log.tickMs += WINDOW_MS + generationMs(WINDOW_MS);
     locks.log.lead({ kind: "drop-replays" });
     const bare = locks.log.progress;
     for (let round = 0; round < 3; round++) {
@@ -497,7 +497,7 @@ describe("a request for a lock that is sent again (S24)", () => {
       locks.force();
       locks.pass(2_000);
     }
-    locks.log.tickMs += WINDOW_MS + replayGenerationMs(WINDOW_MS);
+    locks.log.tickMs += WINDOW_MS + generationMs(WINDOW_MS);
     locks.log.lead({ kind: "drop-replays" });
     const { progress } = locks.log;
     expect(bare.dataBytes).to.be.below(dataBytes);

@@ -8,7 +8,7 @@
 import { equalBytes } from "../../bytes/index.ts";
 import {
   type AcquireLockResult,
-  type AnswerPlace,
+  type AnswerSlot,
   type ApplyContext,
   CoordinationError,
   type CreateLockResult,
@@ -25,13 +25,13 @@ import {
 } from "../core/index.ts";
 import {
   type Acquisition,
-  answerPlace,
+  answerSlot,
   changeAcquisition,
-  foundAt,
   isSameAttempt,
   readAcquisition,
   storeAcquisition,
   storeAnswer,
+  storedRequestAt,
 } from "../replay/index.ts";
 import type {
   AcquireLock,
@@ -105,8 +105,8 @@ interface AcquireCommand {
 /** Acquires a lock, or continues an earlier attempt of the same request (S24). */
 export function applyAcquireLock(context: ApplyContext, command: AcquireCommand): Outcome {
   const { principal, request } = command;
-  const slot = answerPlace(context, principal.subject, request);
-  const found = foundAt(slot, request);
+  const slot = answerSlot(context, principal.subject, request);
+  const found = storedRequestAt(slot, request);
   if (found !== null && "outcome" in found) {
     return found.outcome;
   }
@@ -124,7 +124,7 @@ export function applyAcquireLock(context: ApplyContext, command: AcquireCommand)
   }
 }
 
-function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: AnswerPlace): Outcome {
+function beginAcquisition(context: ApplyContext, command: AcquireCommand, slot: AnswerSlot): Outcome {
   const { principal, request, operation } = command;
   const lockName = nameOf(operation);
   requireNamespace(context.transaction, lockName.namespace);
@@ -188,7 +188,7 @@ function changeHold(
   context: ApplyContext,
   lock: Lock,
   { principal, request, operation }: AcquireCommand,
-  slot: AnswerPlace,
+  slot: AnswerSlot,
 ): Outcome {
   const { mode, owner, fencingToken } = operation;
   const before = readHold(context.transaction, lock, fencingToken);

@@ -4,7 +4,7 @@
  */
 
 import { invariant } from "../../primitives/index.ts";
-import type { Origin } from "../../raft/index.ts";
+import type { ProposalOrigin } from "../../raft/index.ts";
 import {
   type LockName,
   RecordReader,
@@ -22,7 +22,7 @@ export interface Acquisition {
   /** Position of the wait while queued; token of the hold once granted; else 0. */
   readonly number: number;
   /** The newest attempt: only this one may be answered or cancelled. */
-  readonly attempt: Origin;
+  readonly attempt: ProposalOrigin;
 }
 
 /** The first byte of a stored acquisition; no kind of answer has this number. */
@@ -54,6 +54,6 @@ export function decodeAcquisition(bytes: Uint8Array): Acquisition {
   return acquisition;
 }
 
-export function isSameAttempt(one: Origin, other: Origin): boolean {
+export function isSameAttempt(one: ProposalOrigin, other: ProposalOrigin): boolean {
   return one.memberId === other.memberId && one.boot === other.boot && one.seq === other.seq;
 }

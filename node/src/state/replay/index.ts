@@ -1,12 +1,12 @@
 export { type Acquisition, isAcquisition, isSameAttempt } from "./acquisition.ts";
 export {
-  answerSlot as answerPlace,
+  answerSlot,
   changeAcquisition,
-  findStoredRequest as findStored,
-  hasExpiredAnswers as hasEndedReplays,
+  findStoredRequest,
+  hasExpiredAnswers,
   readAcquisition,
   storeAcquisition,
   storeAnswer,
-  storedOutcomeAt as replayOf,
-  storedRequestAt as foundAt,
+  storedOutcomeAt,
+  storedRequestAt,
 } from "./replays.ts";

@@ -10,7 +10,7 @@ import {
   OWNER,
   requestOf,
 } from "../../../test/index.ts";
-import { CoordinationError, DEFAULT_STATE_LIMITS, replayGenerationMs } from "../core/index.ts";
+import { CoordinationError, DEFAULT_STATE_LIMITS, generationMs } from "../core/index.ts";
 import { storedOutcome } from "../index.ts";
 import { hasExpiredAnswers } from "./replays.ts";
 
@@ -79,7 +79,7 @@ describe("stored answers under random requests, ticks, drops and restarts", () =
             applyRows(machine, log.rows, new Set(slices));
             expect(machine.progress).to.deep.equal(log.progress);
             expect(dumpOf(store)).to.deep.equal(log.dump());
-            log.tickMs += replayWindowMs + replayGenerationMs(replayWindowMs);
+            log.tickMs += replayWindowMs + generationMs(replayWindowMs);
             log.lead({ kind: "drop-replays" });
             expect(log.progress.storedAnswers).to.equal(0);
             expect(log.dump().filter((row) => /^[rG]/.test(row))).to.deep.equal([]);

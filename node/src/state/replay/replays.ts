@@ -9,7 +9,7 @@
 import { equalBytes } from "../../bytes/index.ts";
 import { invariant } from "../../primitives/index.ts";
 import {
-  type AnswerPlace,
+  type AnswerSlot,
   type ApplyContext,
   CoordinationError,
   decodeAnswer,
@@ -30,12 +30,12 @@ import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition }
 export type StoredRequest = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
 
 /** The place for the answer of this request. Valid only for the current entry. */
-export function answerSlot(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerPlace {
+export function answerSlot(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerSlot {
   return context.deduplication.find(subject, requestId, context.tickMs);
 }
 
 /** The stored outcome of this request; REQUEST_ID_REUSED if its id came with another payload; null if it is new. */
-export function storedOutcomeAt({ stored }: AnswerPlace, request: RequestIdentity): Outcome | null {
+export function storedOutcomeAt({ stored }: AnswerSlot, request: RequestIdentity): Outcome | null {
   const found = storedRequestIn(stored, request);
   if (found === null) {
     return null;
@@ -45,7 +45,7 @@ export function storedOutcomeAt({ stored }: AnswerPlace, request: RequestIdentit
 }
 
 /** The same for a request that may be a lock acquisition. */
-export function storedRequestAt({ stored }: AnswerPlace, request: RequestIdentity): StoredRequest | null {
+export function storedRequestAt({ stored }: AnswerSlot, request: RequestIdentity): StoredRequest | null {
   return storedRequestIn(stored, request);
 }
 
@@ -82,7 +82,7 @@ function requestIdReused(): CoordinationError {
 /** Stores the answer of a newly executed request in its place. */
 export function storeAnswer(
   context: ApplyContext,
-  slot: AnswerPlace,
+  slot: AnswerSlot,
   request: RequestIdentity,
   answer: StoredResult | CoordinationError,
 ): void {
@@ -94,7 +94,7 @@ export function storeAnswer(
 /** Stores the state of the acquisition that this request has begun; `isLive` = it is queued or held. */
 export function storeAcquisition(
   context: ApplyContext,
-  slot: AnswerPlace,
+  slot: AnswerSlot,
   request: RequestIdentity,
   acquisition: Acquisition,
   isLive: boolean,

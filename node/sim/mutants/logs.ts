@@ -99,8 +99,9 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "key-of-its-own-hidden-from-the-rest-of-its-batch",
     pitfall: "S6",
     file: "state/event-logs/duplicates.ts",
-    find: "position: position };",
-    replace: "position: position % SHARED_ROW_POSITIONS };",
+    find: "Math.floor(position / SHARED_ROW_POSITIONS)), position };",
+    replace:
+      "Math.floor(position / SHARED_ROW_POSITIONS)), position: position % SHARED_ROW_POSITIONS };",
   },
   {
     name: "keys-of-batches-in-a-scope-of-their-own",

@@ -8,7 +8,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     pitfall: "P52",
     file: "replica/waiters.ts",
     find: "        this.refuse(waiter, deadlineError(waiter.proposal.stored !== null));",
-    replace: "        this.refuse(waiter, heldReason());",
+    replace: "        this.refuse(waiter, waitReason());",
   },
   {
     name: "shutdown-says-not-executed",
@@ -39,7 +39,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
       this.#commitTimes.clear();`,
     replace: `      this.#tick.stop();
       this.#commitTimes.clear();
-      this.#proposals.expire(0, 0, () => reasonToHold(this.#core, this.#limits));
+      this.#proposals.expire(0, 0, () => reasonToWait(this.#core, this.#limits));
       this.#proposals.refuseAll();`,
   },
   {

@@ -304,7 +304,7 @@ export class Waiters {
 
   /**
    * Refuses waiters that have waited too long. `nextMs` is when this is called again: a waiter that may not wait until
-   * then is refused now. `heldReason` is the refusal for calls that have none of their own. Returns the late requests
+   * then is refused now. `waitReason` is the refusal for calls that have none of their own. Returns the late requests
    * for a lock: they stay here, because the effect of their attempts has to be undone.
    */
   expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): readonly LateWaiter[] {

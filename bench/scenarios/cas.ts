@@ -5,7 +5,7 @@
  */
 
 import type { Connection } from "../clusters/index.ts";
-import { keysOf } from "./abilities.ts";
+import { keysOf } from "./capabilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { greater } from "./revisions.ts";
 import type { Scenario } from "./scenario.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Connection } from "../clusters/index.ts";
-import { logsOf } from "./abilities.ts";
+import { logsOf } from "./capabilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import type { Scenario } from "./scenario.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { BuildError, buildLoad, QuoinCluster } from "../clusters/index.ts";
 import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
-import { keysOf } from "./abilities.ts";
+import { keysOf } from "./capabilities.ts";
 import { get } from "./get.ts";
 import { byGo } from "./go-load.ts";
 import { lock } from "./lock.ts";

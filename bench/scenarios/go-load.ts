@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import type { Connection, RawCall, RawCalls } from "../clusters/index.ts";
-import { keysOf } from "./abilities.ts";
+import { keysOf } from "./capabilities.ts";
 import { connectionsPerMember } from "./connections.ts";
 import { assertGrown } from "./revisions.ts";
 import type { Bounds, Load, LoadResult, Scenario, Workload, WorkloadContext } from "./scenario.ts";

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, Hold } from "../clusters/index.ts";
-import { locksOf } from "./abilities.ts";
+import { locksOf } from "./capabilities.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { HoldOrder } from "./hold-order.ts";
 import { assertGrown } from "./revisions.ts";

@@ -10,7 +10,7 @@ import { put } from "./put.ts";
 import type { Scenario } from "./scenario.ts";
 import { watch } from "./watch.ts";
 
-export { keysOf } from "./abilities.ts";
+export { keysOf } from "./capabilities.ts";
 export { byGo, GO_SCENARIOS } from "./go-load.ts";
 export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
 

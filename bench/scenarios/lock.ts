@@ -1,7 +1,7 @@
 /** Locks taken and released; each worker has its own, so that no worker waits for another. */
 
 import type { Connection } from "../clusters/index.ts";
-import { locksOf } from "./abilities.ts";
+import { locksOf } from "./capabilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { HoldOrder } from "./hold-order.ts";
 import { IN_FLIGHT } from "./in-flight.ts";

@@ -1,7 +1,7 @@
 /** Writes of whole pages at random places of one large, full memory region. */
 
 import type { Connection, Regions } from "../clusters/index.ts";
-import { regionsOf } from "./abilities.ts";
+import { regionsOf } from "./capabilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import { greater } from "./revisions.ts";

@@ -1,7 +1,7 @@
 /** Puts of always new keys, each with its own request id. */
 
 import type { Connection } from "../clusters/index.ts";
-import { keysOf } from "./abilities.ts";
+import { keysOf } from "./capabilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import { greater } from "./revisions.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Connection, WatchConnection } from "../clusters/index.ts";
-import { keysOf } from "./abilities.ts";
+import { keysOf } from "./capabilities.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { type Delivered, Deliveries } from "./deliveries.ts";
 import { assertGrown, greater } from "./revisions.ts";

@@ -1,7 +1,7 @@
 /** Keys that exist before the measurement. */
 
 import type { Connection } from "../clusters/index.ts";
-import { keysOf } from "./abilities.ts";
+import { keysOf } from "./capabilities.ts";
 import { greater } from "./revisions.ts";
 
 /** Keys to read in turn. */

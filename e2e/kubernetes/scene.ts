@@ -1,6 +1,6 @@
 /**
  * Setup of every scenario: the operator, a namespace, and a cluster in it. The operator stays for the next scenario.
- * The namespace is deleted while the next scenario begins; `clearStage` removes everything.
+ * The namespace is deleted while the next scenario begins; `removeScenes` removes everything.
  */
 
 import { join } from "node:path";

@@ -4,7 +4,7 @@
  */
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
-import { contentShownBy, isWrite, revisionAnsweredBy, shownBy, valueWrittenBy } from "./revelation.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, shownBy, valueWrittenBy } from "./shown-revisions.ts";
 
 type Random = (bound: number) => number;
 /** Makes a wrong history from a correct one; null if the damage does not fit anywhere in this one. */

@@ -16,7 +16,7 @@ import {
   type ShownRevisions,
   shownBy,
   valueWrittenBy,
-} from "./revelation.ts";
+} from "./shown-revisions.ts";
 import type { Violation } from "./verdict.ts";
 
 /** An operation, with the greatest revision that had been answered when it began. */

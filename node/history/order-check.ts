@@ -5,8 +5,8 @@ import { revisionAnswersOfLocks } from "./lock-check.ts";
 import type { LockRecord } from "./lock-history.ts";
 import { revisionAnswersOfRegions } from "./region-check.ts";
 import type { RegionRecord } from "./region-history.ts";
-import { isWrite, revisionAnsweredBy } from "./revelation.ts";
 import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
+import { isWrite, revisionAnsweredBy } from "./shown-revisions.ts";
 
 /** Histories of one cluster by one clock. */
 export interface Histories {

@@ -5,8 +5,8 @@ import type { KeyAnswer, KeyOperation, RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
 import { RANDOM_EXPIRY_LATE_MS, type RandomHistoryOptions, randomHistory } from "./random-history.ts";
 import { describeVerdict } from "./report.ts";
-import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions, shownBy } from "./revelation.ts";
 import { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions, shownBy } from "./shown-revisions.ts";
 import type { Verdict } from "./verdict.ts";
 import { witnessCheck } from "./witness.ts";
 

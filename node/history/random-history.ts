@@ -5,7 +5,7 @@
 
 import type { KeyAnswer, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
 import { execute, type KeyState } from "./key-model.ts";
-import { isWrite, shownBy, valueWrittenBy } from "./revelation.ts";
+import { isWrite, shownBy, valueWrittenBy } from "./shown-revisions.ts";
 
 export interface RandomHistoryOptions {
   readonly clients: number;

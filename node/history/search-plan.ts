@@ -9,7 +9,14 @@
 
 import type { KeyAnswer, KeyContent, KeyOperation, RecordedOperation } from "./history.ts";
 import { contradictionOfFound, type KeyState, unknownRevision } from "./key-model.ts";
-import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions, shownBy, valueWrittenBy } from "./revelation.ts";
+import {
+  contentShownBy,
+  isWrite,
+  revisionAnsweredBy,
+  ShownRevisions,
+  shownBy,
+  valueWrittenBy,
+} from "./shown-revisions.ts";
 
 /** An executed operation, in the list of the operations without a place in the order. */
 export interface Node {

@@ -16,8 +16,8 @@
 
 import type { RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
-import { requireDistinctValues } from "./revelation.ts";
 import { type HiddenChoice, isAtMost, NOTHING_USED, type Node, SearchPlan, type Used } from "./search-plan.ts";
+import { requireDistinctValues } from "./shown-revisions.ts";
 import { CORRECT, type Impossible, type Verdict } from "./verdict.ts";
 
 export interface SearchOptions {

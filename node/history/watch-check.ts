@@ -9,8 +9,8 @@
 
 import { shortestMs } from "./expiries.ts";
 import type { KeyContent, RecordedOperation } from "./history.ts";
-import { isWrite, revisionAnsweredBy, valueWrittenBy } from "./revelation.ts";
 import type { RevisionAnswer } from "./revision-order.ts";
+import { isWrite, revisionAnsweredBy, valueWrittenBy } from "./shown-revisions.ts";
 import type { WatchedChange, Watching, WatchMessage } from "./watch-history.ts";
 import {
   type Coverage,

@@ -9,7 +9,7 @@
 
 import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
 import { KeyReplay } from "./key-replay.ts";
-import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions } from "./revelation.ts";
+import { contentShownBy, isWrite, revisionAnsweredBy, ShownRevisions } from "./shown-revisions.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 
 /** Checks that revisions follow the times, and that every answer follows from the writes before it. */

@@ -16,7 +16,7 @@ import { numberOf } from "./member-layout.ts";
 import { describeExit, isUnanswered, type MemberProcess } from "./member-process.ts";
 import { memberCountFor } from "./options.ts";
 import { addressOf } from "./ports.ts";
-import type { RestoreProgress } from "./restoring.ts";
+import type { RestoreProgress } from "./restore-progress.ts";
 import { StartError } from "./start-error.ts";
 
 /** A started process and its status. */

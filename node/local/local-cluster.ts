@@ -21,7 +21,7 @@ import { layoutsOf, type MemberLayout } from "./member-layout.ts";
 import { describeExit, type Exit, STOP_TIMEOUT_MS } from "./member-process.ts";
 import type { LocalOptions } from "./options.ts";
 import { addressOf, requireFree } from "./ports.ts";
-import { RestoreProgress } from "./restoring.ts";
+import { RestoreProgress } from "./restore-progress.ts";
 import { StartError } from "./start-error.ts";
 
 /** A member at the time when the cluster had started. */

@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { seededRandom } from "../src/replica/index.ts";
 import { AppendLoad, ClusterUnderTest, pause } from "../test/harness/index.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
+import { ClusterMonitor } from "./cluster-monitor.ts";
 import { converge } from "./convergence.ts";
 import { CounterLoad } from "./counter-load.ts";
 import { DAMAGE_FAULTS } from "./damage-faults.ts";
@@ -32,9 +33,8 @@ import { type FaultRecord, type NemesisResult, writeFault, writeStates, writeSum
 import { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
-import { ClusterMonitor } from "./watch.ts";
 import { WatchLoad } from "./watch-load.ts";
-import { WATCHED_KEYS, WATCHED_LOCKS } from "./watched.ts";
+import { WATCHED_KEYS, WATCHED_LOCKS } from "./watch-targets.ts";
 
 export interface NemesisOptions {
   readonly members: number;

@@ -7,7 +7,7 @@ import type { WatchedStream, Watching, WatchMessage } from "../history/index.ts"
 import { type Answer, type ClusterUnderTest, type GrpcStream, pause, until } from "../test/harness/index.ts";
 import { pick } from "./fault.ts";
 import { MemberCalls } from "./member-calls.ts";
-import { PROGRESS_INTERVAL_MS, type StreamResponse, type WatchTarget } from "./watched.ts";
+import { PROGRESS_INTERVAL_MS, type StreamResponse, type WatchTarget } from "./watch-targets.ts";
 
 /** A stream that is silent for this long counts as lost, whatever the state of its connection. */
 const SILENT_MS_MAX = 10 * PROGRESS_INTERVAL_MS;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { type ClientOperation, CoordinationError, type Outcome, type Principal } from "../src/state/index.ts";
 import { createApiKey, createUser, OWNER, TOKEN_SHA256, updateUser } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
-import { ObservedLog } from "./witnessed-log.ts";
+import { ObservedLog } from "./observed-log.ts";
 
 const ANNA = "user-anna";
 const KEY = "api-key-of-anna";

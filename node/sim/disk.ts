@@ -1,8 +1,8 @@
 /**
  * The disk of a member, and what a crash, a power cut or damage leaves of it.
  *
- * It promises what RocksDB and the fence promise, and no more. Synced batches of the log are there or not as a whole.
- * Those of the state come back as a prefix. The fence is never ahead of the log. A start handles the same cases as the
+ * It promises what RocksDB and the mirror promise, and no more. Synced batches of the log are there or not as a whole.
+ * Those of the state come back as a prefix. The mirror is never ahead of the log. A start handles the same cases as the
  * start of a real data directory, in the same way.
  */
 
@@ -59,7 +59,7 @@ const EMPTY_LOG: LogMeta = {
 export class Disk {
   meta: LogMeta;
   fence: Fence;
-  /** The last fence that survives a power cut. */
+  /** The last mirror that survives a power cut. */
   syncedFence: Fence;
   /** Entries by index. */
   rows = new Map<number, Uint8Array>();
@@ -149,7 +149,7 @@ export class Disk {
   /** Writes a new boot, the newer hard state, and a log that joins the state. */
   #writeStart(): void {
     const { meta, fence } = this;
-    must(meta.writeSeq >= fence.writeSeq, "I19 the fence is never ahead of the log", () => {
+    must(meta.writeSeq >= fence.writeSeq, "I19 the mirror is never ahead of the log", () => {
       return `${meta.writeSeq} < ${fence.writeSeq}`;
     });
     const { appliedIndex, appliedTerm } = readProgress(this.state);

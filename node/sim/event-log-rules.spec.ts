@@ -11,7 +11,7 @@ import {
 } from "../src/state/index.ts";
 import { NO_SETTINGS } from "../test/index.ts";
 import { EventLogRules } from "./event-log-rules.ts";
-import { type ExecuteOptions, ObservedLog } from "./witnessed-log.ts";
+import { type ExecuteOptions, ObservedLog } from "./observed-log.ts";
 
 describe("the rules of event logs", () => {
   let rules: EventLogRules;

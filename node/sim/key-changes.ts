@@ -8,9 +8,9 @@ import {
   type StateReader,
   type StoredKey,
 } from "../src/state/index.ts";
+import type { ExpectedChange } from "./expected-changes.ts";
 import { textOf } from "./key-history.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
-import type { ExpectedChange } from "./made-changes.ts";
 
 export class KeyChanges {
   /** Keys of the present command, as they were before it. */

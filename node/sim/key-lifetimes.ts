@@ -45,7 +45,7 @@ export class KeyLifetimes {
     return this.#endings;
   }
 
-  /** `isThere` returns whether the key exists after the command. */
+  /** `exists` returns whether the key exists after the command. */
   executed(executed: Executed, isThere: (key: Uint8Array) => boolean): void {
     const { operation, answer } = executed;
     if (operation.kind === "expire-keys") {

@@ -9,11 +9,11 @@ import {
 } from "../src/state/index.ts";
 import { acquireLock, createLock, NAMED, releaseLock } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
+import type { ExpectedChange } from "./expected-changes.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import { checkKept, lockChangesOf } from "./lock-changes.ts";
 import { type ChangedLock, LockRules } from "./lock-rules.ts";
-import type { ExpectedChange } from "./made-changes.ts";
-import { ObservedLog } from "./witnessed-log.ts";
+import { ObservedLog } from "./observed-log.ts";
 
 /** A command, its changes, and the words for them. */
 interface Executed {

@@ -17,9 +17,9 @@ import {
   type StateReader,
   scanHistory,
 } from "../src/state/index.ts";
+import type { ExpectedChange } from "./expected-changes.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import type { ChangedLock } from "./lock-rules.ts";
-import type { ExpectedChange } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
 /** The effect of a command on one lock at one revision, before it lets other requests in. */

@@ -14,7 +14,7 @@ import {
 } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
 import { LockRules } from "./lock-rules.ts";
-import { type ExecuteOptions, ObservedLog } from "./witnessed-log.ts";
+import { type ExecuteOptions, ObservedLog } from "./observed-log.ts";
 
 describe("the rules of locks", () => {
   let rules: LockRules;

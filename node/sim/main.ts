@@ -22,7 +22,7 @@ import type { WrittenScript } from "./script.ts";
 import { runInProcesses, type SeedOrder, stopOnSignals } from "./seed-processes.ts";
 import { type RunMode, runScript, runSeed, type SeedReport } from "./seed-run.ts";
 import { Summary } from "./summary.ts";
-import { describeUncovered } from "./unreached.ts";
+import { describeUncovered } from "./uncovered.ts";
 
 const WRONG_ARGUMENTS = 2;
 /** Failed seeds that the last line names. */

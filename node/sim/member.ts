@@ -180,7 +180,7 @@ export class Member {
     this.#isRemoved = true;
   }
 
-  /** While it is down, it loses its log, or all its data except the fence. */
+  /** While it is down, it loses its log, or all its data except the mirror. */
   loseData(isStateLost: boolean): void {
     this.#isDamaged = true;
     this.disk.isLogLost = true;

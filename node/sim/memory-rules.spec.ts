@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { CoordinationError, type Outcome, type Result } from "../src/state/index.ts";
 import { MemoryRules } from "./memory-rules.ts";
-import { type ExecuteOptions, ObservedLog } from "./witnessed-log.ts";
+import { type ExecuteOptions, ObservedLog } from "./observed-log.ts";
 
 describe("the rules of memory regions", () => {
   let rules: MemoryRules;

@@ -21,6 +21,7 @@ import { CLUSTER_VERSIONS, readProgress, type StateReader } from "../src/state/i
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import type { Archives } from "./archives.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
+import type { Coverage } from "./coverage.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { relationOf } from "./log-relation.ts";
@@ -29,7 +30,6 @@ import type { Plan } from "./plan.ts";
 import { ProcessLoop } from "./process-loop.ts";
 import { ProcessRules } from "./process-rules.ts";
 import type { RandomStream } from "./random.ts";
-import type { Coverage } from "./reach.ts";
 import { must } from "./rule-violation.ts";
 import type { Observed, Rules } from "./rules.ts";
 import { SimLog } from "./sim-log.ts";

@@ -19,9 +19,9 @@ import { LiveReplay } from "./live-replay.ts";
 import { LockRules } from "./lock-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { MemoryRules } from "./memory-rules.ts";
-import { SpaceRules } from "./room-rules.ts";
 import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
+import { SpaceRules } from "./space-rules.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
 import { WatchRules } from "./watch-rules.ts";
 

@@ -43,7 +43,7 @@ interface Writing {
   isFenced: boolean;
 }
 
-/** Between a batch and its fence, and between the fence and the acknowledgement, in milliseconds. */
+/** Between a batch and its mirror, and between the mirror and the acknowledgement, in milliseconds. */
 const STEP_MS = 0.05;
 
 export class SimLog implements LogStore {

@@ -1,6 +1,6 @@
 /** The summary of many runs: sums, which do not depend on the order of the runs or on the process that made them. */
 
-import { Coverage } from "./reach.ts";
+import { Coverage } from "./coverage.ts";
 import type { RunResult } from "./simulation.ts";
 
 /** What a run adds to the sums. */

@@ -10,8 +10,8 @@ import { SharedChange, type WatchMessage } from "../src/watch/index.ts";
 import { acquireLock, createLock, releaseLock } from "../test/index.ts";
 import { AccessRules } from "./access-rules.ts";
 import { LockRules } from "./lock-rules.ts";
+import { ObservedLog } from "./observed-log.ts";
 import { type SentStream, WatchRules } from "./watch-rules.ts";
-import { ObservedLog } from "./witnessed-log.ts";
 
 describe("the rules of watches", () => {
   let rules: WatchRules;

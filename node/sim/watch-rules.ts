@@ -5,11 +5,11 @@
 
 import { type Command, type CoordinationError, readHistoryBounds, type StateReader } from "../src/state/index.ts";
 import type { WatchMessage, WatchRequest } from "../src/watch/index.ts";
+import { ExpectedChanges } from "./expected-changes.ts";
 import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
 import type { ExecutedCommand, ReplayObserver } from "./live-replay.ts";
 import { checkKept, lockChangesOf, wordsOfLockChange } from "./lock-changes.ts";
 import type { LockRules } from "./lock-rules.ts";
-import { ExpectedChanges } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
 /** A stream, as its member has sent it so far. */

@@ -18,7 +18,7 @@ import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
 import type { Requests } from "./requests.ts";
 import { must } from "./rule-violation.ts";
-import { sentKeyChange, sentLockChange } from "./told-changes.ts";
+import { sentKeyChange, sentLockChange } from "./sent-changes.ts";
 import type { Trace } from "./trace.ts";
 import type { SentStream, WatchRules } from "./watch-rules.ts";
 

@@ -33,6 +33,6 @@ export { refused } from "./refused.ts";
 export { expectExactReplays, replaysTwice } from "./replay-recount.ts";
 export { REPLICATED_ROWS_END, rowsOf } from "./replicated-rows.ts";
 export { soleVoter } from "./sole-voter.ts";
-export { StoreWithTombstones } from "./store-with-graves.ts";
+export { StoreWithTombstones } from "./store-with-tombstones.ts";
 export { StoredLog } from "./stored-log.ts";
 export { unqueuedHashing } from "./unqueued-hashing.ts";

@@ -3,9 +3,9 @@
  * from the files to its findings.
  */
 import { checkExports } from "./dead-exports.ts";
+import { checkFolderIndexes } from "./folder-indexes.ts";
 import { checkImportCircles } from "./import-circles.ts";
 import { checkLockfile } from "./lockfile.ts";
-import { checkFolderIndexes } from "./rooms.ts";
 import { checkRuleNumbers } from "./rule-numbers.ts";
 import { type Finding, readSourceTree } from "./source-tree.ts";
 import { checkTexts } from "./texts.ts";

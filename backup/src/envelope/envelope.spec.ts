@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
 import { backupErrorOf, chunked, codeOf, collect, flipped } from "../../test/index.ts";
+import { decrypt, encryptionKeyId } from "./decrypt.ts";
+import { encrypt } from "./encrypt.ts";
+import { checksumOf, ENCRYPTED_FRAME_BYTES, TAG_BYTES } from "./encrypted-layout.ts";
 import { type EncryptionKey, KeyRing } from "./key-ring.ts";
-import { encrypt } from "./seal.ts";
-import { checksumOf, ENCRYPTED_FRAME_BYTES, TAG_BYTES } from "./sealed-layout.ts";
-import { decrypt, encryptionKeyId } from "./unseal.ts";
 
 const OLD: EncryptionKey = { id: "2025", bytes: randomBytes(32) };
 const NEW: EncryptionKey = { id: "2026", bytes: randomBytes(32) };

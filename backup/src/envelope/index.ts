@@ -1,10 +1,10 @@
 /** Encryption of whole objects as streams, and its keys. */
 
-export { type EncryptionKey, type KeyFile, KeyRing, parseKeys, readKeyFile } from "./key-ring.ts";
-export { encrypt } from "./seal.ts";
 export {
   type Decrypted,
   type DecryptOptions,
   decrypt,
   encryptionKeyId,
-} from "./unseal.ts";
+} from "./decrypt.ts";
+export { encrypt } from "./encrypt.ts";
+export { type EncryptionKey, type KeyFile, KeyRing, parseKeys, readKeyFile } from "./key-ring.ts";

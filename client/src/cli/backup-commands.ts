@@ -6,8 +6,8 @@
 import type { Command } from "commander";
 import type { DeleteOptions } from "./backup-delete.ts";
 import type { ListOptions } from "./backup-list.ts";
-import type { BackupTargetOptions } from "./backup-location.ts";
 import type { StartOptions } from "./backup-status.ts";
+import type { BackupTargetOptions } from "./backup-target.ts";
 import type { VerifyOptions } from "./backup-verify.ts";
 import type { Session } from "./session.ts";
 

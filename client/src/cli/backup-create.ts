@@ -18,9 +18,9 @@ import {
 } from "@quoin/backup";
 import type { SnapshotStream } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
-import { assertStoreDirectory, type BackupTargetOptions, findTarget, readKeys } from "./backup-location.ts";
 import { atBestMember, type QueriedMember } from "./backup-member.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
+import { assertStoreDirectory, type BackupTargetOptions, findTarget, readKeys } from "./backup-target.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { interruptible } from "./interruption.ts";

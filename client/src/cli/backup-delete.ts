@@ -18,8 +18,8 @@ import {
   verifyChain,
 } from "@quoin/backup";
 import { explainingBackups } from "./backup-failure.ts";
-import { type BackupTargetOptions, chooseCluster, readKeys, withStore } from "./backup-location.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
+import { type BackupTargetOptions, chooseCluster, readKeys, withStore } from "./backup-target.ts";
 import { formatSize } from "./byte-size.ts";
 import { confirm } from "./confirmation.ts";
 import { interruptible } from "./interruption.ts";

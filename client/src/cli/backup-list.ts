@@ -3,8 +3,8 @@
 import { type BackupStore, type Chain, encryptionKeyId, readCatalog } from "@quoin/backup";
 import type { BackupEntry } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
-import { type BackupTargetOptions, chooseCluster, withStore } from "./backup-location.ts";
 import { atBestMember } from "./backup-member.ts";
+import { type BackupTargetOptions, chooseCluster, withStore } from "./backup-target.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import type { Session } from "./session.ts";

@@ -22,8 +22,8 @@ import {
   verifyChain,
 } from "@quoin/backup";
 import { explainingBackups } from "./backup-failure.ts";
-import { type BackupTargetOptions, chooseCluster, findTarget, readKeys, withStore } from "./backup-location.ts";
 import { BackupProgress, counted } from "./backup-progress.ts";
+import { type BackupTargetOptions, chooseCluster, findTarget, readKeys, withStore } from "./backup-target.ts";
 import { exitCodes } from "./exit-code.ts";
 import { CommandError } from "./failure.ts";
 import { interruptible } from "./interruption.ts";

@@ -5,10 +5,10 @@ import type { LockMode } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 import { NotAsExpectedError } from "./failure.ts";
-import { runWithLock } from "./held-command.ts";
 import { parseNameArgument } from "./key-argument.ts";
 import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks } from "./lock-kinds.ts";
 import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
+import { runWithLock } from "./locked-command.ts";
 import type { Session } from "./session.ts";
 
 /** How long `lock run` waits by default, in milliseconds: less than the hour that the service allows for a request. */

@@ -3,7 +3,7 @@
 import { expect } from "chai";
 import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
 import { HttpEvents } from "./http-events.ts";
-import type { TestContext } from "./place.ts";
+import type { TestContext } from "./test-context.ts";
 import { until } from "./until.ts";
 
 type Headers = NonNullable<HttpRequest["headers"]>;

@@ -38,11 +38,11 @@ export {
 } from "./http-connection.ts";
 export { HttpEvents } from "./http-events.ts";
 export * from "./operations.ts";
-export { type Queued, TestContext } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";
 export type { Reason } from "./reasons.ts";
 export type { Stream } from "./stream.ts";
 export { type Entries, NotApplicable, type Table } from "./table.ts";
 export { claimsOf, type Target } from "./target.ts";
+export { type Queued, TestContext } from "./test-context.ts";
+export { TestRun } from "./test-run.ts";
 export { until } from "./until.ts";
-export { TestRun } from "./visit.ts";

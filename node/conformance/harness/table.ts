@@ -1,6 +1,6 @@
 /** A table of requirements: each entry has a title, and a function that checks it at the member under test. */
 
-import type { TestContext } from "./place.ts";
+import type { TestContext } from "./test-context.ts";
 
 export type Entries = Readonly<Record<string, (context: TestContext) => Promise<void>>>;
 

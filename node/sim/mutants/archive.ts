@@ -66,14 +66,14 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   {
     name: "duty-of-a-former-term",
     pitfall: "BACKUP",
-    file: "replica/archive-duties.ts",
+    file: "replica/archiver-assigner.ts",
     find: "    if (term !== this.#term) {",
     replace: "    if (this.#term === 0) {",
   },
   {
     name: "archive-forgotten-by-the-leader",
     pitfall: "BACKUP",
-    file: "replica/archive-duties.ts",
+    file: "replica/archiver-assigner.ts",
     find: "    if ((memberId === this.#archiverId && report.isArchiving) || report.index > this.#archive.index) {",
     replace: "    if (memberId === this.#archiverId || report.index > this.#archive.index) {",
   },

@@ -11,7 +11,7 @@ import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import { mutantNamed } from "./catalogue.ts";
 import { mutated, pathOf } from "./mutant.ts";
-import { LOADED_LINE, MUTANT_VARIABLE } from "./place.ts";
+import { LOADED_LINE, MUTANT_VARIABLE } from "./mutant-variable.ts";
 
 const STANDARD_ERROR = 2;
 // The function as it is now: modules that load later may replace it.

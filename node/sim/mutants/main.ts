@@ -17,14 +17,14 @@
 import { UsageError } from "../../src/command-line/index.ts";
 import { MUTANTS, mutantNamed } from "./catalogue.ts";
 import { choose } from "./choice.ts";
-import { MutantChecker, type MutantResult, staleness } from "./judgement.ts";
 import { describeKiller } from "./killer.ts";
+import { stopOnSignals } from "./killer-run.ts";
 import type { Mutant } from "./mutant.ts";
+import { MutantChecker, type MutantResult, staleness } from "./mutant-checker.ts";
 import { type MutantOptions, readOptions, type Search } from "./options.ts";
 import { type Found, readRecord, writeRecord } from "./record.ts";
 import { search, searchSpecs, simulate } from "./search.ts";
 import { describeTable, type Row } from "./table.ts";
-import { stopOnSignals } from "./trial.ts";
 import { twoAtATime } from "./two-at-a-time.ts";
 
 const WRONG_ARGUMENTS = 2;

@@ -6,8 +6,8 @@ import { expect } from "chai";
 import { commitText } from "../index.ts";
 import { MUTANTS } from "./catalogue.ts";
 import { choose } from "./choice.ts";
-import { MutantChecker, staleness } from "./judgement.ts";
 import { mutated, sourceOf } from "./mutant.ts";
+import { MutantChecker, staleness } from "./mutant-checker.ts";
 import { MARKED_PITFALLS } from "./pitfalls.ts";
 import { readRecord } from "./record.ts";
 

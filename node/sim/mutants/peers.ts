@@ -20,7 +20,7 @@ export const PEER_MUTANTS: readonly Mutant[] = [
   {
     name: "restart-not-told",
     pitfall: "P34",
-    file: "peers/boots.ts",
+    file: "peers/seen-boots.ts",
     find: "return before > 0 && boot > before;",
     replace: "return before > boot;",
   },

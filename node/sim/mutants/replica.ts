@@ -210,7 +210,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
   {
     name: "one-full-member-stops-all",
     pitfall: "P45",
-    file: "replica/cluster-space.ts",
+    file: "replica/cluster-disk-space.ts",
     find: "return such.length * 2 > voters.length;",
     replace: "return such.length > 0;",
   },
@@ -245,28 +245,28 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
   {
     name: "full-leader-leads-on",
     pitfall: "P45",
-    file: "replica/fitness.ts",
+    file: "replica/eligibility.ts",
     find: "const isHindered = this.#isStalled || diskFull || this.#isLeaving;",
     replace: "const isHindered = this.#isStalled || this.#isLeaving;",
   },
   {
     name: "healed-without-a-read-point",
     pitfall: "P46",
-    file: "replica/healing.ts",
+    file: "replica/data-loss-recovery.ts",
     find: "return this.#core.commitIndex >= this.#readIndex && this.#core.stableIndex >= this.#readIndex;",
     replace: "return this.#core.commitIndex >= 0;",
   },
   {
     name: "healed-before-it-is-durable",
     pitfall: "P46",
-    file: "replica/healing.ts",
+    file: "replica/data-loss-recovery.ts",
     find: "return this.#core.commitIndex >= this.#readIndex && this.#core.stableIndex >= this.#readIndex;",
     replace: "return this.#core.commitIndex >= this.#readIndex;",
   },
   {
     name: "damage-forgotten-by-the-next-write",
     pitfall: "P46",
-    file: "replica/fitness.ts",
+    file: "replica/eligibility.ts",
     find: `    this.#writingSinceMs = null;
     this.#isStalled = false;`,
     replace: `    this.#writingSinceMs = null;

@@ -104,7 +104,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "start-on-a-newer-cluster-version",
     pitfall: "BACKUP",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: " && finding.version <= max)",
     replace: ")",
   },

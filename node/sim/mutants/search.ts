@@ -8,9 +8,9 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path/posix";
 import { type Killer, killerOf, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
+import { runKiller, runSpecs, type TestFilter, type Verdict } from "./killer-run.ts";
 import { fileOf, type Mutant, repositoryRoot } from "./mutant.ts";
 import type { Found } from "./record.ts";
-import { runKiller, runSpecs, type TestFilter, type Verdict } from "./trial.ts";
 
 /** How long all specs of a folder may take on a busy machine, and also all seeds. */
 const SPECS_LIMIT_MS = 400_000;

@@ -59,28 +59,28 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "fence-ignored",
     pitfall: "P33",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.writeSeq < 0) {",
   },
   {
     name: "fence-judged-by-term",
     pitfall: "P57",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.term < mirror.term) {",
   },
   {
     name: "fence-judged-by-the-last-index",
     pitfall: "P57",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: "if (meta.writeSeq < mirror.writeSeq) {",
     replace: "if (meta.writeSeq < mirror.writeSeq || meta.last < meta.commit + mirror.counter) {",
   },
   {
     name: "holes-in-the-log-unnoticed",
     pitfall: "P33",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: `  requireDense(raft, meta);
   requireUnsuspected(`,
     replace: "  requireUnsuspected(",
@@ -88,21 +88,21 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "no-log-reset-behind-the-state",
     pitfall: "P58",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: "if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {",
     replace: "if (found.isDamaged && appliedTerm <= found.term) {",
   },
   {
     name: "no-log-reset-after-a-loss",
     pitfall: "P58",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: "if (isFromSnapshot || (found.isDamaged && appliedTerm <= found.term)) {",
     replace: "if (isFromSnapshot) {",
   },
   {
     name: "vote-of-the-log-alone",
     pitfall: "P46",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: `  if (fromLog.term !== fromFence.term) {
     return fromLog.term > fromFence.term ? fromLog : fromFence;
   }`,
@@ -120,7 +120,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "sole-voter-starts-without-its-data",
     pitfall: "P47",
-    file: "storage/judgement.ts",
+    file: "storage/startup-recovery-plan.ts",
     find: "  if (mirror.isSoleVoter) {",
     replace: "  if (mirror.isSoleVoter && mirror.damaged) {",
   },
@@ -178,7 +178,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "rows-in-memory-alone-made-durable",
     pitfall: "P27",
-    file: "storage/state-overlay.ts",
+    file: "storage/write-buffer.ts",
     find: `  sync(done: () => void): void {
     this.#writePending();`,
     replace: "  sync(done: () => void): void {",
@@ -186,7 +186,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "view-without-rows-in-memory",
     pitfall: "P25",
-    file: "storage/state-overlay.ts",
+    file: "storage/write-buffer.ts",
     find: `  openView(): StateView {
     this.#writePending();`,
     replace: "  openView(): StateView {",
@@ -194,7 +194,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "row-deleted-in-memory-read-from-the-store",
     pitfall: "P44",
-    file: "storage/state-overlay.ts",
+    file: "storage/write-buffer.ts",
     find: `      if (change !== undefined) {
         return change.value ?? undefined;`,
     replace: `      if (change !== undefined && change.value !== null) {
@@ -203,7 +203,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "rows-of-a-failed-batch-forgotten",
     pitfall: "P32",
-    file: "storage/state-overlay.ts",
+    file: "storage/write-buffer.ts",
     find: `      this.#store.write(this.#pending.all(), this.#dropped);
       this.#recent = this.#pending.bytes > RECENT_FACTOR * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
       this.#pending = new ChangedRows();`,
@@ -215,7 +215,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "range-dropped-with-what-came-later",
     pitfall: "P44",
-    file: "storage/state-overlay.ts",
+    file: "storage/write-buffer.ts",
     find: "if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {",
     replace: "if (changes.length < 0) {",
   },

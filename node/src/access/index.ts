@@ -15,7 +15,7 @@ export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";
 export { ReplicatedRateLimits } from "./replicated-rate-limits.ts";
 export type { ReplicatedState } from "./replicated-state.ts";
-export { type LeadingMember, SigningKeyRotation } from "./signing-key-care.ts";
+export { type LeadingMember, SigningKeyRotation } from "./signing-key-rotation.ts";
 export { generateSigningKey, publicJwks } from "./signing-ring.ts";
 export type { IssuedToken } from "./token-issuer.ts";
 export { type ReadArea, type ReportDone, UseReports } from "./use-reports.ts";

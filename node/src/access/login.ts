@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../replica/index.ts";
 import { addressInAnyCase, CoordinationError, readUser, readUserByEmail, type User } from "../state/index.ts";
-import { KnownClients } from "./familiar-logins.ts";
 import type { HashJob } from "./hash-queue.ts";
+import { KnownClients } from "./known-clients.ts";
 import { verifyPassword } from "./password.ts";
 import type { PasswordHashing } from "./password-hashing.ts";
 import { type ReplicatedState, readBarrier } from "./replicated-state.ts";

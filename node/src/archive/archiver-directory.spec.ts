@@ -19,8 +19,8 @@ import { FOUNDING } from "../../test/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
 import { Archiver } from "./archiver.ts";
-import { BackupTarget } from "./backup-place.ts";
 import { BackupRuns } from "./backup-runs.ts";
+import { BackupTarget } from "./backup-target.ts";
 
 const INTERVAL_MS = 3_600_000;
 const STEP_MS = 250;

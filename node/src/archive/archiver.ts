@@ -16,8 +16,8 @@ import { CLUSTER_VERSIONS, CoordinationError, readCluster } from "../state/index
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { ArchiveLease } from "./archive-lease.ts";
 import type { ArchiveLimits } from "./archive-limits.ts";
-import type { BackupTarget } from "./backup-place.ts";
 import { type BackupRuns, requireFailure } from "./backup-runs.ts";
+import type { BackupTarget } from "./backup-target.ts";
 import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
 import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
 

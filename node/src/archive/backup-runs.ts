@@ -7,7 +7,7 @@ import { BackupError, StoreFailure } from "@quoin/backup";
 import { type Clock, type StateExport, StateExportEnded } from "../replica/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
-import type { BackupTarget } from "./backup-place.ts";
+import type { BackupTarget } from "./backup-target.ts";
 import { type SnapshotProgress, snapshotHeader, storeSnapshot, type TakenSnapshot } from "./taken-snapshot.ts";
 
 export type BackupPhase = "pending" | "running" | "succeeded" | "failed";

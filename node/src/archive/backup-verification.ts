@@ -16,8 +16,8 @@ import {
 } from "@quoin/backup";
 import type { Clock } from "../replica/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
-import type { BackupTarget } from "./backup-place.ts";
 import { requireFailure } from "./backup-runs.ts";
+import type { BackupTarget } from "./backup-target.ts";
 
 export interface BackupVerificationOptions {
   readonly host: Pick<ArchiveHost, "clusterId">;

@@ -13,7 +13,7 @@ import {
   openSnapshot,
   readCatalog,
 } from "@quoin/backup";
-import type { OpenBackupTarget } from "./backup-place.ts";
+import type { OpenBackupTarget } from "./backup-target.ts";
 
 /** Errors of keys and arguments, which a new snapshot does not fix. */
 const OF_KEYS: ReadonlySet<string> = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);

@@ -16,8 +16,8 @@ import type { Clock, Scheduler, StateExport } from "../replica/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
 import { Archiver } from "./archiver.ts";
-import { BackupTarget } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
+import { BackupTarget } from "./backup-target.ts";
 import { BackupVerification } from "./backup-verification.ts";
 
 /** The backup flags. */

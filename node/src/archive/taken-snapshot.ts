@@ -13,7 +13,7 @@ import {
 } from "@quoin/backup";
 import type { StateExport } from "../replica/index.ts";
 import type { ArchiveHost } from "./archive-host.ts";
-import type { OpenBackupTarget } from "./backup-place.ts";
+import type { OpenBackupTarget } from "./backup-target.ts";
 
 /** A snapshot that is complete and durable in a store. */
 export interface TakenSnapshot {

@@ -1,5 +1,5 @@
 /** What the parts of a connection's receiving half share: the other parts, and the connection that owns them. */
-import type { CloseReason, StreamRefusal } from "./closure.ts";
+import type { CloseReason, StreamRefusal } from "./close-reason.ts";
 import type { ConnectionTimes } from "./connection-times.ts";
 import type { Http2Counters } from "./counters.ts";
 import type { Http2Limits } from "./limits.ts";

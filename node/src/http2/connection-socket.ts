@@ -10,7 +10,7 @@
  * with unread bytes, the client could lose these last bytes. So arriving data are discarded for a while.
  */
 import type { Socket } from "node:net";
-import type { CloseReason } from "./closure.ts";
+import type { CloseReason } from "./close-reason.ts";
 import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
 import type { TurnWriter, TurnWrites } from "./turn-writes.ts";
 

@@ -1,9 +1,10 @@
 /** The client's control frames of a connection and its streams: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, PRIORITY. */
-import type { ProtocolEnforcement } from "./conduct.ts";
+
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ErrorCode } from "./error-code.ts";
 import { ACK, PRIORITY_BYTES, readUint31 } from "./frame.ts";
 import { applySettings, type SettingsTarget } from "./peer-settings.ts";
+import type { ProtocolEnforcement } from "./protocol-enforcement.ts";
 
 /** A WINDOW_UPDATE below this costs more than it brings. */
 const SMALL_INCREMENT = 1_024;

@@ -1,5 +1,5 @@
 /** Counters of all connections of a server; they only grow. */
-import { CLOSE_REASONS, type CloseReason, STREAM_REFUSALS, type StreamRefusal } from "./closure.ts";
+import { CLOSE_REASONS, type CloseReason, STREAM_REFUSALS, type StreamRefusal } from "./close-reason.ts";
 
 export interface Http2Counters {
   connectionsOpened: number;

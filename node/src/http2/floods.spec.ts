@@ -19,7 +19,7 @@ import {
   settings,
   windowUpdate,
 } from "../../test/http2/index.ts";
-import type { CloseReason } from "./closure.ts";
+import type { CloseReason } from "./close-reason.ts";
 import { ErrorCode } from "./error-code.ts";
 import { DEFAULT_HTTP2_LIMITS, type FloodKind } from "./limits.ts";
 

@@ -2,12 +2,13 @@
  * Decodes the header blocks in HEADERS and CONTINUATION frames (RFC 9113 §6.2 and §6.10). A block in one frame is
  * decoded in place.
  */
-import type { ProtocolEnforcement } from "./conduct.ts";
+
 import { ErrorCode } from "./error-code.ts";
 import { END_HEADERS, END_STREAM, HAS_PRIORITY, PADDED, PRIORITY_BYTES, readUint31 } from "./frame.ts";
 import { HeaderBlock } from "./header-block.ts";
 import { type DecodedFields, HeaderCompressionError, HeaderDecoder } from "./hpack/index.ts";
 import type { Http2Limits } from "./limits.ts";
+import type { ProtocolEnforcement } from "./protocol-enforcement.ts";
 import type { RequestFrames } from "./request-frames.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
   type Server as TlsServer,
 } from "node:tls";
 import { BufferPool } from "./buffer-pool.ts";
-import type { CloseReason } from "./closure.ts";
+import type { CloseReason } from "./close-reason.ts";
 import { ConnectionSocket, LINGER_MS } from "./connection-socket.ts";
 import { createCounters, type Http2Counters } from "./counters.ts";
 import { DEFAULT_QUEUED_BYTES_OF_ALL, type Http2Limits } from "./limits.ts";

@@ -22,7 +22,7 @@ import {
   windowUpdate,
   word,
 } from "../../test/http2/index.ts";
-import type { CloseReason, StreamRefusal } from "./closure.ts";
+import type { CloseReason, StreamRefusal } from "./close-reason.ts";
 import { ErrorCode } from "./error-code.ts";
 
 const UNARY = Flag.EndStream;

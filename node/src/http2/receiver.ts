@@ -1,5 +1,5 @@
 /** The receiving half of a connection: finds the frames of a client, and passes each to the part that handles it. */
-import { ProtocolEnforcement } from "./conduct.ts";
+
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ControlFrames } from "./control-frames.ts";
 import { ErrorCode } from "./error-code.ts";
@@ -20,6 +20,7 @@ import {
 import { FrameReader, type FrameSink } from "./frame-reader.ts";
 import { headErrorOf } from "./frame-rules.ts";
 import { HeaderFrames } from "./header-frames.ts";
+import { ProtocolEnforcement } from "./protocol-enforcement.ts";
 import { RequestFrames } from "./request-frames.ts";
 import type { ServerStream } from "./server-stream.ts";
 

@@ -3,12 +3,12 @@
  * on in the received buffer and never stored.
  */
 
-import type { StreamRefusal } from "./closure.ts";
-import type { ProtocolEnforcement } from "./conduct.ts";
+import type { StreamRefusal } from "./close-reason.ts";
 import type { ConnectionParts } from "./connection-parts.ts";
 import { ErrorCode } from "./error-code.ts";
 import { END_STREAM } from "./frame.ts";
 import type { DecodedFields } from "./hpack/index.ts";
+import type { ProtocolEnforcement } from "./protocol-enforcement.ts";
 import { ReceiveWindow } from "./receive-window.ts";
 import { areGoodTrailers, RequestFields, UNDECLARED } from "./request-fields.ts";
 import type { ServerStream } from "./server-stream.ts";

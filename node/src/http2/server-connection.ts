@@ -7,7 +7,7 @@
  * do nothing, because a user may not know yet that it has ended.
  */
 import type { BufferPool } from "./buffer-pool.ts";
-import { type CloseReason, type CloseResult, REFUSAL_CODES, type StreamRefusal } from "./closure.ts";
+import { type CloseReason, type CloseResult, REFUSAL_CODES, type StreamRefusal } from "./close-reason.ts";
 import { ConnectionTimes } from "./connection-times.ts";
 import type { Http2Counters } from "./counters.ts";
 import { ErrorCode } from "./error-code.ts";

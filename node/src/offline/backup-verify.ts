@@ -14,7 +14,7 @@ import { addSourceOptions, ExitCode, LOCATION_HELP, parseStore, type SourceFlags
 import { type Rebuilt, rebuild } from "../rebuild/index.ts";
 import { OfflineState } from "../storage/index.ts";
 import { withBackup } from "./backup-source.ts";
-import { reportFailure } from "./offline-end.ts";
+import { reportFailure } from "./offline-failure.ts";
 import { progressLines } from "./progress-lines.ts";
 
 /** The first argument of the program, instead of a flag. */

@@ -19,7 +19,7 @@ import {
 import type { Command } from "commander";
 import { UsageError } from "../command-line/index.ts";
 import { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "../process/index.ts";
-import { describeError } from "./offline-end.ts";
+import { describeError } from "./offline-failure.ts";
 
 /**
  * A person waits for the comparison and can repeat it, so this gives up an unreachable store sooner than a member does.

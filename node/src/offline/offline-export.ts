@@ -17,7 +17,7 @@ import { parseArguments, UsageError } from "../command-line/index.ts";
 import { ExitCode } from "../process/index.ts";
 import { readProgress } from "../state/index.ts";
 import { Refused, StoppedMember } from "../storage/index.ts";
-import { reportFailure } from "./offline-end.ts";
+import { reportFailure } from "./offline-failure.ts";
 
 /** The first argument of the program, instead of a flag. */
 export const EXPORT = "export";

@@ -30,7 +30,7 @@ import {
 } from "../storage/index.ts";
 import { type ArchiveFlags, addArchiveOptions, compareArchive, requireArchiveFlags } from "./compared-archive.ts";
 import { describeArchive, describeFacts } from "./member-facts-text.ts";
-import { describeError, reportFailure } from "./offline-end.ts";
+import { describeError, reportFailure } from "./offline-failure.ts";
 import { comparisonReport, problemReport, successorReport, writeReport } from "./offline-report.ts";
 import { probeOthers } from "./ready-members.ts";
 import { compareMembers } from "./survivor-comparison.ts";

@@ -31,7 +31,7 @@ import {
   withSuccessionLock,
 } from "../storage/index.ts";
 import { describeRestore, type RestoreReport, restoreCluster } from "./cluster-restore.ts";
-import { reportFailure } from "./offline-end.ts";
+import { reportFailure } from "./offline-failure.ts";
 import { progressLines } from "./progress-lines.ts";
 
 /** The first argument of the program, instead of a flag. */

@@ -15,7 +15,7 @@ import {
   describeComparison,
   furthest,
 } from "./member-facts-text.ts";
-import { describeError } from "./offline-end.ts";
+import { describeError } from "./offline-failure.ts";
 import {
   comparedRunning,
   isAddress,

@@ -19,7 +19,7 @@ import { decodeJoin, encodeJoinAnswer, type JoinAnswer, type JoinRequest, type R
 import { isAccepted } from "./join-token.ts";
 import { listenAt } from "./listen-at.ts";
 import type { PeerEnvironment, PeerTls } from "./peer-environment.ts";
-import { RejectedConnectionLog } from "./stranger-log.ts";
+import { RejectedConnectionLog } from "./rejected-connection-log.ts";
 import { TLS_VERSION, type TlsSet } from "./tls-files.ts";
 
 export interface AcceptorUser {

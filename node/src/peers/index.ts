@@ -29,13 +29,6 @@ export {
 } from "./hello.ts";
 export type { JoinAnswer, JoinRequest, PeerMember, SuccessorCluster } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
-export type { PeerLimits } from "./limits.ts";
-export { EVERY_ADDRESS, listenAt } from "./listen-at.ts";
-export { decodeMemberReport, encodeMemberReport, type MemberReport } from "./member-report-codec.ts";
-export { decodeMessage, encodeMessage, isMessageType, messageKind, messageType } from "./message-codec.ts";
-export type { PeerClock } from "./peer-clock.ts";
-export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
-export { PeerTransport, type PeerTransportOptions } from "./peer-transport.ts";
 export {
   decodeLeaderReply,
   decodeLeaderRequest,
@@ -47,7 +40,14 @@ export {
   type LeaderRequest,
   type LeaderTick,
   type MemberHealthReport,
-} from "./question-codec.ts";
+} from "./leader-request-codec.ts";
+export type { PeerLimits } from "./limits.ts";
+export { EVERY_ADDRESS, listenAt } from "./listen-at.ts";
+export { decodeMemberReport, encodeMemberReport, type MemberReport } from "./member-report-codec.ts";
+export { decodeMessage, encodeMessage, isMessageType, messageKind, messageType } from "./message-codec.ts";
+export type { PeerClock } from "./peer-clock.ts";
+export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
+export { PeerTransport, type PeerTransportOptions } from "./peer-transport.ts";
 export { ServerTls } from "./server-tls.ts";
 export {
   decodeChunk,

@@ -11,7 +11,7 @@ import {
   encodeLeaderRequest,
   type LeaderReply,
   type LeaderRequest,
-} from "./question-codec.ts";
+} from "./leader-request-codec.ts";
 import {
   decodeManifest,
   decodeTrailer,

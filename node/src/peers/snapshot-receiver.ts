@@ -24,7 +24,7 @@ export class SnapshotReceiver {
   #isWhole = false;
   #brokenBy: string | null = null;
 
-  /** Takes over the connection; its next frames belong to the snapshot. Calls `onOver` once it has ended. */
+  /** Takes over the connection; its next frames belong to the snapshot. Calls `onEnded` once it has ended. */
   constructor(connection: FrameConnection, onEnded: () => void) {
     this.#connection = connection;
     connection.carry(

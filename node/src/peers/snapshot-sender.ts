@@ -31,7 +31,7 @@ export class SnapshotSender {
   #isComplete = false;
   #brokenBy: ConnectionError | null = null;
 
-  /** Dials at once. Calls `onOver` once, when the connection has ended or could not be opened. */
+  /** Dials at once. Calls `onEnded` once, when the connection has ended or could not be opened. */
   constructor(environment: PeerEnvironment, target: SnapshotTarget, hello: Uint8Array, onEnded: () => void) {
     this.#onEnded = onEnded;
     const plan = {

@@ -235,7 +235,11 @@ export function parseConfiguration(args: readonly string[], version: string): Co
       "directory that records which cluster this is and which member may found it",
     )
     .option("--label-pod-in <namespace>", "Kubernetes: label the pod of this name with the member's role", parseName)
-    .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
+    .option(
+      "--accept-missing-fence",
+      "start the only member of a cluster although its hard-state mirror (the file fence) is lost",
+      false,
+    )
     .option("--no-disk-reserve", "reserve no disk space for the time when the disk is full")
     .addOption(
       new Option(

@@ -1,5 +1,6 @@
+export { abortProcess } from "./abort-process.ts";
 export { type BackupFlags, parseStore, requireBucketFor, withCredentials } from "./backup-flags.ts";
-export { ClientConnectionLimiters } from "./client-gates.ts";
+export { ClientConnectionLimiters } from "./client-connection-limiters.ts";
 export {
   type Configuration,
   formatListen,
@@ -12,7 +13,6 @@ export { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts
 export { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 export { memberHealth } from "./member-health.ts";
 export { memberMailer } from "./member-mail.ts";
-export { SharedTimer } from "./pulse.ts";
 export {
   addSourceOptions,
   type BackupSource,
@@ -23,4 +23,4 @@ export {
   type SourceFlags,
   sourceOf,
 } from "./restore-flags.ts";
-export { abortProcess } from "./sudden-end.ts";
+export { SharedTimer } from "./shared-timer.ts";

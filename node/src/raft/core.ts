@@ -380,7 +380,7 @@ export class RaftCore {
 
   // ---- What the disk and the state have done ----
 
-  /** The write with this number and the fence record that follows it are durable. */
+  /** The write with this number and the mirror record that follows it are durable. */
   onAppendDurable(writeSeq: number): void {
     const released = this.#state.writes.durable(writeSeq, this.#state.term);
     this.#state.log.flushed(writeSeq);

@@ -8,8 +8,8 @@
  */
 
 import type { JoinAnswer, PeerLog, SuccessorCluster } from "../peers/index.ts";
-import { JoinPoller, type PollDecision } from "./asking.ts";
 import type { Scheduler } from "./clock.ts";
+import { JoinPoller, type PollDecision } from "./join-poller.ts";
 
 export type AcceptedJoin = JoinAnswer & { readonly result: "ACCEPTED" };
 

@@ -17,7 +17,7 @@ import {
 import { mark } from "../primitives/index.ts";
 import { type CoreLimits, isJoint, type TransferRefusal } from "../raft/index.ts";
 import { CoordinationError, readCluster, type StateReader } from "../state/index.ts";
-import { ArchiverAssigner } from "./archive-duties.ts";
+import { ArchiverAssigner } from "./archiver-assigner.ts";
 import type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 import type { ReadDone } from "./pending-reads.ts";
 import type { ReplicaContext } from "./replica-context.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { FakeTime, TemporaryDirectories } from "../../test/harness/index.ts";
 import type { FileSystemSpace } from "../storage/index.ts";
-import type { DiskSpaceLevel } from "./fitness.ts";
+import type { DiskSpaceLevel } from "./eligibility.ts";
 import { MemberDisk } from "./member-disk.ts";
 
 const GIB = 1024 ** 3;

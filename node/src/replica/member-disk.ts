@@ -7,7 +7,7 @@
 
 import { DiskSpaceMonitor, type FileSystemSpace, ReserveFile } from "../storage/index.ts";
 import type { Scheduler } from "./clock.ts";
-import type { DiskSpaceLevel } from "./fitness.ts";
+import type { DiskSpaceLevel } from "./eligibility.ts";
 
 export interface MemberDiskOptions {
   readonly directory: string;

@@ -20,8 +20,8 @@ import {
   usageOf,
 } from "../storage/index.ts";
 import { DeniedPhase } from "./denied-phase.ts";
+import type { DiskSpaceLevel } from "./eligibility.ts";
 import { EmptyPhase } from "./empty-phase.ts";
-import type { DiskSpaceLevel } from "./fitness.ts";
 import { isFounder } from "./founding-backup.ts";
 import type { MemberConnections, MemberContext, OwnData } from "./member-context.ts";
 import { MemberDisk } from "./member-disk.ts";

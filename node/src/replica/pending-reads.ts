@@ -89,7 +89,7 @@ export class PendingReads {
 
   /**
    * Refuses reads that have waited too long. A read with a position is refused at its deadline. A read without one is
-   * refused, with `heldReason`, if it may not wait until `nextMs`, when this is called again.
+   * refused, with `waitReason`, if it may not wait until `nextMs`, when this is called again.
    */
   expire(nowMs: number, nextMs: number, waitReason: () => CoordinationError): void {
     this.#unrequested = this.#refuseEnded(this.#unrequested, (read) => read.waitUntilMs < nextMs, waitReason);

@@ -50,9 +50,9 @@ import {
 } from "../state/index.ts";
 import type { AppliedEntry } from "./apply-loop.ts";
 import { clusterProposalOf, type Proposal, type ProposalDone } from "./proposal.ts";
+import { RefusalResendBuffer } from "./refusal-resend-buffer.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 import type { ReplicaLimits } from "./replica-limits.ts";
-import { RefusalResendBuffer } from "./told-refusals.ts";
 import {
   type AttemptedWaiter,
   deadlineError,

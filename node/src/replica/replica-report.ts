@@ -5,7 +5,7 @@
 
 import type { Progress } from "../state/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
-import type { Eligibility } from "./fitness.ts";
+import type { Eligibility } from "./eligibility.ts";
 import type { Freshness } from "./freshness.ts";
 import type { ReplicaContext } from "./replica-context.ts";
 import type { ReplicaStatus } from "./replica-options.ts";

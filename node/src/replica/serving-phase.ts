@@ -8,14 +8,14 @@
 
 import type { JoinAnswer } from "../peers/index.ts";
 import { CLUSTER_VERSIONS, type MemberAddress, readCluster } from "../state/index.ts";
-import { JoinPoller, type PollDecision } from "./asking.ts";
+import { AddressPublisher } from "./address-publisher.ts";
 import { FOUNDER_ID } from "./founding-backup.ts";
+import { JoinPoller, type PollDecision } from "./join-poller.ts";
 import { succeeded } from "./joining.ts";
 import type { MemberConnections, MemberContext, OwnData } from "./member-context.ts";
 import type { JoiningProcess, MemberPeersUser } from "./member-peers.ts";
 import type { MemberStatus } from "./member-status.ts";
 import { LONE_TRANSPORT } from "./member-transport.ts";
-import { AddressPublisher } from "./own-address.ts";
 import type { MemberList } from "./peer-directory.ts";
 import { Replica } from "./replica.ts";
 

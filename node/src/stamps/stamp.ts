@@ -47,7 +47,7 @@ export type StampName =
   | "log.begun"
   /** RocksDB has synced the write (number of the write). */
   | "log.synced"
-  /** The fence behind the write is written, and synced if necessary (number of the write). */
+  /** The mirror behind the write is written, and synced if necessary (number of the write). */
   | "log.written"
   /** The main thread learns that the write is durable (number of the write). */
   | "log.durable"

@@ -1,7 +1,7 @@
 /**
- * Handles stores that have lost acknowledged data: marks the damage, and puts the stores aside.
+ * Handles stores that have lost acknowledged data: marks the damage, and quarantines the stores.
  *
- * In a cluster of several members a damaged member continues without a vote (P46). The fence records that durably
+ * In a cluster of several members a damaged member continues without a vote (P46). The mirror records that durably
  * before anything else changes. The lost stores move to `lost-<n>/` and are never deleted. If a crash interrupts any
  * step here, the next start finds the damage again, and puts aside what is left.
  */
@@ -10,7 +10,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
-import { type HardStateMirror, writeMirror } from "./fence.ts";
+import { type HardStateMirror, writeMirror } from "./hard-state-mirror.ts";
 import { DIRECTORY_MODE } from "./member-stores.ts";
 import type { StoreError } from "./store-error.ts";
 
@@ -47,7 +47,7 @@ export function noteCorruption(
   };
 }
 
-/** Writes the mark of damage into the fence; returns the fence, durable. */
+/** Writes the mark of damage into the mirror; returns the mirror, durable. */
 export function markDamaged(mirrorPath: string, mirror: HardStateMirror): HardStateMirror {
   const marked = { ...mirror, counter: mirror.counter + 1, damaged: true };
   crashPoint("damage.mark.before");

@@ -26,7 +26,7 @@ import {
   MIRROR_SLOT_BYTES,
   mirrorOffset,
   readMirror,
-} from "./fence.ts";
+} from "./hard-state-mirror.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
 import type { MemberData } from "./member-data.ts";
 import { Rocks } from "./rocks.ts";
@@ -209,7 +209,7 @@ describe("data directory", () => {
     await rocks.close();
   }
 
-  /** Replaces both slots of the fence. */
+  /** Replaces both slots of the mirror. */
   function changeFence(change: Partial<HardStateMirror>): void {
     const fence = { ...(readMirror(fenceFile()) as HardStateMirror), ...change };
     const file = Buffer.alloc(mirrorOffset(1) + MIRROR_SLOT_BYTES);
@@ -298,7 +298,7 @@ describe("data directory", () => {
       }
     });
 
-    it("takes term and vote from the fence where it knows more than row `m`", async () => {
+    it("takes term and vote from the mirror where it knows more than row `m`", async () => {
       await makeMember();
       changeFence({ term: 5, vote: 0 });
       const data = await openMember();
@@ -356,7 +356,7 @@ describe("data directory", () => {
       expect((await openMember()).boot).to.equal(3);
     });
 
-    it("completes it without the fence, before which nothing was acknowledged", async () => {
+    it("completes it without the mirror, before which nothing was acknowledged", async () => {
       await cutShort();
       rmSync(fenceFile());
       expect((await openMember()).identity.phase).to.equal("member");
@@ -432,7 +432,7 @@ describe("data directory", () => {
       expect(readdirSync(directory)).to.deep.equal(["holiday.jpg"]);
     });
 
-    it("is refused when identity, log and fence are of different members", async () => {
+    it("is refused when identity, log and mirror are of different members", async () => {
       await makeMember();
       const identity = readIdentity(directory);
       const fence = readMirror(fenceFile()) as HardStateMirror;
@@ -551,12 +551,12 @@ describe("data directory", () => {
       await openMember();
     });
 
-    it("is damaged, through the fence, without the log's write-ahead log", async () => {
+    it("is damaged, through the mirror, without the log's write-ahead log", async () => {
       rmSync(fileOf(raft(), /\.log$/));
       await expectDamaged("was acknowledged");
     });
 
-    it("is damaged, through the fence, when a bit of the log's write-ahead log has flipped anywhere", async () => {
+    it("is damaged, through the mirror, when a bit of the log's write-ahead log has flipped anywhere", async () => {
       const wal = fileOf(raft(), /\.log$/);
       const whole = contentOfStore(raft());
       const { length } = readFileSync(wal);

@@ -15,15 +15,15 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { invariant } from "../primitives/index.ts";
 import type { Founding } from "../state/index.ts";
 import { createIdentity, type Identity, isIdentityDraft, mintIdentity, readIdentity } from "./identity.ts";
-import { catchDamage, readMeta } from "./judgement.ts";
-import { completeInitialization, foundCluster, isFounding, joinCluster } from "./member-birth.ts";
 import type { MemberData } from "./member-data.ts";
+import { completeInitialization, foundCluster, isFounding, joinCluster } from "./member-initialization.ts";
 import { type FillRestoration, foundFromBackup } from "./member-restore.ts";
 import { startMember } from "./member-start.ts";
 import { DIRECTORY_MODE, openRaft, SUCCESSOR_DRAFT } from "./member-stores.ts";
 import { lostForGood, Refused, type RefusedState, retired } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { LOG_META_KEY } from "./rocks-log-store.ts";
+import { catchDamage, readMeta } from "./startup-recovery-plan.ts";
 import { StoreError } from "./store-error.ts";
 import { completeRestoration, SUCCESSION_LOCK, unfinishedSuccession } from "./successor-directory.ts";
 
@@ -33,8 +33,8 @@ export interface DataDirectoryOptions {
   /** Name of the member; must be that of the directory if it has an identity. */
   readonly name: string;
   /**
-   * Starts without a fence if both its slots are lost. Only for the sole voter of a cluster, and only if a person asks
-   * for it: without the fence the start cannot detect that acknowledged writes are lost.
+   * Starts without a mirror if both its slots are lost. Only for the sole voter of a cluster, and only if a person asks
+   * for it: without the mirror the start cannot detect that acknowledged writes are lost.
    */
   readonly acceptMissingFence: boolean;
   /** Size of the cache of the state's store, in bytes; a default if it is not given. */

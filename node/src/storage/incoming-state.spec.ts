@@ -4,10 +4,10 @@ import { AppliedLog } from "../../test/index.ts";
 import { InvariantViolation } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { IncomingState } from "./incoming-state.ts";
-import { encodeSnapshotOrigin, readSnapshotOrigin } from "./installed.ts";
 import { LOCAL_ROWS_FROM, SNAPSHOT_ORIGIN_ROW } from "./local-rows.ts";
-import { SequenceMarkers } from "./milestones.ts";
 import { Rocks } from "./rocks.ts";
+import { SequenceMarkers } from "./sequence-markers.ts";
+import { encodeSnapshotOrigin, readSnapshotOrigin } from "./snapshot-origin.ts";
 import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };

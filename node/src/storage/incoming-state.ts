@@ -8,10 +8,10 @@
 import { compareBytes } from "../bytes/index.ts";
 import { invariant } from "../primitives/index.ts";
 import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
-import { encodeSnapshotOrigin, type SnapshotOrigin } from "./installed.ts";
 import { LOCAL_ROWS_FROM, SNAPSHOT_ORIGIN_ROW } from "./local-rows.ts";
-import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
+import { SequenceMarkers } from "./sequence-markers.ts";
+import { encodeSnapshotOrigin, type SnapshotOrigin } from "./snapshot-origin.ts";
 
 /** Rows are synced after this many bytes, so that the disk gets small portions and other writers need not wait. */
 const SYNC_BYTES = 8 * 1024 * 1024;

@@ -6,7 +6,7 @@ export {
   SUCCESSION_CRASH_POINTS,
 } from "./crash-point.ts";
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
-export { DiskSpaceMonitor, type FileSystemSpace, measureDisk } from "./disk-space.ts";
+export { DiskSpaceMonitor, type FileSystemSpace, measureDisk } from "./disk-space-monitor.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
 export { createIdentity, type Identity, isClusterId, mintIdentity } from "./identity.ts";
@@ -21,8 +21,7 @@ export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
 export { Restoration } from "./restoration.ts";
 export { Rocks } from "./rocks.ts";
-export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
-export { StateWriteBuffer, type WriteBufferLimits } from "./state-overlay.ts";
+export { notSoleVoter, objectionToSoleUse } from "./sole-voter-directory.ts";
 export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from "./stopped-member.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
 export type { StagedSuccessor, SuccessorMember, SuccessorPlan } from "./successor.ts";
@@ -35,3 +34,4 @@ export {
   withSuccessionLock,
 } from "./successor-directory.ts";
 export { usageOf } from "./usage.ts";
+export { StateWriteBuffer, type WriteBufferLimits } from "./write-buffer.ts";

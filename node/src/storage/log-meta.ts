@@ -7,7 +7,7 @@
 
 import { crc32 } from "node:zlib";
 import { readUint32, readUint53, writeUint32, writeUint53 } from "../primitives/index.ts";
-import { uuidBytes, uuidText } from "./fence.ts";
+import { uuidBytes, uuidText } from "./hard-state-mirror.ts";
 
 export interface LogMeta {
   readonly clusterId: string;

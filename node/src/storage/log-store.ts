@@ -9,7 +9,7 @@ import type { AppendEffect, LogReader } from "../raft/index.ts";
 
 export interface LogStore extends LogReader {
   /**
-   * Writes the hard state and rows of one append. Calls `done`, with the duration, when they are durable and the fence
+   * Writes the hard state and rows of one append. Calls `done`, with the duration, when they are durable and the mirror
    * is written.
    */
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void;

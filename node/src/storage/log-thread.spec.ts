@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { expect } from "chai";
 import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../test/harness/index.ts";
 import { encodeChanges } from "./change-batch.ts";
-import { encodeMirror, MIRROR_FILE, mirrorOffset } from "./fence.ts";
+import { encodeMirror, MIRROR_FILE, mirrorOffset } from "./hard-state-mirror.ts";
 import { emptyLogMeta } from "./log-meta.ts";
 import type { LogReply, LogRequest } from "./log-thread.ts";
 import { Rocks } from "./rocks.ts";
@@ -75,7 +75,7 @@ describe("the log thread", () => {
     await once(worker, "exit");
   }
 
-  it("P2: answers a write when its batch is synced and the fence knows of it", async () => {
+  it("P2: answers a write when its batch is synced and the mirror knows of it", async () => {
     start(0);
     write(1, false);
     write(2, false);
@@ -83,7 +83,7 @@ describe("the log thread", () => {
     expect(told.slice(0, 6)).to.deep.equal(["synced batch", "fence", "written", "synced batch", "fence", "written"]);
   });
 
-  it("P1: answers a write with a term or a vote when the fence is synced as well", async () => {
+  it("P1: answers a write with a term or a vote when the mirror is synced as well", async () => {
     start(0);
     write(1, true);
     await finish();

@@ -1,7 +1,7 @@
 /**
- * The log thread: performs all writes to the Raft log's store and to the fence, one after the other.
+ * The log thread: performs all writes to the Raft log's store and to the mirror, one after the other.
  *
- * For each request: the synced batch, then the fence slot, then (if requested) the sync of the fence, then the reply.
+ * For each request: the synced batch, then the mirror slot, then (if requested) the sync of the mirror, then the reply.
  * The first error is reported as fatal and latches: nothing is written after it (P32).
  */
 
@@ -12,7 +12,7 @@ import { stamp } from "../stamps/index.ts";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
-import { writeMirrorSlot } from "./fence.ts";
+import { writeMirrorSlot } from "./hard-state-mirror.ts";
 import { Rocks } from "./rocks.ts";
 import { fatalReply, type ThreadReply } from "./store-thread.ts";
 
@@ -28,10 +28,10 @@ export type LogRequest =
       readonly changes: ArrayBuffer;
       readonly mirror: Uint8Array;
       readonly mirrorOffset: number;
-      /** Whether the fence must be durable before the reply; otherwise it is within a second. */
+      /** Whether the mirror must be durable before the reply; otherwise it is within a second. */
       readonly syncMirror: boolean;
     }
-  /** Writes only the fence, durably. There is a reply only for a healing. */
+  /** Writes only the mirror, durably. There is a reply only for a healing. */
   | {
       readonly kind: "fence";
       readonly mirror: Uint8Array;
@@ -45,7 +45,7 @@ export type LogReply =
   | { readonly kind: "written"; readonly writeSeq: number; readonly durationMs: number }
   | { readonly kind: "healed" };
 
-/** After a power cut the fence may be this many milliseconds behind, but never in term or vote. */
+/** After a power cut the mirror may be this many milliseconds behind, but never in term or vote. */
 const MIRROR_SYNC_DELAY_MS = 1000;
 /** Only the owner may read files in the data directory. */
 const FILE_MODE = 0o600;

@@ -9,7 +9,7 @@ import type { MemberStateStore } from "./member-state-store.ts";
 import type { Rocks } from "./rocks.ts";
 import type { RocksLogStore } from "./rocks-log-store.ts";
 import type { RocksStateStore } from "./rocks-state-store.ts";
-import { StateWriteBuffer } from "./state-overlay.ts";
+import { StateWriteBuffer } from "./write-buffer.ts";
 
 export interface MemberData {
   readonly identity: Identity;

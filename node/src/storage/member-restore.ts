@@ -7,13 +7,13 @@
  */
 
 import { invariant } from "../primitives/index.ts";
-import { catchDamage } from "./judgement.ts";
-import type { EmptyDirectory } from "./member-birth.ts";
 import type { MemberData } from "./member-data.ts";
+import type { EmptyDirectory } from "./member-initialization.ts";
 import { startMember } from "./member-start.ts";
 import { openRaft } from "./member-stores.ts";
 import { Restoration } from "./restoration.ts";
 import type { Rocks } from "./rocks.ts";
+import { catchDamage } from "./startup-recovery-plan.ts";
 import { placeSuccessor, withSuccessionLock } from "./successor-directory.ts";
 
 /** Fills the restoration, and completes it. */

@@ -23,7 +23,7 @@ import {
   UnknownVersion,
 } from "../state/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { MIRROR_FILE, mirrorOffset, readMirror } from "./fence.ts";
+import { MIRROR_FILE, mirrorOffset, readMirror } from "./hard-state-mirror.ts";
 import { readIdentity } from "./identity.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberData } from "./member-data.ts";
@@ -431,7 +431,7 @@ describe("start of a member of several", function () {
       expect((await openRefused()).state, "it stays so").to.equal("MEMBER_REFUSED");
     });
 
-    it("is refused where the fence is older than the state, although the log is lost", async () => {
+    it("is refused where the mirror is older than the state, although the log is lost", async () => {
       const data = await open();
       await append(data, 30, 5);
       await closeAll();
@@ -459,7 +459,7 @@ describe("start of a member of several", function () {
   });
 
   describe("that cannot heal", () => {
-    it("is refused when the fence is gone: nothing shows how it voted (P46)", async () => {
+    it("is refused when the mirror is gone: nothing shows how it voted (P46)", async () => {
       for (const damage of [() => undefined, () => rmSync(path("raft"), { recursive: true })]) {
         damage();
         rmSync(path(MIRROR_FILE), { force: true });
@@ -470,14 +470,14 @@ describe("start of a member of several", function () {
       }
     });
 
-    it("is refused when one copy of the fence has gone bad and the log is lost", async () => {
+    it("is refused when one copy of the mirror has gone bad and the log is lost", async () => {
       const { counter } = fence() as { readonly counter: number };
       flip(path(MIRROR_FILE), mirrorOffset(counter) + 40);
       await closeAll();
       rmSync(path("raft"), { recursive: true });
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_REFUSED");
-      expect(refused.reason).to.include("of the two copies of its fence one is unreadable");
+      expect(refused.reason).to.include("of the two copies of its mirror one is unreadable");
       expect(lost()).to.deep.equal([]);
     });
 

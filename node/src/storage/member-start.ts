@@ -2,28 +2,28 @@
  * The start of a member from its data.
  *
  * First it opens and judges both stores, and changes nothing. If acknowledged data is lost that others have, the member
- * is damaged (P46). The fence records that before anything else changes, and the lost stores are put aside. The member
- * starts with the term and the vote of its fence, and neither votes nor leads until it has everything again.
+ * is damaged (P46). The mirror records that before anything else changes, and the lost stores are put aside. The member
+ * starts with the term and the vote of its mirror, and neither votes nor leads until it has everything again.
  */
 
 import { join } from "node:path";
 import { invariant } from "../primitives/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { markDamaged, noteCorruption, quarantine, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
-import { type HardStateMirror, MIRROR_FILE } from "./fence.ts";
-import {
-  catchDamage,
-  planStartupRecovery,
-  type ReadResult,
-  type StartupRecoveryInput,
-  type StartupRecoveryPlan,
-} from "./judgement.ts";
+import { type HardStateMirror, MIRROR_FILE } from "./hard-state-mirror.ts";
 import { type MemberData, memberData } from "./member-data.ts";
 import { makeFirstState, openRaft, openState, tidyStores } from "./member-stores.ts";
 import type { Rocks } from "./rocks.ts";
 import { RocksLogStore } from "./rocks-log-store.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
 import { StartFailure } from "./start-failure.ts";
+import {
+  catchDamage,
+  planStartupRecovery,
+  type ReadResult,
+  type StartupRecoveryInput,
+  type StartupRecoveryPlan,
+} from "./startup-recovery-plan.ts";
 import type { StoreError } from "./store-error.ts";
 import { removeSuccessionLock } from "./successor-directory.ts";
 
@@ -84,7 +84,7 @@ export async function startMember(start: MemberStart, raft: ReadResult<Rocks>, o
   }
 }
 
-/** Marks the damage in the fence, puts lost stores aside, and creates empty ones. */
+/** Marks the damage in the mirror, puts lost stores aside, and creates empty ones. */
 async function replaceLost(
   { directory, stateCacheBytes }: MemberStart,
   { loss, mirror }: StartupRecoveryPlan,

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
-import { dropEvidence, preserveEvidence } from "./kept-files.ts";
+import { dropEvidence, preserveEvidence } from "./evidence-files.ts";
 import { Rocks, type RocksOptions } from "./rocks.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 import { StoreError } from "./store-error.ts";

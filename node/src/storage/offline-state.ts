@@ -40,11 +40,11 @@ import {
 } from "../state/index.ts";
 import { syncDirectory } from "./durable-file.ts";
 import { IncomingState } from "./incoming-state.ts";
-import type { SnapshotOrigin } from "./installed.ts";
 import { SYNC_ROW } from "./local-rows.ts";
 import { DIRECTORY_MODE, openStateAt } from "./member-stores.ts";
-import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
+import { SequenceMarkers } from "./sequence-markers.ts";
+import type { SnapshotOrigin } from "./snapshot-origin.ts";
 
 /** Entries that are applied as one batch, and their bytes; bounds the memory. */
 const BATCH_ENTRIES = 512;

@@ -3,7 +3,7 @@
  * directory.
  */
 
-import { evidenceDirectory } from "./kept-files.ts";
+import { evidenceDirectory } from "./evidence-files.ts";
 
 /**
  * MEMBER_DAMAGED: acknowledged data is lost, and no other member has it. MEMBER_REFUSED: the data is not this member's,
@@ -43,7 +43,7 @@ export function votesUnknown(directory: string, problem: string): Refused {
 export function mirrorMissing(directory: string): Refused {
   return new Refused(
     "MEMBER_REFUSED",
-    `the fence of ${directory} is missing or unreadable, so nothing shows whether votes or acknowledged ` +
+    `the mirror of ${directory} is missing or unreadable, so nothing shows whether votes or acknowledged ` +
       "writes are lost. Restore the file `fence`. Otherwise, start the only member of a cluster with " +
       "--accept-missing-fence, which uses what the log has; remove a member of several from its cluster, and add it again " +
       "with an empty directory",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { fullBelow, spaceOf } from "./disk-space.ts";
+import { fullBelow, spaceOf } from "./disk-space-monitor.ts";
 import { RESERVE_FILE, ReserveFile, reserveBytes } from "./reserve-file.ts";
 
 const MIB = 1024 * 1024;

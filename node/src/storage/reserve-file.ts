@@ -9,7 +9,7 @@
 import { randomBytes } from "node:crypto";
 import { open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type FileSystemSpace, fullBelow, spaceOf } from "./disk-space.ts";
+import { type FileSystemSpace, fullBelow, spaceOf } from "./disk-space-monitor.ts";
 
 /** Its name in the data directory. */
 export const RESERVE_FILE = "reserve";

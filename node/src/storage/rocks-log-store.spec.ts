@@ -14,7 +14,7 @@ import {
   NO_ENVELOPE,
   sealEntry,
 } from "../raft/index.ts";
-import { MIRROR_FILE, readMirror } from "./fence.ts";
+import { MIRROR_FILE, readMirror } from "./hard-state-mirror.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY, type MirrorFlags, RocksLogStore } from "./rocks-log-store.ts";
@@ -96,7 +96,7 @@ describe("RocksLogStore", () => {
     rocks.write([{ key, value: to(Uint8Array.from(rocks.get(key) as Buffer)) }], false);
   }
 
-  it("writes the rows, row `m` and the fence, and only then says so", async () => {
+  it("writes the rows, row `m` and the mirror, and only then says so", async () => {
     const writing = write({ ...append(5, 3, 1, 3), commit: 2 });
     expect(await writing).to.equal(5);
     const expected = { ...NOTHING, writeSeq: 5, term: 3, vote: 1, commit: 2, last: 3, lastTerm: 3 };
@@ -122,7 +122,7 @@ describe("RocksLogStore", () => {
     expect(statSync(join(directory, MIRROR_FILE)).mode & 0o777).to.equal(0o600);
   });
 
-  it("writes the fence with each write, into the slots in turn", async () => {
+  it("writes the mirror with each write, into the slots in turn", async () => {
     for (let at = 1; at <= 5; at++) {
       await write(append(at, 1, at, at));
       expect(readMirror(join(directory, MIRROR_FILE))).to.include({ counter: at, writeSeq: at });
@@ -130,7 +130,7 @@ describe("RocksLogStore", () => {
     expect(statSync(join(directory, MIRROR_FILE)).size).to.equal(4096 + 512);
   });
 
-  it("P1: has the fence synced with every other term and vote, and not with entries alone", async () => {
+  it("P1: has the mirror synced with every other term and vote, and not with entries alone", async () => {
     const synced: unknown[] = [];
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (request: { readonly syncFence?: boolean }, ...rest) {
@@ -239,14 +239,14 @@ describe("RocksLogStore", () => {
     store.setSoleVoter(true);
     expect(recorded(), "nothing new").to.include({ counter: 1, isSoleVoter: true });
     store.setSoleVoter(false);
-    await until("the fence says so", () => recorded()?.isSoleVoter === false);
+    await until("the mirror says so", () => recorded()?.isSoleVoter === false);
     expect(recorded()).to.include({ counter: 2, writeSeq: 1, term: 1, damaged: false });
     await write(append(2, 1, 2, 2));
     expect(recorded()).to.include({ counter: 3, writeSeq: 2, isSoleVoter: false });
     const writing = write(append(3, 1, 3, 3));
     store.setSoleVoter(true);
     await writing;
-    await until("the fence says so", () => recorded()?.isSoleVoter === true);
+    await until("the mirror says so", () => recorded()?.isSoleVoter === true);
     expect(recorded()).to.include({ counter: 5, writeSeq: 3 });
   });
 

@@ -2,7 +2,7 @@
  * The Raft log in RocksDB: row `m`, and one row per entry under `e` and its index.
  *
  * The log thread writes each append as one synced batch: the whole row `m`, the new rows, and a deletion for each old
- * index above the new last one. It writes the fence after each batch and before its acknowledgement. Every read
+ * index above the new last one. It writes the mirror after each batch and before its acknowledgement. Every read
  * verifies the checksums of its rows, and every start reads all rows.
  */
 
@@ -19,7 +19,7 @@ import {
 import { stamp } from "../stamps/index.ts";
 import type { Change } from "../state/index.ts";
 import { encodeChanges } from "./change-batch.ts";
-import { encodeMirror, type HardStateMirror, mirrorOffset } from "./fence.ts";
+import { encodeMirror, type HardStateMirror, mirrorOffset } from "./hard-state-mirror.ts";
 import { encodeLogMeta, type LogMeta } from "./log-meta.ts";
 import type { LogStore } from "./log-store.ts";
 import type { LogReply, LogRequest, LogThreadData } from "./log-thread.ts";
@@ -43,7 +43,7 @@ export interface RocksLogStoreOptions {
   readonly mirrorPath: string;
   /** The current row `m` of the store. */
   readonly meta: LogMeta;
-  /** The fields that only the fence has. */
+  /** The fields that only the mirror has. */
   readonly mirror: MirrorFlags;
   /** Called when a write, a read or the thread fails; no write is acknowledged afterwards. */
   readonly onFatal: (error: StoreError) => void;
@@ -80,7 +80,7 @@ export class RocksLogStore implements LogStore {
     this.#first = options.meta.first;
     this.#prevTerm = options.meta.prevTerm;
     this.#onFatal = options.onFatal;
-    // Copy only these fields: with a whole fence, `#nextFence` would overwrite the fields of each write.
+    // Copy only these fields: with a whole mirror, `#nextMirror` would overwrite the fields of each write.
     const { counter, damaged, isSoleVoter } = options.mirror;
     this.#mirror = { counter, damaged, isSoleVoter };
     const data: LogThreadData = { handle: options.rocks.handle, mirrorPath: options.mirrorPath };
@@ -136,7 +136,7 @@ export class RocksLogStore implements LogStore {
     );
   }
 
-  /** Makes a new start of the directory durable, in row `m` and in the fence, before anything else is written. */
+  /** Makes a new start of the directory durable, in row `m` and in the mirror, before anything else is written. */
   writeStart({ boot, term, vote, commit, resetTo }: LogStart, done: () => void): void {
     let meta = { ...this.#meta, boot, term, vote, commit, writeSeq: this.#meta.writeSeq + 1 };
     if (resetTo !== null) {
@@ -177,7 +177,7 @@ export class RocksLogStore implements LogStore {
     this.#prevTerm = prevTerm;
   }
 
-  /** Finishes the write in flight, syncs the fence and ends the thread. The caller must close the store afterwards. */
+  /** Finishes the write in flight, syncs the mirror and ends the thread. The caller must close the store afterwards. */
   close(): Promise<void> {
     return this.#thread.close({ kind: "close" });
   }
@@ -212,7 +212,7 @@ export class RocksLogStore implements LogStore {
     );
   }
 
-  /** Writes only the fence. A write in flight is durable before it, because the thread works in order. */
+  /** Writes only the mirror. A write in flight is durable before it, because the thread works in order. */
   #writeMirror(clearsDamage: boolean): void {
     this.#thread.post({ kind: "fence", ...this.#nextMirror(this.#meta), clearsDamage });
   }

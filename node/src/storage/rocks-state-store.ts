@@ -12,10 +12,10 @@ import { type Change, droppedGenerations, isHotRow, type KeyRange, type Row } fr
 import { crashPoint } from "./crash-point.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
-import { SequenceMarkers } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 import { RowCache } from "./row-cache.ts";
 import { ScanFloors } from "./scan-floors.ts";
+import { SequenceMarkers } from "./sequence-markers.ts";
 import { stateDirectoryBeside, stateNumberOf } from "./state-directory.ts";
 import { RocksStateReplacement } from "./state-replacement.ts";
 import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";

@@ -8,10 +8,10 @@ import { AppliedLog } from "../../test/index.ts";
 import { listenToMarks } from "../primitives/index.ts";
 import { PROGRESS_ROW, type Row, readProgress } from "../state/index.ts";
 import { INSTALL_CRASH_POINTS } from "./crash-point.ts";
-import { readSnapshotOrigin } from "./installed.ts";
 import type { StateReplacement } from "./member-state-store.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
+import { readSnapshotOrigin } from "./snapshot-origin.ts";
 import type { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };

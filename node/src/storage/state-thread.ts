@@ -14,9 +14,9 @@ import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
 import { IncomingState } from "./incoming-state.ts";
-import type { SnapshotOrigin } from "./installed.ts";
 import { SYNC_ROW } from "./local-rows.ts";
 import { Rocks } from "./rocks.ts";
+import type { SnapshotOrigin } from "./snapshot-origin.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 import { fatalReply, type ThreadReply } from "./store-thread.ts";
 

@@ -11,14 +11,14 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isIntactEntry } from "../raft/index.ts";
 import { type Cluster, type Progress, type Row, readCluster, readProgress, type StateReader } from "../state/index.ts";
-import { MIRROR_FILE } from "./fence.ts";
+import { MIRROR_FILE } from "./hard-state-mirror.ts";
 import { type Identity, readIdentity } from "./identity.ts";
-import { catchDamage, planStartupRecovery, type StartupRecoveryPlan } from "./judgement.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { openRaft, openState, tidyStores } from "./member-stores.ts";
 import { lostForGood, Refused, retired } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { entryKey } from "./rocks-log-store.ts";
+import { catchDamage, planStartupRecovery, type StartupRecoveryPlan } from "./startup-recovery-plan.ts";
 import { StoreError } from "./store-error.ts";
 import { unfinishedSuccession } from "./successor-directory.ts";
 

@@ -17,7 +17,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } fro
 import { join } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
-import { MIRROR_FILE } from "./fence.ts";
+import { MIRROR_FILE } from "./hard-state-mirror.ts";
 import { type Identity, isIdentityDraft, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
 import { emptyLogMeta } from "./log-meta.ts";
 import {
@@ -123,7 +123,7 @@ export function mintIncarnation(): string {
 
 /**
  * Completes the successor around its state, which must be durable and closed: creates a log that begins after the
- * succession, the fence, and the identity. On return the decision is made. Raises a StoreError, or what the file system
+ * succession, the mirror, and the identity. On return the decision is made. Raises a StoreError, or what the file system
  * raises.
  */
 export async function completeSuccessor(directory: string, newSuccessor: NewSuccessor): Promise<void> {

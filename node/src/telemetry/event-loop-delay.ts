@@ -5,7 +5,7 @@
  * it is over or when a caller reads the delay, and reports it once. It does not see work of other threads.
  */
 
-import { DurationHistogram, SHORT_BOUNDS } from "./durations.ts";
+import { DurationHistogram, SHORT_BOUNDS } from "./duration-histogram.ts";
 
 /**
  * The interval at which the owner must call `beat`, in milliseconds. It understates a delay by at most this much, which

@@ -7,7 +7,7 @@
  * choose. The only exception is namespaces near a limit, which administrators have named: at most twenty at a time.
  */
 
-import { DurationHistogram } from "./durations.ts";
+import { DurationHistogram } from "./duration-histogram.ts";
 
 /** The values of the labels, in order, and the number for them. */
 type Labelled<Value> = Iterable<readonly [labels: readonly string[], value: Value]>;

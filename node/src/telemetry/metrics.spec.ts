@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { DurationHistogram } from "./durations.ts";
+import { DurationHistogram } from "./duration-histogram.ts";
 import { BEAT_INTERVAL_MS, EventLoopDelay } from "./event-loop-delay.ts";
 import { counter, gauge, histogram } from "./metric.ts";
 import { Metrics } from "./metrics.ts";

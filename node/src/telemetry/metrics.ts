@@ -5,7 +5,7 @@
  */
 
 import { collectDefaultMetrics, type Gauge, Registry } from "prom-client";
-import type { DurationHistogram } from "./durations.ts";
+import type { DurationHistogram } from "./duration-histogram.ts";
 import { type Metric, type MetricDescription, pairsOf } from "./metric.ts";
 
 /** A younger answer is returned again; in milliseconds. */

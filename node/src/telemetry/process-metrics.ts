@@ -1,6 +1,6 @@
 /** Metrics of a member's process: its versions, and the delay of its event loop. */
 
-import { SHORT_BOUNDS } from "./durations.ts";
+import { SHORT_BOUNDS } from "./duration-histogram.ts";
 import type { EventLoopDelay } from "./event-loop-delay.ts";
 import { gauge, histogram, type Metric } from "./metric.ts";
 

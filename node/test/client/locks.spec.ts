@@ -48,7 +48,7 @@ describe("locks of the SDK on three members", function () {
     });
   }
 
-  it("are handed over in order, and fence late writes, from member to member", async () => {
+  it("are handed over in order, and mirror late writes, from member to member", async () => {
     await at(0).locks.create(namespace, "order");
     const first = await at(0).locks.hold(namespace, "order");
     const second = at(1).locks.hold(namespace, "order", { waitMs: WAIT_MS });

@@ -15,6 +15,7 @@ export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, gateOf, type ReportedError } from "./grpc-ports.ts";
 export { GrpcStream } from "./grpc-stream.ts";
 export { HalfOpenConnection, type HalfOpenOptions } from "./half-open-connection.ts";
+export { InProcessMember, JOIN_TOKEN } from "./in-process-member.ts";
 export {
   appendTo,
   JOINED_MEMBER,
@@ -26,7 +27,6 @@ export {
 export { performKeyOperation } from "./key-operations.ts";
 export { MailServer } from "./mail-server.ts";
 export { type Listening, MEMBER_PROGRAM, MemberUnderTest } from "./member-process.ts";
-export { InProcessMember, JOIN_TOKEN } from "./member-site.ts";
 export { MemoryBackupStore, MemoryBucket } from "./memory-backup-store.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";
 export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";

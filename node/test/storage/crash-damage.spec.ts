@@ -1,6 +1,6 @@
 /**
  * A process is killed at every step of joining, of a start that finds lost data, and of healing. The next one must
- * complete the step. There is never a member without its fence, never unnoticed data loss, and never a second vote.
+ * complete the step. There is never a member without its mirror, never unnoticed data loss, and never a second vote.
  */
 
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ const WRITING = [
   ["fence.write.after", 1],
   ["log.ack.after", 1],
 ] as const;
-/** The start writes the log and the fence first; healing removes the mark with the second write of the fence. */
+/** The start writes the log and the mirror first; healing removes the mark with the second write of the mirror. */
 const HEALING = [
   ["fence.write.before", 2, true],
   ["fence.write.after", 2, false],

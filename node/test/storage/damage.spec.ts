@@ -19,11 +19,11 @@ import {
   TestProcess,
 } from "../harness/index.ts";
 import { rowsOf } from "../index.ts";
-import type { ReportedState } from "./told.ts";
+import type { ReportedState } from "./reported-state.ts";
 import type { WriterTask } from "./writer-task.ts";
 
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
-const TELLER = fileURLToPath(new URL("./open-and-tell.ts", import.meta.url));
+const TELLER = fileURLToPath(new URL("./open-and-report.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
 /** Determines the random places; set it to repeat a failed run. */
 const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));

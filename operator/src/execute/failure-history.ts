@@ -7,7 +7,7 @@
 import { isKubeError, KubeError } from "../kube/index.ts";
 import { MemberError } from "../members/index.ts";
 import type { Failure } from "../plan/index.ts";
-import { isStale } from "./writing.ts";
+import { isStale } from "./plan-execution.ts";
 
 /** An API server that restarts, or a member that hands over its leadership, answers again within this time. */
 const TRANSIENT_MS = 10_000;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { backupPlanOf, preconditionOf, RECOVERY, RECOVERY_ATTEMPT, RECOVERY_STAGE } from "../observe/index.ts";
 import { type Action, RECOVER_QUORUM, type RecoveryNote } from "../plan/index.ts";
 import { namesOf, namespaceOf, recoveryPodName, renderRecoveryPod } from "../render/index.ts";
-import { type PlanExecution, PlanExpired } from "./writing.ts";
+import { type PlanExecution, PlanExpired } from "./plan-execution.ts";
 
 type ActionOf<Kind extends Action["kind"]> = Extract<Action, { kind: Kind }>;
 

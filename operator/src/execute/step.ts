@@ -17,6 +17,7 @@ import {
 } from "../observe/index.ts";
 import type { Action } from "../plan/index.ts";
 import { namesOf } from "../render/index.ts";
+import { type PlanExecution, PlanExpired, versionOf } from "./plan-execution.ts";
 import {
   beginRecovery,
   commitRecovery,
@@ -25,7 +26,6 @@ import {
   endRecovery,
   noteRecovery,
 } from "./recovery.ts";
-import { type PlanExecution, PlanExpired, versionOf } from "./writing.ts";
 
 /**
  * Remembers an eviction that a disruption budget refuses, a transfer that fails, and a member that has handed over its

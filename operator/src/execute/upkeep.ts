@@ -17,8 +17,8 @@ import {
 } from "../observe/index.ts";
 import type { Upkeep } from "../plan/index.ts";
 import { ROLE_LABEL, renderBudget } from "../render/index.ts";
+import { type PlanExecution, versionOf } from "./plan-execution.ts";
 import { ownerOf } from "./step.ts";
-import { type PlanExecution, versionOf } from "./writing.ts";
 
 /** @throws KubeError, MemberError, PlanExpired */
 export async function doUpkeep(execution: PlanExecution, action: Upkeep): Promise<void> {

@@ -5,9 +5,9 @@
 import type { KubeObject, Reference } from "../kube/index.ts";
 import type { CoordinationCluster, Refusal } from "../plan/index.ts";
 import { metadataOf, namesOf } from "../render/index.ts";
+import { type DesiredWrite, preconditionOf } from "./desired-write.ts";
+import { conflictOf } from "./owned-objects.ts";
 import type { Reading } from "./reader.ts";
-import { conflictOf } from "./support.ts";
-import { type DesiredWrite, preconditionOf } from "./wish.ts";
 
 /** @returns null for an object that has a controller or lacks the label of this cluster */
 export function adoptionWrite(

@@ -13,12 +13,12 @@ export {
   VERSION,
 } from "./annotations.ts";
 export { backupPlanOf, locationArgumentOf } from "./backup-store.ts";
+export { type SetManifest, textsOf } from "./desired-objects.ts";
+export { type DesiredWrite, durableMetadata, objectKey, preconditionOf, signed } from "./desired-write.ts";
+export { noteUndone } from "./drift-correction.ts";
 export { emptyMemory, type Memory } from "./memory.ts";
 export { type Observation, Observer, setReference } from "./observer.ts";
 export { ownerSecretName, type Reading, readCluster, readVolumes } from "./reader.ts";
 export { addressesOf, adminEndpointOf, type EndpointOf } from "./reports.ts";
-export { noteUndone } from "./restoration.ts";
 export { settingsNote } from "./set-view.ts";
 export { holdsVolume } from "./storage-class.ts";
-export { type SetManifest, textsOf } from "./wanted-objects.ts";
-export { type DesiredWrite, durableMetadata, objectKey, preconditionOf, signed } from "./wish.ts";

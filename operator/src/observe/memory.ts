@@ -1,7 +1,7 @@
 /** What the operator remembers of one cluster from pass to pass. Losing it costs time, never safety. */
 
 import type { Attempts, Obstacle, Refusal } from "../plan/index.ts";
-import type { BackupAnswers } from "./backup-look.ts";
+import type { BackupAnswers } from "./backup-observation.ts";
 
 export interface Memory {
   attempts: Attempts;

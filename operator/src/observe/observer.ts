@@ -16,24 +16,10 @@ import type { MemberAddress, MemberClient } from "../members/index.ts";
 import { type CoordinationCluster, type Identity, type Observed, parseQuantity, type Refusal } from "../plan/index.ts";
 import { type Manifest, metadataOf, namesOf, namespaceOf, renderBudget, type Settings } from "../render/index.ts";
 import type { Problem, Surroundings } from "../status/index.ts";
-import { lastAcceptedWrite, withLastAcceptedSpecification } from "./accepted-spec.ts";
 import { adoptionWrite, encryptionRefusal } from "./adoption.ts";
 import { APPLIED, OWNER_PENDING } from "./annotations.ts";
-import { observeBackups } from "./backup-look.ts";
+import { observeBackups } from "./backup-observation.ts";
 import { type Claim, claimViewOf } from "./claim-view.ts";
-import { covers, digestOf } from "./difference.ts";
-import type { DryRun, Memory } from "./memory.ts";
-import { findObstacles } from "./obstacles.ts";
-import { podViewOf, timeOf } from "./pod-view.ts";
-import { ownerSecretName, type Reading, readCluster, readExpandable } from "./reader.ts";
-import { observeRecovery } from "./recovery-view.ts";
-import { type Answers, addressesOf, askMembers, type EndpointOf } from "./reports.ts";
-import { driftCorrectionOf, isContested, undoneBy } from "./restoration.ts";
-import { hasRestoreFlag } from "./restore-source.ts";
-import { sentinelWrite } from "./sentinel.ts";
-import { type StatefulSet, setViewOf } from "./set-view.ts";
-import { storageClassRefusal } from "./storage-class.ts";
-import { conflictOf, observeOwnedObjects } from "./support.ts";
 import {
   type DesiredObjects,
   desiredObjects,
@@ -43,7 +29,7 @@ import {
   setMatchesManifest,
   tokensWrite,
   withoutPlacement,
-} from "./wanted-objects.ts";
+} from "./desired-objects.ts";
 import {
   type DesiredWrite,
   type DesiredWrites,
@@ -53,7 +39,21 @@ import {
   ownershipWrite,
   preconditionOf,
   signed,
-} from "./wish.ts";
+} from "./desired-write.ts";
+import { covers, digestOf } from "./difference.ts";
+import { driftCorrectionOf, isContested, undoneBy } from "./drift-correction.ts";
+import { lastAcceptedWrite, withLastAcceptedSpecification } from "./last-accepted-specification.ts";
+import type { DryRun, Memory } from "./memory.ts";
+import { findObstacles } from "./obstacles.ts";
+import { conflictOf, observeOwnedObjects } from "./owned-objects.ts";
+import { podViewOf, timeOf } from "./pod-view.ts";
+import { ownerSecretName, type Reading, readCluster, readExpandable } from "./reader.ts";
+import { observeRecovery } from "./recovery-view.ts";
+import { type Answers, addressesOf, askMembers, type EndpointOf } from "./reports.ts";
+import { hasRestoreFlag } from "./restore-source.ts";
+import { sentinelWrite } from "./sentinel.ts";
+import { type StatefulSet, setViewOf } from "./set-view.ts";
+import { storageClassRefusal } from "./storage-class.ts";
 
 /** After this long, a refused template is tried again. */
 const DRY_RUN_RETRY_MS = 60_000;

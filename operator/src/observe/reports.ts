@@ -2,9 +2,9 @@
 import type { MemberAddress, MemberAnswer, MemberClient } from "../members/index.ts";
 import type { Configuration, CoordinationCluster, MemberReport } from "../plan/index.ts";
 import { namesOf, PORTS, peerDomainOf } from "../render/index.ts";
+import { textsOf } from "./desired-objects.ts";
 import type { Pod } from "./pod-view.ts";
 import type { Reading } from "./reader.ts";
-import { textsOf } from "./wanted-objects.ts";
 
 export interface Answers {
   readonly reports: ReadonlyMap<number, MemberReport>;

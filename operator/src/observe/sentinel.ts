@@ -7,8 +7,8 @@ import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { Reads, Wire } from "../kube/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
 import { labelsOf, namespaceOf, selectorOf } from "../render/index.ts";
+import { type DesiredWrite, matchesManifest, signed } from "./desired-write.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
-import { type DesiredWrite, matchesManifest, signed } from "./wish.ts";
 
 const ABOUT =
   "Kubernetes deletes this ConfigMap with the Secret of the same name. So the operator notices that the Secret is gone.";

@@ -9,7 +9,7 @@ import type { Clock } from "../../replica/index.ts";
 import type { Principal, RequiredAccess } from "../../state/index.ts";
 import type { Call } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
-import type { Admission, CallAdmission } from "./call-intake.ts";
+import type { Admission, CallAdmission } from "./call-admission.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { requestIdBytes } from "./metadata-contract.ts";

@@ -8,7 +8,7 @@ export {
   CALL_ADMISSION_METRICS,
   CallAdmission,
   type CallStatistics,
-} from "./call-intake.ts";
+} from "./call-admission.ts";
 export type { CallMethod } from "./call-method.ts";
 export { CALL_METRICS, CallObserver, type MethodCalls } from "./call-observer.ts";
 export type { CallerAccess } from "./caller-access.ts";

@@ -54,7 +54,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The request of a row, for an actor of each column. It creates the target of the cell. */
 type Ask = (world: World, actor: Actor) => Fields | Promise<Fields>;
 type Row = readonly [what: string, ask: Ask, expected: Expected];
-/** The request about a thing in a namespace; `isThere` = create the thing first. */
+/** The request about a thing in a namespace; `exists` = create the thing first. */
 type AskIn = (world: World, namespace: string, isThere: boolean) => Fields;
 type Level = "read" | "write" | "admin";
 

@@ -3,12 +3,12 @@ import { MemoryStateStore, refused } from "../../../test/index.ts";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { EntryType, encodeEntry, sealEntry } from "../../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
+import { DeduplicationLedger } from "./deduplication-ledger.ts";
 import { HistoryLedger } from "./history-ledger.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Progress } from "./progress.ts";
 import { unsetLimits } from "./quotas.ts";
-import { DeduplicationLedger } from "./replay-ledger.ts";
 import { Transaction } from "./transaction.ts";
 
 const NOTHING = new Uint8Array(0);

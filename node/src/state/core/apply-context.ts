@@ -10,12 +10,12 @@ import { entryIndex, entryOrigin, entryTerm, entryTickMs, entryWallMs, type Prop
 import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { DeduplicationLedger } from "./deduplication-ledger.ts";
 import type { HistoryLedger } from "./history-ledger.ts";
 import type { StateLimits } from "./limits.ts";
 import type { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Progress, Totals, UsageLevels } from "./progress.ts";
-import type { DeduplicationLedger } from "./replay-ledger.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The outcome of an acquisition that had to wait: the answer to this attempt. */

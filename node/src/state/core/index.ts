@@ -21,6 +21,17 @@ export {
   writeCluster,
 } from "./cluster.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export type { FilterSeed } from "./deduplication-filters.ts";
+export {
+  type AnswerSlot,
+  DeduplicationLedger,
+  droppedGenerations,
+  type GenerationTotals,
+  generationMs,
+  hasGenerationEnded,
+  readAnswer,
+  scanGenerations,
+} from "./deduplication-ledger.ts";
 export { derivedId, derivedIdText } from "./derived-id.ts";
 export {
   applyCompactHistory,
@@ -65,17 +76,6 @@ export { type Principal, type RequestIdentity, readPrincipal, writePrincipal } f
 export { encodeProgress, type Progress, readProgress, type UsageLevels } from "./progress.ts";
 export { API_KEYS_PER_USER_MAX, type NamespaceLimits, namespaceFull, unsetLimits, userFull } from "./quotas.ts";
 export { decodeText, encodeText, RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
-export type { FilterSeed } from "./replay-filters.ts";
-export {
-  type AnswerSlot,
-  DeduplicationLedger,
-  droppedGenerations,
-  type GenerationTotals,
-  generationMs,
-  hasGenerationEnded,
-  readAnswer,
-  scanGenerations,
-} from "./replay-ledger.ts";
 export {
   type AcquireLockResult,
   type AllocateMemoryResult,

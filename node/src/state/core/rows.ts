@@ -338,7 +338,7 @@ export function logNamePrefix(namespace: string): Uint8Array {
   return row("logName").plainText(namespace).uint8(0).finish();
 }
 
-/** The row of a place from `logNamePlace`. */
+/** The row of a place from `logNameCursor`. */
 export function logNameRowAt(cursor: Uint8Array): Uint8Array {
   return row("logName").plainBytes(cursor).finish();
 }

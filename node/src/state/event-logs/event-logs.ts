@@ -41,7 +41,7 @@ import {
 } from "../core/index.ts";
 import { checkGuard } from "../locks/index.ts";
 import { appendedSequences } from "./appended-sequences.ts";
-import { findStoredEvents, rememberKeys } from "./duplicates.ts";
+import { findStoredEvents, rememberKeys } from "./event-deduplication.ts";
 import type { AppendEvents, CreateLog, DeleteLog, UpdateLogSettings } from "./log-commands.ts";
 import { beginErasure } from "./log-erasures.ts";
 import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";

@@ -1,4 +1,4 @@
-export { applyPruneEventKeys, hasDueEventKeys } from "./duplicates.ts";
+export { applyPruneEventKeys, hasDueEventKeys } from "./event-deduplication.ts";
 export {
   applyAppendEvents,
   applyCreateLog,

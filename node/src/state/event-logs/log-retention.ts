@@ -18,7 +18,7 @@ import {
   tableRange,
   withNul,
 } from "../core/index.ts";
-import { eraseKeys } from "./duplicates.ts";
+import { eraseKeys } from "./event-deduplication.ts";
 import { decodeErasure, type LogErasure, writeErasure } from "./log-erasures.ts";
 import { type EventChunk, eventCountOf, readLog, scanChunks, writeChunk, writeLog } from "./log-rows.ts";
 

@@ -9,4 +9,4 @@ export {
   storeAnswer,
   storedOutcomeAt,
   storedRequestAt,
-} from "./replays.ts";
+} from "./request-deduplication.ts";

@@ -1,0 +1,134 @@
+/**
+ * Limits the connections of a port.
+ *
+ * A port has a limit for all connections and one for each remote address. The ports for clients also share a limit of
+ * file descriptors, so that clients never take those that the stores need. A connection above a limit is closed at
+ * once, before it costs anything. A failed accept is logged and has no other effect.
+ */
+
+import type { Server, Socket } from "node:net";
+import { counter, gauge, type Metric } from "../../telemetry/index.ts";
+import { clientOf } from "./client-address.ts";
+import type { ClientLimits } from "./client-limits.ts";
+import type { DescriptorBudget } from "./descriptor-budget.ts";
+import { SparseLog, type WarningLog } from "./sparse-log.ts";
+
+export interface ConnectionLimiterOptions {
+  /** Name of the port, such as grpc. */
+  readonly port: string;
+  readonly limits: ClientLimits["connections"];
+  /** The descriptors that the ports for clients share; null for a port for administrators, which has reserved ones. */
+  readonly descriptorBudget: DescriptorBudget | null;
+  /**
+   * Whether an address belongs to a proxy. A proxy connects for many clients, so the limit of one address does not
+   * apply.
+   */
+  readonly isProxy?: (address: string) => boolean;
+  readonly log: WarningLog;
+  /** Monotonic clock in milliseconds. */
+  readonly monotonicMs: () => number;
+}
+
+/** The limit that refused a connection. */
+type Refusal = "member" | "address" | "descriptors";
+
+/** Minimum time between two log lines about refused connections, in milliseconds. */
+const LOG_INTERVAL_MS = 10_000;
+
+export class ConnectionLimiter {
+  readonly port: string;
+  readonly refused: Record<Refusal, number> = { member: 0, address: 0, descriptors: 0 };
+  readonly #options: ConnectionLimiterOptions;
+  readonly #addresses = new Map<string, number>();
+  #open = 0;
+  readonly #warnings: SparseLog;
+
+  constructor(options: ConnectionLimiterOptions) {
+    this.#options = options;
+    this.#warnings = new SparseLog(options.log, LOG_INTERVAL_MS, options.monotonicMs);
+    this.port = options.port;
+  }
+
+  /** Number of open connections. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Passes only admitted connections to the listeners that the server has now. */
+  guard(server: Server): void {
+    const accept = server.listeners("connection");
+    server.removeAllListeners("connection");
+    server.on("connection", (socket: Socket) => {
+      if (this.#admit(socket)) {
+        for (const listener of accept) {
+          listener.call(server, socket);
+        }
+      }
+    });
+    server.on("error", (error: NodeJS.ErrnoException) => {
+      // Before that, the error is the result of listen.
+      if (server.listening) {
+        this.#log(error.message, "a connection could not be accepted");
+      }
+    });
+  }
+
+  #admit(socket: Socket): boolean {
+    const { limits, descriptorBudget, isProxy } = this.#options;
+    const address = clientOf(socket.remoteAddress ?? "");
+    const ofAddress = this.#addresses.get(address) ?? 0;
+    if (ofAddress >= limits.address && isProxy?.(socket.remoteAddress ?? "") !== true) {
+      return this.#refuse(socket, "address", `${address} has ${limits.address} connections`);
+    }
+    if (this.#open >= limits.member) {
+      return this.#refuse(socket, "member", `the port has ${limits.member} connections`);
+    }
+    if (descriptorBudget?.acquire() === false) {
+      return this.#refuse(
+        socket,
+        "descriptors",
+        `clients have ${descriptorBudget.max} connections, all that ulimit -n allows`,
+      );
+    }
+    this.#open++;
+    this.#addresses.set(address, ofAddress + 1);
+    socket.once("close", () => {
+      this.#open--;
+      descriptorBudget?.release();
+      const left = (this.#addresses.get(address) ?? 0) - 1;
+      if (left > 0) {
+        this.#addresses.set(address, left);
+      } else {
+        this.#addresses.delete(address);
+      }
+    });
+    return true;
+  }
+
+  #refuse(socket: Socket, refusal: Refusal, reason: string): false {
+    socket.destroy();
+    this.refused[refusal]++;
+    this.#log(reason, "a connection was refused");
+    return false;
+  }
+
+  #log(reason: string, message: string): void {
+    this.#warnings.warn({ port: this.port, reason }, message);
+  }
+}
+
+export const CONNECTION_METRICS: readonly Metric<readonly ConnectionLimiter[]>[] = [
+  gauge({
+    name: "quoin_connections",
+    help: "Open connections, by port.",
+    labels: ["port"],
+    read: (gates) => gates.map(({ port, open }) => [[port], open]),
+  }),
+  counter({
+    name: "quoin_connections_refused_total",
+    help: "Connections that were closed on arrival, by port and by limit: of the member, of one address, or of file descriptors.",
+    labels: ["port", "limit"],
+    read: (gates) =>
+      gates.flatMap(({ port, refused }) => Object.entries(refused).map(([limit, count]) => [[port, limit], count])),
+  }),
+];

@@ -9,6 +9,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { ChartError, runChart } from "./chart/index.ts";
 import { BuildError, buildPeer, EtcdCluster, type MeasuredCluster, QuoinCluster } from "./clusters/index.ts";
 import { runCompare, UnfairError } from "./compare/index.ts";
 import { InterferenceError, runInterference } from "./interference/index.ts";
@@ -128,6 +129,8 @@ try {
     await bench(asked.options, interrupted);
   } else if (asked?.kind === "micro") {
     await runMicro(asked.options, interrupted);
+  } else if (asked?.kind === "chart") {
+    runChart(asked.options);
   } else if (asked?.kind === "compare") {
     await runCompare(asked.options, interrupted);
   } else if (asked?.kind === "interference") {
@@ -143,6 +146,8 @@ try {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
   } else if (error instanceof UnfairError) {
     console.error(`npm run bench: ${error.message}; nothing was compared`);
+  } else if (error instanceof ChartError) {
+    console.error(`npm run bench: ${error.message}; nothing was drawn`);
   } else if (error instanceof TimelineError) {
     console.error(`npm run bench: ${error.message}; there is no timeline`);
   } else if (interrupted.aborted) {

@@ -1,6 +1,7 @@
 /** The options of the benchmark. */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { type ChartOptions, chartCommand } from "./chart/index.ts";
 import { type CompareOptions, compareCommand } from "./compare/index.ts";
 import { type InterferenceOptions, interferenceCommand } from "./interference/index.ts";
 import type { Target } from "./measuring/index.ts";
@@ -34,10 +35,11 @@ const VALUE_BYTES_MAX = 1024 * 1024;
 
 /**
  * The measurement: whole clusters, clusters beside another system or under other work, single steps of a member, or the
- * steps of a put.
+ * steps of a put. Or a picture of an earlier one.
  */
 export type ParsedCommand =
   | { readonly kind: "clusters"; readonly options: BenchOptions }
+  | { readonly kind: "chart"; readonly options: ChartOptions }
   | { readonly kind: "compare"; readonly options: CompareOptions }
   | { readonly kind: "interference"; readonly options: InterferenceOptions }
   | { readonly kind: "micro"; readonly options: MicroOptions }
@@ -64,6 +66,10 @@ export function parseOptions(args: readonly string[]): ParsedCommand | null {
     asked = { kind: "compare", options };
   });
   program.addCommand(compare.copyInheritedSettings(program));
+  const chart = chartCommand((options) => {
+    asked = { kind: "chart", options };
+  });
+  program.addCommand(chart.copyInheritedSettings(program));
   const interference = interferenceCommand(parseCount, (options) => {
     asked = { kind: "interference", options };
   });

@@ -15,10 +15,22 @@ const DOCUMENTS = [
   "monitoring",
   "compatibility",
   "README",
+  "guarantees",
+  "errors",
+  "without-kubernetes",
+  "writing-a-client",
+  "troubleshooting",
+  "faq",
+  "comparison",
+  "reliability",
+  "benchmarks",
+  ...["README", "keys", "locks", "memory", "event-logs", "watches", "tokens-and-roles"].map(
+    (name) => `concepts/${name}`,
+  ),
 ].map((name) => `docs/${name}.md`);
 /** Words of Kubernetes and Linux that look like names of this project. */
-const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM"];
-/** Flags of Helm and of other programs of this repository. */
+const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM", "Bearer", "Allow", "UPDATE", "INTERNAL"];
+/** Flags of Helm. */
 const FLAGS_OF_OTHERS = ["--set", "--take-ownership"];
 /** Metrics that the Prometheus library defines for every process. */
 const PROCESS_METRICS = /^(process|nodejs)_/;
@@ -59,6 +71,14 @@ function readFields(): ReadonlyMap<string, readonly string[]> {
   return new Map(rows.map(([, path = "", type = ""]) => [path, allOf(type, /`([^`]+)`/g)]));
 }
 
+/** What the contract names: reasons of errors with their codes, and the values of enumerations. */
+function readContract(): { readonly codes: ReadonlyMap<string, string>; readonly words: readonly string[] } {
+  const rows = read("node/src/state/coordination-error.ts").matchAll(/^ {2}([A-Z_]+): "([A-Z_]+)",$/gm);
+  const codes = new Map([...rows].map(([, reason = "", code = ""]) => [reason, code]));
+  const values = allOf(sourcesOf("proto/coordination/v1/*.proto"), /^ +([A-Z_]+) = \d+;/gm);
+  return { codes, words: [...codes.keys(), ...codes.values(), ...values] };
+}
+
 describe("the documents", () => {
   const operator = sourcesOf("operator/src/**/*.ts");
   const strings = new Set(allOf(operator, /"([^"\n]*)"/g));
@@ -79,6 +99,7 @@ describe("the documents", () => {
   ]);
   const enumerated = [...fields.values()].flat();
   const kinds = allOf(read("operator/src/kube/resources.ts"), /^ {2}([A-Z]\w+): \{/gm);
+  const contract = readContract();
   const names = new Set([...strings, ...composed, ...enumerated, ...kinds, ...WORDS_OF_OTHERS]);
 
   it("are all found", () => {
@@ -101,7 +122,7 @@ describe("the documents", () => {
   });
 
   it("name existing conditions, reasons, rules, events, phases and kinds", () => {
-    const rpcs = allOf(sourcesOf("proto/coordination/v1/*.proto"), /\b(?:rpc|service) (\w+)/g);
+    const rpcs = allOf(sourcesOf("proto/{coordination/v1,google/rpc}/*.proto"), /\b(?:rpc|service|message) (\w+)/g);
     for (const { path, span } of matching(/^[A-Z][a-z]+([A-Z]+[a-z]*)*$/)) {
       expect(names.has(span) || rpcs.includes(span), `${path}: ${span}`).to.equal(true);
     }
@@ -122,7 +143,8 @@ describe("the documents", () => {
         expect(read(file), `${path}: ${file}`).to.match(new RegExp(`\\b${name}\\b`));
       }
     }
-    const known = new Set([...strings, ...cited.flatMap(({ constants }) => constants), ...WORDS_OF_OTHERS]);
+    const constants = cited.flatMap(({ constants: found }) => found);
+    const known = new Set([...strings, ...constants, ...contract.words, ...WORDS_OF_OTHERS]);
     for (const { path, span } of matching(/^[A-Z]+(_[A-Z]+)*$/).filter(({ span }) => !VARIABLE.test(span))) {
       expect(known.has(span), `${path}: ${span}`).to.equal(true);
     }
@@ -143,21 +165,24 @@ describe("the documents", () => {
     }
   });
 
-  it("name environment variables that a member reads", () => {
-    const known = allOf(read("node/src/process/configuration.ts"), /\.env\("(\w+)"\)/g);
+  it("name environment variables that a member or quoinctl reads", () => {
+    const ofMembers = allOf(read("node/src/process/configuration.ts"), /\.env\("(\w+)"\)/g);
+    const known = [...ofMembers, ...allOf(sourcesOf("client/src/cli/**/*.ts"), /\b(QUOIN_\w+)\b/g)];
     for (const { path, span } of matching(VARIABLE)) {
       expect(known, path).to.include(span);
     }
   });
 
   it("name existing files", () => {
-    for (const { path, span } of matching(/^(node|operator|scripts|crds|charts)\/[\w/.-]+\.\w+$/)) {
+    for (const { path, span } of matching(
+      /^(node|operator|scripts|crds|charts|client|bench|e2e|proto)\/[\w/.-]+\.\w+$/,
+    )) {
       expect(existsSync(join(repositoryRoot, span)), `${path}: ${span}`).to.equal(true);
     }
   });
 
   it("name annotations and labels that the code reads or writes", () => {
-    const known = `${operator}\n${sourcesOf("node/src/telemetry/*.ts")}\n${definition}`;
+    const known = `${operator}\n${sourcesOf("node/src/{telemetry,kubernetes}/*.ts")}\n${definition}`;
     for (const { path, span } of matching(/^quoin\.dev\//)) {
       expect(known, `${path}: ${span}`).to.include(span);
     }
@@ -194,7 +219,8 @@ describe("the documents", () => {
       outputOf("operator/src/main.ts", "--help"),
     ].join("\n");
     const offered = allOf(outputOf("client/bin/quoinctl.js", "completion", "bash"), /(--[a-z-]+)/g);
-    const flags = [...allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm), ...offered];
+    const tools = sourcesOf("node/local/options.ts", "node/sim/options.ts", "bench/**/*.ts");
+    const flags = [...allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm), ...offered, ...allOf(tools, /"(--[a-z-]+)[ "]/g)];
     for (const { path, span } of matching(/^--[a-z]/)) {
       const [flag = ""] = span.split(/[ =]/);
       expect([...flags, ...FLAGS_OF_OTHERS], `${path}: ${span}`).to.include(flag);
@@ -208,18 +234,15 @@ describe("the documents", () => {
         ([, words = "", offered = ""]) => [words.trim(), offered.split(" ")],
       ),
     );
-    const used = new Manual(repositoryRoot)
-      .pages()
-      .map((path) => ({ path, ...partsOf(path) }))
-      .flatMap(({ path, blocks, spans: found }) =>
-        [...blocks.flatMap((block) => block.split("\n")), ...found].flatMap((line) =>
-          allOf(line, /(?:^ *|-- |&& |\$\(|[('])(?:qctl|(?:npx )?quoinctl) ([^|;&#)']+)/g).map((command) => ({
-            path,
-            command: command.trim(),
-          })),
-        ),
-      );
-    expect(used).to.have.lengthOf.at.least(80);
+    const used = parts.flatMap(({ path, blocks, spans: found }) =>
+      [...blocks.flatMap((block) => block.split("\n")), ...found].flatMap((line) =>
+        allOf(line, /(?:^ *|-- |&& |[('])(?:npx )?(?:qctl|quoinctl) ([^|;&#)']+)/g).map((command) => ({
+          path,
+          command: command.trim(),
+        })),
+      ),
+    );
+    expect(used).to.have.lengthOf.at.least(10);
     for (const { path, command } of used) {
       const [own = ""] = command.split(/ -- | "\$@"/);
       const words = own.split(/\s+/).filter((word) => word !== "" && word !== "…");
@@ -289,6 +312,57 @@ describe("the documents", () => {
       for (const command of allOf(partsOf(path).prose, /`npm run ([\w:]+)/g)) {
         expect(JSON.parse(read("package.json")).scripts, `${path}: npm run ${command}`).to.have.property(command);
       }
+    }
+  });
+
+  it("describe each error with its code, its cause and its remedy", () => {
+    const page = read("docs/errors.md");
+    const rows = (pattern: RegExp): [string, string][] =>
+      [...page.matchAll(pattern)].map(([, name = "", code = ""]) => [name, code]);
+    const described = new Map(rows(/^\| `([A-Z_]+)` +\| `([A-Z_]+)` +\|(?:[^|]*\|)?(?:[^|]*\S[^|]*\|){2}$/gm));
+    expect([...described].sort()).to.deep.equal([...contract.codes].sort());
+
+    const source = read("node/src/api/http/http-error.ts");
+    const statuses = allOf(/const STATUSES = \{([^}]+)\}/.exec(source)?.[1] ?? "", /^ +(\w+: \d+),$/gm);
+    expect(statuses).to.have.lengthOf.at.least(20);
+    for (const [code = "", status = ""] of statuses.map((pair) => pair.split(": "))) {
+      const isNamed = new RegExp(`\\b${status} \`${code}\``).test(page);
+      const hasRow = new RegExp(`^\\| \`${code}\` +\\| ${status} +\\|`, "m").test(page);
+      expect(isNamed || hasRow, `${status} ${code}`).to.equal(true);
+    }
+    const mapped = [...source.matchAll(/^ {2}([A-Z_]+): "(\w+)",$/gm)];
+    for (const [, reason = "", code = ""] of mapped.filter(([, reason]) => reason !== "DEADLINE")) {
+      const row = new RegExp(`^\\| \`${reason}\` .*$`, "m").exec(page)?.[0];
+      expect(row, reason).to.match(code === "invalid_request" ? /400|INVALID/ : new RegExp(`\`${code}\``));
+    }
+  });
+
+  it("have the figures of the tests", () => {
+    const count = (file: string, pattern: RegExp): number => [...read(file).matchAll(pattern)].length;
+    const files = (pattern: string): number => globSync(pattern, { cwd: repositoryRoot }).length;
+    const constant = (file: string, name: string): number =>
+      Number(new RegExp(`^const ${name} = (\\d+);`, "m").exec(read(file))?.[1]);
+    const [faults = ""] = allOf(read("node/sim/plan.ts"), /^export const FAULTS = \[([^\]]+)\]/gm);
+    const counted: Readonly<Record<string, number>> = {
+      "node/sim/sim.spec.ts": constant("node/sim/sim.spec.ts", "COUNT"),
+      "node/sim/plan.ts": allOf(faults, /"(\w+)"/g).length,
+      "docs/design/testing.md": count("docs/design/testing.md", /^\| I\d+ /gm),
+      "node/src/raft/scenarios": files("node/src/raft/scenarios/*.txt"),
+      "node/sim/mutants/record.json": Object.keys(JSON.parse(read("node/sim/mutants/record.json"))).length,
+      "node/src/storage/crash-point.ts": count("node/src/storage/crash-point.ts", /^ {2}"[a-z.-]+",$/gm),
+      "node/test/crash/kill-rounds.spec.ts": constant("node/test/crash/kill-rounds.spec.ts", "ROUNDS"),
+      "docs/design/interface-rules.md": count("docs/design/interface-rules.md", /^\| S\d+ /gm),
+      "docs/design/pitfalls.md": count("docs/design/pitfalls.md", /^\| P\d+ /gm),
+      "e2e/kubernetes": files("e2e/kubernetes/*.spec.ts"),
+    };
+    const rows = [...read("docs/reliability.md").matchAll(/^\| [^|]+ \| (\d+) +\| `([^`]+)` +\|$/gm)];
+    expect(Object.fromEntries(rows.map(([, number, file = ""]) => [file, Number(number)]))).to.deep.equal(counted);
+  });
+
+  it("name routes of the HTTP interface", () => {
+    const routes = allOf(sourcesOf("node/src/api/http/*.ts"), /"(\/[\w.{}/-]+)"/g);
+    for (const { path, span } of matching(/^(GET|POST|PATCH|DELETE) \//)) {
+      expect(routes, `${path}: ${span}`).to.include(span.replace(/^\w+ /, "").replace(/\?.*$/, ""));
     }
   });
 

@@ -1,0 +1,152 @@
+/** The files of the manual for a cluster without Kubernetes, used as the page says, on real processes. */
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { freeBasePort, MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { whyNoCertificates } from "../peers/index.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const EXAMPLES = join(ROOT, "docs/examples");
+const QUOINCTL = join(ROOT, "client/bin/quoinctl.js");
+const NAMES = ["q-0", "q-1", "q-2"];
+const FIRST_PORT = 7400;
+/** Distance between the ports of two members of the test. */
+const PORTS_PER_MEMBER = 10;
+
+interface Compose {
+  readonly services: Readonly<
+    Record<string, { readonly command: readonly string[]; readonly environment: Readonly<Record<string, string>> }>
+  >;
+}
+
+/** The words of a command without characters that a shell would interpret, except for quotes. */
+function wordsOf(command: string): string[] {
+  return command
+    .replaceAll(/["'\\]/g, "")
+    .trim()
+    .split(/\s+/);
+}
+
+describe("the examples of the manual without Kubernetes", function () {
+  this.timeout(180_000);
+
+  const compose: Compose = parse(readFileSync(join(EXAMPLES, "compose.yaml"), "utf8"), { merge: true });
+  const unit = readFileSync(join(EXAMPLES, "quoin.service"), "utf8");
+  const directories = new TemporaryDirectories();
+  const members = new Map<string, TestProcess>();
+  let directory: string;
+  let basePort: number;
+
+  /** The member's command of the compose file, without the program. */
+  function commandOf(name: string): string {
+    const { command = [], environment = {} } = compose.services[name] ?? {};
+    expect(environment.MEMBER).to.equal(name);
+    const [shell, option, text = ""] = command;
+    expect([shell, option]).to.deep.equal(["sh", "-c"]);
+    const [, program, flags] = /^exec (\S+)\s+([\s\S]*)$/.exec(text.replaceAll("$$MEMBER", name)) ?? [];
+    expect(program).to.equal("quoin-node");
+    return flags ?? "";
+  }
+
+  const portOf = (name: string, port: number): number =>
+    basePort + NAMES.indexOf(name) * PORTS_PER_MEMBER + port - FIRST_PORT;
+
+  function start(name: string): void {
+    const onThisMachine = commandOf(name)
+      .replaceAll(/(q-\d|\*):(74\d\d)/g, (_, host, port) => `127.0.0.1:${portOf(host === "*" ? name : host, +port)}`)
+      .replaceAll("/var/lib/quoin", join(directory, "data", name))
+      .replaceAll("/run/secrets", directory)
+      .replaceAll("/etc/quoin/tls", join(directory, "tls"));
+    members.set(name, new TestProcess(MEMBER_PROGRAM, [...wordsOf(onThisMachine), "--no-disk-reserve"]));
+  }
+
+  async function stop(name: string): Promise<void> {
+    const child = members.get(name);
+    child?.signal("SIGTERM");
+    expect((await child?.ended)?.code, child?.stdout).to.equal(0);
+    await child?.dispose();
+  }
+
+  /** Runs the program to its end, and returns what it printed. */
+  async function outputOf(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const child = new TestProcess(program, args, { cwd: directory, env: { ...process.env, HOME: directory, ...env } });
+    try {
+      const { code } = await child.ended;
+      expect(code, `${child.stdout}\n${child.stderr}`).to.equal(0);
+      return child.stdout;
+    } finally {
+      await child.dispose();
+    }
+  }
+
+  function quoinctl(...args: string[]): Promise<string> {
+    const QUOIN_ENDPOINTS = NAMES.map((name) => `127.0.0.1:${portOf(name, FIRST_PORT)}`).join(",");
+    const QUOIN_API_KEY = JSON.parse(readFileSync(join(directory, "owner.json"), "utf8")).apiKey;
+    return outputOf(QUOINCTL, ["--ca", "tls/ca.crt", "--timeout", "60s", ...args], { QUOIN_ENDPOINTS, QUOIN_API_KEY });
+  }
+
+  before(async function () {
+    if (whyNoCertificates() !== null) {
+      this.skip();
+    }
+    directory = directories.make();
+    basePort = await freeBasePort();
+    execFileSync("sh", [join(EXAMPLES, "certificates.sh"), "tls", ...NAMES], { cwd: directory, stdio: "pipe" });
+    for (const token of ["join-token", "admin-token"]) {
+      writeFileSync(join(directory, token), execFileSync("openssl", ["rand", "-hex", "32"]), { mode: 0o600 });
+    }
+    copyFileSync(join(EXAMPLES, "found.ts"), join(directory, "found.ts"));
+    symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
+    mkdirSync(join(directory, "data"));
+  });
+
+  afterEach(function () {
+    if (this.currentTest?.state === "failed") {
+      console.log([...members].map(([name, { stdout, stderr }]) => `${name}:\n${stdout}\n${stderr}`).join("\n"));
+    }
+  });
+
+  after(async () => {
+    await Promise.all([...members.values()].map((child) => child.dispose()));
+    directories.removeAll();
+  });
+
+  it("found a cluster of three with TLS, whatever was interrupted", async () => {
+    start("q-0");
+    await members.get("q-0")?.untilPrinted('"msg":"listening"');
+    const found = ["--ca", "tls/ca.crt", "--endpoint", `localhost:${portOf("q-0", 7403)}`];
+    const first = await outputOf(join(directory, "found.ts"), found);
+    expect(await outputOf(join(directory, "found.ts"), found)).to.equal(first);
+    for (const name of ["q-1", "q-2"]) {
+      await quoinctl("member", "add", name);
+      start(name);
+    }
+    await quoinctl("member", "promote", "q-1", "q-2", "--wait", "60s");
+    expect((await quoinctl("member", "list")).match(/\b(leader|voter)\b/g)).to.have.lengthOf(NAMES.length);
+    await quoinctl("kv", "put", "default/greeting", "hello");
+  });
+
+  it("replace a member whose data is gone", async () => {
+    await stop("q-2");
+    await quoinctl("member", "remove", "q-2");
+    rmSync(join(directory, "data", "q-2"), { recursive: true });
+    await quoinctl("member", "add", "q-2");
+    start("q-2");
+    await quoinctl("member", "promote", "q-2", "--wait", "60s");
+    expect(await quoinctl("kv", "get", "default/greeting")).to.equal("hello\n");
+    expect((await quoinctl("status")).match(/\bRUNNING\b/g)).to.have.lengthOf(NAMES.length);
+  });
+
+  it("start members with the same flags under systemd as in containers", () => {
+    const [, command = ""] = /^ExecStart=\S+([\s\S]*?[^\\])$/m.exec(unit) ?? [];
+    const inUnit = wordsOf(command.replaceAll("%H", "q-0"))
+      .join(" ")
+      .replaceAll("/var/lib/quoin/data", "/var/lib/quoin")
+      .replaceAll(/\/etc\/quoin\/(?=join|admin)/g, "/run/secrets/");
+    expect(inUnit).to.equal(wordsOf(commandOf("q-0")).join(" "));
+  });
+});

@@ -73,7 +73,7 @@ function readFields(): ReadonlyMap<string, readonly string[]> {
 
 /** What the contract names: reasons of errors with their codes, and the values of enumerations. */
 function readContract(): { readonly codes: ReadonlyMap<string, string>; readonly words: readonly string[] } {
-  const rows = read("node/src/state/coordination-error.ts").matchAll(/^ {2}([A-Z_]+): "([A-Z_]+)",$/gm);
+  const rows = read("node/src/state/core/coordination-error.ts").matchAll(/^ {2}([A-Z_]+): "([A-Z_]+)",$/gm);
   const codes = new Map([...rows].map(([, reason = "", code = ""]) => [reason, code]));
   const values = allOf(sourcesOf("proto/coordination/v1/*.proto"), /^ +([A-Z_]+) = \d+;/gm);
   return { codes, words: [...codes.keys(), ...codes.values(), ...values] };
@@ -347,7 +347,7 @@ describe("the documents", () => {
       "node/sim/sim.spec.ts": constant("node/sim/sim.spec.ts", "COUNT"),
       "node/sim/plan.ts": allOf(faults, /"(\w+)"/g).length,
       "docs/design/testing.md": count("docs/design/testing.md", /^\| I\d+ /gm),
-      "node/src/raft/scenarios": files("node/src/raft/scenarios/*.txt"),
+      "node/verify/scenarios": files("node/verify/scenarios/*.txt"),
       "node/sim/mutants/record.json": Object.keys(JSON.parse(read("node/sim/mutants/record.json"))).length,
       "node/src/storage/crash-point.ts": count("node/src/storage/crash-point.ts", /^ {2}"[a-z.-]+",$/gm),
       "node/test/crash/kill-rounds.spec.ts": constant("node/test/crash/kill-rounds.spec.ts", "ROUNDS"),

@@ -379,7 +379,7 @@ describe("the documents", () => {
       allOf(new RegExp(`export type ${name} =([^;]+);`).exec(operator)?.[1] ?? "", /"(\w+)"/g);
     const said = {
       rules: unionOf("Rule"),
-      holds: unionOf("HoldReason"),
+      blockers: unionOf("BlockerReason"),
       obstacles: unionOf("ObstacleReason"),
       states: unionOf("MemberState"),
       conditions: allOf(read("operator/src/status/conditions.ts"), /(?:answer|verdict)\("(\w+)"|type: "(\w+)"/g).filter(

@@ -69,7 +69,7 @@ describe("the design documents", () => {
   it("define the rules of the simulator that have numbers, where they are", () => {
     const rows = [...read("docs/design/testing.md").matchAll(/^\| (I\d+) +\|[^|]*\|([^|]*)\|$/gm)];
     const defined = new Map(rows.map(([, number = "", files = ""]) => [number, allOf(files, /`([^`]+)`/g)]));
-    const source = globSync("node/sim/*.ts", { cwd: repositoryRoot }).map(read).join("\n");
+    const source = globSync("node/verify/sim/*.ts", { cwd: repositoryRoot }).map(read).join("\n");
     const raised = new Set(allOf(source, /"(I\d+) [^"]+"/g));
     expect([...defined.keys()].sort()).to.deep.equal([...raised].sort());
     for (const [number, files] of defined) {

@@ -219,7 +219,7 @@ describe("the documents", () => {
       outputOf("operator/src/main.ts", "--help"),
     ].join("\n");
     const offered = allOf(outputOf("client/bin/quoinctl.js", "completion", "bash"), /(--[a-z-]+)/g);
-    const tools = sourcesOf("node/local/options.ts", "node/sim/options.ts", "bench/**/*.ts");
+    const tools = sourcesOf("node/local/options.ts", "node/verify/sim/options.ts", "bench/**/*.ts");
     const flags = [...allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm), ...offered, ...allOf(tools, /"(--[a-z-]+)[ "]/g)];
     for (const { path, span } of matching(/^--[a-z]/)) {
       const [flag = ""] = span.split(/[ =]/);
@@ -342,13 +342,14 @@ describe("the documents", () => {
     const files = (pattern: string): number => globSync(pattern, { cwd: repositoryRoot }).length;
     const constant = (file: string, name: string): number =>
       Number(new RegExp(`^const ${name} = (\\d+);`, "m").exec(read(file))?.[1]);
-    const [faults = ""] = allOf(read("node/sim/plan.ts"), /^export const FAULTS = \[([^\]]+)\]/gm);
+    const [faults = ""] = allOf(read("node/verify/sim/plan.ts"), /^export const FAULTS = \[([^\]]+)\]/gm);
     const counted: Readonly<Record<string, number>> = {
-      "node/sim/sim.spec.ts": constant("node/sim/sim.spec.ts", "COUNT"),
-      "node/sim/plan.ts": allOf(faults, /"(\w+)"/g).length,
+      "node/verify/sim/sim.spec.ts": constant("node/verify/sim/sim.spec.ts", "COUNT"),
+      "node/verify/sim/plan.ts": allOf(faults, /"(\w+)"/g).length,
       "docs/design/testing.md": count("docs/design/testing.md", /^\| I\d+ /gm),
       "node/verify/scenarios": files("node/verify/scenarios/*.txt"),
-      "node/sim/mutants/record.json": Object.keys(JSON.parse(read("node/sim/mutants/record.json"))).length,
+      "node/verify/sim/mutants/record.json": Object.keys(JSON.parse(read("node/verify/sim/mutants/record.json")))
+        .length,
       "node/src/storage/crash-point.ts": count("node/src/storage/crash-point.ts", /^ {2}"[a-z.-]+",$/gm),
       "node/test/crash/kill-rounds.spec.ts": constant("node/test/crash/kill-rounds.spec.ts", "ROUNDS"),
       "docs/design/interface-rules.md": count("docs/design/interface-rules.md", /^\| S\d+ /gm),

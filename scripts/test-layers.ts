@@ -38,16 +38,16 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
 /** @returns all layers */
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
-  const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
-  const conformance = find(["node/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
+  const cluster = find(["node/test/cluster/**/*.spec.ts", "node/verify/nemesis/nemesis.spec.ts"]);
+  const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
   const benchmarks = ["index", "go-load"].map((name) => `bench/scenarios/${name}.spec.ts`);
   const processes = find(["node/test/**/*.spec.ts", ...benchmarks]).filter(
     (file) => ![...cluster, ...crash, ...fuzz].includes(file),
   );
-  const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
+  const mutants = find(["node/verify/sim/mutants/**/*.spec.ts"]);
   const simulator = find(
-    ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/sim/${name}.spec.ts`),
+    ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/verify/sim/${name}.spec.ts`),
   );
   return [
     // Real processes and stores that are killed or damaged, and then restarted.
@@ -62,11 +62,11 @@ export function findLayers(): TestLayer[] {
         "operator/scripts/**/*.spec.ts",
         "e2e/cluster/**/*.spec.ts",
         "node/local/**/*.spec.ts",
-        "node/history/**/*.spec.ts",
+        "node/verify/history/**/*.spec.ts",
         "node/micro/**/*.spec.ts",
-        "node/sim/**/*.spec.ts",
+        "node/verify/sim/**/*.spec.ts",
         "node/verify/**/*.spec.ts",
-        "node/nemesis/**/*.spec.ts",
+        "node/verify/nemesis/**/*.spec.ts",
       ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes].includes(file)),
       // Twenty times the duration of the slowest of them, which uses a real disk, on an idle machine.
       timeoutMs: 30_000,

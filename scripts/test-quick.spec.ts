@@ -48,8 +48,8 @@ describe("the choice of npm test -- --quick", () => {
   it("is refused when a file or a layer that it names does not exist", () => {
     const without = (file: string): TestLayer[] =>
       whole.map((layer) => ({ ...layer, files: layer.files.filter((each) => each !== file) }));
-    expect(() => chooseQuick(without("node/sim/sim.spec.ts"))).to.throw(
-      "node/sim/sim.spec.ts, which is not a spec file",
+    expect(() => chooseQuick(without("node/verify/sim/sim.spec.ts"))).to.throw(
+      "node/verify/sim/sim.spec.ts, which is not a spec file",
     );
     expect(() => chooseQuick(without("scripts/ci.spec.ts"))).to.throw("scripts/ci.spec.ts, which is not a spec file");
     expect(() => chooseQuick(layersOf({ specs: ["a.spec.ts"] }))).to.throw("a layer simulator, which does not exist");

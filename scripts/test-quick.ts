@@ -72,8 +72,8 @@ interface Choice {
 const choices: ReadonlyMap<string, Choice> = new Map<string, Choice>([
   ["specs", { without: SLOW_SPECS }],
   // Among consecutive seeds, every fiftieth ends like this.
-  ["simulator", { only: ["node/sim/sim.spec.ts"], grep: "with seed \\d*[05]0$" }],
-  ["conformance", { only: ["node/conformance/local-cluster.spec.ts"], grep: "stays for the other entries" }],
+  ["simulator", { only: ["node/verify/sim/sim.spec.ts"], grep: "with seed \\d*[05]0$" }],
+  ["conformance", { only: ["node/verify/conformance/local-cluster.spec.ts"], grep: "stays for the other entries" }],
   ["cluster", { only: ["node/test/cluster/forwarding.spec.ts"] }],
   ["process", { only: ["node/test/process/main.spec.ts"] }],
 ]);

@@ -24,9 +24,9 @@ const good = `it("passes", () => {});\n`;
 const elsewhere = {
   "node/test/cluster/good.spec.ts": good,
   "node/test/crash/good.spec.ts": good,
-  "node/sim/mutants/good.spec.ts": good,
-  "node/sim/sim.spec.ts": good,
-  "node/conformance/good.spec.ts": good,
+  "node/verify/sim/mutants/good.spec.ts": good,
+  "node/verify/sim/sim.spec.ts": good,
+  "node/verify/conformance/good.spec.ts": good,
   "node/test/fuzz/good.spec.ts": good,
 };
 /** The number of tests in them. */
@@ -273,8 +273,8 @@ describe("the test runner", function () {
         .filter((file) => !quick.layers.some((layer) => layer.files.includes(file)))
         .map((file) => [file, `it("is slow", () => {\n  throw new Error("a slow spec ran");\n});\n`]),
       [fast, good],
-      ["node/sim/sim.spec.ts", [1, 50, 70, 100].map((n) => `it("with seed 12${n}", () => {});\n`).join("")],
-      ["node/conformance/local-cluster.spec.ts", `it("stays for the other entries", () => {});\n`],
+      ["node/verify/sim/sim.spec.ts", [1, 50, 70, 100].map((n) => `it("with seed 12${n}", () => {});\n`).join("")],
+      ["node/verify/conformance/local-cluster.spec.ts", `it("stays for the other entries", () => {});\n`],
     ]);
 
     it("runs the quick part of each layer, and reports at the end what it left out", async () => {
@@ -290,7 +290,7 @@ describe("the test runner", function () {
     });
 
     it("fails if a chosen suite ran no test, or a chosen file does not exist", async () => {
-      const renamed = { ...small, "node/sim/sim.spec.ts": `it("keeps every rule", () => {});\n` };
+      const renamed = { ...small, "node/verify/sim/sim.spec.ts": `it("keeps every rule", () => {});\n` };
       const { output, lastLine, exitCode } = await run(renamed, ["--quick"]);
       expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "4 passed, 1 failed", exitCode: 1 });
       expect(output).to.contain("FAILED simulator: nothing ran");

@@ -9,7 +9,7 @@ import { type CallOptions, Code, ConnectError, createClient } from "@connectrpc/
 import { compressionGzip, createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { readDescriptorSet } from "@quoin/proto";
 import { expect } from "chai";
-import { LocalConformanceCluster } from "../../node/conformance/index.ts";
+import { LocalConformanceCluster } from "../../node/verify/conformance/index.ts";
 
 type Answer = Message & Readonly<Record<string, unknown>>;
 type Unary = (request: object, options: CallOptions) => Promise<Answer>;

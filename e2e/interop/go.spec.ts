@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { LocalConformanceCluster } from "../../node/conformance/index.ts";
+import { LocalConformanceCluster } from "../../node/verify/conformance/index.ts";
 import { GoMissing } from "../../scripts/go/index.ts";
 import { goClient } from "./go-client.ts";
 import { TestService } from "./test-service.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { LocalConformanceCluster } from "../../node/conformance/index.ts";
+import { LocalConformanceCluster } from "../../node/verify/conformance/index.ts";
 import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));

@@ -12,7 +12,7 @@ import {
   lockCheck,
   type RecordedOperation,
   SEARCH_LIMIT_MS,
-} from "../../node/history/index.ts";
+} from "../../node/verify/history/index.ts";
 import { until } from "../cluster/index.ts";
 import type { Entry, KeyEntry, LockEntry, Progress, Record } from "./load/index.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";

@@ -8,8 +8,8 @@
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { commitText, firstSeedOf } from "../../node/sim/index.ts";
 import { ClusterUnderTest } from "../../node/test/harness/index.ts";
+import { commitText, firstSeedOf } from "../../node/verify/sim/index.ts";
 import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const REQUIREMENTS = new URL("requirements.txt", import.meta.url);

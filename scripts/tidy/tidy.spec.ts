@@ -286,7 +286,11 @@ describe("tidiness", () => {
       ]);
     });
 
-    for (const test of ["node/verify/scenarios/a.txt", "node/sim/mutants/a.ts", "node/conformance/tables/a.ts"]) {
+    for (const test of [
+      "node/verify/scenarios/a.txt",
+      "node/verify/sim/mutants/a.ts",
+      "node/verify/conformance/tables/a.ts",
+    ]) {
       it(`count as cited by ${test}`, () => {
         expect(check({ [RULES]: row(FIRST, `\`${test}\``), [test]: `# ${FIRST}\n` })).to.deep.equal([]);
       });

@@ -6,7 +6,7 @@ import type {
   LockAnswer,
   LockOperation,
   OperationOutcome,
-} from "../../../node/history/index.ts";
+} from "../../../node/verify/history/index.ts";
 
 /** A completed operation. Times come from the wall clock at the program's start, and grow monotonically from there. */
 export interface Entry<Operation, Answer> {

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
-import type { KeyAnswer, KeyOperation } from "../../../node/history/index.ts";
+import type { KeyAnswer, KeyOperation } from "../../../node/verify/history/index.ts";
 import { type KeyEntry, nowMs } from "./entry.ts";
 import { AttemptFailed, SingleAttempts } from "./single-attempt.ts";
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AcquireLockResult, type Client, createClient, QuoinError } from "@quoin/client";
-import type { LockAnswer, LockOperation, LockView } from "../../../node/history/index.ts";
+import type { LockAnswer, LockOperation, LockView } from "../../../node/verify/history/index.ts";
 import { type LockEntry, nowMs } from "./entry.ts";
 import { explained, NAMESPACE, type Target } from "./key-clients.ts";
 

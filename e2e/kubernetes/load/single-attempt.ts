@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { Client, credentials, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js";
 import type { TokenSource } from "@quoin/client";
 import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
-import type { KeyAnswer, KeyOperation } from "../../../node/history/index.ts";
+import type { KeyAnswer, KeyOperation } from "../../../node/verify/history/index.ts";
 
 const { getKey, putKey } = serviceDefinitions.KeyValueService;
 

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { expect } from "chai";
-import { logCheck } from "../../history/index.ts";
+import { logCheck } from "../../verify/history/index.ts";
 import { AppendLoad, ClusterUnderTest } from "../harness/index.ts";
 
 const SEED_MAX = 0x1_0000_0000;

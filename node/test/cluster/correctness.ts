@@ -1,6 +1,6 @@
 /** Judges the recorded history of a load, by all oracles. */
 
-import { type History, judgeHistory, SEARCH_LIMIT_MS } from "../../history/index.ts";
+import { type History, judgeHistory, SEARCH_LIMIT_MS } from "../../verify/history/index.ts";
 
 /** Throws an error with the contradictions unless both checks find the history correct. */
 export function requireCorrect(history: History): void {

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { GetKeyRequest, type GetKeyResponse, KeyValueServiceClient, PutKeyRequest } from "@quoin/proto";
-import { type CountedRequest, exactlyOnceCheck } from "../../history/index.ts";
+import { type CountedRequest, exactlyOnceCheck } from "../../verify/history/index.ts";
 
 interface Put {
   readonly key: string;

@@ -11,7 +11,7 @@ import { randomUUID } from "node:crypto";
 import { status } from "@grpc/grpc-js";
 import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { commitText, firstSeedOf, type RandomStream, streamOf } from "../../sim/index.ts";
+import { commitText, firstSeedOf, type RandomStream, streamOf } from "../../verify/sim/index.ts";
 import { ClusterUnderTest, GrpcCaller, grpcFrame, rawGrpcCall } from "../harness/index.ts";
 
 type Headers = Readonly<Record<string, string | string[]>>;

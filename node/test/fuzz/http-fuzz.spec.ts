@@ -9,7 +9,7 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { commitText, firstSeedOf, streamOf } from "../../sim/index.ts";
+import { commitText, firstSeedOf, streamOf } from "../../verify/sim/index.ts";
 import { ClusterUnderTest } from "../harness/index.ts";
 import { abandon, ask, type RawAnswer } from "./answer.ts";
 import { fetchOperations, type Operation, refusalsOf, successOf } from "./document.ts";

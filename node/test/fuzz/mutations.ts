@@ -3,7 +3,7 @@
  * Schemathesis: heads, framing, escapes, bytes.
  */
 
-import type { RandomStream } from "../../sim/index.ts";
+import type { RandomStream } from "../../verify/sim/index.ts";
 import type { WrittenRequest } from "./valid-request.ts";
 
 /**

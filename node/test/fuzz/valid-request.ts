@@ -1,6 +1,6 @@
 /** Requests that an operation must accept, made from the document's description of it. */
 
-import type { RandomStream } from "../../sim/index.ts";
+import type { RandomStream } from "../../verify/sim/index.ts";
 import type { DocumentedParameter, JsonSchema, Operation } from "./document.ts";
 import type { Fixtures } from "./fixtures.ts";
 

@@ -8,8 +8,8 @@
  */
 
 import { type Client, createClient, QuoinError } from "@quoin/client";
-import { type AskedEvent, type EventLogAnswer, type EventLogOperation, History } from "../../history/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
+import { type AskedEvent, type EventLogAnswer, type EventLogOperation, History } from "../../verify/history/index.ts";
 import type { ClusterUnderTest } from "./cluster-under-test.ts";
 import { type AppendTarget, appendOnce, cutOffBatch } from "./raw-appends.ts";
 import { pause, until } from "./until.ts";

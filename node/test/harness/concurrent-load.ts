@@ -7,14 +7,14 @@
  */
 
 import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
+import { seededRandom } from "../../src/replica/index.ts";
 import {
   History,
   type KeyAnswer,
   type KeyOperation,
   type OperationOutcome,
   type RecordedPage,
-} from "../../history/index.ts";
-import { seededRandom } from "../../src/replica/index.ts";
+} from "../../verify/history/index.ts";
 import { performKeyOperation } from "./key-operations.ts";
 import { listedPages } from "./key-pages.ts";
 import { pause, until } from "./until.ts";

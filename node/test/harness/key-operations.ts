@@ -3,7 +3,7 @@
  */
 
 import { type CallOptions, type Client, QuoinError } from "@quoin/client";
-import type { KeyAnswer, KeyOperation } from "../../history/index.ts";
+import type { KeyAnswer, KeyOperation } from "../../verify/history/index.ts";
 
 const NAMESPACE = "default";
 const MS_PER_SECOND = 1_000;

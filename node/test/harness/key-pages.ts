@@ -1,7 +1,7 @@
 /** Lists keys with the SDK as an application would, and records every page. */
 
 import type { Client } from "@quoin/client";
-import type { RecordedPage } from "../../history/index.ts";
+import type { RecordedPage } from "../../verify/history/index.ts";
 
 const NAMESPACE = "default";
 

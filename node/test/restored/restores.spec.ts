@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { KeyRing, openStore } from "@quoin/backup";
 import { expect } from "chai";
-import { commitText, firstSeedOf } from "../../sim/index.ts";
+import { commitText, firstSeedOf } from "../../verify/sim/index.ts";
 import { TemporaryDirectories } from "../harness/index.ts";
 import { archiveHistory, numbersOf } from "./archived-history.ts";
 import { randomHistory } from "./random-history.ts";

@@ -1,0 +1,52 @@
+/** When keys and holds of locks ended, compared with the times that they were given. */
+
+import { entryEnvelope, entryTerm } from "../../src/raft/index.ts";
+import type { CanonicalLog } from "./canonical-log.ts";
+import type { Expiry } from "./key-history.ts";
+import type { Ending } from "./key-lifetimes.ts";
+import type { HolderDeadline } from "./lock-clients.ts";
+import { DRIFT } from "./process.ts";
+import type { Execution } from "./requests.ts";
+import { must } from "./rule-violation.ts";
+import type { Rules } from "./rules.ts";
+
+/** A key can lose the most time if clocks run fast by as much as they may. */
+export function checkKeyExpiries(
+  log: CanonicalLog,
+  asked: { startOf(requestId: string): number | undefined },
+  endings: readonly Ending[],
+  executions: ReadonlyMap<string, Execution>,
+): void {
+  const requests = new Map([...executions].map(([requestId, { index }]) => [index, requestId]));
+  for (const { key, index, setIndex, ttlMs } of endings) {
+    const startMs = asked.startOf(requests.get(setIndex) ?? "");
+    const lifeMs = log.timesOf(index).writtenMs - (startMs ?? Number.NEGATIVE_INFINITY);
+    must(lifeMs >= ttlMs / (1 + DRIFT) - 1, "I23 a key lives for its time", () => {
+      const [set, ended] = [setIndex, index].map((at) => {
+        const row = log.rows[at - 1] as Uint8Array;
+        return `entry ${at} of term ${entryTerm(row)} at tick ${entryEnvelope(row).tickMs}`;
+      });
+      return `${key}, set by ${set} for ${ttlMs} ms, was ended by ${ended} after ${Math.round(lifeMs)} ms`;
+    });
+  }
+}
+
+/** No hold expires before the time that its holder knows (S23). */
+export function checkHoldExpiries(
+  { log, locks }: Pick<Rules, "log" | "locks">,
+  holderDeadlines: readonly HolderDeadline[],
+): void {
+  for (const { token, sentMs, lifeMs } of holderDeadlines) {
+    const index = locks.expiries.get(token);
+    const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
+    must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder knows", () => {
+      return `${token}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
+    });
+  }
+}
+
+/** The times between which the key can have expired. */
+export function expiryOf(log: CanonicalLog, { key, index, revision }: Ending): Expiry {
+  const { writtenMs, appliedMs } = log.timesOf(index);
+  return { key, revision, notBeforeMs: writtenMs, notAfterMs: appliedMs };
+}

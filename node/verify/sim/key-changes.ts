@@ -1,0 +1,82 @@
+/** Changes of keys, found by comparing the keys before and after each command, without the history. */
+
+import {
+  type Command,
+  CoordinationError,
+  getKey,
+  type KeyChange,
+  type StateReader,
+  type StoredKey,
+} from "../../src/state/index.ts";
+import type { ExpectedChange } from "./expected-changes.ts";
+import { textOf } from "./key-history.ts";
+import type { ExecutedCommand } from "./live-replay.ts";
+
+export class KeyChanges {
+  /** Keys of the present command, as they were before it. */
+  #before = new Map<string, StoredKey | undefined>();
+
+  before({ operation }: Command, state: StateReader): void {
+    this.#before = new Map(keysOf(operation).map((key) => [textOf(key), keyIn(state, key)]));
+  }
+
+  /** The changes that the command has made. */
+  after({ command: { operation }, revision }: ExecutedCommand, state: StateReader): readonly ExpectedChange[] {
+    const made: ExpectedChange[] = [];
+    let ends = 0;
+    for (const key of keysOf(operation)) {
+      const before = this.#before.get(textOf(key));
+      const now = keyIn(state, key);
+      if (now !== undefined && now.modRevision !== before?.modRevision) {
+        made.push(madeOf("put", now, before ?? null));
+      } else if (now === undefined && before !== undefined) {
+        ends++;
+        const isDeleted = operation.kind === "delete-key";
+        const end = { ...before, modRevision: revision + ends, deadlineMs: 0 };
+        made.push(madeOf(isDeleted ? "delete" : "expire", end, before));
+        // A key that is named twice ends once.
+        this.#before.delete(textOf(key));
+      }
+    }
+    return made;
+  }
+}
+
+/** The change as text that can be compared. */
+export function wordsOfKeyChange({ kind, current, previous }: Pick<KeyChange, "kind" | "current" | "previous">) {
+  return `${kind} ${contentOf(current)}, before ${previous === null ? "nothing" : contentOf(previous)}`;
+}
+
+function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey | null): ExpectedChange {
+  const words = wordsOfKeyChange({ kind, current, previous });
+  return { revision: current.modRevision, name: textOf(current.key), words };
+}
+
+/** The keys that a command names; all are of one namespace in every run. */
+function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
+  switch (operation.kind) {
+    case "put-key":
+    case "delete-key":
+    case "compare-and-swap":
+      return [operation.key];
+    case "expire-keys":
+      return operation.keys.map(({ key }) => key);
+    default:
+      return [];
+  }
+}
+
+function keyIn(state: StateReader, key: Uint8Array): StoredKey | undefined {
+  try {
+    return getKey(state, "default", key);
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function contentOf({ key, value, modRevision, createRevision, version, deadlineMs }: StoredKey): string {
+  return `${textOf(key)}=${textOf(value)}@${modRevision} of ${createRevision} v${version} until ${deadlineMs}`;
+}

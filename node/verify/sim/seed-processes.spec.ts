@@ -1,0 +1,96 @@
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect } from "chai";
+import { until } from "../../test/harness/index.ts";
+import { runInProcesses } from "./seed-processes.ts";
+import { runSeed, type SeedReport } from "./seed-run.ts";
+
+const HERE = { isShrunk: false, listener: null };
+/** A killed process is gone in milliseconds. */
+const LIMIT_MS = 20_000;
+const LARGE = 4_000_000_000;
+/** Ends a process when it gets seed 12. */
+const DIES_OF_12 = 'process.on("message", (seed) => seed === 12 && process.exit(7))';
+/** Leaves a temporary folder for each seed, like a process that is killed while it rebuilds a state. */
+const LEAVES_FOLDERS = `
+  import { mkdtempSync } from "node:fs";
+  import { tmpdir } from "node:os";
+  process.on("message", (seed) => mkdtempSync(tmpdir() + "/left-of-" + seed + "-"));
+`;
+
+/** Processes that start from now on load this module first. */
+function preload(code: string): void {
+  process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+async function all(reports: AsyncIterable<SeedReport>): Promise<SeedReport[]> {
+  const found: SeedReport[] = [];
+  for await (const report of reports) {
+    found.push(report);
+  }
+  return found;
+}
+
+function childrenAlive(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
+}
+
+describe("processes that run seeds", function () {
+  // A run takes one or two seconds of a processor, which may be busy.
+  this.timeout(60_000);
+
+  const options = process.env.NODE_OPTIONS;
+
+  afterEach(async () => {
+    if (options === undefined) {
+      delete process.env.NODE_OPTIONS;
+    } else {
+      process.env.NODE_OPTIONS = options;
+    }
+    await until("no process is left", () => childrenAlive() === 0, LIMIT_MS);
+  });
+
+  it("report each seed in its order, as if it had run here", async () => {
+    const reports = await all(runInProcesses({ first: LARGE, count: 3, isShrunk: false }, 2));
+    const here: SeedReport[] = [];
+    for (const { seed } of reports) {
+      here.push(await runSeed(seed, HERE));
+    }
+    expect(reports.map(({ seed }) => seed)).to.deep.equal([0, 1, 2].map((at) => LARGE + at));
+    for (const [at, { words, traceHash, checkpoints, tally, isFailed }] of reports.entries()) {
+      expect({ words, traceHash, checkpoints, isFailed }).to.deep.equal({
+        ...{ words: here[at]?.words, traceHash: here[at]?.traceHash },
+        ...{ checkpoints: here[at]?.checkpoints, isFailed: false },
+      });
+      expect({ ...tally, cpuMs: 0 }).to.deep.equal({ ...here[at]?.tally, cpuMs: 0 });
+      expect(tally?.cpuMs).to.be.above(0);
+    }
+  });
+
+  it("are at most as many as the seeds", async () => {
+    const reports = runInProcesses({ first: 1, count: 1, isShrunk: false }, 9);
+    await reports.next();
+    expect(childrenAlive()).to.equal(1);
+    await reports.return(undefined);
+  });
+
+  it("fail a seed whose process dies, and go on with the others", async () => {
+    preload(DIES_OF_12);
+    const reports = await all(runInProcesses({ first: 11, count: 3, isShrunk: false }, 2));
+    expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, true, false]);
+    expect(reports[1]?.words).to.match(/^FAIL .*\nseed 12 .*exit code 7\nrepeat {2}npm run sim -- --seed 12 --seeds 1/);
+  });
+
+  it("end when the caller stops asking, and take their temporary files with them", async () => {
+    preload(LEAVES_FOLDERS);
+    const leftFolders = () =>
+      readdirSync(tmpdir(), { recursive: true }).filter((name) => `${name}`.includes("left-of-"));
+    for await (const { seed } of runInProcesses({ first: 1, count: 1_000, isShrunk: false }, 2)) {
+      expect(seed).to.equal(1);
+      expect(childrenAlive()).to.equal(2);
+      expect(leftFolders().length).to.be.above(0);
+      break;
+    }
+    expect(leftFolders()).to.deep.equal([]);
+  });
+});

@@ -15,7 +15,7 @@ export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "tick"; readonly tick: LeaderTick }
   | { readonly kind: "report"; readonly report: MemberReport }
-  | { readonly kind: "question"; readonly question: LeaderRequest }
+  | { readonly kind: "question"; readonly request: LeaderRequest }
   | { readonly kind: "reply"; readonly reply: LeaderReply }
   | { readonly kind: "forward"; readonly boot: number; readonly forward: Forward }
   | { readonly kind: "forwarded"; readonly forwarded: Forwarded }

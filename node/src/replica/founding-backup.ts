@@ -13,8 +13,8 @@ export const FOUNDER_ID = 1;
 export interface FoundingBackup {
   /**
    * Fills the restoration for this founding, and completes it. Returns a description of the backup, for people. Raises
-   * a CoordinationError if the backup cannot be used, a StoreError if the disk of this member fails, and what `told`
-   * raises.
+   * a CoordinationError if the backup cannot be used, a StoreError if the disk of this member fails, and what
+   * `onProgress` raises.
    *
    * @param onProgress is called often with the progress, for people
    */

@@ -90,7 +90,7 @@ export class IncomingFrames {
       case FrameType.MemberReport:
         return { ...header, kind: "report", report: decodeMemberReport(body) };
       case FrameType.Question:
-        return { ...header, kind: "question", question: decodeLeaderRequest(body) };
+        return { ...header, kind: "question", request: decodeLeaderRequest(body) };
       case FrameType.Reply:
         return { ...header, kind: "reply", reply: decodeLeaderReply(body) };
       case FrameType.Forward: {

@@ -301,7 +301,7 @@ export class Member {
       return { kind: "refused", status: statusOf(directory), identity: directory.identity };
     }
     if (directory.phase === "empty") {
-      return new EmptyPhase(this.#context, directory, (own, told) => this.#enter(own, told));
+      return new EmptyPhase(this.#context, directory, (own, memberList) => this.#enter(own, memberList));
     }
     const own = { data: directory.data, foundedFrom: null, succession: null };
     const { record } = this.#options;

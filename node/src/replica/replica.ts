@@ -433,7 +433,7 @@ export class Replica {
         this.#leaderMaintenance.comparison.onReport(frame.peer, frame.report.checkpoint);
         return;
       case "question":
-        this.#leaderCalls.onRequest(frame.peer, frame.question);
+        this.#leaderCalls.onRequest(frame.peer, frame.request);
         return;
       case "reply":
         this.#leaderCalls.onReply(frame.reply);

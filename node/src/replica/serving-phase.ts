@@ -26,9 +26,9 @@ type OnUnusable = (end: "removed" | "refused", reason: string) => void;
 
 /** What a member has once the address of its process is known. */
 interface Introduction {
-  readonly ownAddress: AddressPublisher;
+  readonly addressPublisher: AddressPublisher;
   /** Asks for the other members, and announces this member's address. Null without connections to others. */
-  readonly inquiry: JoinPoller | null;
+  readonly poller: JoinPoller | null;
 }
 
 /** The driver has stopped, and the stores are still open. */
@@ -87,16 +87,16 @@ export class ServingPhase implements MemberPeersUser {
 
   /**
    * Others reach this process at this address: dials the other members, and asks for their list if neither the log nor
-   * `told` has it.
+   * `memberList` has it.
    */
-  introduce(address: MemberAddress, told: MemberList | null): void {
+  introduce(address: MemberAddress, memberList: MemberList | null): void {
     const { options, connections, isStopping } = this.#context;
     if (isStopping()) {
       return;
     }
     const { memberId, incarnation } = this.own.data.identity;
     const { clock, scheduler } = options;
-    const ownAddress = new AddressPublisher({
+    const addressPublisher = new AddressPublisher({
       memberId,
       incarnation,
       address,
@@ -104,31 +104,31 @@ export class ServingPhase implements MemberPeersUser {
       clock,
       scheduler,
     });
-    ownAddress.publishIfOutdated();
+    addressPublisher.publishIfOutdated();
     if (connections === null) {
-      this.#introduction = { ownAddress, inquiry: null };
+      this.#introduction = { addressPublisher, poller: null };
       return;
     }
-    const inquiry = this.#inquiryAs(address, connections);
-    this.#introduction = { ownAddress, inquiry };
-    if (told !== null) {
-      connections.peers.onMemberList(told);
+    const poller = this.#directoryPollerFor(address, connections);
+    this.#introduction = { addressPublisher, poller };
+    if (memberList !== null) {
+      connections.peers.onMemberList(memberList);
     }
     connections.peers.dial();
-    if (told === null && (!this.#isListed || this.#isAstray)) {
-      inquiry.start();
+    if (memberList === null && (!this.#isListed || this.#hasUnknaddressPublisher)) {
+      poller.start();
     }
   }
 
   /** Stops asking the other members; resolves when no request is in flight. */
   async stopAsking(): Promise<void> {
-    await this.#introduction?.inquiry?.stop();
+    await this.#introduction?.poller?.stop();
   }
 
   /** Stops everything but the connections and the stores. */
   halt(): HaltedPhase {
     this.#isHalted = true;
-    this.#introduction?.ownAddress.stop();
+    this.#introduction?.addressPublisher.stop();
     this.replica.stop();
     return { kind: "halted", status: this.#status, own: this.own, asked: this.stopAsking() };
   }
@@ -155,13 +155,13 @@ export class ServingPhase implements MemberPeersUser {
   }
 
   onUnlisted(): void {
-    this.#introduction?.inquiry?.start();
+    this.#introduction?.poller?.start();
   }
 
   /** Asks for the reason. */
   onWrongCluster(): void {
     if (this.own.succession === null) {
-      this.#introduction?.inquiry?.start();
+      this.#introduction?.poller?.start();
     }
   }
 
@@ -180,11 +180,13 @@ export class ServingPhase implements MemberPeersUser {
   }
 
   /** Whether some members cannot know the address of this one, or this one cannot know theirs. */
-  get #isAstray(): boolean {
-    return this.#context.connections?.peers.hasUnlisted === true || this.#introduction?.ownAddress.isOutdated === true;
+  get #hasUnknaddressPublisher(): boolean {
+    return (
+      this.#context.connections?.peers.hasUnlisted === true || this.#introduction?.addressPublisher.isOutdated === true
+    );
   }
 
-  #inquiryAs(address: MemberAddress, { peers, peering }: MemberConnections): JoinPoller {
+  #directoryPollerFor(address: MemberAddress, { peers, peering }: MemberConnections): JoinPoller {
     const { name, clusterName, scheduler, log } = this.#context.options;
     const { clusterId, memberId, incarnation } = this.own.data.identity;
     const asker: JoiningProcess = { clusterName, clusterId, memberId, name, incarnation, endpoints: address };
@@ -197,7 +199,7 @@ export class ServingPhase implements MemberPeersUser {
     });
   }
 
-  /** Processes another member's answer to the inquiry. */
+  /** Processes another member's answer to the poll. */
   #onInquired(answer: JoinAnswer, peers: MemberConnections["peers"]): PollDecision {
     if (answer.result === "REMOVED") {
       this.replica.onRemoved();
@@ -214,7 +216,7 @@ export class ServingPhase implements MemberPeersUser {
     }
     peers.onMemberList({ members: answer.directory, index: answer.index });
     // A member that has moved tells every other one until the move is recorded: only then do they dial the new address.
-    return this.#isAstray ? "ask-next" : "enough";
+    return this.#hasUnknaddressPublisher ? "ask-next" : "enough";
   }
 
   #onMembers(): void {
@@ -222,12 +224,12 @@ export class ServingPhase implements MemberPeersUser {
       return;
     }
     this.#context.connections?.peers.onMembers();
-    this.#introduction?.ownAddress.publishIfOutdated();
+    this.#introduction?.addressPublisher.publishIfOutdated();
     if (this.#isListed) {
       if (this.#status.state === "JOINING") {
         this.#report({ state: "RUNNING", reason: "" });
       }
-      if (!this.#isAstray) {
+      if (!this.#hasUnknaddressPublisher) {
         void this.stopAsking();
       }
     }

@@ -33,7 +33,7 @@ interface Call {
   readonly proposal: Proposal;
   readonly deadlineMs: number;
   /** Until when the call may wait before it is handed to a log. */
-  readonly holdUntilMs: number;
+  readonly waitUntilMs: number;
   /** Sequence number of the current attempt. */
   readonly seq: number;
 }
@@ -122,7 +122,7 @@ export function leaderWaitUntil(nowMs: number, deadlineMs: number): number {
 interface StoredWaiter {
   readonly proposal: Proposal;
   readonly deadlineMs: number;
-  readonly holdUntilMs: number;
+  readonly waitUntilMs: number;
   state: Waiter["state"];
   seq: number;
   done: ProposalDone | null;
@@ -167,7 +167,7 @@ export class Waiters {
     const stored: StoredWaiter = {
       proposal,
       deadlineMs,
-      holdUntilMs: leaderWaitUntil(nowMs, deadlineMs),
+      waitUntilMs: leaderWaitUntil(nowMs, deadlineMs),
       state: "held",
       seq: this.#seq,
       done,
@@ -311,7 +311,7 @@ export class Waiters {
     const late: LateWaiter[] = [];
     for (const waiter of this.#bySeq.values()) {
       if (waiter.state === "held") {
-        if (waiter.holdUntilMs < nextMs) {
+        if (waiter.waitUntilMs < nextMs) {
           this.refuse(waiter, waiter.refusal ?? waitReason());
         }
       } else if (waiter.deadlineMs <= nowMs) {

@@ -81,17 +81,17 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
   readonly #options: StreamSchedulerOptions<Source["replica"]>;
   readonly #hub: StreamHub<Source, Served>;
   /** The reason why streams of a replica end that the member serves no longer. */
-  readonly #gone: string;
+  readonly #replicaGoneReason: string;
   /** In the order of their last checks, the oldest check first. */
   readonly #streams = new Set<Served>();
   /** Streams to serve, in this order. */
-  readonly #line = new Set<Served>();
+  readonly #queue = new Set<Served>();
   /** Streams to end, and why. */
-  readonly #leaving = new Map<Served, CoordinationError>();
+  readonly #ending = new Map<Served, CoordinationError>();
   #source: Source | null = null;
   #stopTimer = (): void => undefined;
   /** When the replica was last seen with a leader, in monotonic milliseconds. */
-  #ledMs = 0;
+  #leaderSeenMs = 0;
   #isArmed = false;
   #isDraining = false;
 
@@ -102,7 +102,7 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
   ) {
     this.#options = options;
     this.#hub = hub;
-    this.#gone = gone;
+    this.#replicaGoneReason = gone;
   }
 
   /** The current streams, the one with the oldest check first. */
@@ -112,7 +112,7 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
 
   /** Number of streams in the line of the next turns. */
   get queued(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
   /** What the streams read from; null without streams. */
@@ -142,7 +142,7 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
     }
     const source = this.#hub.begin(replica);
     this.#stopTimer = this.#options.scheduler.every(TIMER_MS, () => this.#onTimer());
-    this.#ledMs = this.#options.clock.monotonicMs();
+    this.#leaderSeenMs = this.#options.clock.monotonicMs();
     this.#source = source;
     return source;
   }
@@ -155,8 +155,8 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
 
   remove(stream: Served): void {
     this.#streams.delete(stream);
-    this.#line.delete(stream);
-    this.#leaving.delete(stream);
+    this.#queue.delete(stream);
+    this.#ending.delete(stream);
     if (this.#streams.size === 0 && this.#source !== null) {
       this.#source.release();
       this.#stopTimer();
@@ -166,8 +166,8 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
 
   /** There may be something to send to the stream. */
   enqueue(stream: Served): void {
-    if (this.#streams.has(stream) && !stream.isSending && !this.#leaving.has(stream)) {
-      this.#line.add(stream);
+    if (this.#streams.has(stream) && !stream.isSending && !this.#ending.has(stream)) {
+      this.#queue.add(stream);
       this.arm();
     }
   }
@@ -205,7 +205,7 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
     const endMs = clock.monotonicMs() + limits.turnMs;
     let left = limits.servedPerTurn;
     const goesOn = () => left-- > 0 && clock.monotonicMs() < endMs;
-    for (const [stream, error] of this.#leaving) {
+    for (const [stream, error] of this.#ending) {
       if (!goesOn()) {
         break;
       }
@@ -216,14 +216,14 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
       return;
     }
     this.#hub.announce(source);
-    for (const stream of this.#line) {
+    for (const stream of this.#queue) {
       if (!goesOn()) {
         break;
       }
-      this.#line.delete(stream);
+      this.#queue.delete(stream);
       this.#hub.serve(source, stream);
     }
-    if (this.#line.size > 0 || this.#leaving.size > 0 || this.#hub.hasMore(source)) {
+    if (this.#queue.size > 0 || this.#ending.size > 0 || this.#hub.hasMore(source)) {
       this.arm();
     }
   }
@@ -251,9 +251,9 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
     const { staleMs } = this.#options.limits;
     const { leaderId, lagMs } = replica.status();
     if (leaderId !== 0) {
-      this.#ledMs = nowMs;
+      this.#leaderSeenMs = nowMs;
     }
-    return nowMs - this.#ledMs > staleMs || lagMs > staleMs;
+    return nowMs - this.#leaderSeenMs > staleMs || lagMs > staleMs;
   }
 
   /** Checks the streams with the oldest checks: only a share of them each time, so that the turn stays short. */
@@ -270,14 +270,14 @@ export class StreamScheduler<Source extends StreamSource<StreamedReplica>, Serve
   /** In later turns, because there may be thousands. */
   #endAll(error: CoordinationError): void {
     for (const stream of this.#streams) {
-      this.#leaving.set(stream, error);
+      this.#ending.set(stream, error);
     }
-    this.#line.clear();
+    this.#queue.clear();
     this.arm();
   }
 
   #replicaGone(): CoordinationError {
-    return new CoordinationError("NO_LEADER", this.#gone);
+    return new CoordinationError("NO_LEADER", this.#replicaGoneReason);
   }
 }
 

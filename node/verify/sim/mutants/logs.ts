@@ -233,7 +233,7 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "slow-follower-of-a-log-sent-more",
     pitfall: "S38",
     file: "watch/stream-scheduler.ts",
-    find: "if (this.#streams.has(stream) && !stream.isSending && !this.#leaving.has(stream)) {",
-    replace: "if (this.#streams.has(stream) && !this.#leaving.has(stream)) {",
+    find: "if (this.#streams.has(stream) && !stream.isSending && !this.#ending.has(stream)) {",
+    replace: "if (this.#streams.has(stream) && !this.#ending.has(stream)) {",
   },
 ];

@@ -26,14 +26,14 @@ describe("EmptyPhase", () => {
     founded = Promise.withResolvers();
     isStopping = false;
     const log = { info: () => undefined, warn: () => undefined };
-    const ask = (seed: string): Promise<JoinAnswer> => {
+    const requestJoin = (seed: string): Promise<JoinAnswer> => {
       asked.push(seed);
       return answer.promise;
     };
     // Only the fields that this phase reads.
     const context = {
       options: { name: "q-0", clusterName: "spec", record: null, clock: time, scheduler: time, log },
-      connections: { peers: { ask }, peering: { seeds: [ADDRESS.peerEndpoint, "a:1"], random: () => 0.5 } },
+      connections: { peers: { requestJoin }, peering: { seeds: [ADDRESS.peerEndpoint, "a:1"], random: () => 0.5 } },
       statusLog: new StatusLog({ state: "EMPTY", reason: "" }, time, log),
       isStopping: () => isStopping,
     } as unknown as MemberContext;

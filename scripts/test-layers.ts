@@ -62,12 +62,9 @@ export function findLayers(): TestLayer[] {
         "operator/scripts/**/*.spec.ts",
         "e2e/cluster/**/*.spec.ts",
         "node/local/**/*.spec.ts",
-        "node/verify/history/**/*.spec.ts",
         "node/micro/**/*.spec.ts",
-        "node/verify/sim/**/*.spec.ts",
         "node/verify/**/*.spec.ts",
-        "node/verify/nemesis/**/*.spec.ts",
-      ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes].includes(file)),
+      ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes, ...conformance].includes(file)),
       // Twenty times the duration of the slowest of them, which uses a real disk, on an idle machine.
       timeoutMs: 30_000,
       startsMembers: false,

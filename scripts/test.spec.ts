@@ -281,7 +281,7 @@ describe("the test runner", function () {
       const { output, lastLine, exitCode } = await run(small, ["--quick"]);
       expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "6 passed, 0 failed", exitCode: 0 });
       expect(output).to.match(/^specs \| node\/src\/fast.spec.ts ok \(1\)/m);
-      expect(output).to.match(/^simulator \| node\/sim\/sim.spec.ts ok \(2\)/m);
+      expect(output).to.match(/^simulator \| node\/verify\/sim\/sim.spec.ts ok \(2\)/m);
       const lines = output.trimEnd().split("\n");
       const last = lines.slice(lines.findIndex((line) => line.startsWith("left out by --quick: ")));
       expect(last.at(0)).to.equal("left out by --quick: crash: all 1 files");

@@ -50,15 +50,10 @@ export class QuoinCluster {
    */
   async untilReady(): Promise<{ readonly object: KubeObject; readonly tookMs: number }> {
     const startedMs = performance.now();
-    const object = await until(
-      `${this.name} to be Ready`,
-      async () => {
-        const object = await this.get();
-        const isObserved = object?.status?.observedGeneration === object?.metadata.generation;
-        return isObserved && conditionOf(object, "Ready")?.status === "True" ? object : null;
-      },
-      LIMIT_MS,
-    );
+    const object = await this.#until(`${this.name} to be Ready`, (object) => {
+      const isObserved = object?.status?.observedGeneration === object?.metadata.generation;
+      return isObserved && conditionOf(object, "Ready")?.status === "True";
+    });
     return { object, tookMs: performance.now() - startedMs };
   }
 
@@ -94,15 +89,30 @@ export class QuoinCluster {
     status: "True" | "False",
   ): Promise<{ readonly object: KubeObject; readonly tookMs: number }> {
     const startedMs = performance.now();
-    const object = await until(
-      `${type} of ${this.name} to be ${status}`,
-      async () => {
-        const object = await this.get();
-        return conditionOf(object, type)?.status === status ? object : null;
-      },
-      LIMIT_MS,
-    );
+    const object = await this.#until(`${type} of ${this.name} to be ${status}`, (object) => {
+      return conditionOf(object, type)?.status === status;
+    });
     return { object, tookMs: performance.now() - startedMs };
+  }
+
+  /** Waits until its object is as wanted. The error of a failure has all that the API server knows of the cluster. */
+  async #until(what: string, isWanted: (object: KubeObject | null) => boolean): Promise<KubeObject> {
+    const read = async (): Promise<KubeObject | null> => {
+      const object = await this.get();
+      return isWanted(object) ? object : null;
+    };
+    try {
+      return await until(what, read, LIMIT_MS);
+    } catch (error) {
+      const [set, claims, pods, events] = await Promise.all([
+        this.set(),
+        this.claims(),
+        this.pods(),
+        this.kubernetes.get(`/api/v1/namespaces/${this.namespace}/events`),
+      ]);
+      const all = { cluster: await this.get(), set, claims, pods, events };
+      throw new Error(`${(error as Error).message}: ${JSON.stringify(all, withoutManagedFields)}`, { cause: error });
+    }
   }
 
   async untilPodsReady(count: number): Promise<void> {
@@ -136,4 +146,9 @@ export function containerIdOf(pod: KubeObject): string {
 
 export function isPodReady(pod: KubeObject | null): boolean {
   return conditionOf(pod, "Ready")?.status === "True" && pod.metadata.deletionTimestamp === undefined;
+}
+
+/** Left out of objects in messages, because it is long and says nothing about their state. */
+function withoutManagedFields(key: string, value: unknown): unknown {
+  return key === "managedFields" ? undefined : value;
 }

@@ -107,6 +107,19 @@ export class Archives {
     });
   }
 
+  /**
+   * Waits until everything up to this index is archived. A store takes one segment after another, so the limit of
+   * `until` is for the next one.
+   */
+  async untilWholeTo(index: number, until: (isReached: () => boolean, rule: string) => Promise<void>): Promise<void> {
+    const { rules } = this;
+    while (!rules.isWholeTo(index)) {
+      const { reached } = rules;
+      const isFurther = (): boolean => rules.isWholeTo(index) || rules.reached > reached;
+      await until(isFurther, "liveness: everything is archived in the end");
+    }
+  }
+
   inject(kind: StoreFaultKind, draw: number): void {
     const { heap, trace } = this.#options;
     const random = streamOf(draw);

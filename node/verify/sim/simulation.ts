@@ -447,8 +447,8 @@ export class Simulation {
     await this.#checkClients();
     await this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
     const committed = this.#greatestCommit();
-    const isArchived = () => this.#archives?.rules.isWholeTo(committed) ?? true;
-    await this.#until(REST_MS, () => isArchived() && this.#isAtRest(), "liveness: everything is archived in the end");
+    await this.#archives?.untilWholeTo(committed, (isReached, rule) => this.#until(REST_MS, isReached, rule));
+    await this.#until(REST_MS, () => this.#isAtRest(), "liveness: archiving leaves the cluster at rest");
     this.#watchers?.stop();
   }
 

@@ -81,6 +81,6 @@ function isTest(file: SourceFile): boolean {
   return (
     isSpec(file) ||
     /^node\/verify\/scenarios\/[^/]+\.txt$/.test(file.path) ||
-    /^node\/(?:sim\/mutants|conformance\/tables)\/[^/]+\.ts$/.test(file.path)
+    /^node\/verify\/(?:sim\/mutants|conformance\/tables)\/[^/]+\.ts$/.test(file.path)
   );
 }

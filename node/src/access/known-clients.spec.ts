@@ -3,7 +3,7 @@ import { KnownClients } from "./known-clients.ts";
 
 const DAY_MS = 86_400_000;
 
-describe("FamiliarLogins", () => {
+describe("KnownClients", () => {
   let nowMs: number;
   let familiar: KnownClients;
 

@@ -43,7 +43,7 @@ function hello(changes: Partial<Hello> = {}, source: Partial<Hello["source"]> = 
   return { ...right, source: { ...right.source, versions: { min: 1, max: 2 }, ...source } };
 }
 
-describe("judgeHello", () => {
+describe("validateHello", () => {
   /** Each one breaks one more rule than the next, in the order of the rules. */
   const wrongs: readonly (readonly [string, (right: Hello) => Hello])[] = [
     ["WRONG_CLUSTER", (right) => ({ ...right, clusterId: "another" })],

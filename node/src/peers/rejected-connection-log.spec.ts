@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { FakePeerClock } from "../../test/peers/index.ts";
 import { RejectedConnectionLog } from "./rejected-connection-log.ts";
 
-describe("StrangerLog", () => {
+describe("RejectedConnectionLog", () => {
   it("writes each kind of line once in ten seconds, and how many it left out", () => {
     const clock = new FakePeerClock();
     const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { SeenBoots } from "./seen-boots.ts";
 
-describe("Boots", () => {
+describe("SeenBoots", () => {
   it("distinguishes a restart from a first meeting and from the same boot", () => {
     const boots = new SeenBoots();
     expect(boots.seen("a")).to.equal(0);

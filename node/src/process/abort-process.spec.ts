@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { expect } from "chai";
 
-const PROGRAM = `import { endAtOnce } from ${JSON.stringify(new URL("./abort-process.ts", import.meta.url))};
+const PROGRAM = `import { abortProcess } from ${JSON.stringify(new URL("./abort-process.ts", import.meta.url))};
 console.log(process.pid);
-endAtOnce();`;
+abortProcess();`;
 const NODE = [process.execPath, "--input-type=module", "--eval", PROGRAM];
 /** A new process namespace, in which Node is the first process, as in a container. */
 const FIRST_PROCESS = ["unshare", "--map-root-user", "--pid", "--fork", "--kill-child"];
 const LIMIT_MS = 30_000;
 
-describe("endAtOnce", function () {
+describe("abortProcess", function () {
   this.timeout(60_000);
 
   function run([program = "", ...args]: readonly string[]) {

@@ -6,7 +6,7 @@ import { SharedTimer } from "./shared-timer.ts";
 
 const INTERVAL_MS = 5;
 
-describe("Pulse", () => {
+describe("SharedTimer", () => {
   let pulse: SharedTimer;
   let beats: string[];
 
@@ -57,8 +57,8 @@ describe("Pulse", () => {
   ] as const) {
     it(what, async () => {
       const url = JSON.stringify(new URL("./shared-timer.ts", import.meta.url).href);
-      const program = `import(${url}).then(({ Pulse }) => {
-        const pulse = new Pulse(5, () => {});
+      const program = `import(${url}).then(({ SharedTimer }) => {
+        const pulse = new SharedTimer(5, () => {});
         ${code}
         setTimeout(() => process.exit(7), 200).unref();
       });`;

@@ -7,7 +7,7 @@ import { AddressPublisher } from "./address-publisher.ts";
 const MOVED = { peerEndpoint: "elsewhere:7402", grpcEndpoint: "elsewhere:7400", httpEndpoint: "elsewhere:7401" };
 const INCARNATION = "11".repeat(16);
 
-describe("OwnAddress", () => {
+describe("AddressPublisher", () => {
   let replica: AppliedReplica;
   let time: FakeTime;
   let own: AddressPublisher;

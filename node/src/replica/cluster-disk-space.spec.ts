@@ -13,7 +13,7 @@ const report = (room: MemberReport["diskSpace"], isCritical = false): MemberRepo
   checkpoint: CHECKPOINT,
 });
 
-describe("ClusterSpace", () => {
+describe("ClusterDiskSpace", () => {
   let sent: { readonly to: number; readonly report: MemberReport }[];
   let criticals: number;
   let core: { role: "leader" | "follower"; leader: number };

@@ -6,7 +6,7 @@ import { JoinPoller, type PollDecision } from "./join-poller.ts";
 const NO_SLOT: JoinAnswer = { result: "NO_SLOT" };
 const TRY_LATER: JoinAnswer = { result: "TRY_LATER" };
 
-describe("Asking", () => {
+describe("JoinPoller", () => {
   let time: FakeTime;
   let asked: string[];
   let lines: string[];

@@ -29,7 +29,7 @@ import { ReplicaStatistics } from "./replica-statistics.ts";
 const PAGE_TABLE = Uint8Array.of(0x76);
 const PAGE_TABLE_END = Uint8Array.of(0x77);
 
-describe("LeaderDuties", () => {
+describe("LeaderMaintenance", () => {
   let time: FakeTime;
   let transport: ScriptedTransport;
   let applied: AppliedLog;

@@ -3,7 +3,7 @@ import { RefusalResendBuffer } from "./refusal-resend-buffer.ts";
 
 const refused = (seq: number) => ({ seqs: [seq], reason: "no-quorum", leader: 1, term: 3 });
 
-describe("ToldRefusals", () => {
+describe("RefusalResendBuffer", () => {
   it("keeps what a peer was refused for as long as a call may wait, in its order", () => {
     const told = new RefusalResendBuffer();
     told.add(2, 7, refused(1), 0);

@@ -460,7 +460,7 @@ describe("data directory", () => {
     });
   });
 
-  describe("with a damaged fence", () => {
+  describe("with a damaged mirror", () => {
     beforeEach(makeMember);
 
     it("is refused without one, and with two bad slots, until a person says to go on", async () => {

@@ -44,7 +44,7 @@ describe("spaceOf", () => {
   });
 });
 
-describe("DiskSpace", () => {
+describe("DiskSpaceMonitor", () => {
   const total = 100 * GIB;
   let time: FakeTime;
   let changes: DiskSpaceLevel[];

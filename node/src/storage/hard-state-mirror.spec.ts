@@ -64,7 +64,7 @@ function fileOf(...slots: readonly (Uint8Array | null)[]): Buffer {
   return file;
 }
 
-describe("fence", () => {
+describe("the hard-state mirror", () => {
   const directories = new TemporaryDirectories();
   afterEach(() => directories.removeAll());
 

@@ -133,8 +133,8 @@ describe("RocksLogStore", () => {
   it("P1: has the mirror synced with every other term and vote, and not with entries alone", async () => {
     const synced: unknown[] = [];
     const post = Worker.prototype.postMessage;
-    Worker.prototype.postMessage = function (request: { readonly syncFence?: boolean }, ...rest) {
-      synced.push(request.syncFence);
+    Worker.prototype.postMessage = function (request: { readonly syncMirror?: boolean }, ...rest) {
+      synced.push(request.syncMirror);
       post.call(this, request, ...rest);
     };
     try {

@@ -29,7 +29,7 @@ function milestonesOf(changes: readonly Change[]): { readonly put: number[]; rea
   };
 }
 
-describe("Milestones", () => {
+describe("SequenceMarkers", () => {
   const directories = new TemporaryDirectories();
   let rocks: Rocks;
   beforeEach(async () => {

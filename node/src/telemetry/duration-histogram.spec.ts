@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { DurationHistogram, LONG_BOUNDS, REQUEST_BOUNDS, SHORT_BOUNDS } from "./duration-histogram.ts";
 
-describe("Durations", () => {
+describe("DurationHistogram", () => {
   it("counts each in the first bucket whose bound it does not exceed, and durations above all bounds at the end", () => {
     const durations = new DurationHistogram([0.01, 0.1, 1]);
     for (const ms of [0, 10, 10.001, 100, 999, 1_000, 1_001, 50_000]) {

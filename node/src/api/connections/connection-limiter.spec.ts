@@ -9,7 +9,7 @@ const [HERE, ELSEWHERE] = ["127.0.0.1", "127.0.0.2"];
 /** Longer than the minimum time between two log lines. */
 const LONG_MS = 60_000;
 
-describe("ConnectionGate", () => {
+describe("ConnectionLimiter", () => {
   let server: Server;
   let gate: ConnectionLimiter;
   let lines: Record<string, unknown>[];
@@ -129,7 +129,7 @@ describe("ConnectionGate", () => {
   });
 });
 
-describe("DescriptorShare", () => {
+describe("DescriptorBudget", () => {
   for (const [descriptors, max] of [
     [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
     [20_000, 19_488],

@@ -41,8 +41,8 @@ const ROOT = path.resolve(import.meta.dirname, "../../../..");
 /** String literals and templates on one line of a source, without their quotes. */
 const LITERAL = /(["`])((?:\\.|(?!\1)[^\\\n])+)\1/g;
 const RELATIVE_IMPORT = / from "(\.[^"]+)";/g;
-/** A literal with less fixed text than this could be the end of any title. */
-const FIXED_LENGTH_MIN = 8;
+/** A template with less fixed text than this could be any title. */
+const FIXED_LENGTH_MIN = 5;
 
 /** The sources that a source imports, and what they export again. */
 function importsOf(file: string): string[] {
@@ -55,20 +55,44 @@ function importsOf(file: string): string[] {
 /** Whether a test of a spec has this full title, as far as its source, and the sources that it imports, show it. */
 function hasTitle(spec: string, fullTitle: string): boolean {
   const file = path.join(ROOT, spec);
-  return (
-    existsSync(file) &&
-    [file, ...importsOf(file)].some((name) =>
-      [...readFileSync(name, "utf8").matchAll(LITERAL)].some(([, , text = ""]) => endsWithTitle(fullTitle, text)),
-    )
-  );
+  return existsSync(file) && isJoined(fullTitle, titlesOf(file));
 }
 
-function endsWithTitle(fullTitle: string, literal: string): boolean {
-  const parts = literal.split(/\$\{[^}]*\}/);
-  if (parts.join("").length < FIXED_LENGTH_MIN) {
-    return false;
+/** Titles of suites and tests: fixed ones, and patterns for those with inserted values. */
+interface Titles {
+  readonly fixed: ReadonlySet<string>;
+  readonly patterns: readonly RegExp[];
+}
+
+const titles = new Map<string, Titles>();
+
+function titlesOf(file: string): Titles {
+  const known = titles.get(file);
+  if (known !== undefined) {
+    return known;
   }
-  return new RegExp(`(?:^| )${parts.map((part) => RegExp.escape(part)).join(".*")}$`).test(fullTitle);
+  const literals = [file, ...importsOf(file)].flatMap((name) =>
+    [...readFileSync(name, "utf8").matchAll(LITERAL)].map(([, , text = ""]) => text.replaceAll('\\"', '"')),
+  );
+  const parts = literals.map((text) => text.split(/\$\{[^}]*\}/)).filter((one) => one.length > 1);
+  const found = {
+    fixed: new Set(literals),
+    patterns: parts
+      .filter((one) => one.join("").length >= FIXED_LENGTH_MIN)
+      .map((one) => new RegExp(`^${one.map((part) => RegExp.escape(part)).join(".*")}$`)),
+  };
+  titles.set(file, found);
+  return found;
+}
+
+/** Whether the text is the titles of suites and a test, one after the other. */
+function isJoined(text: string, { fixed, patterns }: Titles): boolean {
+  const starts = [...text.matchAll(/(?<=^| )\S/g)].map(({ index }) => index);
+  return starts.some((start) => {
+    const last = text.slice(start);
+    const isTitle = fixed.has(last) || patterns.some((pattern) => pattern.test(last));
+    return isTitle && (start === 0 || isJoined(text.slice(0, start - 1), { fixed, patterns }));
+  });
 }
 
 describe("mutants", () => {

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { CoordinationError } from "../../src/state/index.ts";
 import { OWNER } from "../../test/index.ts";
 import type { Process } from "./process.ts";
 import { type Answer, RequestCalls, type RequestCallsOptions } from "./request-calls.ts";
@@ -9,6 +10,7 @@ describe("the outcome of a request whose caller leaves", () => {
   let end: (answer: Answer | null) => void;
   let isOpen: boolean;
   let request: Request;
+  let calls: RequestCalls;
 
   function send(): () => void {
     const options = {
@@ -25,7 +27,8 @@ describe("the outcome of a request whose caller leaves", () => {
     const operation = { kind: "delete-key", namespace: "n", key: new Uint8Array(1), expectedModRevision: undefined };
     const requestId = new Uint8Array(16);
     request = { requestId, principal: OWNER, operation, isUncertain: false, refusals: 0 } as unknown as Request;
-    return new RequestCalls(options).send({ memberId: 1 } as Process, request, 1_000, () => undefined);
+    calls = new RequestCalls(options);
+    return calls.send({ memberId: 1 } as Process, request, 1_000, () => undefined);
   }
 
   beforeEach(() => {
@@ -53,4 +56,16 @@ describe("the outcome of a request whose caller leaves", () => {
     leave();
     expect(request.isUncertain).to.equal(false);
   });
+
+  for (const [error, failures] of [
+    [new CoordinationError("NO_LEADER", "no leader"), 1],
+    [new CoordinationError("DEADLINE", "too late", { outcome: "unknown" }), 1],
+    [new CoordinationError("LEADER_CHANGED", "it caught up by a snapshot", { outcome: "unknown" }), 0],
+  ] as const) {
+    it(`counts ${failures} failures for ${error.reason}`, () => {
+      send();
+      end({ error, outcome: null });
+      expect(calls.failures).to.equal(failures);
+    });
+  }
 });

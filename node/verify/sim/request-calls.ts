@@ -47,7 +47,10 @@ export class RequestCalls {
     this.#options = options;
   }
 
-  /** Calls that did not end with a result, not counting those whose callers have left. */
+  /**
+   * Calls that did not end with a result, not counting those whose callers have left, and those whose member caught up
+   * by a snapshot meanwhile.
+   */
   get failures(): number {
     return this.#failures;
   }
@@ -124,7 +127,7 @@ export class RequestCalls {
       const result = answer.outcome?.answer;
       word = result instanceof CoordinationError ? result.reason : `done at ${result?.revision}`;
     }
-    if (answer?.outcome == null) {
+    if (answer?.outcome == null && !isHiddenBySnapshot(answer?.error ?? null)) {
       this.#failures++;
     }
     must(
@@ -136,4 +139,12 @@ export class RequestCalls {
     );
     trace.record(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
   }
+}
+
+/**
+ * Whether a member has caught up by a snapshot that does not show the result. That may happen without any fault, where
+ * little of the log is kept. Another rule finds elections, the only other reason for this refusal.
+ */
+function isHiddenBySnapshot(error: CoordinationError | null): boolean {
+  return error?.reason === "LEADER_CHANGED" && error.outcome === "unknown";
 }

@@ -198,6 +198,7 @@ export class Scene {
       memberId: idOf(ordinal),
       ours: true,
       leftover: false,
+      unsureSince: null,
       foreign: false,
       bound: true,
       storageClassName: "standard",

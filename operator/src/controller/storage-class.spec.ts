@@ -69,6 +69,35 @@ describe("a storage class that is corrected", () => {
     expect([metadata.uid === again, spec.storageClassName]).to.deep.equal([false, "standard"]);
   });
 
+  it("takes effect though the former set makes its claim again just before the next set comes", async () => {
+    await waiting(TYPO);
+    const { metadata, ...claim } = structuredClone(find("persistentvolumeclaims", "data-demo-0"));
+    const { name, labels } = metadata;
+    let again: string | null = null;
+    let isReplaced = false;
+    drive.world.api.before = ({ method, plural }: Call) => {
+      const { store } = drive.world.api;
+      const isWrite = method !== "GET" && method !== "DELETE";
+      if (again === null && isWrite && plural === "statefulsets" && store.list(plural).length === 0) {
+        const late = { ...claim, metadata: { name, labels } };
+        again = store.create("persistentvolumeclaims", "default", late).metadata.uid;
+      } else if (again !== null && !isReplaced && method === "DELETE" && plural === "persistentvolumeclaims") {
+        // The pod has no node, so nothing protects its claim. The present set creates the missing claim at once.
+        isReplaced = true;
+        drive.world.advance(1_000);
+        store.drop("persistentvolumeclaims", find("persistentvolumeclaims", name));
+        const spec = { ...claim.spec, storageClassName: "standard" };
+        store.create("persistentvolumeclaims", "default", { ...claim, spec, metadata: { name, labels } });
+      }
+      return null;
+    };
+    drive.edit(storage(null));
+    await drive.converge("founded");
+    const { metadata: present, spec } = find("persistentvolumeclaims", "data-demo-0");
+    expect(again, "so it was made again").to.be.a("string");
+    expect([present.uid === again, spec.storageClassName]).to.deep.equal([false, "standard"]);
+  });
+
   it("takes effect to and from the default class", async () => {
     await waiting(TYPO);
     drive.edit(storage(null));

@@ -43,6 +43,16 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
       setCreated === null &&
       !isBound(claim) &&
       created > (timeOf(cluster.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY),
+    // The API server tells times in whole seconds.
+    unsureSince:
+      !foreign &&
+      clusterId === null &&
+      setCreated !== null &&
+      created <= setCreated &&
+      created > (timeOf(cluster.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY) - 1_000 &&
+      !isBound(claim)
+        ? created
+        : null,
     foreign,
     bound: isBound(claim),
     storageClassName: spec?.storageClassName ?? null,

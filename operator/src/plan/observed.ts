@@ -153,6 +153,11 @@ export interface ClaimView {
   readonly ours: boolean;
   /** Whether a deleted set of this cluster created it, and it has no volume: it is empty. */
   readonly leftover: boolean;
+  /**
+   * When a claim without a volume was created, if the set before the present one may have created it: in the same
+   * second as the present set, or earlier. Null if the present set has created the claim, or if it has a volume.
+   */
+  readonly unsureSince: number | null;
   /** Whether another CoordinationCluster owns it. */
   readonly foreign: boolean;
   /** Whether it has a volume or names one: its data must be kept. */

@@ -7,6 +7,9 @@ import type { ClaimView, PodView } from "./observed.ts";
 import type { Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
+/** A claim of the present set usually has its volume within this time, in milliseconds. */
+const UNSURE_MS = 10_000;
+
 /**
  * Claims first: a deleted claim is never bound again. The set is not deleted while another claim may still be bound.
  */
@@ -16,8 +19,11 @@ export function changeStorageClass(facts: Facts): Step | null {
   if (set === null) {
     return identity === null ? dropLeftover(facts) : null;
   }
-  if (set.storageClassName === wanted || identity !== null || hasVolume(claims, pods)) {
+  if (identity !== null || hasVolume(claims, pods)) {
     return null;
+  }
+  if (set.storageClassName === wanted) {
+    return dropUnsure(facts);
   }
   const rule = "ChangeStorageClass";
   const why = `no volume is bound yet, and the storage class has changed from ${nameOf(set.storageClassName)} to ${nameOf(wanted)}`;
@@ -47,6 +53,27 @@ function dropLeftover(facts: Facts): Step | null {
     rule: "ChangeStorageClass",
     target,
     message: `${target} is created again: the StatefulSet that created it is gone, and no volume is bound`,
+    action: { kind: "delete-claim", ...objectOf(claim) },
+  };
+}
+
+/**
+ * The former set may also create a claim again just after it is deleted. The present set then uses that claim, with its
+ * old class. A claim that gets no volume, and that the present set may not have created, is created again once.
+ */
+function dropUnsure(facts: Facts): Step | null {
+  const { claims, now } = facts.observed;
+  const claim = claims.find(({ unsureSince, terminating }) => {
+    return unsureSince !== null && !terminating && now - unsureSince > UNSURE_MS;
+  });
+  if (claim === undefined) {
+    return null;
+  }
+  const target = facts.claimNameOf(claim.ordinal);
+  return {
+    rule: "ChangeStorageClass",
+    target,
+    message: `${target} is created again: it has no volume, and may be of the StatefulSet before this one`,
     action: { kind: "delete-claim", ...objectOf(claim) },
   };
 }

@@ -26,6 +26,8 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
   const resize = status?.conditions?.find(({ type }) => type === "FileSystemResizePending");
   const capacity = status?.capacity?.storage;
   const created = timeOf(metadata.creationTimestamp) ?? 0;
+  const clusterCreated = timeOf(cluster.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY;
+  const isUnused = !foreign && clusterId === null && !isBound(claim);
   return {
     ordinal,
     uid: metadata.uid ?? "",
@@ -37,22 +39,9 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
       !foreign &&
       (clusterId === null ? setCreated !== null && created >= setCreated : clusterId === identity?.clusterId),
     // After the cluster was created, only its sets create claims with its labels.
-    leftover:
-      !foreign &&
-      clusterId === null &&
-      setCreated === null &&
-      !isBound(claim) &&
-      created > (timeOf(cluster.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY),
+    leftover: isUnused && setCreated === null && created > clusterCreated,
     // The API server tells times in whole seconds.
-    unsureSince:
-      !foreign &&
-      clusterId === null &&
-      setCreated !== null &&
-      created <= setCreated &&
-      created > (timeOf(cluster.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY) - 1_000 &&
-      !isBound(claim)
-        ? created
-        : null,
+    unsureSince: isUnused && setCreated !== null && created <= setCreated && created >= clusterCreated ? created : null,
     foreign,
     bound: isBound(claim),
     storageClassName: spec?.storageClassName ?? null,

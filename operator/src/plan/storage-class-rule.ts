@@ -7,6 +7,7 @@ import type { ClaimView, PodView } from "./observed.ts";
 import type { Step } from "./plan.ts";
 import { objectOf } from "./volume-rules.ts";
 
+const RULE = "ChangeStorageClass";
 /** A claim of the present set usually has its volume within this time, in milliseconds. */
 const UNSURE_MS = 10_000;
 
@@ -25,36 +26,21 @@ export function changeStorageClass(facts: Facts): Step | null {
   if (set.storageClassName === wanted) {
     return dropUnsure(facts);
   }
-  const rule = "ChangeStorageClass";
   const why = `no volume is bound yet, and the storage class has changed from ${nameOf(set.storageClassName)} to ${nameOf(wanted)}`;
   const claim = claims.find(({ ours, terminating }) => ours && !terminating);
   if (claim !== undefined) {
-    const target = facts.claimNameOf(claim.ordinal);
-    return {
-      rule,
-      target,
-      message: `${target} is created again: ${why}`,
-      action: { kind: "delete-claim", ...objectOf(claim) },
-    };
+    return deleteClaim(facts, claim, why);
   }
   const { name: target } = cluster.metadata;
   const action = { kind: "delete-set", uid: set.uid, resourceVersion: set.resourceVersion } as const;
-  return { rule, target, message: `StatefulSet ${target} is created again: ${why}`, action };
+  return { rule: RULE, target, message: `StatefulSet ${target} is created again: ${why}`, action };
 }
 
 /** A set may recreate a claim just before it is deleted. The next set would use that claim, with its old class. */
 function dropLeftover(facts: Facts): Step | null {
   const claim = facts.observed.claims.find(({ leftover, terminating }) => leftover && !terminating);
-  if (claim === undefined) {
-    return null;
-  }
-  const target = facts.claimNameOf(claim.ordinal);
-  return {
-    rule: "ChangeStorageClass",
-    target,
-    message: `${target} is created again: the StatefulSet that created it is gone, and no volume is bound`,
-    action: { kind: "delete-claim", ...objectOf(claim) },
-  };
+  const why = "the StatefulSet that created it is gone, and no volume is bound";
+  return claim === undefined ? null : deleteClaim(facts, claim, why);
 }
 
 /**
@@ -66,16 +52,15 @@ function dropUnsure(facts: Facts): Step | null {
   const claim = claims.find(({ unsureSince, terminating }) => {
     return unsureSince !== null && !terminating && now - unsureSince > UNSURE_MS;
   });
-  if (claim === undefined) {
-    return null;
-  }
+  const why = "it has no volume, and may be of the StatefulSet before this one";
+  return claim === undefined ? null : deleteClaim(facts, claim, why);
+}
+
+/** A set creates a deleted claim again. */
+function deleteClaim(facts: Facts, claim: ClaimView, why: string): Step {
   const target = facts.claimNameOf(claim.ordinal);
-  return {
-    rule: "ChangeStorageClass",
-    target,
-    message: `${target} is created again: it has no volume, and may be of the StatefulSet before this one`,
-    action: { kind: "delete-claim", ...objectOf(claim) },
-  };
+  const message = `${target} is created again: ${why}`;
+  return { rule: RULE, target, message, action: { kind: "delete-claim", ...objectOf(claim) } };
 }
 
 /** @returns whether a volume may hold data; also true for a deleted claim while its pod has a node */

@@ -134,7 +134,7 @@ const login: Table = {
       });
       succeeded(await context.testRun.at(context.elsewhere.endpoint, String(token)).call(getCluster, {}));
     },
-    "refuses alike who is unknown and who has another password": async (context) => {
+    "gives an unknown user and a wrong password the same refusal": async (context) => {
       const { member } = context.users;
       const messages = new Set<string>();
       for (const [email, password] of [

@@ -121,7 +121,7 @@ const describing: Table = {
 const acquiring: Table = {
   name: "AcquireLock",
   entries: {
-    "answers token and hold to who gets the lock, and the holder to who does not": async (context) => {
+    "answers the winner of a lock with its token and hold, and all others with the holder": async (context) => {
       const lock = await context.lock();
       const got = await context.ask(acquireLock, lock);
       const { fencingToken } = got;

@@ -154,7 +154,10 @@ const acquiring: Table = {
       await context.ask(acquireRWLock, { ...lock, mode: READ, owner: "r0" });
       const writer = await context.queueRW(context.elsewhere, { ...lock, mode: WRITE, owner: "w1" }, 0);
       const late = await context.ask(acquireRWLock, { ...lock, mode: READ, owner: "r" });
-      expect([late.acquired, late.queueLength], "who does not wait does not overtake either").to.deep.equal([false, 1]);
+      expect([late.acquired, late.queueLength], "a request that does not wait does not overtake either").to.deep.equal([
+        false,
+        1,
+      ]);
       const readers = [
         await context.queueRW(context.here, { ...lock, mode: READ, owner: "r1" }, 1),
         await context.queueRW(context.elsewhere, { ...lock, mode: READ, owner: "r2" }, 2),

@@ -103,7 +103,7 @@ export const waiting: Table = {
       await context.ask(releaseLock, lock);
       expect((await context.ask(describeLock, lock)).state).to.equal(LockState.FREE);
     },
-    "S25: a call that is cancelled leaves the queue, and who is behind moves up": async (context) => {
+    "S25: a call that is cancelled leaves the queue, and the next one moves up": async (context) => {
       const lock = await context.lock();
       await context.ask(acquireLock, lock);
       const first = await context.queue(context.here, { ...lock, owner: "1" }, 0);

@@ -44,6 +44,12 @@ describe("the rules of the archive", () => {
     }
   }
 
+  /** A member takes a snapshot. */
+  function take(memberId: number, index: number): void {
+    put(snapshot(index));
+    rules.onSnapshot(memberId, index, idOf("a", index));
+  }
+
   function remove(...objects: readonly StoredObject[]): void {
     for (const object of objects) {
       rules.onDeleted(object);
@@ -86,22 +92,49 @@ describe("the rules of the archive", () => {
     put(snapshot(10), segment(11, 14, "a"));
     rules.onBreak(1, 14);
     rules.onBreak(2, 14);
-    put(snapshot(20), segment(21, 23, "a"), snapshot(25), segment(26, 30, "a"));
-    rules.onSnapshot(1, 20);
-    expect(rules.isWholeTo(30), "before the second one begins").to.equal(false);
-    rules.onSnapshot(2, 25);
+    take(1, 20);
+    put(segment(21, 23, "a"));
+    take(2, 25);
+    put(segment(26, 30, "a"));
     expect(rules.isWholeTo(30)).to.equal(true);
-    put(snapshot(33), segment(34, 36, "a"));
-    rules.onSnapshot(2, 33);
+    take(2, 33);
+    put(segment(34, 36, "a"));
     expect(rules.isWholeTo(36), "a later snapshot").to.equal(false);
+  });
+
+  it("let a chain begin with the snapshot that a segment follows", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    // Another member goes on for a while.
+    put(snapshot(18), segment(19, 23, "a"));
+    // The first one took a snapshot already when it noticed the break, and a chain begins with the next one.
+    take(1, 25);
+    take(1, 30);
+    put(segment(31, 36, "a"));
+    expect(rules.isWholeTo(36)).to.equal(true);
+    take(1, 40);
+    put(segment(41, 43, "a"));
+    expect(rules.isWholeTo(43), "a later snapshot").to.equal(false);
+  });
+
+  it("keep the report of a newer break while a chain begins after an older one", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    take(1, 20);
+    rules.onBreak(1, 20);
+    put(segment(21, 23, "a"));
+    take(1, 30);
+    put(segment(31, 36, "a"));
+    expect(rules.isWholeTo(36)).to.equal(true);
   });
 
   it("forget the report of a member once it goes on with a chain", () => {
     put(snapshot(10), segment(11, 14, "a"));
     rules.onBreak(1, 14);
     rules.onBegin(1);
-    put(snapshot(20), segment(21, 23, "a"), snapshot(25), segment(26, 30, "a"));
-    rules.onSnapshot(1, 25);
+    put(snapshot(20), segment(21, 23, "a"));
+    take(1, 25);
+    put(segment(26, 30, "a"));
     expect(rules.isWholeTo(30)).to.equal(false);
   });
 

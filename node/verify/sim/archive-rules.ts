@@ -11,6 +11,7 @@ import {
   type Catalog,
   type Chain,
   catalogOf,
+  parseObjectName,
   type RetentionPolicy,
   readCatalog,
   type StoredObject,
@@ -43,6 +44,13 @@ interface Gap {
   readonly from: number;
 }
 
+/** A chain that a member reported broken. */
+interface BrokenChain {
+  readonly memberId: number;
+  /** Index of its last entry. */
+  readonly end: number;
+}
+
 /** How late the archive of a run without faults may be, beyond the time for which entries wait, in milliseconds. */
 const LATE_MS = 5_000;
 /**
@@ -69,8 +77,13 @@ export class ArchiveRules {
   readonly #everStored = new Map<string, StoredObject>();
   /** The ends of chains that were reported broken. */
   readonly #breaks: number[] = [];
-  /** The same, by the members that reported it and have not taken a snapshot since. */
-  readonly #broken = new Map<number, number>();
+  /** The same, by the members that reported it and have not begun another chain since. */
+  readonly #broken = new Map<number, BrokenChain>();
+  /**
+   * Snapshots of these members by their ids. The member begins a chain with the one that a segment follows. A snapshot
+   * that it was taking when it noticed the break is only a backup.
+   */
+  readonly #candidates = new Map<string, { readonly broken: BrokenChain; readonly index: number }>();
   /** From the end of a chain that a member reported broken to the snapshot with which it began another one. */
   readonly #reported: { readonly end: number; readonly index: number }[] = [];
   /**
@@ -119,6 +132,7 @@ export class ArchiveRules {
     this.#segments += Number(isNew && name.endsWith(".qseg"));
     this.#snapshots += Number(isNew && name.endsWith(".qsnap"));
     this.#reached = reachOf(this.#catalog(this.#now));
+    this.#noteBegin(name);
     for (const { lastIndex } of this.#findGaps()) {
       if (!this.#gaps.has(lastIndex)) {
         this.#gaps.set(lastIndex, lastIndex <= this.#oldestKept);
@@ -145,15 +159,14 @@ export class ArchiveRules {
    */
   onBreak(memberId: number, index: number = this.#reached): void {
     this.#breaks.push(index);
-    this.#broken.set(memberId, index);
+    this.#broken.set(memberId, { memberId, end: index });
   }
 
-  /** A member has taken a snapshot: if it has reported a broken chain, another one begins there. */
-  onSnapshot(memberId: number, index: number): void {
-    const end = this.#broken.get(memberId);
-    if (end !== undefined) {
-      this.#reported.push({ end, index });
-      this.#broken.delete(memberId);
+  /** A member has taken a snapshot: if it has reported a broken chain, another one may begin there. */
+  onSnapshot(memberId: number, index: number, id: string): void {
+    const broken = this.#broken.get(memberId);
+    if (broken !== undefined) {
+      this.#candidates.set(id, { broken, index });
     }
   }
 
@@ -227,6 +240,21 @@ export class ArchiveRules {
     const hole = this.#hole();
     const missing = hole === undefined ? "none" : `${hole.firstIndex} to ${hole.lastIndex}`;
     return `archived to ${this.#reached}, broken at ${this.#breaks.join() || "no time"}, missing entries: ${missing}`;
+  }
+
+  /** If this is the first segment after a snapshot, a chain begins with that snapshot. */
+  #noteBegin(name: string): void {
+    const parsed = parseObjectName(name);
+    const previousId = parsed?.kind === "segment" ? parsed.previousId : "";
+    const candidate = this.#candidates.get(previousId);
+    if (candidate !== undefined) {
+      const { broken, index } = candidate;
+      this.#candidates.delete(previousId);
+      this.#reported.push({ end: broken.end, index });
+      if (this.#broken.get(broken.memberId) === broken) {
+        this.#broken.delete(broken.memberId);
+      }
+    }
   }
 
   /**

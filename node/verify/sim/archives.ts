@@ -209,9 +209,9 @@ export class Archives {
       }
     };
     return {
-      info: (fields: { readonly index?: number }, message: string) => {
+      info: (fields: { readonly index?: number; readonly backup?: string }, message: string) => {
         if (message === "a backup was made") {
-          this.rules.onSnapshot(memberId, fields.index ?? 0);
+          this.rules.onSnapshot(memberId, fields.index ?? 0, fields.backup ?? "");
         } else if (message.startsWith("this member archives")) {
           this.rules.onBegin(memberId);
         }

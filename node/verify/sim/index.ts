@@ -1,5 +1,6 @@
 export { commitText, firstSeedOf } from "./commit.ts";
 export { type RandomStream, streamOf } from "./random.ts";
 export { describeRun } from "./report.ts";
+export type { RunResult } from "./run-result.ts";
 export { drawScript, type Script } from "./script.ts";
-export { type RunResult, Simulation } from "./simulation.ts";
+export { Simulation } from "./simulation.ts";

@@ -1,6 +1,6 @@
 /** The result of a run in words: one line if all is well, everything that helps to understand the failure if not. */
 
-import type { RunResult } from "./simulation.ts";
+import type { RunResult } from "./run-result.ts";
 import type { TraceLine } from "./trace.ts";
 
 /** Facts that are not known inside a run. */

@@ -5,9 +5,10 @@ import { shortCommit } from "./commit.ts";
 import { saveScript } from "./corpus.ts";
 import type { Hashes } from "./determinism.ts";
 import { describeLine, describeRun } from "./report.ts";
+import type { RunResult } from "./run-result.ts";
 import { drawScript, type Script } from "./script.ts";
 import { shrink } from "./shrink.ts";
-import { type RunResult, Simulation } from "./simulation.ts";
+import { Simulation } from "./simulation.ts";
 import { type Tally, tallyOf } from "./summary.ts";
 
 /** The result of a run. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import type { RunResult } from "./run-result.ts";
 import { drawScript, type Script, type ScriptItem } from "./script.ts";
 import { shrink } from "./shrink.ts";
-import type { RunResult } from "./simulation.ts";
 
 /** A run that breaks the rule if its script has these items and at least this many members. */
 function simulator(needed: readonly ScriptItem[], members: number): (script: Script) => RunResult {

@@ -5,8 +5,9 @@
  * then members and time. A shorter script counts only if it breaks the same rule.
  */
 
+import type { RunResult } from "./run-result.ts";
 import type { Script, ScriptItem } from "./script.ts";
-import { type RunResult, Simulation } from "./simulation.ts";
+import { Simulation } from "./simulation.ts";
 
 export interface Shrunk {
   readonly result: RunResult;

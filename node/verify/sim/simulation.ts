@@ -42,43 +42,18 @@ import { type Concern, type RandomStream, streamsOf } from "./random.ts";
 import { Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
+import type { RunResult } from "./run-result.ts";
 import type { Script, ScriptItem } from "./script.ts";
 import { fingerprintOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
+import { untilTogether } from "./until-together.ts";
 import { Watchers } from "./watchers.ts";
-
-/** The result of a run. */
-export interface RunResult {
-  readonly script: Script;
-  /** Null if every rule held. */
-  readonly failure: Failure | null;
-  readonly traceHash: string;
-  /** The hash after each thousand lines of the trace, which locate the first difference of two runs. */
-  readonly checkpoints: readonly string[];
-  readonly nowMs: number;
-  /** The part of it before the first item of the script, in milliseconds. */
-  readonly grownMs: number;
-  readonly events: number;
-  /** The last events, if a rule was broken. */
-  readonly lines: readonly TraceLine[];
-  /** The members at the end, if a rule was broken. */
-  readonly states: string;
-  /** Marks, and pairs of roles and frames, with the number of times each was reached. */
-  readonly reached: ReadonlyMap<string, number>;
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-/** A rule that was broken. */
-export interface Failure {
-  readonly rule: string;
-  readonly details: string;
-}
 
 /** Largest number of members that a run creates, including those that are removed again. */
 const MEMBERS_MAX = 12;
 /** A healthy cluster of one grows to its first size within this time. */
 const GROWTH_MS = 60_000;
-/** A cluster without faults comes to rest within this time. */
+/** A cluster without faults comes to rest, or a member takes a snapshot over, within this time. */
 const REST_MS = 60_000;
 const CHECK_INTERVAL_MS = 100;
 /** Requests are sent again for this share of the time for which answers are stored. */
@@ -440,15 +415,16 @@ export class Simulation {
         floor = this.#greatestCommit();
         return this.#areTogether(before);
       };
-      await this.#until(REST_MS, isCaughtUp, "liveness: everybody catches up with clients that go on");
+      await this.#untilTogether(isCaughtUp, "liveness: everybody catches up with clients that go on");
     }
     this.#clients.stop();
-    await this.#until(REST_MS, () => this.#isAtRest(), "liveness: a cluster that is left in peace comes to rest");
+    const isAtRest = (): boolean => this.#isAtRest();
+    await this.#untilTogether(isAtRest, "liveness: a cluster that is left in peace comes to rest");
     await this.#checkClients();
-    await this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
+    await this.#untilTogether(isAtRest, "liveness: members are equal in the end");
     const committed = this.#greatestCommit();
     await this.#archives?.untilWholeTo(committed, (isReached, rule) => this.#until(REST_MS, isReached, rule));
-    await this.#until(REST_MS, () => this.#isAtRest(), "liveness: archiving leaves the cluster at rest");
+    await this.#untilTogether(isAtRest, "liveness: archiving leaves the cluster at rest");
     this.#watchers?.stop();
   }
 
@@ -620,6 +596,16 @@ export class Simulation {
     });
   }
 
+  #untilTogether(isTogether: () => boolean, rule: string): Promise<void> {
+    const until = (isReached: () => boolean): Promise<void> => this.#until(REST_MS, isReached, rule);
+    return untilTogether({ until, isTogether, installs: () => this.#installs });
+  }
+
+  /** Snapshots that members have taken over. */
+  get #installs(): number {
+    return this.#coverage.counts.get("replica.install.switched") ?? 0;
+  }
+
   /** Lets time pass until the condition holds. */
   async #until(limitMs: number, isReached: () => boolean, rule: string): Promise<void> {
     const endMs = this.#heap.nowMs + limitMs;
@@ -691,7 +677,7 @@ export class Simulation {
       revocations: this.#rules.access.revocations,
       refused: this.#rules.access.refused,
       raised: this.#coverage.counts.get("replica.version-raised") ?? 0,
-      snapshots: this.#coverage.counts.get("replica.install.switched") ?? 0,
+      snapshots: this.#installs,
       ...this.#archives?.counts,
     };
   }

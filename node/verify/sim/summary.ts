@@ -1,7 +1,7 @@
 /** The summary of many runs: sums, which do not depend on the order of the runs or on the process that made them. */
 
 import { Coverage } from "./coverage.ts";
-import type { RunResult } from "./simulation.ts";
+import type { RunResult } from "./run-result.ts";
 
 /** What a run adds to the sums. */
 export interface Tally {

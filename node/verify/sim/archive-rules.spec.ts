@@ -146,6 +146,13 @@ describe("the rules of the archive", () => {
     rules.checkHoles();
   });
 
+  it("let entries be missing between the chains of two members that began the archive at the same time", () => {
+    put(snapshot(10), snapshot(16), segment(17, 20, "a"), segment(11, 14, "a"));
+    expect(rules.isWholeTo(20)).to.equal(true);
+    put(snapshot(22), segment(23, 24, "a"));
+    expect(rules.isWholeTo(24), "behind them").to.equal(false);
+  });
+
   it("accept no later deletion as a reason for missing entries", () => {
     put(snapshot(10), segment(11, 14, "a"), snapshot(16), segment(17, 20, "a"), snapshot(20));
     remove(segment(17, 20, "a"), snapshot(16), segment(11, 14, "a"), snapshot(10));

@@ -14,6 +14,7 @@ import {
   parseObjectName,
   type RetentionPolicy,
   readCatalog,
+  type SegmentName,
   type StoredObject,
   verifyChain,
 } from "@quoin/backup";
@@ -87,8 +88,9 @@ export class ArchiveRules {
   /** From the end of a chain that a member reported broken to the snapshot with which it began another one. */
   readonly #reported: { readonly end: number; readonly index: number }[] = [];
   /**
-   * Gaps by the index of the snapshot after them: whether retention had left no snapshot before the gap when it came
-   * about.
+   * Gaps by the index of the snapshot after them: whether the way in which the gap came about explains it. Retention had
+   * left no snapshot before it. Or the archive had begun behind it, and another member, which began at the same time,
+   * stored its first segment later.
    */
   readonly #gaps = new Map<number, boolean>();
   /** Retention has left no snapshot before this index. */
@@ -132,11 +134,10 @@ export class ArchiveRules {
     this.#segments += Number(isNew && name.endsWith(".qseg"));
     this.#snapshots += Number(isNew && name.endsWith(".qsnap"));
     this.#reached = reachOf(this.#catalog(this.#now));
-    this.#noteBegin(name);
-    for (const { lastIndex } of this.#findGaps()) {
-      if (!this.#gaps.has(lastIndex)) {
-        this.#gaps.set(lastIndex, lastIndex <= this.#oldestKept);
-      }
+    const parsed = parseObjectName(name);
+    if (parsed?.kind === "segment") {
+      this.#noteBegin(parsed);
+      this.#noteGaps(parsed);
     }
     return [this.#reached];
   }
@@ -243,9 +244,7 @@ export class ArchiveRules {
   }
 
   /** If this is the first segment after a snapshot, a chain begins with that snapshot. */
-  #noteBegin(name: string): void {
-    const parsed = parseObjectName(name);
-    const previousId = parsed?.kind === "segment" ? parsed.previousId : "";
+  #noteBegin({ previousId }: SegmentName): void {
     const candidate = this.#candidates.get(previousId);
     if (candidate !== undefined) {
       const { broken, index } = candidate;
@@ -257,10 +256,19 @@ export class ArchiveRules {
     }
   }
 
+  #noteGaps(segment: SegmentName): void {
+    for (const { lastIndex } of this.#findGaps()) {
+      if (!this.#gaps.has(lastIndex)) {
+        const isBefore = segment.lastIndex < lastIndex;
+        this.#gaps.set(lastIndex, isBefore || lastIndex <= this.#oldestKept);
+      }
+    }
+  }
+
   /**
-   * The first gap that no member has reported, and that retention does not explain. Without a snapshot before its
-   * entries, a segment of them restores nothing. So the archive may lack them if the last such snapshot was deleted
-   * before it went on behind them. A later deletion is no reason.
+   * The first gap that no member has reported, and that is not explained. Without a snapshot before its entries, a
+   * segment of them restores nothing. So the archive may lack them if the last such snapshot was deleted before it went
+   * on behind them. A later deletion is no reason.
    */
   #hole(): Gap | undefined {
     return this.#findGaps().find(({ firstIndex, lastIndex, from }) => {

@@ -71,6 +71,23 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots.length).to.equal(1);
   });
 
+  it("continues the chain that another member has begun while its own first snapshot waited", async () => {
+    begin({});
+    archived.cluster.network.hold(1, 2, "log");
+    const first = archived.write(3);
+    await archived.until("the snapshot to wait", () => archived.backups.get(2)?.runs?.isRunning === true);
+    archived.backups.get(3)?.runs?.start(false);
+    await archived.until("the snapshot of the other member", () => archived.catalog.snapshots.length === 1);
+    expect(archived.catalog.snapshots[0]?.index).to.equal(first);
+    await archived.addSegment({ term: archived.cluster.replica(1).status().term });
+    archived.write(3);
+    archived.cluster.network.release(1, 2, "log");
+    await archived.until("the snapshot that waited", () => archived.catalog.snapshots.length === 2);
+    expect(archived.catalog.snapshots[1]?.index, "its index").to.be.greaterThan(first + 1);
+    await archived.untilOneChainReaches(archived.write(3));
+    expect([archived.archiver, archived.breaks]).to.deep.equal([2, 0]);
+  });
+
   it("forgets a broken chain when another member has started a new one", async () => {
     begin({});
     await archived.untilArchived();

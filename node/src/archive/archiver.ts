@@ -18,7 +18,7 @@ import { ArchiveLease } from "./archive-lease.ts";
 import type { ArchiveLimits } from "./archive-limits.ts";
 import { type BackupRuns, requireFailure } from "./backup-runs.ts";
 import type { BackupTarget } from "./backup-target.ts";
-import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
+import { type ChainTail, findTail, hasSegments, isDamage } from "./chain-tail.ts";
 import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
 
 /** Pauses after failures, in milliseconds: the first, and the maximum. Each failure doubles the pause. */
@@ -260,21 +260,27 @@ export class Archiver {
     return { tail, isWaiting: false };
   }
 
-  /** Takes a snapshot, which starts a chain. */
-  async #beginChain(): Promise<ChainTail> {
-    const { host, runs, clock } = this.#options;
+  /**
+   * Takes a snapshot, which starts a chain. Returns null if the archive was empty, and another member has begun it while
+   * the snapshot waited: then that chain continues, or its end is reported.
+   */
+  async #beginChain(): Promise<ChainTail | null> {
+    const { host, target, runs, clock } = this.#options;
     // The entries after the snapshot continue the chain, however long storing it takes.
     this.#beginsFrom = (host.replica?.backups.progress.appliedIndex ?? 0) + 1;
     host.replica?.backups.retainFrom(this.#beginsFrom);
-    const { header, hash } = await runs.start(false).done.finally(() => {
+    try {
+      const { header, hash } = await runs.start(false).done;
+      const isBegun = !this.#isBroken && (await hasSegments(await target.open(), host.clusterId));
+      const { index, term, revision, wallMs, id } = header;
+      this.#isBroken = false;
+      this.#noteSnapshot(clock.wallMs());
+      this.#onSuccess();
+      void this.#options.onSnapshot();
+      return isBegun ? null : { index, term, revision, wallMs, id, hash, chainIndex: index };
+    } finally {
       this.#beginsFrom = null;
-    });
-    const { index, term, revision, wallMs, id } = header;
-    this.#isBroken = false;
-    this.#noteSnapshot(clock.wallMs());
-    this.#onSuccess();
-    void this.#options.onSnapshot();
-    return { index, term, revision, wallMs, id, hash, chainIndex: index };
+    }
   }
 
   /** Entries are missing after the chain. @param index of its last entry; undefined if that cannot be read */

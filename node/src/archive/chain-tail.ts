@@ -65,6 +65,12 @@ export async function findTail(
     : { tail: first.tail, snapshotMs, missing: missingBefore(first.chain, chains) };
 }
 
+/** Whether the archive has entries of the log. Raises a StoreFailure. */
+export async function hasSegments({ store }: OpenBackupTarget, clusterId: string): Promise<boolean> {
+  const { chains } = await readCatalog(store, clusterId);
+  return chains.some(({ segments }) => segments.length > 0);
+}
+
 /** The entries between the last segment before a snapshot and that snapshot, if no object follows the snapshot yet. */
 function missingBefore({ snapshot, segments }: Chain, chains: readonly Chain[]): MissingEntries | undefined {
   if (segments.length > 0) {

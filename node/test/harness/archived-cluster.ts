@@ -75,9 +75,10 @@ export class ArchivedCluster {
     this.bucket.put(name, bytes.with(-1, (bytes.at(-1) as number) ^ 1));
   }
 
-  /** Another writer puts a segment behind the last one; its one entry is of this term. */
+  /** Another writer continues the archive with a segment; its one entry is of this term. */
   async addSegment({ term }: { readonly term: number }): Promise<void> {
-    const { name, id, lastIndex, lastRevision, lastWallMs } = this.catalog.segments.at(-1) ?? expect.fail("no segment");
+    const { name, id, end } = this.#last();
+    const { index: lastIndex, revision: lastRevision, wallMs: lastWallMs } = end;
     const index = lastIndex + 1;
     const previousHash = createHash("sha256").update(name).digest();
     const header = {
@@ -87,6 +88,18 @@ export class ArchivedCluster {
     };
     const store = new MemoryBackupStore(this.bucket);
     await putSegment(store, header, [[{ index, term, bytes: new Uint8Array(40) }]], undefined);
+  }
+
+  /** The last segment or, if there is none, the last snapshot. */
+  #last() {
+    const { segments, snapshots } = this.catalog;
+    const segment = segments.at(-1);
+    if (segment !== undefined) {
+      const { name, id, lastIndex: index, lastRevision: revision, lastWallMs: wallMs } = segment;
+      return { name, id, end: { index, revision, wallMs } };
+    }
+    const { name, id, ...end } = snapshots.at(-1) ?? expect.fail("nothing is archived");
+    return { name, id, end };
   }
 
   get archiver(): number {

@@ -19,6 +19,9 @@ export interface ConnectionUser {
   onAcceptorLost(): void;
 }
 
+/** What a connection, and the faults that end it, need of a process at one of its ends. */
+export type ConnectionEnd = Pick<SimTransport, "memberId" | "loop" | "describe" | "notifyGone">;
+
 interface InFlightFrame {
   readonly frame: Frame;
   readonly arrivesMs: number;
@@ -31,8 +34,8 @@ const BLOCKED_MS = 50;
 const QUEUE_FRAMES_MAX = 4_096;
 
 export class Connection {
-  readonly from: SimTransport;
-  readonly to: SimTransport;
+  readonly from: ConnectionEnd;
+  readonly to: ConnectionEnd;
   readonly label: string;
   readonly #network: Network;
   readonly #user: ConnectionUser;
@@ -50,7 +53,7 @@ export class Connection {
   #dialerHeardMs: number;
   #acceptorHeardMs: number;
 
-  constructor(network: Network, from: SimTransport, to: SimTransport, label: string, user: ConnectionUser) {
+  constructor(network: Network, from: ConnectionEnd, to: ConnectionEnd, label: string, user: ConnectionUser) {
     this.#network = network;
     this.from = from;
     this.to = to;
@@ -95,16 +98,20 @@ export class Connection {
   }
 
   /** One side ends it. If that was the dialing side, some frames on their way still arrive. */
-  closeBy(side: SimTransport, reason: string): void {
+  closeBy(side: ConnectionEnd, reason: string): void {
     const { trace, random } = this.#network;
     if (side === this.from && this.#isOpenAtDialer) {
       trace.record(this.from.memberId, "closes", [this.to.memberId], () => `${this.label}: ${reason}`);
       this.#wire = this.#wire.slice(0, random.below(this.#wire.length + 1));
       this.#loseAtDialer();
       this.#notify(this.from, this.to, () => this.#loseAtAcceptor());
-    } else if (side === this.to && this.#isOpenAtAcceptor) {
-      trace.record(this.to.memberId, "closes", [this.from.memberId], () => `${this.label}: ${reason}`);
+    } else if (side === this.to) {
+      // Even if its end has arrived: the process may not have read the frames before it, and never will.
       this.#isDiscarded = true;
+      if (!this.#isOpenAtAcceptor) {
+        return;
+      }
+      trace.record(this.to.memberId, "closes", [this.from.memberId], () => `${this.label}: ${reason}`);
       this.#loseAtAcceptor();
       this.#notify(this.to, this.from, () => this.#loseAtDialer());
     }
@@ -138,7 +145,7 @@ export class Connection {
   }
 
   /** The other side notices the end if anything reaches it; otherwise by silence. */
-  #notify(by: SimTransport, other: SimTransport, hear: () => void): void {
+  #notify(by: ConnectionEnd, other: ConnectionEnd, hear: () => void): void {
     this.#network.pass(by.memberId, other.memberId, hear, () => undefined);
   }
 
@@ -208,6 +215,6 @@ export class Connection {
 }
 
 /** Whether the process sends pings. */
-function isSpeaking({ loop }: SimTransport): boolean {
+function isSpeaking({ loop }: ConnectionEnd): boolean {
   return !loop.isDead && !loop.isPaused;
 }

@@ -525,8 +525,8 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
       streamsMax: 1,
       bytesPerSecond: random.whole(20_000, 200_000),
     },
-    waitersMax: random.whole(4, 40),
     // A request that waits while too many others do is refused, which must not happen in a run without faults.
+    waitersMax: Math.max(random.whole(4, 40), isSteady ? base.waitersMax : 0),
     queuedWaitsMax: isSteady ? base.queuedWaitsMax : 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),

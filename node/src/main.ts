@@ -7,6 +7,7 @@
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setTimeout as delay } from "node:timers/promises";
+import { CONSOLE_DIRECTORY } from "@quoin/console";
 import {
   Access,
   type LeadingMember,
@@ -24,6 +25,7 @@ import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
   ClientAddresses,
+  ConsoleFiles,
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
@@ -204,7 +206,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
     }),
     ...logRoutes(logs, systemScheduler),
   ];
-  const clientApplication = requests.observed(createHttpApplication({ ...edge, clients, routes }));
+  const clientApplication = requests.observed(
+    createHttpApplication({ ...edge, clients, routes, consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY) }),
+  );
   const http = await listenHttp(clientApplication, "--http", configuration.http, {
     tls,
     connectionLimiter: connectionLimiters.http,

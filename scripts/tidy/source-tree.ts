@@ -15,7 +15,7 @@ export interface Finding {
 }
 
 const GENERATED = ["proto/generated/", "operator/src/generated/"];
-const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*", "site"];
+const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*", "site", "console/built*"];
 
 /** @returns all text files below `root`, except installed files, generated data and the version control's own files */
 export function readSourceTree(root: string): SourceFile[] {

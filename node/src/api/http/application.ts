@@ -5,12 +5,14 @@
  * a known path is 405. Everything that is thrown becomes one error answer, and a bug is reported as well.
  */
 
-import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from "express";
 import type { Access } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
+import type { ConsoleFiles } from "./console-files.ts";
+import { consoleRouter } from "./console-router.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
@@ -43,6 +45,8 @@ interface ApplicationOptions {
 export interface HttpApplicationOptions extends ApplicationOptions {
   /** Routes for clients, besides tokens, health and the OpenAPI document. */
   readonly routes?: readonly Route[];
+  /** The web console; absent = it is not served. */
+  readonly consoleFiles?: ConsoleFiles;
 }
 
 export interface HealthApplicationOptions extends ApplicationOptions {
@@ -57,10 +61,11 @@ const HEADERS_MAX = 100;
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Everything that the HTTP port serves. */
-export function createHttpApplication({ routes = [], ...options }: HttpApplicationOptions): Express {
+export function createHttpApplication({ routes = [], consoleFiles, ...options }: HttpApplicationOptions): Express {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
-  return createApplication(options, [...served, openApiRoute(served)]);
+  const pages = consoleFiles === undefined ? [] : [consoleRouter(consoleFiles)];
+  return createApplication(options, [...served, openApiRoute(served)], pages);
 }
 
 /** Everything that the health port serves: the health checks and the metrics. */
@@ -72,6 +77,7 @@ export function createHealthApplication(options: HealthApplicationOptions): Expr
 function createApplication(
   { access, clock, limiters, clients = new ClientAddresses(), reportBug }: ApplicationOptions,
   routes: readonly Route[],
+  pages: readonly Router[] = [],
 ): Express {
   const bodies: BodyLimits = { budget: new BodyBudget(BODY_BYTES_MAX), idleMs: BODY_IDLE_MS };
   const application = express();
@@ -82,6 +88,9 @@ function createApplication(
   application.use(
     new RouteServer({ access, clock, limiter: limiters.http, clients, bodies, reportBug }).router(routes),
   );
+  for (const page of pages) {
+    application.use(page);
+  }
   return finish(application, reportBug);
 }
 

@@ -12,6 +12,7 @@ export {
   type ReportBug,
 } from "./application.ts";
 export { ClientAddresses } from "./client-addresses.ts";
+export { ConsoleFiles } from "./console-files.ts";
 export type { Check, Health } from "./health.ts";
 export { logRoutes } from "./log-routes.ts";
 export { httpLimiters } from "./rate-limiting.ts";

@@ -1,0 +1,99 @@
+/** Data that a view loads, and loads again at intervals while a person can see it. */
+
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { ApiError } from "../api/index.ts";
+import { isVisible } from "./visibility.ts";
+
+/** What is known at a time. After a failure the last value stays. */
+export interface Loaded<Value> {
+  readonly value: Value | undefined;
+  /** Why the latest attempt failed. */
+  readonly error: ApiError | undefined;
+  /** When the value arrived, Unix time in milliseconds. */
+  readonly atMs: number;
+}
+
+export interface Polled<Value> {
+  readonly loaded: ReadonlySignal<Loaded<Value>>;
+  /** Loads again now, after a change. */
+  readonly refresh: () => Promise<void>;
+}
+
+/** Loads a value. `isBackground`: no person waits for it, so it may be a moment old. */
+export type Load<Value> = (signal: AbortSignal, isBackground: boolean) => Promise<Value>;
+
+export class Poller<Value> implements Polled<Value> {
+  readonly loaded = signal<Loaded<Value>>({ value: undefined, error: undefined, atMs: 0 });
+  readonly #load: Load<Value>;
+  readonly #intervalMs: number;
+  #ending = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running = 0;
+
+  /** @param intervalMs from an answer to the next request; 0 = load only once. */
+  constructor(load: Load<Value>, intervalMs: number) {
+    this.#load = load;
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Begins to load. Returns a function that ends it. */
+  start(): () => void {
+    this.#ending = new AbortController();
+    void this.#run(false);
+    const unsubscribe = isVisible.subscribe((visible) => {
+      const isStale = Date.now() - this.loaded.peek().atMs > this.#intervalMs;
+      if (visible && isStale && this.#intervalMs > 0 && this.#running === 0) {
+        void this.#run(true);
+      }
+    });
+    return () => {
+      unsubscribe();
+      clearTimeout(this.#timer);
+      this.#ending.abort();
+    };
+  }
+
+  refresh = (): Promise<void> => this.#run(false);
+
+  async #run(isBackground: boolean): Promise<void> {
+    clearTimeout(this.#timer);
+    const { signal: ended } = this.#ending;
+    this.#running++;
+    try {
+      const value = await this.#load(ended, isBackground);
+      if (!ended.aborted) {
+        this.loaded.value = { value, error: undefined, atMs: Date.now() };
+      }
+    } catch (error) {
+      if (!ended.aborted) {
+        if (!(error instanceof ApiError)) {
+          throw error;
+        }
+        this.loaded.value = { ...this.loaded.peek(), error };
+      }
+    } finally {
+      this.#running--;
+      if (!ended.aborted && this.#intervalMs > 0) {
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => {
+          if (isVisible.peek()) {
+            void this.#run(true);
+          }
+        }, this.#intervalMs);
+      }
+    }
+  }
+}
+
+/** Loads data for a view. When `dependencies` change, earlier data is forgotten and other data is loaded. */
+export function usePolled<Value>(
+  load: Load<Value>,
+  intervalMs: number,
+  dependencies: readonly unknown[],
+): Polled<Value> {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller names what `load` depends on.
+  const poller = useMemo(() => new Poller(load, intervalMs), [...dependencies, intervalMs]);
+  useEffect(() => poller.start(), [poller]);
+  return poller;
+}

@@ -1,0 +1,13 @@
+/** The signed-in user, and what that user may do. */
+
+export { claimsOf } from "./claims.ts";
+export {
+  grantableRoles,
+  mayAdminister,
+  mayOperateCluster,
+  mayWrite,
+  ROLES,
+  type Role,
+  type SessionUser,
+} from "./rights.ts";
+export { currentToken, currentUser, isExpired, renewed, type Session, signIn, signOut } from "./session.ts";

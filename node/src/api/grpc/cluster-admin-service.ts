@@ -29,6 +29,8 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
   return serve(port, serviceDefinitions.ClusterAdminService, {
     getStatus: (call, request, reply) => methods.getStatus(call, request, reply),
     listMembers: (call, request, reply) => methods.listMembers(call, request, reply),
+    getMemberCounters: notServed("is not implemented yet"),
+    getSettings: notServed("is not implemented yet"),
     bootstrap:
       adminPort === null
         ? ON_ADMIN_PORT

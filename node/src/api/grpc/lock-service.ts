@@ -2,7 +2,7 @@
 
 import { serviceDefinitions } from "@quoin/proto";
 import type { Caller } from "../../access/index.ts";
-import { type PortContext, type ServedMethod, serve } from "../calls/index.ts";
+import { notServed, type PortContext, type ServedMethod, serve } from "../calls/index.ts";
 import { type LockMethods, waitMsOf } from "../methods/index.ts";
 
 export function lockService(port: PortContext<Caller>, methods: LockMethods): readonly ServedMethod[] {
@@ -30,6 +30,8 @@ export function lockService(port: PortContext<Caller>, methods: LockMethods): re
       isUnlimited: always,
       handle: (call, request, reply) => methods.releaseRWLock(call, request, reply),
     },
+    listLocks: notServed("is not implemented yet"),
+    listLockWaits: notServed("is not implemented yet"),
   });
 }
 

@@ -15,6 +15,7 @@ import {
   type CallStatistics,
   type GrpcHost,
   type GrpcHostName,
+  notServed,
   type PortContext,
   type ServedMethod,
   serve,
@@ -152,6 +153,8 @@ function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): r
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
     compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+    listNamespaces: notServed("is not implemented yet"),
+    listKeyVersions: notServed("is not implemented yet"),
   });
 }
 
@@ -159,6 +162,7 @@ function watchService(port: PortContext<Caller>, methods: WatchMethods): readonl
   return serve(port, serviceDefinitions.WatchService, {
     watchKeys: (call, request, stream) => methods.watchKeys(call, request, stream),
     watchLocks: (call, request, stream) => methods.watchLocks(call, request, stream),
+    listStreams: notServed("is not implemented yet"),
   });
 }
 

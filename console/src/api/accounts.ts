@@ -1,6 +1,7 @@
 /** Sign-ins, users, API keys and usage: the routes of HTTP. */
 
 import { claimsOf, type Role, type Session } from "../session/index.ts";
+import type { CallOptions } from "./call.ts";
 import { requestJson } from "./request.ts";
 
 /** A user, as the member describes it. */
@@ -62,10 +63,10 @@ export async function exchangeApiKey(apiKey: string): Promise<Session> {
   return { token, user: sessionUser(await requestJson<User>(path, undefined, { headers, isAnonymous: true })) };
 }
 
-export async function listUsers(cursor: string, signal: AbortSignal): Promise<Page<User>> {
+export async function listUsers(cursor: string, options: CallOptions): Promise<Page<User>> {
   const query = new URLSearchParams({ limit: PAGE_ENTRIES, ...(cursor !== "" && { cursor }) });
   const page = await requestJson<{ users: User[]; next_cursor: string | null }>(`users?${query}`, undefined, {
-    signal,
+    ...options,
   });
   return { items: page.users, next: page.next_cursor ?? "" };
 }
@@ -105,7 +106,7 @@ export async function listApiKeys(
   owner: KeyOwner,
   includeRevoked: boolean,
   cursor: string,
-  signal: AbortSignal,
+  options: CallOptions,
 ): Promise<Page<ApiKey>> {
   const query = new URLSearchParams({
     limit: PAGE_ENTRIES,
@@ -115,7 +116,7 @@ export async function listApiKeys(
     ...(typeof owner === "object" && { user_id: owner.userId }),
   });
   const page = await requestJson<{ keys: ApiKey[]; next_cursor: string | null }>(`keys?${query}`, undefined, {
-    signal,
+    ...options,
   });
   return { items: page.keys, next: page.next_cursor ?? "" };
 }

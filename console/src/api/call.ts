@@ -1,7 +1,7 @@
 /** Calls of the contract as JSON: POST, the name of the service and the method, one message there and one back. */
 
-import { hexOfBytes } from "../text/index.ts";
 import type { Json, JsonInput } from "./json.ts";
+import { randomId } from "./random-id.ts";
 import { requestJson } from "./request.ts";
 
 /** The services that members serve to clients. */
@@ -33,7 +33,7 @@ export async function change<Request, Response>(
   method: string,
   message: JsonInput<Request>,
 ): Promise<Json<Response>> {
-  return await post(service, method, message as object, {}, { "Request-Id": requestId() });
+  return await post(service, method, message as object, {}, { "Request-Id": randomId() });
 }
 
 async function post<Response>(
@@ -49,13 +49,4 @@ async function post<Response>(
     headers: { "API-Version": "v1", ...headers },
     isRepeatable: true,
   });
-}
-
-/** A random UUID, also on a page without TLS, where browsers hide `crypto.randomUUID`. */
-function requestId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = hexOfBytes(bytes);
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }

@@ -1,7 +1,9 @@
 /** Event logs: the routes of HTTP. */
 
 import type { Page } from "./accounts.ts";
+import type { CallOptions } from "./call.ts";
 import type { ServerSentEvent } from "./event-reader.ts";
+import { randomId } from "./random-id.ts";
 import { request, requestJson } from "./request.ts";
 
 export interface EventLog {
@@ -30,20 +32,15 @@ export type LogSettings = Readonly<Record<string, number | null>>;
 
 const PAGE_ENTRIES = "100";
 
-export async function listLogs(namespace: string, cursor: string, signal: AbortSignal): Promise<Page<EventLog>> {
+export async function listLogs(namespace: string, cursor: string, options: CallOptions): Promise<Page<EventLog>> {
   const query = new URLSearchParams({ namespace, limit: PAGE_ENTRIES, ...(cursor !== "" && { cursor }) });
-  const page = await requestJson<{ logs: EventLog[]; next_cursor: string | null }>(`logs?${query}`, undefined, {
-    signal,
-  });
+  const path = `logs?${query}`;
+  const page = await requestJson<{ logs: EventLog[]; next_cursor: string | null }>(path, undefined, options);
   return { items: page.logs, next: page.next_cursor ?? "" };
 }
 
 export async function createLog(namespace: string, name: string, settings: LogSettings): Promise<EventLog> {
   return await requestJson("logs", { namespace, name, settings }, { method: "POST" });
-}
-
-export async function describeLog(logId: string, signal: AbortSignal): Promise<EventLog> {
-  return await requestJson(pathOf(logId), undefined, { signal });
 }
 
 export async function updateLog(logId: string, settings: LogSettings): Promise<EventLog> {
@@ -54,22 +51,15 @@ export async function deleteLog(logId: string): Promise<void> {
   await requestJson(pathOf(logId), undefined, { method: "DELETE" });
 }
 
-/** Appends an event once, however often this call is repeated with the same key; returns its sequence. */
-export async function appendEvent(logId: string, payload: Uint8Array, idempotencyKey: string): Promise<number> {
+/** Appends an event once, also if the answer is lost and the request is repeated; returns its sequence. */
+export async function appendEvent(logId: string, payload: Uint8Array): Promise<number> {
   const response = await request(`${pathOf(logId)}/append`, {
     method: "POST",
-    headers: { "Content-Type": "application/octet-stream", "Idempotency-Key": idempotencyKey },
+    headers: { "Content-Type": "application/octet-stream", "Idempotency-Key": randomId() },
     body: new Uint8Array(payload),
     isRepeatable: true,
   });
   return ((await response.json()) as { sequence: number }).sequence;
-}
-
-/** Returns up to `limit` events from a sequence on. */
-export async function readEvents(logId: string, from: number, limit: number, signal: AbortSignal): Promise<LogEvent[]> {
-  const query = new URLSearchParams({ from_sequence: String(from), limit: String(limit) });
-  const page = await requestJson<{ events: LogEvent[] }>(`${pathOf(logId)}/events?${query}`, undefined, { signal });
-  return page.events;
 }
 
 /** The path of the stream of events after a sequence. */

@@ -2,8 +2,17 @@
 
 import type { ComponentType } from "preact";
 import type { PageProps } from "../page/index.ts";
-import { KeysPage, LocksPage, OverviewPage } from "../pages/index.ts";
-import type { SessionUser } from "../session/index.ts";
+import {
+  AccountsPage,
+  EventLogsPage,
+  KeysPage,
+  LocksPage,
+  MemoryPage,
+  OverviewPage,
+  StreamsPage,
+  UsagePage,
+} from "../pages/index.ts";
+import { mayAdminister, type SessionUser } from "../session/index.ts";
 import type { IconName } from "./icon.tsx";
 
 export interface PageEntry {
@@ -20,6 +29,11 @@ const PAGES: readonly PageEntry[] = [
   OVERVIEW,
   { name: "keys", title: "Keys", icon: "keys", View: KeysPage },
   { name: "locks", title: "Locks", icon: "locks", View: LocksPage },
+  { name: "memory", title: "Memory", icon: "memory", View: MemoryPage },
+  { name: "logs", title: "Event logs", icon: "logs", View: EventLogsPage },
+  { name: "watches", title: "Watches", icon: "watches", View: StreamsPage, isFor: mayAdminister },
+  { name: "accounts", title: "Users and keys", icon: "accounts", View: AccountsPage },
+  { name: "usage", title: "Usage", icon: "usage", View: UsagePage },
 ];
 
 /** The pages that a user sees. */

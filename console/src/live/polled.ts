@@ -27,14 +27,19 @@ export class Poller<Value> implements Polled<Value> {
   readonly loaded = signal<Loaded<Value>>({ value: undefined, error: undefined, atMs: 0 });
   readonly #load: Load<Value>;
   readonly #intervalMs: number;
+  readonly #isPaused: () => boolean;
   #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
 
-  /** @param intervalMs from an answer to the next request; 0 = load only once. */
-  constructor(load: Load<Value>, intervalMs: number) {
+  /**
+   * @param intervalMs from an answer to the next request; 0 = load only once.
+   * @param isPaused whether the value must stay as it is for now.
+   */
+  constructor(load: Load<Value>, intervalMs: number, isPaused: () => boolean) {
     this.#load = load;
     this.#intervalMs = intervalMs;
+    this.#isPaused = isPaused;
   }
 
   /** Begins to load. Returns a function that ends it. */
@@ -44,7 +49,7 @@ export class Poller<Value> implements Polled<Value> {
     const unsubscribe = isVisible.subscribe((visible) => {
       const isStale = Date.now() - this.loaded.peek().atMs > this.#intervalMs;
       if (visible && isStale && this.#intervalMs > 0 && this.#running === 0) {
-        void this.#run(true);
+        this.#poll();
       }
     });
     return () => {
@@ -75,25 +80,36 @@ export class Poller<Value> implements Polled<Value> {
     } finally {
       this.#running--;
       if (!ended.aborted && this.#intervalMs > 0) {
-        clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => {
-          if (isVisible.peek()) {
-            void this.#run(true);
-          }
-        }, this.#intervalMs);
+        this.#later();
       }
     }
   }
+
+  #later(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#poll(), this.#intervalMs);
+  }
+
+  /** A hidden page polls again when it is shown. */
+  #poll(): void {
+    if (this.#isPaused()) {
+      this.#later();
+    } else if (isVisible.peek()) {
+      void this.#run(true);
+    }
+  }
 }
+
+const NEVER = (): boolean => false;
 
 /** Loads data for a view. When `dependencies` change, earlier data is forgotten and other data is loaded. */
 export function usePolled<Value>(
   load: Load<Value>,
   intervalMs: number,
   dependencies: readonly unknown[],
+  isPaused: () => boolean = NEVER,
 ): Polled<Value> {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller names what `load` depends on.
-  const poller = useMemo(() => new Poller(load, intervalMs), [...dependencies, intervalMs]);
+  const poller = useMemo(() => new Poller(load, intervalMs, isPaused), [...dependencies]);
   useEffect(() => poller.start(), [poller]);
   return poller;
 }

@@ -23,7 +23,6 @@ export function useEventStream(
 ): EventStreamState {
   const state = useSignal<StreamState>("paused");
   const error = useSignal<ApiError | undefined>(undefined);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `onEvents` belongs to the path.
   useEffect(() => {
     if (path === null) {
       return undefined;

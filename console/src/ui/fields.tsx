@@ -21,7 +21,6 @@ export interface TextFieldProps extends FieldProps {
   readonly max?: number;
   readonly maxLength?: number;
   readonly isLabelHidden?: boolean;
-  readonly isReadOnly?: boolean;
   readonly hasFocus?: boolean;
 }
 
@@ -39,7 +38,6 @@ export function TextField({
   max,
   maxLength,
   isLabelHidden = false,
-  isReadOnly = false,
   hasFocus = false,
 }: TextFieldProps): JSX.Element {
   const id = useId();
@@ -51,10 +49,10 @@ export function TextField({
       <input
         id={id}
         class={isMonospaced ? "mono" : undefined}
-        type={type}
+        // The library's types demand one known type, because each type of input has other roles.
+        type={type as "text"}
         value={value}
         required={isRequired}
-        readOnly={isReadOnly}
         autocomplete={autoComplete}
         spellcheck={false}
         placeholder={placeholder}

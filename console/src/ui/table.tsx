@@ -25,7 +25,6 @@ export interface TableProps {
 export function Table({ caption, columns, children, empty }: TableProps): JSX.Element {
   return (
     // The area scrolls, so the keyboard must reach it.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
     <section class="table-area" tabindex={0} aria-label={caption}>
       <table class="table">
         <caption class="hidden">{caption}</caption>

@@ -1,10 +1,8 @@
 /** The versions of a key, each with its difference from the version before it. */
 
-import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { ApiError, type KeyVersion, listKeyVersions } from "../../api/index.ts";
-import { usePolled } from "../../live/index.ts";
+import { type KeyVersion, listKeyVersions } from "../../api/index.ts";
+import { type ListPage, useListing } from "../../live/index.ts";
 import {
   bestForm,
   bytesOfBase64,
@@ -23,37 +21,27 @@ export interface KeyHistoryProps {
   readonly modRevision: string;
 }
 
+interface VersionPage extends ListPage<KeyVersion> {
+  /** Oldest revision from which the history is complete; 0 = it has everything. */
+  readonly compactRevision: number;
+}
+
 const TONES: Readonly<Record<string, Tone>> = { PUT: "good", DELETE: "bad", EXPIRE: "warning" };
 const MARKS = { same: "  ", removed: "− ", added: "+ " };
 /** The difference of longer values would be slow, and no person reads it. */
 const COMPARED_BYTES_MAX = 65_536;
 
 export function KeyHistory({ namespace, name, modRevision }: KeyHistoryProps): JSX.Element {
-  const older = useSignal<{ readonly versions: readonly KeyVersion[]; readonly next: string } | null>(null);
-  const problem = useSignal<string | undefined>(undefined);
-  const { loaded } = usePolled((signal) => listKeyVersions(namespace, name, "", { signal }), 0, [
-    ...[namespace, name, modRevision],
-  ]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: older versions belong to one state of the key.
-  useEffect(() => {
-    older.value = null;
-  }, [modRevision]);
-  const { value } = loaded.value;
-  const versions = [...(value?.versions ?? []), ...(older.value?.versions ?? [])];
-  const next = older.value?.next ?? value?.nextPageToken ?? "";
-  const loadOlder = async (): Promise<void> => {
-    problem.value = undefined;
-    try {
-      const page = await listKeyVersions(namespace, name, next, {});
-      older.value = { versions: [...(older.value?.versions ?? []), ...page.versions], next: page.nextPageToken };
-    } catch (error) {
-      if (!(error instanceof ApiError)) {
-        throw error;
-      }
-      problem.value = error.message;
-    }
-  };
-  const empty = emptyText(loaded.value, versions.length === 0, "The history no longer has any version of this key.");
+  const listing = useListing<KeyVersion, VersionPage>({
+    load: async (pageToken, options) => {
+      const page = await listKeyVersions(namespace, name, pageToken, options);
+      return { items: page.versions, next: page.nextPageToken, compactRevision: Number(page.compactRevision) };
+    },
+    intervalMs: 0,
+    dependencies: [namespace, name, modRevision],
+  });
+  const { loaded, items: versions, hasMore, problem, isLoadingMore, loadMore } = listing;
+  const empty = emptyText(loaded, versions.length === 0, "The history no longer has any version of this key.");
   return (
     <div class="history">
       {empty !== undefined && <p class="muted">{empty}</p>}
@@ -62,10 +50,14 @@ export function KeyHistory({ namespace, name, modRevision }: KeyHistoryProps): J
           <Version key={`${version.kv?.modRevision} ${version.type}`} version={version} before={versions[at + 1]} />
         ))}
       </ol>
-      <Problem message={problem.value} />
-      {next !== "" && <Button onClick={() => void loadOlder()}>Older versions</Button>}
-      {next === "" && value !== undefined && value.compactRevision !== "0" && (
-        <p class="hint">The history begins at revision {countText(Number(value.compactRevision))}.</p>
+      <Problem message={problem} />
+      {hasMore && (
+        <Button onClick={loadMore} isDisabled={isLoadingMore}>
+          Older versions
+        </Button>
+      )}
+      {!hasMore && loaded.value !== undefined && loaded.value.compactRevision > 0 && (
+        <p class="hint">The history begins at revision {countText(loaded.value.compactRevision)}.</p>
       )}
     </div>
   );
@@ -109,7 +101,6 @@ function Difference({ before, after }: { readonly before: string; readonly after
   return (
     <pre class="difference">
       {lines.map(({ kind, text }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a version never change.
         <span key={at} class={`difference-${kind}`}>
           {`${MARKS[kind]}${text}\n`}
         </span>

@@ -3,14 +3,12 @@
  * first page stays current; once a person has loaded more, the list stays as it is until it is loaded again.
  */
 
-import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { ApiError, type KeyValue, listKeys } from "../../api/index.ts";
-import { usePolled } from "../../live/index.ts";
+import { type KeyValue, listKeys } from "../../api/index.ts";
+import { useListing } from "../../live/index.ts";
 import { formatRoute } from "../../router/index.ts";
 import { countText, durationText, folderEntries } from "../../text/index.ts";
-import { Button, emptyText, LiveState, Problem, Table } from "../../ui/index.ts";
+import { emptyText, ListEnd, Table } from "../../ui/index.ts";
 
 export interface KeyListProps {
   readonly namespace: string;
@@ -21,8 +19,8 @@ export interface KeyListProps {
 }
 
 const POLL_MS = 10_000;
-const PAGE_KEYS = 200;
-const MORE_KEYS = 1_000;
+const FIRST_PAGE_KEYS = 200;
+const PAGE_KEYS = 1_000;
 const COLUMNS = [
   { name: "Key", width: "56%" },
   { name: "Revision", width: "16%", isNumber: true },
@@ -30,51 +28,24 @@ const COLUMNS = [
   { name: "Expires in", width: "16%", isNumber: true },
 ];
 
-/** Further pages that a person has loaded. */
-interface More {
-  readonly items: readonly KeyValue[];
-  /** Empty = there are no more. */
-  readonly next: string;
-}
-
 export function KeyList({ namespace, prefix, chosen, changes }: KeyListProps): JSX.Element {
-  const more = useSignal<More | null>(null);
-  const problem = useSignal<string | undefined>(undefined);
-  const isLoading = useSignal(false);
-  const listing = { namespace, prefix };
-  const { loaded, refresh } = usePolled(
-    (signal, isBackground) => listKeys({ ...listing, pageToken: "", pageSize: PAGE_KEYS }, { signal, isBackground }),
-    more.value === null ? POLL_MS : 0,
-    [namespace, prefix, changes],
-  );
-  useEffect(() => {
-    more.value = null;
-  }, [changes, more]);
-  const { value: first } = loaded.value;
-  const items = [...(first?.items ?? []), ...(more.value?.items ?? [])];
-  const next = more.value?.next ?? first?.nextPageToken ?? "";
+  const listing = useListing<KeyValue>({
+    load: async (pageToken, options) => {
+      const pageSize = pageToken === "" ? FIRST_PAGE_KEYS : PAGE_KEYS;
+      const page = await listKeys({ namespace, prefix, pageToken, pageSize }, options);
+      return { items: page.items, next: page.nextPageToken };
+    },
+    intervalMs: POLL_MS,
+    dependencies: [namespace, prefix, changes],
+  });
+  const { loaded, items, hasMore } = listing;
   const entries = folderEntries(items, prefix);
-  const loadMore = async (): Promise<void> => {
-    isLoading.value = true;
-    problem.value = undefined;
-    try {
-      const page = await listKeys({ ...listing, pageToken: next, pageSize: MORE_KEYS }, {});
-      more.value = { items: [...(more.value?.items ?? []), ...page.items], next: page.nextPageToken };
-    } catch (error) {
-      if (!(error instanceof ApiError)) {
-        throw error;
-      }
-      problem.value = error.message;
-    } finally {
-      isLoading.value = false;
-    }
-  };
   return (
     <>
       <Table
         caption="Keys"
         columns={COLUMNS}
-        empty={emptyText(loaded.value, entries.length === 0, prefix === "" ? "No keys" : "No key has this prefix")}
+        empty={emptyText(loaded, entries.length === 0, prefix === "" ? "No keys" : "No key has this prefix")}
       >
         {entries.map((entry, at) =>
           entry.kind === "folder" ? (
@@ -85,7 +56,7 @@ export function KeyList({ namespace, prefix, chosen, changes }: KeyListProps): J
                 </a>
               </th>
               <td class="number muted">
-                {next !== "" && at === entries.length - 1 ? "≥ " : ""}
+                {hasMore && at === entries.length - 1 ? "≥ " : ""}
                 {countText(entry.count)} {entry.count === 1 ? "key" : "keys"}
               </td>
             </tr>
@@ -100,24 +71,7 @@ export function KeyList({ namespace, prefix, chosen, changes }: KeyListProps): J
           ),
         )}
       </Table>
-      <Problem message={problem.value} />
-      <footer class="list-end">
-        <span class="muted">
-          {countText(items.length)} {items.length === 1 ? "key" : "keys"} read{next === "" ? "" : ", there are more"}
-        </span>
-        {next !== "" && (
-          <Button onClick={() => void loadMore()} isDisabled={isLoading.value}>
-            Read {countText(MORE_KEYS)} more
-          </Button>
-        )}
-        <LiveState
-          loaded={loaded.value}
-          onRefresh={() => {
-            more.value = null;
-            void refresh();
-          }}
-        />
-      </footer>
+      <ListEnd listing={listing} words={["key read", "keys read"]} />
     </>
   );
 }

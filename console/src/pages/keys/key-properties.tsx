@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { bytesOfBase64, countText, durationText, sizeText } from "../../text/index.ts";
-import { Chip } from "../../ui/index.ts";
+import { Chip, Properties } from "../../ui/index.ts";
 
 export interface KeyPropertiesProps {
   readonly kv: {
@@ -20,33 +20,18 @@ export interface KeyPropertiesProps {
 export function KeyProperties({ kv, isLive, isGone }: KeyPropertiesProps): JSX.Element {
   const expiresInMs = Number(kv.expiresInMs);
   return (
-    <dl class="properties">
-      <div>
-        <dt>State</dt>
-        <dd>
-          {isGone ? <Chip tone="bad">deleted</Chip> : isLive ? <Chip tone="good">live</Chip> : <Chip>exists</Chip>}
-        </dd>
-      </div>
-      <div>
-        <dt>Revision</dt>
-        <dd>{countText(Number(kv.modRevision))}</dd>
-      </div>
-      <div>
-        <dt>Created at</dt>
-        <dd>{countText(Number(kv.createRevision))}</dd>
-      </div>
-      <div>
-        <dt>Version</dt>
-        <dd>{countText(Number(kv.version))}</dd>
-      </div>
-      <div>
-        <dt>Size</dt>
-        <dd>{sizeText(bytesOfBase64(kv.value).length)}</dd>
-      </div>
-      <div>
-        <dt>Expires in</dt>
-        <dd>{expiresInMs === 0 ? "never" : durationText(expiresInMs)}</dd>
-      </div>
-    </dl>
+    <Properties
+      items={[
+        [
+          "State",
+          isGone ? <Chip tone="bad">deleted</Chip> : isLive ? <Chip tone="good">live</Chip> : <Chip>exists</Chip>,
+        ],
+        ["Revision", countText(Number(kv.modRevision))],
+        ["Created at", countText(Number(kv.createRevision))],
+        ["Version", countText(Number(kv.version))],
+        ["Size", sizeText(bytesOfBase64(kv.value).length)],
+        ["Expires in", expiresInMs === 0 ? "never" : durationText(expiresInMs)],
+      ]}
+    />
   );
 }

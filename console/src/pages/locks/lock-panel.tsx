@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Lock, LockHold } from "../../api/index.ts";
 import { agoText, countText, durationText } from "../../text/index.ts";
-import { Button, Chip } from "../../ui/index.ts";
+import { Button, Chip, Properties } from "../../ui/index.ts";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
 import { remainingMs, stateText, stateTone } from "./lock-text.ts";
@@ -36,14 +36,16 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
           ✕
         </Button>
       </header>
-      <dl class="properties">
-        <Property name="Kind" value={lock.rw ? "read-write" : "exclusive"} />
-        <Property name="Time to live" value={durationText(Number(lock.ttlSeconds) * 1_000)} />
-        <Property name="Delay after expiry" value={`${lock.lockDelaySeconds} s`} />
-        <Property name="Last token" value={lock.lastFencingToken} />
-        <Property name="Refused guards" value={refusedText(lock, refusedForMs)} />
-        <Property name="Created" value={agoText(Number(lock.createdAtMs), nowMs)} />
-      </dl>
+      <Properties
+        items={[
+          ["Kind", lock.rw ? "read-write" : "exclusive"],
+          ["Time to live", durationText(Number(lock.ttlSeconds) * 1_000)],
+          ["Delay after expiry", `${lock.lockDelaySeconds} s`],
+          ["Last token", lock.lastFencingToken],
+          ["Refused guards", refusedText(lock, refusedForMs)],
+          ["Created", agoText(Number(lock.createdAtMs), nowMs)],
+        ]}
+      />
       <h3>{lock.holderCount === 1 ? "Holder" : `Holders (${countText(lock.holderCount)})`}</h3>
       {lock.holderCount === 0 && (
         <p class="muted">
@@ -91,15 +93,6 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
         />
       )}
     </section>
-  );
-}
-
-function Property({ name, value }: { readonly name: string; readonly value: string }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 

@@ -2,14 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { ApiError, type Lock, listLocks } from "../../api/index.ts";
-import { nowMs, usePolled } from "../../live/index.ts";
+import { type Lock, listLocks } from "../../api/index.ts";
+import { type ListPage, nowMs, useListing } from "../../live/index.ts";
 import { NamespacePicker, PageHead, type PageProps, useNamespace } from "../../page/index.ts";
 import { formatRoute, navigate } from "../../router/index.ts";
 import { mayAdminister, mayWrite } from "../../session/index.ts";
-import { countText } from "../../text/index.ts";
-import { Button, Checkbox, emptyText, LiveState, Problem, SearchField } from "../../ui/index.ts";
+import { Button, Checkbox, emptyText, ListEnd, SearchField } from "../../ui/index.ts";
 import { CreateLockDialog } from "./create-lock-dialog.tsx";
 import { LockPanel } from "./lock-panel.tsx";
 import { LockTable } from "./lock-table.tsx";
@@ -20,46 +18,32 @@ const PAGE_LOCKS = 100;
 /** Of longer queues, the panel reads the rest on demand. */
 const WAITS_SHOWN = 20;
 
+interface LockPage extends ListPage<Lock> {
+  /** How long the member has counted refused guards, in milliseconds. */
+  readonly refusedForMs: number;
+}
+
 export function LocksPage({ user, route }: PageProps): JSX.Element {
   const namespace = useNamespace(route, user);
   const namePrefix = route.query.get("prefix") ?? "";
   const inUseOnly = route.query.get("in-use") === "true";
   const chosen = route.query.get("lock") ?? null;
   const isCreating = useSignal(false);
-  const more = useSignal<{ readonly locks: readonly Lock[]; readonly next: string } | null>(null);
-  const problem = useSignal<string | undefined>(undefined);
-  const listing = { namespace, namePrefix, inUseOnly, pageSize: PAGE_LOCKS, waitsMax: WAITS_SHOWN };
-  const { loaded, refresh } = usePolled(
-    (signal, isBackground) => listLocks({ ...listing, pageToken: "" }, { signal, isBackground }),
-    POLL_MS,
-    [namespace, namePrefix, inUseOnly],
-  );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: further pages belong to one listing.
-  useEffect(() => {
-    more.value = null;
-  }, [namespace, namePrefix, inUseOnly]);
-  const { value, atMs } = loaded.value;
-  const first = value?.locks ?? [];
-  const firstKeys = new Set(first.map(lockKey));
-  // The first page stays current, so a lock may have moved into it.
-  const locks = [...first, ...(more.value?.locks.filter((lock) => !firstKeys.has(lockKey(lock))) ?? [])];
-  const next = more.value?.next ?? value?.nextPageToken ?? "";
+  const listing = useListing<Lock, LockPage>({
+    load: async (pageToken, options) => {
+      const query = { namespace, namePrefix, inUseOnly, pageToken, pageSize: PAGE_LOCKS, waitsMax: WAITS_SHOWN };
+      const page = await listLocks(query, options);
+      return { items: page.locks, next: page.nextPageToken, refusedForMs: Number(page.refusedGuardsForMs) };
+    },
+    intervalMs: POLL_MS,
+    dependencies: [namespace, namePrefix, inUseOnly],
+    keyOf: lockKey,
+  });
+  const { items: locks, loaded, refresh } = listing;
   const lock = locks.find((one) => lockKey(one) === chosen);
   const show = (changes: Readonly<Record<string, string>>): void => {
     const query = { prefix: namePrefix, "in-use": inUseOnly ? "true" : "", lock: chosen ?? "", ...changes };
     navigate(formatRoute("locks", [namespace], query));
-  };
-  const loadMore = async (): Promise<void> => {
-    problem.value = undefined;
-    try {
-      const page = await listLocks({ ...listing, pageToken: next }, {});
-      more.value = { locks: [...(more.value?.locks ?? []), ...page.locks], next: page.nextPageToken };
-    } catch (error) {
-      if (!(error instanceof ApiError)) {
-        throw error;
-      }
-      problem.value = error.message;
-    }
   };
   return (
     <>
@@ -89,39 +73,31 @@ export function LocksPage({ user, route }: PageProps): JSX.Element {
           <LockTable
             locks={locks}
             chosen={chosen}
-            atMs={atMs}
+            atMs={loaded.atMs}
             nowMs={nowMs.value}
-            empty={emptyText(loaded.value, locks.length === 0, inUseOnly ? "No lock is in use" : "No locks")}
+            empty={emptyText(loaded, locks.length === 0, inUseOnly ? "No lock is in use" : "No locks")}
             onShow={(key) => show({ lock: key })}
           />
-          <Problem message={problem.value} />
-          <footer class="list-end">
-            <span class="muted">
-              {countText(locks.length)} {locks.length === 1 ? "lock" : "locks"}
-              {next === "" ? "" : ", there are more"}
-            </span>
-            {next !== "" && <Button onClick={() => void loadMore()}>Read more</Button>}
-            <LiveState loaded={loaded.value} onRefresh={() => void refresh()} />
-          </footer>
+          <ListEnd listing={listing} words={["lock", "locks"]} />
         </section>
         {lock !== undefined && (
           <LockPanel
             key={lockKey(lock)}
             namespace={namespace}
             lock={lock}
-            atMs={atMs}
+            atMs={loaded.atMs}
             nowMs={nowMs.value}
-            refusedForMs={Number(value?.refusedGuardsForMs ?? 0)}
+            refusedForMs={loaded.value?.refusedForMs ?? 0}
             mayForce={mayAdminister(user)}
             onClose={() => show({ lock: "" })}
-            onChanged={() => void refresh()}
+            onChanged={refresh}
           />
         )}
       </div>
       {isCreating.value && (
         <CreateLockDialog
           namespace={namespace}
-          onCreated={() => void refresh()}
+          onCreated={refresh}
           onClose={() => {
             isCreating.value = false;
           }}

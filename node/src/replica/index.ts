@@ -11,6 +11,7 @@ export type { ReadDone } from "./pending-reads.ts";
 export type { ProposalDone } from "./proposal.ts";
 export { RAFT_METRICS } from "./raft-metrics.ts";
 export { seededRandom } from "./random.ts";
+export { RefusedGuards } from "./refused-guards.ts";
 export { Replica } from "./replica.ts";
 export type { ReplicaLimits } from "./replica-limits.ts";
 export type { ReplicaOptions, ReplicaStatus } from "./replica-options.ts";

@@ -17,14 +17,15 @@ import {
   NO_CONFIGURATION,
   sealEntry,
 } from "../../src/raft/index.ts";
-import type {
-  ApplyObserver,
-  MemberHealth,
-  MembershipViewDone,
-  ProposalDone,
-  ReadDone,
-  ReplicaStatus,
-  TransferDone,
+import {
+  type ApplyObserver,
+  type MemberHealth,
+  type MembershipViewDone,
+  type ProposalDone,
+  type ReadDone,
+  RefusedGuards,
+  type ReplicaStatus,
+  type TransferDone,
 } from "../../src/replica/index.ts";
 import {
   type ClientRequest,
@@ -50,6 +51,7 @@ export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
   readonly #observers = new Set<ApplyObserver>();
+  readonly statistics = { refusedGuards: new RefusedGuards() };
   readonly memberId: number;
   /** Number of the last attempt, and the attempts that wait for a lock by number. */
   #seq = 0;
@@ -224,6 +226,7 @@ export class SingleReplica implements HostReplica {
       changeConfiguration(this.#configuration(), index, change, expectIndex),
     );
     this.#machine.commit();
+    this.statistics.refusedGuards.onApplied(entry, outcome);
     for (const settled of this.#machine.endedWaits) {
       const { seq } = settled.attempt;
       this.#queued.get(seq)?.(null, settled.outcome);

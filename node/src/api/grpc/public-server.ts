@@ -28,6 +28,7 @@ import {
   Executor,
   type HostMember,
   KeyValueMethods,
+  LockListingMethods,
   LockMethods,
   MemoryMethods,
   WatchMethods,
@@ -102,7 +103,7 @@ export class PublicServer {
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
     host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
-    host.addMethods(lockService(port, new LockMethods(executor)));
+    host.addMethods(lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)));
     host.addMethods(memoryService(port, new MemoryMethods(executor)));
     host.addMethods(clusterService(port, new ClusterMethods(executor)));
     host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));

@@ -28,6 +28,8 @@ const WAIT_MS_MAX = 7_200_000;
 /** Maximum and default number of entries in a page of a listing. */
 const PAGE_SIZE_MAX = 1000;
 const PAGE_SIZE_DEFAULT = 100;
+/** Waits of one lock in a listing of locks. */
+const LISTED_WAITS_MAX = 100;
 /** Bytes of keys and values in a page: far below the 4 MiB of a message that clients allow by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
@@ -160,6 +162,14 @@ export function pageSizeField(pageSize: number): number {
     throw badField("page_size", rule, PAGE_SIZE_MAX);
   }
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
+}
+
+/** Maximum number of waits of each lock in a listing. */
+export function waitsMaxField(waitsMax: number): number {
+  if (waitsMax < 0 || waitsMax > LISTED_WAITS_MAX) {
+    throw badField("waits_max", `must be 0 to ${LISTED_WAITS_MAX}`, LISTED_WAITS_MAX);
+  }
+  return waitsMax;
 }
 
 /** Maximum number of entries in a page of HTTP; null = the default. */

@@ -21,6 +21,7 @@ export {
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
+export { LockListingMethods } from "./lock-listing-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
 export { BATCH_BYTES_MAX, EVENT_BYTES_MAX, LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "./log-field-rules.ts";
 export { MemoryMethods } from "./memory-methods.ts";

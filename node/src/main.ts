@@ -169,9 +169,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
-    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
+    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost, httpClients: clients },
   });
-  const intakes: CallStatistics[] = [publicServer.callAdmission];
+  const intakes: CallStatistics[] = [...publicServer.callAdmissions];
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const metrics = memberMetrics(
@@ -207,7 +207,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...logRoutes(logs, systemScheduler),
   ];
   const clientApplication = requests.observed(
-    createHttpApplication({ ...edge, clients, routes, consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY) }),
+    createHttpApplication({
+      ...{ ...edge, clients, routes, calls: publicServer.httpCalls },
+      consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY),
+    }),
   );
   const http = await listenHttp(clientApplication, "--http", configuration.http, {
     tls,

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { ApiError, createNamespace, listNamespaceNames } from "../api/index.ts";
 import { formatRoute, navigate, type Route } from "../router/index.ts";
 import { mayAdminister, type SessionUser } from "../session/index.ts";
-import { Button, FormDialog, Select, TextField } from "../ui/index.ts";
+import { Button, FormDialog, Glyph, Select, TextField } from "../ui/index.ts";
 
 const DEFAULT_NAMESPACE = "default";
 const EVERY_NAMESPACE = "*";
@@ -58,7 +58,7 @@ export function NamespacePicker({ page, namespace, user }: NamespacePickerProps)
             isCreating.value = true;
           }}
         >
-          +
+          <Glyph name="plus" />
         </Button>
       )}
       {isCreating.value && (

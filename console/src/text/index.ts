@@ -4,7 +4,15 @@ export { base64OfBytes, bytesOfBase64, bytesOfText, textOfBytes } from "./base64
 export { bytesOfHex, HEX_LINE_BYTES, type HexLine, hexLines, hexOfBytes } from "./hex.ts";
 export { type FolderEntry, folderEntries, folderPath } from "./key-folders.ts";
 export { type DifferenceLine, lineDifference } from "./line-difference.ts";
-export { agoText, countText, durationText, instantText, shortCountText, sizeText } from "./quantities.ts";
+export {
+  agoText,
+  countdownText,
+  countText,
+  durationText,
+  instantText,
+  shortCountText,
+  sizeText,
+} from "./quantities.ts";
 export {
   bestForm,
   formattedValue,

@@ -1,5 +1,13 @@
 import { expect } from "chai";
-import { agoText, countText, durationText, instantText, shortCountText, sizeText } from "./quantities.ts";
+import {
+  agoText,
+  countdownText,
+  countText,
+  durationText,
+  instantText,
+  shortCountText,
+  sizeText,
+} from "./quantities.ts";
 
 describe("texts of quantities", () => {
   it("show sizes in the largest unit that fits", () => {
@@ -21,6 +29,12 @@ describe("texts of quantities", () => {
   it("show durations by their two largest units", () => {
     expect([0, 0.4, 350, 4_200, 59_400, 60_000, 185_000, 7_260_000, 187_200_000].map(durationText)).to.deep.equal([
       ...["0 ms", "0.40 ms", "350 ms", "4.2 s", "59 s", "1 min", "3 min 5 s", "2 h 1 min", "2 d 4 h"],
+    ]);
+  });
+
+  it("count down in whole seconds, and show the last one until the end", () => {
+    expect([0, 1, 8_000, 59_001, 68_000, 7_384_000].map(countdownText)).to.deep.equal([
+      ...["0 s", "1 s", "8 s", "1:00", "1:08", "2:03:04"],
     ]);
   });
 

@@ -4,6 +4,7 @@ const KIBI = 1_024;
 const SIZE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
+const SECONDS_PER_MINUTE = 60;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** From here on, a fraction of a unit is noise. */
@@ -54,6 +55,18 @@ export function durationText(ms: number): string {
     return twoUnits(ms, MINUTE_MS, "min", SECOND_MS, "s");
   }
   return ms < DAY_MS ? twoUnits(ms, HOUR_MS, "h", MINUTE_MS, "min") : twoUnits(ms, DAY_MS, "d", HOUR_MS, "h");
+}
+
+/** A countdown in whole seconds, such as `8 s`, `1:08`, `2:03:04`. */
+export function countdownText(ms: number): string {
+  const seconds = Math.ceil(ms / SECOND_MS);
+  if (seconds < SECONDS_PER_MINUTE) {
+    return `${seconds} s`;
+  }
+  const minutes = Math.floor(seconds / SECONDS_PER_MINUTE);
+  const hours = Math.floor(minutes / SECONDS_PER_MINUTE);
+  const twoDigits = (value: number): string => String(value % SECONDS_PER_MINUTE).padStart(2, "0");
+  return hours === 0 ? `${minutes}:${twoDigits(seconds)}` : `${hours}:${twoDigits(minutes)}:${twoDigits(seconds)}`;
 }
 
 /** How long before `nowMs` something happened, such as `5 min ago`. */

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { Button } from "./button.tsx";
+import { Glyph } from "./glyph.tsx";
 import { announce } from "./toast.tsx";
 
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element | null {
@@ -20,7 +21,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
         );
       }}
     >
-      ⧉
+      <Glyph name="copy" />
     </Button>
   );
 }

@@ -8,6 +8,7 @@ export { CopyButton } from "./copy-button.tsx";
 export { Dialog } from "./dialog.tsx";
 export { Checkbox, Select, TextArea, TextField } from "./fields.tsx";
 export { FormDialog } from "./form-dialog.tsx";
+export { Glyph } from "./glyph.tsx";
 export { ListEnd } from "./list-end.tsx";
 export { emptyText, LiveState } from "./live-state.tsx";
 export { Meter } from "./meter.tsx";

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import type { Loaded } from "../live/index.ts";
 import { Button } from "./button.tsx";
+import { Glyph } from "./glyph.tsx";
 
 export interface LiveStateProps {
   readonly loaded: Loaded<unknown>;
@@ -17,7 +18,7 @@ export function LiveState({ loaded, onRefresh }: LiveStateProps): JSX.Element {
       <span class={`live-dot ${isFailing ? "live-dot-bad" : ""}`} aria-hidden="true" />
       <span title={loaded.error?.message}>{text}</span>
       <Button kind="quiet" label="Refresh" onClick={onRefresh}>
-        ⟳
+        <Glyph name="refresh" />
       </Button>
     </span>
   );

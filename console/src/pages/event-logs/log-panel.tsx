@@ -4,9 +4,10 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { deleteLog, type EventLog } from "../../api/index.ts";
 import { countText, instantText, sizeText } from "../../text/index.ts";
-import { Button, CopyButton, FormDialog, Properties } from "../../ui/index.ts";
+import { Button, CopyButton, FormDialog, Glyph, Properties } from "../../ui/index.ts";
 import { AppendForm } from "./append-form.tsx";
 import { LogDialog } from "./log-dialog.tsx";
+import { LOG_SETTING_FIELDS } from "./log-settings.ts";
 import { LogTail } from "./log-tail.tsx";
 
 export interface LogPanelProps {
@@ -29,18 +30,17 @@ export function LogPanel({ log, isWritable, isManageable, onClose, onChanged }: 
         <h2 class="mono">{log.name}</h2>
         <CopyButton text={log.log_id} label="Copy the id of the log" />
         <Button kind="quiet" label="Close" onClick={onClose}>
-          ✕
+          <Glyph name="close" />
         </Button>
       </header>
+      <p class="muted mono panel-id">{log.log_id}</p>
       <Properties
         items={[
           ["Events", countText(log.event_count)],
           ["Sequences", `${countText(log.first_sequence)} – ${countText(log.last_sequence)}`],
           ["Size", sizeText(log.size_bytes)],
           ["Created", instantText(Date.parse(log.created_at))],
-          ...Object.entries(log.settings).map(
-            ([name, value]) => [name, value === null ? "not set" : countText(value)] as const,
-          ),
+          ...LOG_SETTING_FIELDS.map(({ name, title, text }) => [title, settingText(log.settings[name], text)] as const),
         ]}
       />
       {isWritable && isManageable && (
@@ -86,4 +86,8 @@ export function LogPanel({ log, isWritable, isManageable, onClose, onChanged }: 
       )}
     </section>
   );
+}
+
+function settingText(value: number | null | undefined, text: (value: number) => string): string {
+  return value === null || value === undefined ? "not set" : text(value);
 }

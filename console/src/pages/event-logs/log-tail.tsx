@@ -46,10 +46,8 @@ export function LogTail({ log }: { readonly log: EventLog }): JSX.Element {
         </Chip>
         <TextField
           label="From sequence"
-          isLabelHidden
           type="number"
           min={1}
-          placeholder="From sequence"
           value={String(from.value)}
           onInput={(text) => begin(Math.max(1, Math.floor(Number(text)) || 1))}
         />
@@ -88,7 +86,7 @@ function Event({
         <span class="muted">{instantText(Date.parse(timestamp))}</span>
         {idempotency_key !== null && <span class="muted mono">{idempotency_key}</span>}
       </p>
-      <pre>{formattedValue(bytes, bestForm(bytes))}</pre>
+      <pre>{formattedValue(bytes, bestForm(bytes) === "hex" ? "hex" : "text")}</pre>
     </li>
   );
 }

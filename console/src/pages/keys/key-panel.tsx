@@ -8,7 +8,7 @@ import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
 import { deleteKey, getKey, keyStreamPath } from "../../api/index.ts";
 import { useEventStream, usePolled } from "../../live/index.ts";
-import { Button, Choice, CopyButton, FormDialog, Problem } from "../../ui/index.ts";
+import { Button, Choice, CopyButton, FormDialog, Glyph, Problem } from "../../ui/index.ts";
 import { KeyHistory } from "./key-history.tsx";
 import { KeyProperties } from "./key-properties.tsx";
 import { KeyValueView } from "./key-value-view.tsx";
@@ -53,7 +53,7 @@ export function KeyPanel({ namespace, name, isWritable, onClose, onChanged }: Ke
         <h2 class="mono">{name}</h2>
         <CopyButton text={name} label="Copy the key" />
         <Button kind="quiet" label="Close" onClick={onClose}>
-          ✕
+          <Glyph name="close" />
         </Button>
       </header>
       {error !== undefined && <Problem message={isGone ? "The key does not exist." : error.message} />}

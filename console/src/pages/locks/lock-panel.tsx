@@ -3,11 +3,12 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Lock, LockHold } from "../../api/index.ts";
-import { agoText, countText, durationText } from "../../text/index.ts";
-import { Button, Chip, Properties } from "../../ui/index.ts";
+import { agoText, countdownText, countText, durationText } from "../../text/index.ts";
+import { Button, Chip, Glyph, Properties } from "../../ui/index.ts";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { LockQueue } from "./lock-queue.tsx";
 import { remainingMs, stateText, stateTone } from "./lock-text.ts";
+import { Subject } from "./subject.tsx";
 import { TimeLeft } from "./time-left.tsx";
 
 export interface LockPanelProps {
@@ -33,7 +34,7 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
         <h2 class="mono">{lock.name}</h2>
         <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
         <Button kind="quiet" label="Close" onClick={onClose}>
-          ✕
+          <Glyph name="close" />
         </Button>
       </header>
       <Properties
@@ -50,7 +51,7 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
       {lock.holderCount === 0 && (
         <p class="muted">
           {lock.state === "COOLDOWN"
-            ? `Free in ${durationText(remainingMs(lock.cooldownMs, atMs, nowMs))}, when the delay has passed.`
+            ? `Free in ${countdownText(remainingMs(lock.cooldownMs, atMs, nowMs))}, when the delay has passed.`
             : "No one holds it."}
         </p>
       )}
@@ -58,14 +59,16 @@ export function LockPanel(props: LockPanelProps): JSX.Element {
         {lock.holders.map((hold) => (
           <li key={hold.fencingToken} class="hold">
             <div class="hold-text">
-              <strong class="mono">{hold.owner}</strong>
-              {lock.rw && <Chip>{hold.mode === "READ" ? "reads" : "writes"}</Chip>}
-              <span class="muted">
-                token <span class="mono">{hold.fencingToken}</span> · since {agoText(Number(hold.acquiredAtMs), nowMs)}
+              <span>
+                <strong class="mono">{hold.owner}</strong>{" "}
+                {lock.rw && <Chip>{hold.mode === "READ" ? "reads" : "writes"}</Chip>}
               </span>
-              {hold.owner !== hold.subject && <span class="muted mono">{hold.subject}</span>}
+              <span class="muted">
+                token <span class="mono">{hold.fencingToken}</span>, since {agoText(Number(hold.acquiredAtMs), nowMs)}
+              </span>
+              <Subject owner={hold.owner} subject={hold.subject} />
+              <TimeLeft leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)} wholeMs={Number(lock.ttlSeconds) * 1_000} />
             </div>
-            <TimeLeft leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)} wholeMs={Number(lock.ttlSeconds) * 1_000} />
             {mayForce && (
               <Button
                 kind="danger"

@@ -3,9 +3,10 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { ApiError, type Lock, type LockWait, listLockWaits } from "../../api/index.ts";
-import { countText, durationText } from "../../text/index.ts";
+import { countdownText, countText, durationText } from "../../text/index.ts";
 import { Button, Chip, Problem } from "../../ui/index.ts";
 import { remainingMs, waiting } from "./lock-text.ts";
+import { Subject } from "./subject.tsx";
 
 export interface LockQueueProps {
   readonly namespace: string;
@@ -50,13 +51,15 @@ export function LockQueue({ namespace, lock, atMs, nowMs }: LockQueueProps): JSX
               {wait.place}
             </span>
             <span class="queue-text">
-              <strong class="mono">{wait.owner}</strong>
-              {lock.rw && <Chip>{wait.mode === "READ" ? "to read" : "to write"}</Chip>}
-              {wait.owner !== wait.subject && <span class="muted mono">{wait.subject}</span>}
-            </span>
-            <span class="muted queue-times">
-              waits {durationText(Number(wait.waitedMs) + Math.max(0, nowMs - shown.atMs))} · gives up in{" "}
-              {durationText(remainingMs(wait.endsInMs, shown.atMs, nowMs))}
+              <span>
+                <strong class="mono">{wait.owner}</strong>{" "}
+                {lock.rw && <Chip>{wait.mode === "READ" ? "to read" : "to write"}</Chip>}
+              </span>
+              <span class="muted queue-times">
+                waits {durationText(Number(wait.waitedMs) + Math.max(0, nowMs - shown.atMs))}, gives up in{" "}
+                {countdownText(remainingMs(wait.endsInMs, shown.atMs, nowMs))}
+              </span>
+              <Subject owner={wait.owner} subject={wait.subject} />
             </span>
           </li>
         ))}

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import type { Lock } from "../../api/index.ts";
-import { countText, durationText } from "../../text/index.ts";
+import { countdownText, countText } from "../../text/index.ts";
 import { Chip, Table } from "../../ui/index.ts";
 import { holderText, lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
 import { TimeLeft } from "./time-left.tsx";
@@ -18,13 +18,13 @@ export interface LockTableProps {
 }
 
 const COLUMNS = [
-  { name: "Lock", width: "24%" },
-  { name: "Kind", width: "10%" },
-  { name: "State", width: "13%" },
-  { name: "Holder", width: "19%" },
-  { name: "Token", width: "10%", isNumber: true },
-  { name: "Time left", width: "14%" },
-  { name: "Waiting", width: "10%", isNumber: true },
+  { name: "Lock", width: "23%" },
+  { name: "Kind", width: "86px" },
+  { name: "State", width: "92px" },
+  { name: "Holder", width: "26%" },
+  { name: "Token", width: "13%", isNumber: true },
+  { name: "Time left", width: "128px" },
+  { name: "Waiting", width: "70px", isNumber: true },
 ];
 
 export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTableProps): JSX.Element {
@@ -62,7 +62,7 @@ export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTab
                   wholeMs={Number(lock.ttlSeconds) * 1_000}
                 />
               )}
-              {lock.state === "COOLDOWN" && durationText(remainingMs(lock.cooldownMs, atMs, nowMs))}
+              {lock.state === "COOLDOWN" && countdownText(remainingMs(lock.cooldownMs, atMs, nowMs))}
             </td>
             <td class="number">{waiting(lock) === 0 ? "" : countText(waiting(lock))}</td>
           </tr>

@@ -41,6 +41,6 @@ describe("words for a lock", () => {
 
   it("count readers and writers that wait", () => {
     expect(waiting(lock({ waitingReaders: 2, waitingWriters: 3 }))).to.equal(5);
-    expect(stateText(lock({ state: "READ_HELD" }))).to.equal("held to read");
+    expect(stateText(lock({ state: "READ_HELD" }))).to.equal("read-held");
   });
 });

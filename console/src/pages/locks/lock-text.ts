@@ -20,9 +20,9 @@ export function stateText({ state }: Lock): string {
     case "HELD":
       return "held";
     case "READ_HELD":
-      return "held to read";
+      return "read-held";
     case "WRITE_HELD":
-      return "held to write";
+      return "write-held";
     case "COOLDOWN":
       return "delay";
     default:

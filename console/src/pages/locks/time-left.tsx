@@ -1,7 +1,7 @@
 /** The time until a hold ends, as a bar and a text. */
 
 import type { JSX } from "preact";
-import { durationText } from "../../text/index.ts";
+import { countdownText } from "../../text/index.ts";
 
 const WIDTH = 100;
 const SHORT = 0.2;
@@ -10,7 +10,7 @@ export function TimeLeft({ leftMs, wholeMs }: { readonly leftMs: number; readonl
   const share = Math.min(1, leftMs / Math.max(1, wholeMs));
   return (
     <span class="time-left">
-      <span class="time-left-text">{durationText(Math.ceil(leftMs / 1_000) * 1_000)}</span>
+      <span class="time-left-text">{countdownText(leftMs)}</span>
       <svg
         class={`meter ${share < SHORT ? "meter-warning" : "meter-time"}`}
         viewBox="0 0 100 6"

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { type MemoryRegion, readMemory } from "../../api/index.ts";
 import { usePolled } from "../../live/index.ts";
 import { bytesOfBase64, countText, hexLines, instantText, sizeText } from "../../text/index.ts";
-import { Button, CopyButton, emptyText, LiveState, Properties, SearchField } from "../../ui/index.ts";
+import { Button, CopyButton, emptyText, Glyph, LiveState, Properties, SearchField } from "../../ui/index.ts";
 import { memoryPage, offsetOf, PAGE_BYTES } from "./memory-page-range.ts";
 import { FreeDialog, ResizeDialog, WriteDialog } from "./region-dialogs.tsx";
 
@@ -50,43 +50,19 @@ export function RegionPanel({ namespace, region, isWritable, onClose, onChanged 
         <h2>{region.label || <span class="mono">{regionId}</span>}</h2>
         <CopyButton text={regionId} label="Copy the id of the region" />
         <Button kind="quiet" label="Close" onClick={onClose}>
-          ✕
+          <Glyph name="close" />
         </Button>
       </header>
+      <p class="muted mono panel-id">{regionId}</p>
       <Properties
         items={[
           ["Size", sizeText(sizeBytes)],
           ["Version", countText(Number(version))],
           ["Allocated", instantText(Number(region.createdAtMs))],
-          ["Id", regionId],
         ]}
       />
-      <div class="bar">
-        <span class="actions">
-          <Button label="First page" isDisabled={offset === 0} onClick={() => go(0)}>
-            ⇤
-          </Button>
-          <Button label="Page before" isDisabled={previous === null} onClick={() => go(previous ?? 0)}>
-            ←
-          </Button>
-          <Button label="Page after" isDisabled={next === null} onClick={() => go(next ?? 0)}>
-            →
-          </Button>
-        </span>
-        <SearchField
-          label="Offset, such as 4096 or 0x1000"
-          value={`0x${offset.toString(HEX)}`}
-          onSearch={(text) => go(offsetOf(text) ?? offset)}
-        />
-        <LiveState loaded={loaded.value} onRefresh={() => void refresh()} />
-      </div>
-      {value === undefined ? (
-        <p class="muted">{emptyText(loaded.value, false, "")}</p>
-      ) : (
-        <Bytes bytes={bytesOfBase64(value.data)} offset={offset} />
-      )}
       {isWritable && (
-        <div class="actions panel-end">
+        <div class="actions">
           <Button
             onClick={() => {
               dialog.value = "write";
@@ -110,6 +86,30 @@ export function RegionPanel({ namespace, region, isWritable, onClose, onChanged 
             Free
           </Button>
         </div>
+      )}
+      <div class="bar">
+        <span class="actions">
+          <Button label="First page" isDisabled={offset === 0} onClick={() => go(0)}>
+            <Glyph name="first" />
+          </Button>
+          <Button label="Page before" isDisabled={previous === null} onClick={() => go(previous ?? 0)}>
+            <Glyph name="previous" />
+          </Button>
+          <Button label="Page after" isDisabled={next === null} onClick={() => go(next ?? 0)}>
+            <Glyph name="next" />
+          </Button>
+        </span>
+        <SearchField
+          label="Offset, such as 4096 or 0x1000"
+          value={`0x${offset.toString(HEX)}`}
+          onSearch={(text) => go(offsetOf(text) ?? offset)}
+        />
+        <LiveState loaded={loaded.value} onRefresh={() => void refresh()} />
+      </div>
+      {value === undefined ? (
+        <p class="muted">{emptyText(loaded.value, false, "")}</p>
+      ) : (
+        <Bytes bytes={bytesOfBase64(value.data)} offset={offset} />
       )}
       {dialog.value === "write" && <WriteDialog seen={seen} offset={offset} onDone={changed} onClose={close} />}
       {dialog.value === "resize" && <ResizeDialog seen={seen} sizeBytes={sizeBytes} onDone={changed} onClose={close} />}

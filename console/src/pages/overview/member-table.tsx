@@ -14,18 +14,18 @@ export interface MemberTableProps {
 
 const COLUMNS = [
   { name: "Member", width: "9%" },
-  { name: "Role", width: "9%" },
-  { name: "State", width: "9%" },
-  { name: "Lag", width: "7%", isNumber: true },
-  { name: "Requests/s", width: "13%" },
-  { name: "Latency p99", width: "13%" },
-  { name: "Loop delay", width: "8%", isNumber: true },
-  { name: "Processor", width: "7%", isNumber: true },
-  { name: "Memory", width: "8%", isNumber: true },
-  { name: "Data", width: "8%", isNumber: true },
-  { name: "Disk free", width: "8%", isNumber: true },
-  { name: "Version", width: "8%" },
-  { name: "Actions", width: "8rem", isNameHidden: true },
+  { name: "Role", width: "82px" },
+  { name: "State", width: "82px" },
+  { name: "Lag", width: "64px", isNumber: true },
+  { name: "Requests/s", width: "16%" },
+  { name: "Latency p99", width: "16%" },
+  { name: "Loop delay", width: "84px", isNumber: true },
+  { name: "CPU", width: "56px", isNumber: true },
+  { name: "Memory", width: "82px", isNumber: true },
+  { name: "Data", width: "78px", isNumber: true },
+  { name: "Disk free", width: "80px", isNumber: true },
+  { name: "Version", width: "68px" },
+  { name: "Actions", width: "112px", isNameHidden: true },
 ];
 const PERCENT = 100;
 const MICROSECONDS = 1_000;

@@ -10,6 +10,8 @@ import { emptyText, Meter, Table } from "../../ui/index.ts";
 /** The use changes slowly. */
 const POLL_MS = 60_000;
 const ROWS_MAX = 8;
+/** Less is no reason to look. */
+const SHARE_MIN = 0.01;
 const PERCENT = 100;
 const DAY_MS = 86_400_000;
 const COLUMNS = [
@@ -46,7 +48,7 @@ export function QuotaTable(): JSX.Element {
       <Table
         caption="Quotas nearest to their limits"
         columns={COLUMNS}
-        empty={emptyText(loaded.value, rows.length === 0, "No namespace uses anything")}
+        empty={emptyText(loaded.value, rows.length === 0, "No namespace uses one percent of a quota")}
       >
         {rows.map((row) => (
           <QuotaLine key={`${row.namespace}/${row.name}`} row={row} />
@@ -75,11 +77,11 @@ function QuotaLine({ row: { namespace, name, used, limit } }: { readonly row: Qu
   );
 }
 
-/** The quotas with the greatest share of their limits, the fullest first; unused ones are left out. */
+/** The quotas with the greatest share of their limits, the fullest first; those that are hardly used are left out. */
 function fullestQuotas(rows: readonly QuotaRow[]): QuotaRow[] {
   const share = ({ used, limit }: QuotaRow): number => used / Math.max(1, limit);
   return rows
-    .filter(({ used }) => used > 0)
+    .filter((row) => share(row) >= SHARE_MIN)
     .toSorted((a, b) => share(b) - share(a))
     .slice(0, ROWS_MAX);
 }

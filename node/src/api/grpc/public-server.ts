@@ -27,6 +27,7 @@ import {
   ClusterMethods,
   Executor,
   type HostMember,
+  KeyListingMethods,
   KeyValueMethods,
   LockListingMethods,
   LockMethods,
@@ -102,7 +103,7 @@ export class PublicServer {
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
-    host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
+    host.addMethods(keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)));
     host.addMethods(lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)));
     host.addMethods(memoryService(port, new MemoryMethods(executor)));
     host.addMethods(clusterService(port, new ClusterMethods(executor)));
@@ -146,7 +147,11 @@ export class PublicServer {
   }
 }
 
-function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): readonly ServedMethod[] {
+function keyValueService(
+  port: PortContext<Caller>,
+  methods: KeyValueMethods,
+  listings: KeyListingMethods,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.KeyValueService, {
     createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
     getKey: (call, request, reply) => methods.getKey(call, request, reply),
@@ -154,8 +159,8 @@ function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): r
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
     compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
-    listNamespaces: notServed("is not implemented yet"),
-    listKeyVersions: notServed("is not implemented yet"),
+    listNamespaces: (call, request, reply) => listings.listNamespaces(call, request, reply),
+    listKeyVersions: (call, request, reply) => listings.listKeyVersions(call, request, reply),
   });
 }
 

@@ -122,15 +122,19 @@ export {
   isHotRow,
   type KeyChange,
   type KeyRange,
+  type ListedNamespace,
   type LockChange,
   type LockMode,
   type LockName,
   type LockState,
   type LogSettings,
+  listNamespaces,
   type MemberAddress,
   type MembershipResult,
   NAMESPACE_PATTERN,
   type NamespaceLimits,
+  type NamespacePage,
+  type NamespaceSelection,
   type NamespaceUsage,
   namespaceFull,
   namespaceLimitsOf,
@@ -201,7 +205,15 @@ export {
   readEvents,
   sequencesOf,
 } from "./event-logs/index.ts";
-export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds } from "./keys/index.ts";
+export {
+  expiredKeys,
+  getKey,
+  type KeyPage,
+  type KeyVersion,
+  listKeys,
+  listKeyVersions,
+  type PageBounds,
+} from "./keys/index.ts";
 export {
   type AcquireLock,
   type CancelAcquisition,

@@ -33,6 +33,7 @@ import {
   ClusterMethods,
   Executor,
   type HostMember,
+  KeyListingMethods,
   KeyValueMethods,
   LockListingMethods,
   LockMethods,
@@ -119,7 +120,7 @@ export class PublicServer {
       pathPrefix: `/${servicePackage}.`,
     });
     const services: readonly (readonly ServedMethod[])[] = [
-      keyValueService(port, new KeyValueMethods(executor)),
+      keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)),
       lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
       memoryService(port, new MemoryMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
@@ -174,7 +175,11 @@ export class PublicServer {
   }
 }
 
-function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): readonly ServedMethod[] {
+function keyValueService(
+  port: PortContext<Caller>,
+  methods: KeyValueMethods,
+  listings: KeyListingMethods,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.KeyValueService, {
     createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
     getKey: (call, request, reply) => methods.getKey(call, request, reply),
@@ -182,8 +187,8 @@ function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): r
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
     compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
-    listNamespaces: notServed("is not implemented yet"),
-    listKeyVersions: notServed("is not implemented yet"),
+    listNamespaces: (call, request, reply) => listings.listNamespaces(call, request, reply),
+    listKeyVersions: (call, request, reply) => listings.listKeyVersions(call, request, reply),
   });
 }
 

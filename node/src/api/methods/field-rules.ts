@@ -42,6 +42,7 @@ const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 const SETTINGS_MAX = 100;
 
 const NAMESPACE_CHARACTERS_MAX = 63;
+const NAMESPACE_PREFIX_PATTERN = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const MEMBER_NAME_CHARACTERS_MAX = 63;
 const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;
@@ -76,6 +77,15 @@ export function namespaceField(namespace: string): string {
     throw badField("namespace", rule, NAMESPACE_CHARACTERS_MAX);
   }
   return namespace;
+}
+
+/** A prefix of names of namespaces; empty = all. */
+export function namespacePrefixField(prefix: string): string {
+  if (prefix !== "" && !NAMESPACE_PREFIX_PATTERN.test(prefix)) {
+    const rule = `must have at most ${NAMESPACE_CHARACTERS_MAX} characters a-z, 0-9, and after the first one also . _ -`;
+    throw badField("prefix", rule, NAMESPACE_CHARACTERS_MAX);
+  }
+  return prefix;
 }
 
 /** The UTF-8 bytes of a key, 1 to KEY_BYTES_MAX. */

@@ -20,6 +20,7 @@ export {
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
+export { KeyListingMethods } from "./key-listing-methods.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockListingMethods } from "./lock-listing-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";

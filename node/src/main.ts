@@ -32,6 +32,7 @@ import {
   logRoutes,
   RequestObserver,
   TrustedProxies,
+  watchRoutes,
 } from "./api/http/index.ts";
 import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
@@ -205,6 +206,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
       hashing: new QueuedHashing(systemClock, systemScheduler),
     }),
     ...logRoutes(logs, systemScheduler),
+    ...watchRoutes(publicServer.watchMethods, systemScheduler),
   ];
   const clientApplication = requests.observed(
     createHttpApplication({

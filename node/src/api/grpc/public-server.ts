@@ -84,6 +84,8 @@ export class PublicServer {
   readonly #callAdmission: CallAdmission<Caller>;
   readonly #httpAdmission: CallAdmission<Caller>;
   readonly #connectHost: ConnectHost;
+  /** The methods of watches, for the routes of HTTP. */
+  readonly watchMethods: WatchMethods;
 
   constructor(options: PublicServerOptions) {
     const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
@@ -114,6 +116,7 @@ export class PublicServer {
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
+    this.watchMethods = new WatchMethods(executor, this.#watches);
     this.#connectHost = new ConnectHost({
       ...{ observer, callAdmission: this.#httpAdmission, log: logger, clients: httpClients },
       leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
@@ -124,7 +127,7 @@ export class PublicServer {
       lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
       memoryService(port, new MemoryMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
-      watchService(port, new WatchMethods(executor, this.#watches)),
+      watchService(port, this.watchMethods),
       clusterAdminService(port, new ClusterAdminMethods(executor, member), null),
     ];
     for (const methods of services) {

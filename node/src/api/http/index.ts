@@ -22,3 +22,4 @@ export { httpLimiters } from "./rate-limiting.ts";
 export { REQUEST_METRICS, RequestObserver, requestIdOf, type ServiceRequest } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 export { TrustedProxies } from "./trusted-proxies.ts";
+export { watchRoutes } from "./watch-routes.ts";

@@ -155,3 +155,22 @@ export async function fillHostile(client: Client): Promise<LockHandle> {
   await client.keys.create(MARKUP);
   return await locks.hold(HOSTILE, MARKUP, { owner: MARKUP });
 }
+
+export const MANY = "many";
+const SHARD_KEYS = 1_000;
+const WRITES_IN_FLIGHT = 64;
+
+/** A namespace with this many keys, in folders of a thousand. */
+export async function fillMany({ keyValue }: Client, count: number): Promise<void> {
+  await keyValue.createNamespace(MANY);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < count; at = next++) {
+      const shard = String(Math.floor(at / SHARD_KEYS)).padStart(3, "0");
+      await keyValue.put(MANY, `shard-${shard}/key-${String(at).padStart(7, "0")}`, `value ${at}`, {
+        timeoutMs: 60_000,
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: WRITES_IN_FLIGHT }, work));
+}

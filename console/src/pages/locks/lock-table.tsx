@@ -17,19 +17,21 @@ export interface LockTableProps {
   readonly onShow: (key: string) => void;
 }
 
+/** Beside the panel of a lock, which shows them, there is no room for some columns. */
 const COLUMNS = [
-  { name: "Lock", width: "23%" },
-  { name: "Kind", width: "86px" },
-  { name: "State", width: "92px" },
-  { name: "Holder", width: "26%" },
-  { name: "Token", width: "13%", isNumber: true },
-  { name: "Time left", width: "128px" },
-  { name: "Waiting", width: "70px", isNumber: true },
+  { name: "Lock", width: "26%", isEssential: true },
+  { name: "Kind", width: "96px", isEssential: false },
+  { name: "State", width: "104px", isEssential: true },
+  { name: "Holder", width: "26%", isEssential: true },
+  { name: "Token", width: "12%", isEssential: false, isNumber: true },
+  { name: "Time left", width: "132px", isEssential: true },
+  { name: "Waiting", width: "74px", isEssential: true, isNumber: true },
 ];
 
 export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTableProps): JSX.Element {
+  const isNarrow = locks.some((lock) => lockKey(lock) === chosen);
   return (
-    <Table caption="Locks" columns={COLUMNS} empty={empty}>
+    <Table caption="Locks" columns={COLUMNS.filter(({ isEssential }) => isEssential || !isNarrow)} empty={empty}>
       {locks.map((lock) => {
         const key = lockKey(lock);
         const ending = nextToEnd(lock.holders);
@@ -47,14 +49,14 @@ export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTab
                 {lock.name}
               </button>
             </th>
-            <td class="muted">{lock.rw ? "read-write" : "exclusive"}</td>
+            {!isNarrow && <td class="muted">{lock.rw ? "read-write" : "exclusive"}</td>}
             <td>
               <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
             </td>
             <td class="mono" title={lock.holders[0]?.owner}>
               {holderText(lock)}
             </td>
-            <td class="number mono">{lock.holders[0]?.fencingToken ?? ""}</td>
+            {!isNarrow && <td class="number mono">{lock.holders[0]?.fencingToken ?? ""}</td>}
             <td>
               {ending !== undefined && (
                 <TimeLeft

@@ -86,7 +86,7 @@ describe("the console in a browser", function () {
 
   after(async () => {
     await browser?.close();
-    await watch?.end();
+    await watch?.return();
     await hostileHold?.release();
     await shop?.dispose();
     await cluster?.dispose();
@@ -223,7 +223,7 @@ describe("the console in a browser", function () {
     const page = await openAsOwner();
     await client.keyValue.put(SHOP, "live", "before");
     await show(page, `#/keys/${SHOP}?key=live`);
-    await main(page).getByText("live", { exact: true }).last().waitFor();
+    await main(page).locator(".chip").getByText("live", { exact: true }).waitFor();
     await client.keyValue.put(SHOP, "live", "after");
     await main(page).getByText("after", { exact: true }).waitFor();
     await client.keyValue.delete(SHOP, "live");

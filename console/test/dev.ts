@@ -5,7 +5,7 @@ import { HOSTILE, SHOP } from "./example-data.ts";
 import { signIn, signInByKey } from "./sign-in.ts";
 
 await buildConsole();
-const { address, owner, viewer, apiKey } = JSON.parse(readFileSync("/tmp/h22-console-shots/dev.json", "utf8"));
+const { address, viewer, apiKey } = JSON.parse(readFileSync("/tmp/h22-console-shots/dev.json", "utf8"));
 const [schemes = "light", ...wanted] = process.argv.slice(2);
 const browser = await TestBrowser.start(findChromium()!);
 for (const scheme of schemes.split(",") as ("light" | "dark")[]) {

@@ -2,6 +2,7 @@
 
 import type * as Proto from "@quoin/proto";
 import { type CallOptions, change, read } from "./call.ts";
+import type { ServerSentEvent } from "./event-reader.ts";
 import type { Json } from "./json.ts";
 
 export type Namespace = Json<Proto.Namespace>;
@@ -15,6 +16,8 @@ export interface ReadOptions extends CallOptions {
 
 /** Maximum number of namespaces in a menu; more can be reached by their names. */
 const NAMESPACES_MAX = 1_000;
+/** Proxies close connections that are silent for a minute. */
+const PROGRESS_MS = "15000";
 
 export function consistencyOf({ isBackground = false }: ReadOptions): "LINEARIZABLE" | "SERIALIZABLE" {
   return isBackground ? "SERIALIZABLE" : "LINEARIZABLE";
@@ -124,6 +127,15 @@ export async function listKeyVersions(
 
 /** The path of the stream of changes of one key; also of longer keys that begin with it. */
 export function keyStreamPath(namespace: string, key: string): string {
-  const query = new URLSearchParams({ namespace, prefix: key, keys_only: "true" });
-  return `v1/watch/keys?${query}`;
+  const options = { keys_only: "true", progress_interval_ms: PROGRESS_MS };
+  return `v1/watch/keys?${new URLSearchParams({ namespace, prefix: key, ...options })}`;
+}
+
+/** Whether an event of the stream may have changed the key: a change of it, or the beginning of the stream. */
+export function concernsKey({ type, data }: ServerSentEvent, key: string): boolean {
+  if (type !== "message") {
+    return type === "created";
+  }
+  const { events } = JSON.parse(data) as Json<Proto.WatchKeysResponse>;
+  return events.some(({ kv }) => kv?.key === key);
 }

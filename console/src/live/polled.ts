@@ -18,10 +18,15 @@ export interface Polled<Value> {
   readonly loaded: ReadonlySignal<Loaded<Value>>;
   /** Loads again now, after a change. */
   readonly refresh: () => Promise<void>;
+  /** Loads again in a moment, because something may have changed. Many calls in a moment load only once. */
+  readonly refreshSoon: () => void;
 }
 
 /** Loads a value. `isBackground`: no person waits for it, so it may be a moment old. */
 export type Load<Value> = (signal: AbortSignal, isBackground: boolean) => Promise<Value>;
+
+/** A key may change a thousand times a second; a person sees no more than this. */
+const SOON_MS = 250;
 
 export class Poller<Value> implements Polled<Value> {
   readonly loaded = signal<Loaded<Value>>({ value: undefined, error: undefined, atMs: 0 });
@@ -30,6 +35,7 @@ export class Poller<Value> implements Polled<Value> {
   readonly #isPaused: () => boolean;
   #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #soon: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
 
   /**
@@ -55,11 +61,19 @@ export class Poller<Value> implements Polled<Value> {
     return () => {
       unsubscribe();
       clearTimeout(this.#timer);
+      clearTimeout(this.#soon);
       this.#ending.abort();
     };
   }
 
   refresh = (): Promise<void> => this.#run(false);
+
+  refreshSoon = (): void => {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.#run(false);
+    }, SOON_MS);
+  };
 
   async #run(isBackground: boolean): Promise<void> {
     clearTimeout(this.#timer);

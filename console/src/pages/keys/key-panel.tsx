@@ -6,7 +6,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
-import { deleteKey, getKey, keyStreamPath } from "../../api/index.ts";
+import { concernsKey, deleteKey, getKey, keyStreamPath, type ServerSentEvent } from "../../api/index.ts";
 import { useEventStream, usePolled } from "../../live/index.ts";
 import { Button, Choice, CopyButton, FormDialog, Glyph, Problem } from "../../ui/index.ts";
 import { KeyHistory } from "./key-history.tsx";
@@ -31,14 +31,21 @@ export function KeyPanel({ namespace, name, isWritable, onClose, onChanged }: Ke
   const view = useSignal<View>("value");
   const isEditing = useSignal(false);
   const isDeleting = useSignal(false);
-  const { loaded, refresh } = usePolled(
+  const { loaded, refresh, refreshSoon } = usePolled(
     (signal, isBackground) => getKey(namespace, name, { signal, isBackground }),
     POLL_MS,
     [namespace, name],
   );
   const { state } = useEventStream(
     keyStreamPath(namespace, name),
-    useCallback(() => void refresh(), [refresh]),
+    useCallback(
+      (events: readonly ServerSentEvent[]) => {
+        if (events.some((event) => concernsKey(event, name))) {
+          refreshSoon();
+        }
+      },
+      [refreshSoon, name],
+    ),
   );
   const { value, error } = loaded.value;
   const isGone = error?.reason === "KEY_NOT_FOUND" || error?.code === "not_found";

@@ -31,6 +31,8 @@ import {
   KeyValueMethods,
   LockListingMethods,
   LockMethods,
+  MemberCountersMethod,
+  type MemberInspection,
   MemoryMethods,
   WatchMethods,
 } from "../methods/index.ts";
@@ -46,6 +48,8 @@ import { GrpcServer } from "./server.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;
+  /** What this member knows about itself. */
+  readonly inspection: MemberInspection;
   /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly limits: Pick<RateLimits, "grpc">;
@@ -108,7 +112,8 @@ export class PublicServer {
     host.addMethods(memoryService(port, new MemoryMethods(executor)));
     host.addMethods(clusterService(port, new ClusterMethods(executor)));
     host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));
-    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), null));
+    const counters = new MemberCountersMethod(member, options.inspection, clock);
+    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null));
     const services = serviceNames.map(qualifiedServiceName);
     this.#health = new HealthService(services);
     this.#health.addTo(host);

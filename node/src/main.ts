@@ -34,8 +34,8 @@ import {
   TrustedProxies,
   watchRoutes,
 } from "./api/http/index.ts";
-import { EventLogMethods, Executor } from "./api/methods/index.ts";
-import { memberMetrics } from "./api/metrics/index.ts";
+import { EventLogMethods, Executor, MemberInspection } from "./api/methods/index.ts";
+import { CounterSampler, memberMetrics, SAMPLE_INTERVAL_MS } from "./api/metrics/index.ts";
 import { MemberBackups } from "./archive/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { memberPodLabel, type PodLabel, roleReportOf } from "./kubernetes/index.ts";
@@ -78,6 +78,7 @@ import {
   DEFAULT_REPLICA_LIMITS,
   Member,
   type MemberEnd,
+  type MemberOptions,
   type MemberPeering,
   type ReplicaLimits,
   type Scheduler,
@@ -133,14 +134,25 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
+  // Each reader of the largest delay has its own.
+  const sampledLoopDelay = new EventLoopDelay(monotonicMs);
   /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
   // The ticks of the replica come with the pulse.
   const sharedTimer = new SharedTimer(BEAT_INTERVAL_MS, () => {
     eventLoopDelay.beat();
+    sampledLoopDelay.beat();
     lookAtHealth();
   });
-  const member = await openMember(configuration, version, logger, connectionLimiters, sharedTimer.scheduler);
+  let inspection: MemberInspection | null = null;
+  const member = await openMember(
+    configuration,
+    version,
+    logger,
+    connectionLimiters,
+    sharedTimer.scheduler,
+    (question) => inspection?.answer(question) ?? null,
+  );
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
@@ -166,8 +178,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
   const namespaceStreams = new NamespaceStreams();
+  const counters = new CounterSampler({
+    ...{ member, calls, requests, process, clock: systemClock, eventLoopDelay: sampledLoopDelay },
+    streams: () => publicServer.watches.statistics.streams + eventHub.size,
+    connections: () => connectionLimiters.all.reduce((sum, { open }) => sum + open, 0),
+  });
+  inspection = new MemberInspection(member, counters);
   const publicServer = new PublicServer({
-    ...{ member, access, limits, logger, observer: calls },
+    ...{ member, inspection, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
     ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost, httpClients: clients },
@@ -239,7 +257,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({
-      ...{ member, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
+      ...{ member, inspection, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
       ...{ connectionLimiter: connectionLimiters.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
     });
     intakes.push(server.callAdmission);
@@ -252,6 +270,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     podLabel?.update(roleReportOf(member));
   };
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
+  setInterval(() => counters.sample(), SAMPLE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyRotation(systemClock, () => leadingMember(member));
   setInterval(
     () => void signingKeys.rotateIfDue().catch((error: unknown) => reportBug(error)),
@@ -273,6 +292,7 @@ async function openMember(
   logger: Logger,
   connectionLimiters: ClientConnectionLimiters,
   scheduler: Scheduler,
+  onMemberCall: MemberOptions["onMemberCall"],
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
@@ -288,6 +308,7 @@ async function openMember(
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     foundingBackup: memberBackup(configuration.restore, systemClock, logger),
     log: logger,
+    onMemberCall,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
     stateCacheBytes: configuration.stateCacheBytes,

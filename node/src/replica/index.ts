@@ -3,6 +3,7 @@ export type { Clock, Scheduler } from "./clock.ts";
 export type { FoundingBackup } from "./founding-backup.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 export { Member } from "./member.ts";
+export { MemberCalls } from "./member-calls.ts";
 export type { MemberEnd, MemberOptions, MemberPeering, MemberState } from "./member-options.ts";
 export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 export { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";

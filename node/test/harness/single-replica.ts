@@ -96,6 +96,15 @@ export class SingleReplica implements HostReplica {
     const view = { leaderId, term, commitIndex, changing: isJoint(this.#configuration()), health: this.health };
     queueMicrotask(() => done(null, view));
   };
+  /** What the other members answer to questions about themselves, by their ids; the rest cannot be reached. */
+  readonly otherMembers = new Map<number, (question: Uint8Array) => Uint8Array | null>();
+  readonly memberCalls: HostReplica["memberCalls"] = {
+    ask: (peer, question, _deadlineMs, done) => {
+      const answer = this.otherMembers.get(peer)?.(question) ?? null;
+      const error = answer === null ? new CoordinationError("MEMBER_UNREACHABLE", `member ${peer} is away`) : null;
+      queueMicrotask(() => done(error, answer));
+    },
+  };
   /** Called for a transfer after it was recorded; by default the target leads the next term. */
   onTransfer: (targetId: number, done: TransferDone) => void = (targetId, done) => {
     this.leaderId = targetId;

@@ -37,6 +37,8 @@ import {
   KeyValueMethods,
   LockListingMethods,
   LockMethods,
+  MemberCountersMethod,
+  type MemberInspection,
   MemoryMethods,
   WatchMethods,
 } from "../methods/index.ts";
@@ -52,6 +54,8 @@ import { GrpcServer } from "./server.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;
+  /** What this member knows about itself. */
+  readonly inspection: MemberInspection;
   /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly limits: Pick<RateLimits, "grpc">;
@@ -122,13 +126,14 @@ export class PublicServer {
       leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
       pathPrefix: `/${servicePackage}.`,
     });
+    const counters = new MemberCountersMethod(member, options.inspection, clock);
     const services: readonly (readonly ServedMethod[])[] = [
       keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)),
       lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
       memoryService(port, new MemoryMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
       watchService(port, this.watchMethods),
-      clusterAdminService(port, new ClusterAdminMethods(executor, member), null),
+      clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null),
     ];
     for (const methods of services) {
       host.addMethods(methods);

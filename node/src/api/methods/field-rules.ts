@@ -38,6 +38,8 @@ const PROGRESS_INTERVAL_MS_MIN = 100;
 const PROGRESS_INTERVAL_MS_MAX = 60_000;
 const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 
+/** How far back the counters of a member go, in seconds. */
+const WINDOW_SECONDS_MAX = 900;
 /** Maximum number of settings that one call changes. */
 const SETTINGS_MAX = 100;
 
@@ -299,6 +301,14 @@ export function memberNameField(name: string): string {
     throw badField("name", rule, MEMBER_NAME_CHARACTERS_MAX);
   }
   return name;
+}
+
+/** How far back counters go, in seconds. */
+export function windowSecondsField(windowSeconds: number): number {
+  if (windowSeconds < 0 || windowSeconds > WINDOW_SECONDS_MAX) {
+    throw badField("window_seconds", `must be 0 (the default) or 1 to ${WINDOW_SECONDS_MAX}`, WINDOW_SECONDS_MAX);
+  }
+  return windowSeconds === 0 ? WINDOW_SECONDS_MAX : windowSeconds;
 }
 
 /** The ids of 1 to SLOTS_MAX members, without duplicates. */

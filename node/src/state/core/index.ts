@@ -176,6 +176,8 @@ export {
 export { SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
 export {
   applyPutSettings,
+  type DescribedSetting,
+  describeSettings,
   namespaceLimitsOf,
   namespaceWatchesMaxOf,
   type PutSettings,

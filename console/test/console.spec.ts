@@ -23,6 +23,11 @@ const TEST_MS = 180_000;
 const MANY_KEYS = Number(process.env.QUOIN_CONSOLE_KEYS ?? 5_000);
 const PICTURES = process.env.QUOIN_PICTURES;
 
+/** The pictures in docs/console.md. */
+const MANUAL_PICTURES: ReadonlySet<string> = new Set([
+  ...["overview-light", "keys-light", "locks-dark", "logs-light", "usage-light"],
+]);
+
 /** A view of the console, and a text that it shows once it has its data. */
 interface View {
   readonly name: string;
@@ -74,11 +79,8 @@ describe("the console in a browser", function () {
     opened = [];
   });
 
-  afterEach(async function () {
+  afterEach(async () => {
     for (const { page, problems } of opened) {
-      if (this.currentTest?.isFailed() === true && PICTURES !== undefined) {
-        await page.screenshot({ path: path.join(PICTURES, "failed.png") });
-      }
       await page.context().close();
       expect(problems).to.deep.equal([]);
     }
@@ -133,7 +135,6 @@ describe("the console in a browser", function () {
       const page = await open(scheme);
       await page.getByRole("button", { name: "Sign in" }).waitFor();
       expect(await accessibilityViolations(page), "sign-in").to.deep.equal([]);
-      await picture(page, `sign-in-${scheme}`);
       await signInByKey(page, cluster.secrets.apiKey);
       for (const { name, route, shows } of VIEWS) {
         await show(page, route);
@@ -146,13 +147,13 @@ describe("the console in a browser", function () {
           await main(page).getByText("tea pot").waitFor();
         }
         expect(await accessibilityViolations(page), name).to.deep.equal([]);
-        await picture(page, `${name}-${scheme}`);
+        await takePicture(page, `${name}-${scheme}`);
       }
     });
   }
 
-  async function picture(page: Page, name: string): Promise<void> {
-    if (PICTURES !== undefined) {
+  async function takePicture(page: Page, name: string): Promise<void> {
+    if (PICTURES !== undefined && MANUAL_PICTURES.has(name)) {
       await page.screenshot({ path: path.join(PICTURES, `console-${name}.png`) });
     }
   }

@@ -29,7 +29,7 @@ export function readSourceTree(root: string): SourceFile[] {
 
 /** @returns whether a file is hand-written code */
 export function isCode(file: SourceFile): boolean {
-  return /\.(?:ts|js|mjs|proto|grit|sh)$/.test(file.path) && !isGenerated(file);
+  return /\.(?:tsx?|js|mjs|proto|grit|sh)$/.test(file.path) && !isGenerated(file);
 }
 
 /** @returns whether a program writes this file */

@@ -51,7 +51,7 @@ export async function logIn(email: string, password: string): Promise<Session> {
   return { token, user: sessionUser(user) };
 }
 
-/** Exchanges an API key for a session of the user to whom the key belongs. */
+/** Exchanges an API key for a session of its user. */
 export async function exchangeApiKey(apiKey: string): Promise<Session> {
   const { access_token: token } = await requestJson<{ access_token: string }>(
     "auth/token",

@@ -2,6 +2,7 @@
 
 import type { ApiError } from "./api-error.ts";
 import { EventReader, type ServerSentEvent } from "./event-reader.ts";
+import { pause } from "./pause.ts";
 import { request } from "./request.ts";
 
 export interface StreamOptions {
@@ -55,8 +56,4 @@ async function* eventsOf(response: Response): AsyncGenerator<readonly ServerSent
       yield events;
     }
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

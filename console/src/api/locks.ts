@@ -1,4 +1,4 @@
-/** Locks: who holds and awaits them. */
+/** Locks, their holds and their queues. */
 
 import type * as Proto from "@quoin/proto";
 import { change, read } from "./call.ts";

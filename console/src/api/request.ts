@@ -8,6 +8,7 @@
 import { signal } from "@preact/signals";
 import { currentToken, renewed } from "../session/index.ts";
 import { type ApiError, errorOfResponse, offlineError } from "./api-error.ts";
+import { pause } from "./pause.ts";
 
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
@@ -85,8 +86,4 @@ async function send(path: string, options: RequestOptions, token: string | null)
   }
   isReachable.value = true;
   return response.ok ? response : await errorOfResponse(response);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

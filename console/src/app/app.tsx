@@ -22,12 +22,10 @@ function SignedIn({ user }: { readonly user: SessionUser }): JSX.Element {
   document.title = `${page.title} · Quoin`;
   return (
     <div class="frame">
-      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        Skip to the page
-      </button>
       <Navigation user={user} current={page} />
       <main id="main" tabIndex={-1}>
-        <page.View key={page.name} user={user} route={route} />
+        {/* Another user must not see what this one has loaded. */}
+        <page.View key={`${page.name} ${user.userId}`} user={user} route={route} />
       </main>
       <Toasts />
       {isExpired.value && (

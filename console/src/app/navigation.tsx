@@ -17,6 +17,9 @@ export interface NavigationProps {
 export function Navigation({ user, current }: NavigationProps): JSX.Element {
   return (
     <header class="navigation">
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the page
+      </button>
       <p class="brand">
         <Mark />
         Quoin

@@ -1,5 +1,5 @@
 /**
- * Who is signed in. The token lives in a variable of this page only: no cookie and no storage keeps it, so a reload signs
+ * The session of the user. The token lives in a variable of this page only: no cookie and no storage keeps it, so a reload signs
  * out, and no other page can use it.
  *
  * When a member refuses the token, `renewed` resolves after the next sign-in. Calls wait for that, so nothing on the

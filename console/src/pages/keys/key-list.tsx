@@ -89,7 +89,7 @@ function KeyRow({
 }): JSX.Element {
   const expiresInMs = Number(item.expiresInMs);
   return (
-    <tr aria-selected={isChosen} class={isChosen ? "chosen" : undefined}>
+    <tr class={isChosen ? "chosen" : undefined}>
       <th scope="row">
         <a class="mono" href={href} title={item.key} aria-current={isChosen ? "true" : undefined}>
           {name}

@@ -1,4 +1,4 @@
-/** The locks of a namespace: who holds each, and who waits in which order. */
+/** The locks of a namespace, each with its holders and its queue. */
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";

@@ -6,7 +6,7 @@
  */
 
 import path from "node:path";
-import type { Client, LockHandle, Watch } from "@quoin/client";
+import type { Client, LockHandle } from "@quoin/client";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { type ClusterMember, ClusterUnderTest } from "../../node/test/harness/index.ts";
@@ -54,8 +54,8 @@ describe("the console in a browser", function () {
   let client: Client;
   let shop: ExampleShop;
   let hostileHold: LockHandle;
-  let watch: Watch<unknown>;
   let opened: WatchedPage[];
+  let streams: AbortController[];
 
   before(async function () {
     this.timeout(SETUP_MS);
@@ -70,16 +70,18 @@ describe("the console in a browser", function () {
     await shop.fill();
     hostileHold = await fillHostile(client);
     await fillMany(client, MANY_KEYS);
-    watch = await client.watch.keys(SHOP, { prefix: "stock/" });
     await createUser(cluster, "viewer@example.com", { role: "viewer", namespaces: [SHOP] });
     browser = await TestBrowser.start(program);
   });
 
   beforeEach(() => {
-    opened = [];
+    [opened, streams] = [[], []];
   });
 
   afterEach(async () => {
+    for (const stream of streams) {
+      stream.abort();
+    }
     for (const { page, problems } of opened) {
       await page.context().close();
       expect(problems).to.deep.equal([]);
@@ -88,7 +90,6 @@ describe("the console in a browser", function () {
 
   after(async () => {
     await browser?.close();
-    await watch?.return();
     await hostileHold?.release();
     await shop?.dispose();
     await cluster?.dispose();
@@ -100,6 +101,15 @@ describe("the console in a browser", function () {
     const watched = await browser.open(`http://${host}:${ports.http}/console/`, scheme);
     opened.push(watched);
     return watched.page;
+  }
+
+  /** Watches keys at this member until the end of the test, so that it has an open stream. */
+  async function openStream({ host, ports }: ClusterMember): Promise<void> {
+    const stream = new AbortController();
+    streams.push(stream);
+    const headers = { Authorization: `Bearer ${await cluster.tokens.token()}` };
+    const address = `http://${host}:${ports.http}/v1/watch/keys?namespace=${SHOP}&prefix=stock/`;
+    expect((await fetch(address, { headers, signal: stream.signal })).status).to.equal(200);
   }
 
   async function openAsOwner(scheme: ColorScheme = "light", member?: ClusterMember): Promise<Page> {
@@ -132,7 +142,9 @@ describe("the console in a browser", function () {
 
   for (const scheme of ["light", "dark"] as const) {
     it(`shows every page, accessible and within its policy, in ${scheme}`, async () => {
-      const page = await open(scheme);
+      const member = await cluster.follower();
+      await openStream(member);
+      const page = await open(scheme, member);
       await page.getByRole("button", { name: "Sign in" }).waitFor();
       expect(await accessibilityViolations(page), "sign-in").to.deep.equal([]);
       await signInByKey(page, cluster.secrets.apiKey);

@@ -16,18 +16,19 @@ import { Tiles } from "./tiles.tsx";
 
 const POLL_MS = 5_000;
 const SECOND_MS = 1_000;
-/** After the first answer, this covers a few missed polls. */
+/** After the first answer, this covers a few missed polls. A poll after a longer pause asks for everything again. */
 const LATEST_MS = 30_000;
 
 export function ClusterState(): JSX.Element {
   const series = useRef<readonly MemberSeries[]>([]);
+  const lastAskedAtMs = useRef(0);
   const newLeader = useSignal<MemberSeries | null>(null);
   const { loaded, refresh } = usePolled(
     async (signal) => {
-      const newest = series.current.flatMap(({ samples }) => Number(samples.at(-1)?.atMs ?? 0));
-      const isCurrent = newest.length > 0 && Date.now() - Math.max(...newest) < LATEST_MS;
-      const windowMs = isCurrent ? LATEST_MS : WINDOW_MS;
+      const askedAtMs = Date.now();
+      const windowMs = askedAtMs - lastAskedAtMs.current < LATEST_MS ? LATEST_MS : WINDOW_MS;
       const { members } = await getMemberCounters(windowMs / SECOND_MS, { signal });
+      lastAskedAtMs.current = askedAtMs;
       series.current = mergedSeries(series.current, members);
       return series.current;
     },

@@ -19,7 +19,6 @@ import {
   type CallStatistics,
   type GrpcHost,
   type GrpcHostName,
-  notServed,
   type PortContext,
   type ServedMethod,
   serve,
@@ -40,6 +39,7 @@ import {
   MemberCountersMethod,
   type MemberInspection,
   MemoryMethods,
+  StreamListingMethod,
   WatchMethods,
 } from "../methods/index.ts";
 import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
@@ -126,13 +126,16 @@ export class PublicServer {
       leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
       pathPrefix: `/${servicePackage}.`,
     });
-    const counters = new MemberCountersMethod(member, options.inspection, clock);
+    const { inspection } = options;
+    inspection.addStreams(this.#watches);
+    const streams = new StreamListingMethod(executor, member, inspection, clock);
+    const counters = new MemberCountersMethod(member, inspection, clock);
     const services: readonly (readonly ServedMethod[])[] = [
       keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)),
       lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
       memoryService(port, new MemoryMethods(executor)),
       clusterService(port, new ClusterMethods(executor)),
-      watchService(port, this.watchMethods),
+      watchService(port, this.watchMethods, streams),
       clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null),
     ];
     for (const methods of services) {
@@ -200,11 +203,15 @@ function keyValueService(
   });
 }
 
-function watchService(port: PortContext<Caller>, methods: WatchMethods): readonly ServedMethod[] {
+function watchService(
+  port: PortContext<Caller>,
+  methods: WatchMethods,
+  listing: StreamListingMethod,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.WatchService, {
     watchKeys: (call, request, stream) => methods.watchKeys(call, request, stream),
     watchLocks: (call, request, stream) => methods.watchLocks(call, request, stream),
-    listStreams: notServed("is not implemented yet"),
+    listStreams: (call, request, reply) => listing.listStreams(call, request, reply),
   });
 }
 

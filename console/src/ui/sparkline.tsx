@@ -21,7 +21,13 @@ export function Sparkline({ values, label, text }: SparklineProps): JSX.Element 
   const { line, area } = sparklinePath(values, WIDTH, HEIGHT);
   const description = `${label}: now ${text(last)}, at most ${text(highest)}`;
   return (
-    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={description}>
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={description}
+    >
       <title>{description}</title>
       <path class="sparkline-area" d={area} />
       <path class="sparkline-line" d={line} />

@@ -13,16 +13,15 @@ export interface MemberTableProps {
 }
 
 const COLUMNS = [
-  { name: "Member", width: "9%" },
-  { name: "Role", width: "82px" },
-  { name: "State", width: "82px" },
+  { name: "Member", width: "92px" },
+  { name: "State", width: "96px" },
   { name: "Lag", width: "64px", isNumber: true },
-  { name: "Requests/s", width: "16%" },
-  { name: "Latency p99", width: "16%" },
-  { name: "Loop delay", width: "84px", isNumber: true },
+  { name: "Requests/s", width: "22%" },
+  { name: "Latency p99", width: "22%" },
+  { name: "Loop delay", width: "92px", isNumber: true },
   { name: "CPU", width: "56px", isNumber: true },
-  { name: "Memory", width: "82px", isNumber: true },
-  { name: "Data", width: "78px", isNumber: true },
+  { name: "Memory", width: "80px", isNumber: true },
+  { name: "Data", width: "80px", isNumber: true },
   { name: "Disk free", width: "80px", isNumber: true },
   { name: "Version", width: "68px" },
   { name: "Actions", width: "112px", isNameHidden: true },
@@ -57,9 +56,6 @@ function MemberRow({
     <tr>
       <th scope="row">{member.name}</th>
       <td>
-        <Chip tone={status?.role === "LEADER" ? "accent" : "neutral"}>{status?.role.toLowerCase() ?? "unknown"}</Chip>
-      </td>
-      <td>
         <Chip tone={toneOf(status)}>{stateText(status)}</Chip>
       </td>
       <td class="number">{last === undefined ? "–" : durationText(Number(last.lagMs))}</td>
@@ -86,14 +82,21 @@ function MemberRow({
   );
 }
 
+/** The role of a member that takes part, else what keeps it from that. */
 function stateText(status: MemberStatus | undefined): string {
+  if (status?.state === "RUNNING") {
+    return status.role.toLowerCase();
+  }
   return status?.state.toLowerCase().replace("member_", "").replaceAll("_", " ") ?? "no answer";
 }
 
 function toneOf(status: MemberStatus | undefined): Tone {
   switch (status?.state) {
     case "RUNNING":
-      return status.alarms.length === 0 ? "good" : "warning";
+      if (status.alarms.length > 0) {
+        return "warning";
+      }
+      return status.role === "LEADER" ? "accent" : "good";
     case "JOINING":
     case "EMPTY":
     case "MEMBER_DAMAGED":

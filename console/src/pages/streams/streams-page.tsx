@@ -17,7 +17,7 @@ const COLUMNS = [
   { name: "Namespace", width: "14%" },
   { name: "Prefix or log", width: "22%" },
   { name: "Open for", width: "10%", isNumber: true },
-  { name: "Delivered up to", width: "10%", isNumber: true },
+  { name: "Delivered", width: "10%", isNumber: true },
   { name: "Behind", width: "10%", isNumber: true },
 ];
 

@@ -23,6 +23,8 @@ const TEST_MS = 180_000;
 const MANY_KEYS = Number(process.env.QUOIN_CONSOLE_KEYS ?? 5_000);
 const PICTURES = process.env.QUOIN_PICTURES;
 
+/** The upper part of the page has everything that a picture shows. */
+const PICTURE = { x: 0, y: 0, width: 1_360, height: 700 };
 /** The pictures in docs/console.md. */
 const MANUAL_PICTURES: ReadonlySet<string> = new Set([
   ...["overview-light", "keys-light", "locks-dark", "logs-light", "usage-light"],
@@ -169,7 +171,7 @@ describe("the console in a browser", function () {
 
   async function takePicture(page: Page, name: string): Promise<void> {
     if (PICTURES !== undefined && MANUAL_PICTURES.has(name)) {
-      await page.screenshot({ path: path.join(PICTURES, `console-${name}.png`) });
+      await page.screenshot({ path: path.join(PICTURES, `console-${name}.png`), clip: PICTURE });
     }
   }
 

@@ -4,10 +4,8 @@ import type * as Proto from "@quoin/proto";
 import { type CallOptions, change, read } from "./call.ts";
 import type { Json } from "./json.ts";
 
-export type ClusterMember = Json<Proto.Member>;
 export type MemberCounters = Json<Proto.MemberCounters>;
 export type MemberStatus = Json<Proto.MemberStatus>;
-export type MemberSlot = Json<Proto.MemberSlot>;
 export type CounterSample = Json<Proto.CounterSample>;
 export type OpenStream = Json<Proto.OpenStream>;
 

@@ -5,7 +5,6 @@ import { type CallOptions, change, read } from "./call.ts";
 import type { ServerSentEvent } from "./event-reader.ts";
 import type { Json } from "./json.ts";
 
-export type Namespace = Json<Proto.Namespace>;
 export type KeyValue = Json<Proto.KeyValue>;
 export type KeyVersion = Json<Proto.KeyVersion>;
 
@@ -28,23 +27,16 @@ export async function listNamespaceNames(options: ReadOptions): Promise<string[]
   const names: string[] = [];
   let pageToken = "";
   do {
-    const page = await listNamespaces({ namesOnly: true, pageToken }, options);
+    const page = await read<Proto.ListNamespacesRequest, Proto.ListNamespacesResponse>(
+      "KeyValueService",
+      "ListNamespaces",
+      { namesOnly: true, pageToken, pageSize: NAMESPACES_MAX, consistency: consistencyOf(options) },
+      options,
+    );
     names.push(...page.namespaces.map(({ name }) => name));
     pageToken = page.nextPageToken;
   } while (pageToken !== "" && names.length < NAMESPACES_MAX);
   return names;
-}
-
-export async function listNamespaces(
-  { namesOnly = false, pageToken = "" },
-  options: ReadOptions,
-): Promise<Json<Proto.ListNamespacesResponse>> {
-  return await read<Proto.ListNamespacesRequest, Proto.ListNamespacesResponse>(
-    "KeyValueService",
-    "ListNamespaces",
-    { namesOnly, pageToken, pageSize: NAMESPACES_MAX, consistency: consistencyOf(options) },
-    options,
-  );
 }
 
 export async function createNamespace(namespace: string): Promise<void> {

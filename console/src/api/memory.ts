@@ -29,19 +29,6 @@ export async function listMemoryRegions(
   );
 }
 
-export async function describeMemory(
-  namespace: string,
-  regionId: string,
-  options: ReadOptions,
-): Promise<Json<Proto.DescribeMemoryResponse>> {
-  return await read<Proto.DescribeMemoryRequest, Proto.DescribeMemoryResponse>(
-    "MemoryService",
-    "DescribeMemory",
-    { namespace, regionId, consistency: consistencyOf(options) },
-    options,
-  );
-}
-
 export interface MemoryRange {
   readonly namespace: string;
   readonly regionId: string;

@@ -28,7 +28,7 @@ export type Load<Value> = (signal: AbortSignal, isBackground: boolean) => Promis
 /** A key may change a thousand times a second; a person sees no more than this. */
 const SOON_MS = 250;
 
-export class Poller<Value> implements Polled<Value> {
+class Poller<Value> implements Polled<Value> {
   readonly loaded = signal<Loaded<Value>>({ value: undefined, error: undefined, atMs: 0 });
   readonly #load: Load<Value>;
   readonly #intervalMs: number;

@@ -16,9 +16,3 @@ export const currentRoute = computed(() => parseRoute(fragment.value));
 export function navigate(to: string): void {
   location.hash = to;
 }
-
-/** Shows another view in the place of this one in the browser's history. */
-export function replaceRoute(to: string): void {
-  history.replaceState(null, "", to);
-  fragment.value = location.hash;
-}

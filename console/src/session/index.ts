@@ -6,7 +6,6 @@ export {
   mayAdminister,
   mayOperateCluster,
   mayWrite,
-  ROLES,
   type Role,
   type SessionUser,
 } from "./rights.ts";

@@ -11,7 +11,7 @@ export interface SessionUser {
   readonly namespaces: readonly string[];
 }
 
-export const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
+const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 
 const EVERY_NAMESPACE = "*";
 

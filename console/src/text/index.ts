@@ -1,7 +1,7 @@
 /** Pure functions between data and the text that shows it. */
 
 export { base64OfBytes, bytesOfBase64, bytesOfText, textOfBytes } from "./base64.ts";
-export { bytesOfHex, HEX_LINE_BYTES, type HexLine, hexLines, hexOfBytes } from "./hex.ts";
+export { HEX_LINE_BYTES, type HexLine, hexLines, hexOfBytes } from "./hex.ts";
 export { type FolderEntry, folderEntries, folderPath } from "./key-folders.ts";
 export { type DifferenceLine, lineDifference } from "./line-difference.ts";
 export {

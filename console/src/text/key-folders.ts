@@ -1,6 +1,6 @@
 /** Keys as folders: the part of a key up to the next slash after a prefix is a folder, as in a file system. */
 
-export const SEPARATOR = "/";
+const SEPARATOR = "/";
 
 /** A folder or a key directly below a prefix. */
 export type FolderEntry<Item> =

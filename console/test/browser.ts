@@ -10,7 +10,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 const PROGRAMS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /** A root user has no sandbox; shared memory may be small in a container. */
 const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"];
-const ACTION_TIMEOUT_MS = 20_000;
+const ACTION_TIMEOUT_MS = 40_000;
 
 /** The path of a Chromium on this machine; undefined if there is none. `QUOIN_CHROMIUM` names one elsewhere. */
 export function findChromium(): string | undefined {

@@ -13,7 +13,7 @@ import { LockPanel } from "./lock-panel.tsx";
 import { LockTable } from "./lock-table.tsx";
 import { lockKey } from "./lock-text.ts";
 
-const POLL_MS = 5_000;
+const POLL_MS = 10_000;
 const PAGE_LOCKS = 100;
 /** Of longer queues, the panel reads the rest on demand. */
 const WAITS_SHOWN = 20;

@@ -17,7 +17,7 @@ export interface RegionPanelProps {
   readonly onChanged: () => void;
 }
 
-const POLL_MS = 5_000;
+const POLL_MS = 10_000;
 const HEX = 16;
 
 export function RegionPanel({ namespace, region, isWritable, onClose, onChanged }: RegionPanelProps): JSX.Element {

@@ -14,7 +14,7 @@ import { MemberTable } from "./member-table.tsx";
 import { QuotaTable } from "./quota-table.tsx";
 import { Tiles } from "./tiles.tsx";
 
-const POLL_MS = 5_000;
+const POLL_MS = 10_000;
 const SECOND_MS = 1_000;
 /** After the first answer, this covers a few missed polls. A poll after a longer pause asks for everything again. */
 const LATEST_MS = 30_000;

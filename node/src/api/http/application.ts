@@ -70,7 +70,12 @@ const HEADERS_MAX = 100;
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Everything that the HTTP port serves. */
-export function createHttpApplication({ routes = [], calls, consoleFiles, ...options }: HttpApplicationOptions): RequestListener {
+export function createHttpApplication({
+  routes = [],
+  calls,
+  consoleFiles,
+  ...options
+}: HttpApplicationOptions): RequestListener {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
   const pages = consoleFiles === undefined ? [] : [consoleRouter(consoleFiles)];

@@ -14,9 +14,9 @@ import { LogPanel } from "./log-panel.tsx";
 
 const POLL_MS = 10_000;
 const COLUMNS = [
-  { name: "Log", width: "40%" },
-  { name: "Events", width: "20%", isNumber: true },
-  { name: "Last sequence", width: "20%", isNumber: true },
+  { name: "Log", width: "36%" },
+  { name: "Events", width: "18%", isNumber: true },
+  { name: "Last sequence", width: "26%", isNumber: true },
   { name: "Size", width: "20%", isNumber: true },
 ];
 

@@ -17,6 +17,7 @@ COPY client/package.json client/
 COPY node/package.json node/
 COPY operator/package.json operator/
 COPY bench/package.json bench/
+COPY console/package.json console/
 # npm trusts whom the base image trusts, beside those that Node knows: a registry may be behind a proxy.
 ENV NODE_USE_SYSTEM_CA=1
 # Optional is what brings Node itself, which the base image has. Nothing is compiled: the addon of RocksDB comes prebuilt.
@@ -25,6 +26,12 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
 # Then goes what only compilers, debuggers and other platforms read, and the addon proves that it loads on this one.
 COPY image/prune.sh image/
 RUN sh image/prune.sh && node --eval 'require("rocksdb")'
+
+# The files of the web console, which a member only reads.
+FROM build AS console
+RUN npm ci --ignore-scripts --no-audit --no-fund --workspace=console
+COPY console console
+RUN node console/scripts/build.ts
 
 FROM ${BASE_IMAGE}
 LABEL org.opencontainers.image.title="Quoin" \
@@ -40,6 +47,8 @@ COPY --chown=${OWNER} proto proto
 COPY --chown=${OWNER} client client
 COPY --chown=${OWNER} node node
 COPY --chown=${OWNER} operator operator
+COPY --chown=${OWNER} console/package.json console/index.ts console/
+COPY --from=console --chown=${OWNER} /quoin/console/built console/built
 COPY image/bin /usr/local/bin
 
 # What Node compiles is kept from here on, so that a member is there in half the time after a restart.

@@ -23,7 +23,14 @@ interface Step {
 
 const steps: readonly Step[] = [
   { name: "plain English", run: findDialect },
-  { name: "types", run: () => runTool("tsc", ["--noEmit", "--pretty", "false", "-p", "tsconfig.json"]) },
+  {
+    name: "types",
+    run: async () => [
+      ...(await runTool("tsc", ["--noEmit", "--pretty", "false", "-p", "tsconfig.json"])),
+      // In a browser there are other names than in Node.
+      ...(await runTool("tsc", ["--noEmit", "--pretty", "false", "-p", "console/tsconfig.json"])),
+    ],
+  },
   {
     name: "generated code",
     run: async () => [

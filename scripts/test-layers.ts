@@ -42,7 +42,7 @@ export function findLayers(): TestLayer[] {
   const conformance = find(["node/verify/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
   const benchmarks = ["index", "go-load"].map((name) => `bench/scenarios/${name}.spec.ts`);
-  const processes = find(["node/test/**/*.spec.ts", ...benchmarks]).filter(
+  const processes = find(["node/test/**/*.spec.ts", "console/test/**/*.spec.ts", ...benchmarks]).filter(
     (file) => ![...cluster, ...crash, ...fuzz].includes(file),
   );
   const mutants = find(["node/verify/sim/mutants/**/*.spec.ts"]);

@@ -17,6 +17,7 @@ export function greeting(cluster: LocalCluster, options: LocalOptions): string {
   return `
 ${memberTable(members)}
 
+  Console   ${members.find(({ state }) => state === "RUNNING")?.http ?? members[0]?.http}/console/
   Owner     ${owner.email}, password ${owner.password}
   API key   ${apiKey}
   (also in ${endpointsFile})

@@ -15,11 +15,18 @@ import {
   createHttpServer,
   httpLimiters,
   logRoutes,
+  watchRoutes,
 } from "../src/api/http/index.ts";
-import { EventLogMethods, Executor } from "../src/api/methods/index.ts";
+import { EventLogMethods, Executor, WatchMethods } from "../src/api/methods/index.ts";
 import { systemClock, systemScheduler } from "../src/replica/index.ts";
 import { CoordinationError } from "../src/state/index.ts";
-import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../src/watch/index.ts";
+import {
+  DEFAULT_EVENT_HUB_LIMITS,
+  DEFAULT_WATCH_LIMITS,
+  EventHub,
+  NamespaceStreams,
+  WatchHub,
+} from "../src/watch/index.ts";
 
 await generate({
   script: "node/scripts/openapi.ts",
@@ -52,9 +59,9 @@ function application() {
   const limits = DEFAULT_RATE_LIMITS;
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const limiters = httpLimiters(limits, systemClock);
-  const eventHub = new EventHub({
-    ...{ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams: new NamespaceStreams() },
-  });
+  const namespaceStreams = new NamespaceStreams();
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
+  const watchHub = new WatchHub({ member, ...timing, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
   return createHttpApplication({
     ...{ access: new Access(replicated, systemClock), clock: systemClock, limiters },
     health: { live: () => [], ready: () => [] },
@@ -68,6 +75,7 @@ function application() {
         hashing: new QueuedHashing(systemClock, systemScheduler),
       }),
       ...logRoutes(new EventLogMethods(member, new Executor(member), eventHub, systemClock), systemScheduler),
+      ...watchRoutes(new WatchMethods(new Executor(member), watchHub), systemScheduler),
     ],
   });
 }

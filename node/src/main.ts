@@ -7,6 +7,7 @@
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setTimeout as delay } from "node:timers/promises";
+import { CONSOLE_DIRECTORY } from "@quoin/console";
 import {
   Access,
   type LeadingMember,
@@ -24,15 +25,17 @@ import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
   ClientAddresses,
+  ConsoleFiles,
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
   logRoutes,
   RequestObserver,
   TrustedProxies,
+  watchRoutes,
 } from "./api/http/index.ts";
-import { EventLogMethods, Executor } from "./api/methods/index.ts";
-import { memberMetrics } from "./api/metrics/index.ts";
+import { EventLogMethods, Executor, MemberInspection } from "./api/methods/index.ts";
+import { CounterSampler, memberMetrics, SAMPLE_INTERVAL_MS } from "./api/metrics/index.ts";
 import { MemberBackups } from "./archive/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { memberPodLabel, type PodLabel, roleReportOf } from "./kubernetes/index.ts";
@@ -75,6 +78,7 @@ import {
   DEFAULT_REPLICA_LIMITS,
   Member,
   type MemberEnd,
+  type MemberOptions,
   type MemberPeering,
   type ReplicaLimits,
   type Scheduler,
@@ -130,14 +134,25 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const connectionLimiters = new ClientConnectionLimiters(configuration.clientLimits, proxies, logger, systemClock);
   const { monotonicMs } = systemClock;
   const eventLoopDelay = new EventLoopDelay(monotonicMs);
+  // Each reader of the largest delay has its own.
+  const sampledLoopDelay = new EventLoopDelay(monotonicMs);
   /** Updates the gRPC health service and the pod's label. */
   let lookAtHealth = (): void => undefined;
   // The ticks of the replica come with the pulse.
   const sharedTimer = new SharedTimer(BEAT_INTERVAL_MS, () => {
     eventLoopDelay.beat();
+    sampledLoopDelay.beat();
     lookAtHealth();
   });
-  const member = await openMember(configuration, version, logger, connectionLimiters, sharedTimer.scheduler);
+  let inspection: MemberInspection | null = null;
+  const member = await openMember(
+    configuration,
+    version,
+    logger,
+    connectionLimiters,
+    sharedTimer.scheduler,
+    (question) => inspection?.answer(question) ?? null,
+  );
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
@@ -163,13 +178,19 @@ async function start(configuration: Configuration, version: string, logger: Logg
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
   const namespaceStreams = new NamespaceStreams();
+  const counters = new CounterSampler({
+    ...{ member, calls, requests, process, clock: systemClock, eventLoopDelay: sampledLoopDelay },
+    streams: () => publicServer.watches.statistics.streams + eventHub.size,
+    connections: () => connectionLimiters.all.reduce((sum, { open }) => sum + open, 0),
+  });
+  inspection = new MemberInspection(member, counters);
   const publicServer = new PublicServer({
-    ...{ member, access, limits, logger, observer: calls },
+    ...{ member, inspection, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
-    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
+    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost, httpClients: clients },
   });
-  const intakes: CallStatistics[] = [publicServer.callAdmission];
+  const intakes: CallStatistics[] = [...publicServer.callAdmissions];
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const metrics = memberMetrics(
@@ -195,6 +216,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
+  inspection.addStreams(eventHub);
   const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [
@@ -203,8 +225,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
       hashing: new QueuedHashing(systemClock, systemScheduler),
     }),
     ...logRoutes(logs, systemScheduler),
+    ...watchRoutes(publicServer.watchMethods, systemScheduler),
   ];
-  const clientApplication = requests.observed(createHttpApplication({ ...edge, clients, routes }));
+  const clientApplication = requests.observed(
+    createHttpApplication({
+      ...{ ...edge, clients, routes, calls: publicServer.httpCalls },
+      consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY),
+    }),
+  );
   const http = await listenHttp(clientApplication, "--http", configuration.http, {
     tls,
     connectionLimiter: connectionLimiters.http,
@@ -230,7 +258,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({
-      ...{ member, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
+      ...{ member, inspection, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
       ...{ connectionLimiter: connectionLimiters.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
     });
     intakes.push(server.callAdmission);
@@ -243,6 +271,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     podLabel?.update(roleReportOf(member));
   };
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
+  setInterval(() => counters.sample(), SAMPLE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyRotation(systemClock, () => leadingMember(member));
   setInterval(
     () => void signingKeys.rotateIfDue().catch((error: unknown) => reportBug(error)),
@@ -264,6 +293,7 @@ async function openMember(
   logger: Logger,
   connectionLimiters: ClientConnectionLimiters,
   scheduler: Scheduler,
+  onMemberCall: MemberOptions["onMemberCall"],
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
@@ -279,6 +309,7 @@ async function openMember(
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     foundingBackup: memberBackup(configuration.restore, systemClock, logger),
     log: logger,
+    onMemberCall,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
     stateCacheBytes: configuration.stateCacheBytes,

@@ -53,6 +53,7 @@ interface Schema {
 
 /** The pages by name, and the paths that each describes: the first rule that matches. */
 export const HTTP_PAGES: readonly { readonly page: string; readonly title: string; readonly paths: RegExp }[] = [
+  { page: "http-watches", title: "Watches over HTTP", paths: /^\/v1\/watch\// },
   { page: "http-logs", title: "Event logs", paths: /^\/logs/ },
   { page: "http-accounts", title: "Tokens, API keys, users and usage", paths: /^\/(auth|keys|users|billing)|jwks/ },
   { page: "http-health", title: "Health, metrics and description", paths: /^\// },

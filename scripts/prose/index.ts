@@ -11,7 +11,7 @@ const PROGRAM = "github.com/vale-cli/vale/v3/cmd/vale";
 const RULES = path.join(import.meta.dirname, "vale.ini");
 /** The rules quote what they refuse. */
 const OWN_RULES = "scripts/prose/styles/";
-const CHECKED = /\.(?:md|ts|mjs|js|proto|yaml|yml|py|go|sh)$/;
+const CHECKED = /\.(?:md|tsx?|mjs|js|proto|yaml|yml|py|go|sh)$/;
 const OUTPUT_BYTES_MAX = 32 * 1_024 * 1_024;
 
 const execute = promisify(execFile);

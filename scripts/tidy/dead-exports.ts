@@ -11,7 +11,7 @@ import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** The folders whose exports are checked; other code counts only as a user. */
-const CHECKED = ["backup/src/", "node/src/", "client/src/", "operator/src/"];
+const CHECKED = ["backup/src/", "node/src/", "client/src/", "console/src/", "operator/src/"];
 
 type Kind = "value" | "type";
 
@@ -38,7 +38,7 @@ export function checkExports(files: readonly SourceFile[]): Finding[] {
   const published = findPublished(files);
   const modules = new Map(
     files
-      .filter((file) => /\.(?:ts|js|mjs)$/.test(file.path))
+      .filter((file) => /\.(?:tsx?|js|mjs)$/.test(file.path))
       .map((file) => [file.path, parseModule(file, published)] as const),
   );
   const used = findUsed(modules, [...published.values()]);

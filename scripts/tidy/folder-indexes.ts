@@ -1,18 +1,18 @@
 /**
- * Each source folder of a member, of backups or of the operator has an index.ts, because other folders may import only
+ * Each source folder of a member, of backups, of the console or of the operator has an index.ts, because other folders may import only
  * that file.
  */
 import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** In each of them main.ts is the entry point, so the folder itself needs no index.ts. */
-const SOURCE_ROOTS = ["backup/src", "node/src", "operator/src"];
+const SOURCE_ROOTS = ["backup/src", "console/src", "node/src", "operator/src"];
 
 /** @returns each folder below one of them that has hand-written code but no index.ts */
 export function checkFolderIndexes(files: readonly SourceFile[]): Finding[] {
   const folders = new Set(
     files
-      .filter((file) => file.path.endsWith(".ts") && !isSpec(file) && !isGenerated(file))
+      .filter((file) => /\.tsx?$/.test(file.path) && !isSpec(file) && !isGenerated(file))
       .map((file) => path.dirname(file.path))
       .filter((folder) => SOURCE_ROOTS.some((house) => folder.startsWith(`${house}/`))),
   );

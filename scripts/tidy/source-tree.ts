@@ -15,7 +15,7 @@ export interface Finding {
 }
 
 const GENERATED = ["proto/generated/", "operator/src/generated/"];
-const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*", "site"];
+const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*", "site", "console/built*"];
 
 /** @returns all text files below `root`, except installed files, generated data and the version control's own files */
 export function readSourceTree(root: string): SourceFile[] {
@@ -29,7 +29,7 @@ export function readSourceTree(root: string): SourceFile[] {
 
 /** @returns whether a file is hand-written code */
 export function isCode(file: SourceFile): boolean {
-  return /\.(?:ts|js|mjs|proto|grit|sh)$/.test(file.path) && !isGenerated(file);
+  return /\.(?:tsx?|js|mjs|proto|grit|sh)$/.test(file.path) && !isGenerated(file);
 }
 
 /** @returns whether a program writes this file */

@@ -1,9 +1,13 @@
 /**
- * The public gRPC port of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
- * ClusterAdminService for callers with a token; health and reflection for all clients.
+ * The public services of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
+ * ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
+ * and reflection for all clients of the gRPC port.
+ *
+ * One table of methods serves both ports, with the same checks and the same rate limits. Each port counts its own open
+ * calls.
  */
 
-import { qualifiedServiceName, serviceDefinitions, serviceNames } from "@quoin/proto";
+import { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "@quoin/proto";
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
@@ -19,16 +23,23 @@ import {
   type ServedMethod,
   serve,
 } from "../calls/index.ts";
+import { ConnectHost } from "../connect-host/index.ts";
 import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
+import { ClientAddresses, type ServiceCalls } from "../http/index.ts";
 import {
   ClusterAdminMethods,
   ClusterMethods,
   Executor,
   type HostMember,
+  KeyListingMethods,
   KeyValueMethods,
+  LockListingMethods,
   LockMethods,
+  MemberCountersMethod,
+  type MemberInspection,
   MemoryMethods,
+  StreamListingMethod,
   WatchMethods,
 } from "../methods/index.ts";
 import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
@@ -43,6 +54,8 @@ import { GrpcServer } from "./server.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;
+  /** What this member knows about itself. */
+  readonly inspection: MemberInspection;
   /** Decides from the state of the member's replica; it is not called while there is no replica. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly limits: Pick<RateLimits, "grpc">;
@@ -57,9 +70,14 @@ export interface PublicServerOptions {
   readonly clientLimits: ClientLimits;
   /** Counts the member's streams of each namespace, on all of its ports. */
   readonly namespaceStreams: NamespaceStreams;
+  /** Finds the addresses of clients of the HTTP port. By default, no proxy is trusted. */
+  readonly httpClients?: ClientAddresses;
   /** Called for every read that was answered, for the usage counts. */
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
+
+/** Name of the HTTP port in the metrics of calls. */
+const HTTP_PORT = "http";
 
 export class PublicServer {
   /** Statistics of its HTTP/2, if Quoin's own implementation serves the port. */
@@ -68,17 +86,20 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
   readonly #callAdmission: CallAdmission<Caller>;
+  readonly #httpAdmission: CallAdmission<Caller>;
+  readonly #connectHost: ConnectHost;
+  /** The methods of watches, for the routes of HTTP. */
+  readonly watchMethods: WatchMethods;
 
   constructor(options: PublicServerOptions) {
     const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
       options;
-    const { namespaceStreams } = options;
+    const { namespaceStreams, httpClients = new ClientAddresses() } = options;
     const publicAccess = new PublicAccess(access, member);
     const endpoint = (): string | null => leaderEndpoint(member);
-    this.#callAdmission = new CallAdmission({
-      ...{ port: connectionLimiter.port, access: publicAccess, requestId: "required", limits: clientLimits },
-      ...{ clock, logger },
-    });
+    const admission = { access: publicAccess, requestId: "required", limits: clientLimits, clock, logger } as const;
+    this.#callAdmission = new CallAdmission({ ...admission, port: connectionLimiter.port });
+    this.#httpAdmission = new CallAdmission({ ...admission, port: HTTP_PORT });
     const port: PortContext<Caller> = {
       ...{ access: publicAccess, callAdmission: this.#callAdmission },
       limiter: new RateLimiter(
@@ -87,7 +108,6 @@ export class PublicServer {
       ),
       clock,
       logger,
-      leaderEndpoint: endpoint,
     };
     const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
     const { monotonicMs } = observer;
@@ -100,16 +120,32 @@ export class PublicServer {
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
-    host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
-    host.addMethods(lockService(port, new LockMethods(executor)));
-    host.addMethods(memoryService(port, new MemoryMethods(executor)));
-    host.addMethods(clusterService(port, new ClusterMethods(executor)));
-    host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));
-    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), null));
-    const services = serviceNames.map(qualifiedServiceName);
-    this.#health = new HealthService(services);
+    this.watchMethods = new WatchMethods(executor, this.#watches);
+    this.#connectHost = new ConnectHost({
+      ...{ observer, callAdmission: this.#httpAdmission, log: logger, clients: httpClients },
+      leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
+      pathPrefix: `/${servicePackage}.`,
+    });
+    const { inspection } = options;
+    inspection.addStreams(this.#watches);
+    const streams = new StreamListingMethod(executor, member, inspection, clock);
+    const counters = new MemberCountersMethod(member, inspection, clock);
+    const services: readonly (readonly ServedMethod[])[] = [
+      keyValueService(port, new KeyValueMethods(executor), new KeyListingMethods(executor)),
+      lockService(port, new LockMethods(executor), new LockListingMethods(executor, member)),
+      memoryService(port, new MemoryMethods(executor)),
+      clusterService(port, new ClusterMethods(executor)),
+      watchService(port, this.watchMethods, streams),
+      clusterAdminService(port, new ClusterAdminMethods(executor, member), counters, null),
+    ];
+    for (const methods of services) {
+      host.addMethods(methods);
+      this.#connectHost.addMethods(methods);
+    }
+    const names = serviceNames.map(qualifiedServiceName);
+    this.#health = new HealthService(names);
     this.#health.addTo(host);
-    addReflection(host, services);
+    addReflection(host, names);
   }
 
   /** Statistics of the watches of this member. */
@@ -117,9 +153,14 @@ export class PublicServer {
     return this.#watches;
   }
 
-  /** Statistics of refused calls. */
-  get callAdmission(): CallStatistics {
-    return this.#callAdmission;
+  /** Statistics of refused calls, by port. */
+  get callAdmissions(): readonly CallStatistics[] {
+    return [this.#callAdmission, this.#httpAdmission];
+  }
+
+  /** The same methods for the HTTP port. */
+  get httpCalls(): ServiceCalls {
+    return this.#connectHost;
   }
 
   /** Serves on host:port, unencrypted without `tls`, and resolves to the port. */
@@ -136,15 +177,20 @@ export class PublicServer {
    * Reports NOT_SERVING first. Then it ends the watches, including those of the health service; clients resume them at
    * other members. Then it finishes other open calls, for at most `graceMs` milliseconds (S47).
    */
-  stop(graceMs: number): Promise<void> {
+  async stop(graceMs: number): Promise<void> {
     this.#health.setServing(false);
     this.#health.endWatches();
     this.#watches.drain();
-    return this.#server.stop(graceMs);
+    await this.#server.stop(graceMs);
+    this.#httpAdmission.stop();
   }
 }
 
-function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): readonly ServedMethod[] {
+function keyValueService(
+  port: PortContext<Caller>,
+  methods: KeyValueMethods,
+  listings: KeyListingMethods,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.KeyValueService, {
     createNamespace: (call, request, reply) => methods.createNamespace(call, request, reply),
     getKey: (call, request, reply) => methods.getKey(call, request, reply),
@@ -152,13 +198,20 @@ function keyValueService(port: PortContext<Caller>, methods: KeyValueMethods): r
     deleteKey: (call, request, reply) => methods.deleteKey(call, request, reply),
     listKeys: (call, request, reply) => methods.listKeys(call, request, reply),
     compareAndSwap: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+    listNamespaces: (call, request, reply) => listings.listNamespaces(call, request, reply),
+    listKeyVersions: (call, request, reply) => listings.listKeyVersions(call, request, reply),
   });
 }
 
-function watchService(port: PortContext<Caller>, methods: WatchMethods): readonly ServedMethod[] {
+function watchService(
+  port: PortContext<Caller>,
+  methods: WatchMethods,
+  listing: StreamListingMethod,
+): readonly ServedMethod[] {
   return serve(port, serviceDefinitions.WatchService, {
     watchKeys: (call, request, stream) => methods.watchKeys(call, request, stream),
     watchLocks: (call, request, stream) => methods.watchLocks(call, request, stream),
+    listStreams: (call, request, reply) => listing.listStreams(call, request, reply),
   });
 }
 

@@ -5,18 +5,21 @@
  * a known path is 405. Everything that is thrown becomes one error answer, and a bug is reported as well.
  */
 
-import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from "express";
 import type { Access } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
+import type { ConsoleFiles } from "./console-files.ts";
+import { consoleRouter } from "./console-router.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoute } from "./openapi.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
-import { requestIdOf } from "./request-observer.ts";
+import { requestIdOf, type ServiceRequest } from "./request-observer.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
 import { sendError } from "./send-error.ts";
@@ -40,9 +43,19 @@ interface ApplicationOptions {
   readonly reportBug: ReportBug;
 }
 
+/** Serves the methods of the services beside the routes. */
+export interface ServiceCalls {
+  /** Answers a request for a method of a service. Returns false, and does nothing, for any other request. */
+  serve(request: ServiceRequest, response: ServerResponse): boolean;
+}
+
 export interface HttpApplicationOptions extends ApplicationOptions {
+  /** The methods of the services; absent = none is served. */
+  readonly calls?: ServiceCalls;
   /** Routes for clients, besides tokens, health and the OpenAPI document. */
   readonly routes?: readonly Route[];
+  /** The web console; absent = it is not served. */
+  readonly consoleFiles?: ConsoleFiles;
 }
 
 export interface HealthApplicationOptions extends ApplicationOptions {
@@ -57,10 +70,24 @@ const HEADERS_MAX = 100;
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Everything that the HTTP port serves. */
-export function createHttpApplication({ routes = [], ...options }: HttpApplicationOptions): Express {
+export function createHttpApplication({
+  routes = [],
+  calls,
+  consoleFiles,
+  ...options
+}: HttpApplicationOptions): RequestListener {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
-  return createApplication(options, [...served, openApiRoute(served)]);
+  const pages = consoleFiles === undefined ? [] : [consoleRouter(consoleFiles)];
+  const application = createApplication(options, [...served, openApiRoute(served)], pages);
+  if (calls === undefined) {
+    return application;
+  }
+  return (request, response) => {
+    if (!calls.serve(request, response)) {
+      application(request, response);
+    }
+  };
 }
 
 /** Everything that the health port serves: the health checks and the metrics. */
@@ -72,6 +99,7 @@ export function createHealthApplication(options: HealthApplicationOptions): Expr
 function createApplication(
   { access, clock, limiters, clients = new ClientAddresses(), reportBug }: ApplicationOptions,
   routes: readonly Route[],
+  pages: readonly Router[] = [],
 ): Express {
   const bodies: BodyLimits = { budget: new BodyBudget(BODY_BYTES_MAX), idleMs: BODY_IDLE_MS };
   const application = express();
@@ -82,14 +110,22 @@ function createApplication(
   application.use(
     new RouteServer({ access, clock, limiter: limiters.http, clients, bodies, reportBug }).router(routes),
   );
+  for (const page of pages) {
+    application.use(page);
+  }
   return finish(application, reportBug);
 }
 
-/** Sets the headers of every answer, and makes the checks of every request before its route is searched. */
-function prepare(request: Request, response: Response, next: NextFunction): void {
-  response.set(COMMON_HEADERS);
+/**
+ * Sets the headers of every answer, and makes the checks of every request before its route is searched. Throws an
+ * HttpError.
+ */
+export function prepareAnswer(request: IncomingMessage, response: ServerResponse): void {
+  for (const [name, value] of COMMON_HEADERS) {
+    response.setHeader(name, value);
+  }
   if ("encrypted" in request.socket) {
-    response.set("Strict-Transport-Security", STRICT_TRANSPORT);
+    response.setHeader("Strict-Transport-Security", STRICT_TRANSPORT);
   }
   if (request.rawHeaders.length > 2 * HEADERS_MAX) {
     throw new HttpError("invalid_request", `a request must have at most ${HEADERS_MAX} headers`);
@@ -101,6 +137,10 @@ function prepare(request: Request, response: Response, next: NextFunction): void
   if (request.httpVersion === "1.1" && hosts.length === 0) {
     throw new HttpError("invalid_request", "the Host header is missing");
   }
+}
+
+function prepare(request: Request, response: Response, next: NextFunction): void {
+  prepareAnswer(request, response);
   // Express would decode path parameters while it searches for the route, before authentication, and refuse what it
   // cannot decode. This keeps them encoded; they are decoded in their turn.
   const { path, query } = splitTarget(request);

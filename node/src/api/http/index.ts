@@ -9,12 +9,17 @@ export {
   createHttpApplication,
   type HealthApplicationOptions,
   type HttpApplicationOptions,
+  prepareAnswer,
   type ReportBug,
+  type ServiceCalls,
 } from "./application.ts";
 export { ClientAddresses } from "./client-addresses.ts";
+export { ConsoleFiles } from "./console-files.ts";
 export type { Check, Health } from "./health.ts";
+export { HttpError } from "./http-error.ts";
 export { logRoutes } from "./log-routes.ts";
 export { httpLimiters } from "./rate-limiting.ts";
-export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
+export { REQUEST_METRICS, RequestObserver, requestIdOf, type ServiceRequest } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 export { TrustedProxies } from "./trusted-proxies.ts";
+export { watchRoutes } from "./watch-routes.ts";

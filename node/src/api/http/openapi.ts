@@ -18,6 +18,7 @@ const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema]
   [401, [["WWW-Authenticate", { type: "string" }]]],
   [405, [["Allow", { type: "string" }]]],
   [409, [["Last-Sequence", { type: "integer", minimum: 0 }]]],
+  [410, [["Compact-Revision", { type: "integer", minimum: 0 }]]],
   [429, [["Retry-After", { type: "integer", minimum: 1 }]]],
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);

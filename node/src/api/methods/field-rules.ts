@@ -28,6 +28,10 @@ const WAIT_MS_MAX = 7_200_000;
 /** Maximum and default number of entries in a page of a listing. */
 const PAGE_SIZE_MAX = 1000;
 const PAGE_SIZE_DEFAULT = 100;
+/** Streams in a page: another member sends it over the connection of its heartbeats. */
+const STREAMS_PAGE_MAX = 100;
+/** Waits of one lock in a listing of locks. */
+const LISTED_WAITS_MAX = 100;
 /** Bytes of keys and values in a page: far below the 4 MiB of a message that clients allow by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
@@ -36,10 +40,13 @@ const PROGRESS_INTERVAL_MS_MIN = 100;
 const PROGRESS_INTERVAL_MS_MAX = 60_000;
 const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 
+/** How far back the counters of a member go, in seconds. */
+const WINDOW_SECONDS_MAX = 900;
 /** Maximum number of settings that one call changes. */
 const SETTINGS_MAX = 100;
 
 const NAMESPACE_CHARACTERS_MAX = 63;
+const NAMESPACE_PREFIX_PATTERN = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const MEMBER_NAME_CHARACTERS_MAX = 63;
 const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;
@@ -74,6 +81,15 @@ export function namespaceField(namespace: string): string {
     throw badField("namespace", rule, NAMESPACE_CHARACTERS_MAX);
   }
   return namespace;
+}
+
+/** A prefix of names of namespaces; empty = all. */
+export function namespacePrefixField(prefix: string): string {
+  if (prefix !== "" && !NAMESPACE_PREFIX_PATTERN.test(prefix)) {
+    const rule = `must have at most ${NAMESPACE_CHARACTERS_MAX} characters a-z, 0-9, and after the first one also . _ -`;
+    throw badField("prefix", rule, NAMESPACE_CHARACTERS_MAX);
+  }
+  return prefix;
 }
 
 /** The UTF-8 bytes of a key, 1 to KEY_BYTES_MAX. */
@@ -160,6 +176,26 @@ export function pageSizeField(pageSize: number): number {
     throw badField("page_size", rule, PAGE_SIZE_MAX);
   }
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
+}
+
+/** Maximum number of streams in a page. */
+export function streamPageSizeField(pageSize: number): number {
+  if (pageSize < 0 || pageSize > STREAMS_PAGE_MAX) {
+    throw badField(
+      "page_size",
+      `must be 0 (the default, ${STREAMS_PAGE_MAX}) or 1 to ${STREAMS_PAGE_MAX}`,
+      STREAMS_PAGE_MAX,
+    );
+  }
+  return pageSize === 0 ? STREAMS_PAGE_MAX : pageSize;
+}
+
+/** Maximum number of waits of each lock in a listing. */
+export function waitsMaxField(waitsMax: number): number {
+  if (waitsMax < 0 || waitsMax > LISTED_WAITS_MAX) {
+    throw badField("waits_max", `must be 0 to ${LISTED_WAITS_MAX}`, LISTED_WAITS_MAX);
+  }
+  return waitsMax;
 }
 
 /** Maximum number of entries in a page of HTTP; null = the default. */
@@ -281,12 +317,20 @@ export function memberNameField(name: string): string {
   return name;
 }
 
+/** How far back counters go, in seconds. */
+export function windowSecondsField(windowSeconds: number): number {
+  if (windowSeconds < 0 || windowSeconds > WINDOW_SECONDS_MAX) {
+    throw badField("window_seconds", `must be 0 (the default) or 1 to ${WINDOW_SECONDS_MAX}`, WINDOW_SECONDS_MAX);
+  }
+  return windowSeconds === 0 ? WINDOW_SECONDS_MAX : windowSeconds;
+}
+
 /** The ids of 1 to SLOTS_MAX members, without duplicates. */
 export function memberIdsField(ids: readonly string[]): number[] {
   if (ids.length === 0 || ids.length > SLOTS_MAX) {
     throw badField("ids", `must name 1 to ${SLOTS_MAX} members`, SLOTS_MAX);
   }
-  const numbers = ids.map((id) => memberId("ids", id));
+  const numbers = ids.map((id) => memberIdField("ids", id));
   if (new Set(numbers).size !== numbers.length) {
     throw badField("ids", "must name no member twice");
   }
@@ -295,7 +339,7 @@ export function memberIdsField(ids: readonly string[]): number[] {
 
 /** The id of the new leader; 0 = the voter whose log is closest to the leader's. */
 export function targetIdField(targetId: string): number {
-  return targetId === "" ? 0 : memberId("target_id", targetId);
+  return targetId === "" ? 0 : memberIdField("target_id", targetId);
 }
 
 /** The number that a condition compares; 0 = unconditional. The decoder has checked that it is safe (S17). */
@@ -306,7 +350,8 @@ export function conditionField(field: string, number: bigint): number {
   return Number(number);
 }
 
-function memberId(field: string, text: string): number {
+/** The id of a member. */
+export function memberIdField(field: string, text: string): number {
   const id = Number(text);
   if (!MEMBER_ID_PATTERN.test(text) || !Number.isSafeInteger(id)) {
     throw badField(field, "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers returns it");

@@ -30,7 +30,7 @@ import {
   startRevisionField,
 } from "./field-rules.ts";
 import { keyValue } from "./key-value-methods.ts";
-import { MODES } from "./lock-methods.ts";
+import { MODES } from "./lock-messages.ts";
 
 /** The form in which a watch reports changes of keys. */
 interface WatchProjection {
@@ -38,7 +38,7 @@ interface WatchProjection {
   readonly keysOnly: boolean;
 }
 
-interface WatchQuery extends Query, WatchRequest {}
+interface WatchQuery extends Query, Omit<WatchRequest, "principal"> {}
 
 /** Makes the bytes of a message from shared encodings of its changes. */
 type Encode = (message: WatchMessage) => Buffer;
@@ -96,7 +96,9 @@ export class WatchMethods {
       (replica, asked) => {
         requireNamespace(replica.state, asked.namespace);
         if (!stream.hasEnded) {
-          stream.onEnded(this.#hub.open(asked, subscriber(call, need, encode, stream)));
+          stream.onEnded(
+            this.#hub.open({ ...asked, principal: call.principal }, subscriber(call, need, encode, stream)),
+          );
         }
         return null;
       },

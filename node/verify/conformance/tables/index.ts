@@ -12,6 +12,7 @@ import { everyOperation } from "./every-operation.ts";
 import { guards } from "./guards.ts";
 import { http } from "./http.ts";
 import { keyValue } from "./key-value.ts";
+import { listings } from "./listings.ts";
 import { locks } from "./locks.ts";
 import { logs } from "./logs.ts";
 import { logsAppend } from "./logs-append.ts";
@@ -25,19 +26,25 @@ import { waiting } from "./waiting.ts";
 import { keyWatches } from "./watch-keys.ts";
 import { lockWatches } from "./watch-locks.ts";
 
-export const tables: readonly Table[] = [
-  specification,
+/** Those about the operations, which a client may call over HTTP too. */
+export const operationTables: readonly Table[] = [
   ...everyOperation,
   ...keyValue,
   ...locks,
   waiting,
   ...readWriteLocks,
   guards,
+  ...listings,
   ...memory,
   keyWatches,
   lockWatches,
   compaction,
   replay,
+];
+
+export const tables: readonly Table[] = [
+  specification,
+  ...operationTables,
   ...accountsLogin,
   ...accountsKeys,
   ...accountsUsers,

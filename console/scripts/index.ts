@@ -1,0 +1,3 @@
+/** The build of the console. */
+
+export { buildConsole } from "./build.ts";

@@ -1,0 +1,4 @@
+/** Waits before a repetition. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

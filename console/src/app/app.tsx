@@ -1,0 +1,39 @@
+/**
+ * The whole console. Before the first sign-in it shows nothing else. When a token has expired, the sign-in appears above
+ * the page, which keeps everything that a person has entered.
+ */
+
+import type { JSX } from "preact";
+import { currentRoute } from "../router/index.ts";
+import { currentUser, isExpired, type SessionUser } from "../session/index.ts";
+import { Dialog, Toasts } from "../ui/index.ts";
+import { Navigation } from "./navigation.tsx";
+import { pageOf } from "./page-list.ts";
+import { SignInForm, SignInPage } from "./sign-in.tsx";
+
+export function App(): JSX.Element {
+  const user = currentUser.value;
+  return user === null ? <SignInPage /> : <SignedIn user={user} />;
+}
+
+function SignedIn({ user }: { readonly user: SessionUser }): JSX.Element {
+  const route = currentRoute.value;
+  const page = pageOf(route.page, user);
+  document.title = `${page.title} · Quoin`;
+  return (
+    <div class="frame">
+      <Navigation user={user} current={page} />
+      <main id="main" tabIndex={-1}>
+        {/* Another user must not see what this one has loaded. */}
+        <page.View key={`${page.name} ${user.userId}`} user={user} route={route} />
+      </main>
+      <Toasts />
+      {isExpired.value && (
+        <Dialog title="Sign in again">
+          <p>The session has ended. The page stays as it is.</p>
+          <SignInForm email={user.email} />
+        </Dialog>
+      )}
+    </div>
+  );
+}

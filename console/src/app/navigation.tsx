@@ -1,0 +1,60 @@
+/** The pages, the state of the connection, and the signed-in user. */
+
+import type { JSX } from "preact";
+import { isReachable } from "../api/index.ts";
+import { formatRoute } from "../router/index.ts";
+import { type SessionUser, signOut } from "../session/index.ts";
+import { Button } from "../ui/index.ts";
+import { Icon } from "./icon.tsx";
+import { Mark } from "./mark.tsx";
+import { type PageEntry, pagesOf } from "./page-list.ts";
+
+export interface NavigationProps {
+  readonly user: SessionUser;
+  readonly current: PageEntry;
+}
+
+export function Navigation({ user, current }: NavigationProps): JSX.Element {
+  return (
+    <header class="navigation">
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the page
+      </button>
+      <p class="brand">
+        <Mark />
+        Quoin
+      </p>
+      <nav aria-label="Pages">
+        <ul>
+          {pagesOf(user).map((page) => (
+            <li key={page.name}>
+              <a href={formatRoute(page.name)} aria-current={page.name === current.name ? "page" : undefined}>
+                <Icon name={page.icon} />
+                {page.title}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="navigation-end">
+        <p class="connection" role="status">
+          <span class={`live-dot ${isReachable.value ? "" : "live-dot-bad"}`} aria-hidden="true" />
+          {isReachable.value ? `Connected to ${location.host}` : "This member does not answer"}
+        </p>
+        <div class="user">
+          <span class="user-text">
+            <span class="user-email" title={user.email}>
+              {user.email}
+            </span>
+            <span class="user-role">
+              {user.role} · {user.namespaces.includes("*") ? "all namespaces" : user.namespaces.join(", ")}
+            </span>
+          </span>
+          <Button kind="quiet" label="Sign out" onClick={signOut}>
+            <Icon name="out" />
+          </Button>
+        </div>
+      </div>
+    </header>
+  );
+}

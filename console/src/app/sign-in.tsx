@@ -1,0 +1,104 @@
+/** The sign-in: an e-mail address and a password, or an API key. Neither is stored anywhere. */
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { ApiError, exchangeApiKey, logIn } from "../api/index.ts";
+import { signIn } from "../session/index.ts";
+import { Button, Choice, Problem, TextField } from "../ui/index.ts";
+import { Mark } from "./mark.tsx";
+
+type Way = "password" | "key";
+
+export function SignInPage(): JSX.Element {
+  document.title = "Sign in · Quoin";
+  return (
+    <main class="sign-in">
+      <div class="sign-in-box">
+        <h1>
+          <Mark />
+          Quoin
+        </h1>
+        <SignInForm />
+        <p class="hint">The session lives in this page only. A reload signs you out.</p>
+      </div>
+    </main>
+  );
+}
+
+/** @param email the address to begin with. */
+export function SignInForm({ email: known = "" }: { readonly email?: string }): JSX.Element {
+  const way = useSignal<Way>("password");
+  const email = useSignal(known);
+  const secret = useSignal("");
+  const problem = useSignal<string | undefined>(undefined);
+  const isSending = useSignal(false);
+  const submit = async (): Promise<void> => {
+    isSending.value = true;
+    problem.value = undefined;
+    try {
+      const session =
+        way.value === "key" ? await exchangeApiKey(secret.value.trim()) : await logIn(email.value, secret.value);
+      secret.value = "";
+      signIn(session);
+    } catch (error) {
+      if (!(error instanceof ApiError)) {
+        throw error;
+      }
+      problem.value = error.message;
+    } finally {
+      isSending.value = false;
+    }
+  };
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Choice<Way>
+        label="Way to sign in"
+        options={[
+          ["password", "E-mail and password"],
+          ["key", "API key"],
+        ]}
+        value={way.value}
+        onChange={(next) => {
+          way.value = next;
+          secret.value = "";
+          problem.value = undefined;
+        }}
+      />
+      {way.value === "password" && (
+        <TextField
+          label="E-mail"
+          type="email"
+          autoComplete="username"
+          isRequired
+          hasFocus={known === ""}
+          value={email.value}
+          onInput={(value) => {
+            email.value = value;
+          }}
+        />
+      )}
+      <TextField
+        key={way.value}
+        label={way.value === "password" ? "Password" : "API key"}
+        type="password"
+        autoComplete={way.value === "password" ? "current-password" : "off"}
+        isRequired
+        isMonospaced={way.value === "key"}
+        value={secret.value}
+        onInput={(value) => {
+          secret.value = value;
+        }}
+      />
+      <Problem message={problem.value} />
+      <Button type="submit" kind="primary" isDisabled={isSending.value}>
+        Sign in
+      </Button>
+    </form>
+  );
+}

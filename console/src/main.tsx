@@ -1,0 +1,9 @@
+/** Starts the console in its page. */
+
+import { render } from "preact";
+import { App } from "./app/index.ts";
+
+const place = document.getElementById("console");
+if (place !== null) {
+  render(<App />, place);
+}

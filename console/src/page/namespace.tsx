@@ -1,0 +1,121 @@
+/** The namespace of a page. The address names it; pages without one use the namespace that was shown last. */
+
+import { signal, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { ApiError, createNamespace, listNamespaceNames } from "../api/index.ts";
+import { formatRoute, navigate, type Route } from "../router/index.ts";
+import { mayAdminister, type SessionUser } from "../session/index.ts";
+import { Button, FormDialog, Glyph, Select, TextField } from "../ui/index.ts";
+
+const DEFAULT_NAMESPACE = "default";
+const EVERY_NAMESPACE = "*";
+const NAMESPACE_RULE = "1 to 63 characters: small letters, digits, and inside also . _ -";
+
+/** Namespaces that the user may read, in order; empty before they are loaded. */
+const names = signal<readonly string[]>([]);
+const lastShown = signal("");
+
+/** The namespace that a page shows. */
+export function useNamespace(route: Route, user: SessionUser): string {
+  const own = user.namespaces.includes(EVERY_NAMESPACE) ? [] : user.namespaces;
+  const known = own.length > 0 ? own : names.value;
+  const [first = DEFAULT_NAMESPACE] = known;
+  const usual = known.length === 0 || known.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : first;
+  const namespace = route.path[0] ?? (lastShown.value || usual);
+  useEffect(() => {
+    lastShown.value = namespace;
+  }, [namespace]);
+  return namespace;
+}
+
+export interface NamespacePickerProps {
+  readonly page: string;
+  readonly namespace: string;
+  readonly user: SessionUser;
+}
+
+export function NamespacePicker({ page, namespace, user }: NamespacePickerProps): JSX.Element {
+  const isCreating = useSignal(false);
+  useEffect(() => {
+    const ending = new AbortController();
+    void loadNames(ending.signal);
+    return () => ending.abort();
+  }, []);
+  const choices = names.value.includes(namespace) ? names.value : [namespace, ...names.value];
+  return (
+    <>
+      <Select
+        label="Namespace"
+        value={namespace}
+        options={choices.map((name) => [name, name] as const)}
+        onInput={(name) => navigate(formatRoute(page, [name]))}
+      />
+      {mayAdminister(user) && (
+        <Button
+          label="Create a namespace"
+          onClick={() => {
+            isCreating.value = true;
+          }}
+        >
+          <Glyph name="plus" />
+        </Button>
+      )}
+      {isCreating.value && (
+        <CreateNamespaceDialog
+          page={page}
+          onClose={() => {
+            isCreating.value = false;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function CreateNamespaceDialog({
+  page,
+  onClose,
+}: {
+  readonly page: string;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const name = useSignal("");
+  return (
+    <FormDialog
+      title="Create a namespace"
+      action="Create"
+      done={`Namespace ${name.value} created`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await createNamespace(name.value);
+        await loadNames(new AbortController().signal);
+        navigate(formatRoute(page, [name.value]));
+      }}
+    >
+      <TextField
+        label="Name"
+        isRequired
+        hasFocus
+        isMonospaced
+        maxLength={63}
+        hint={NAMESPACE_RULE}
+        value={name.value}
+        onInput={(value) => {
+          name.value = value;
+        }}
+      />
+    </FormDialog>
+  );
+}
+
+/** Without an answer the menu has only the present namespace, and the page itself shows what is wrong. */
+async function loadNames(signal: AbortSignal): Promise<void> {
+  try {
+    names.value = await listNamespaceNames({ signal, isBackground: names.peek().length > 0 });
+  } catch (error) {
+    if (!(error instanceof ApiError) && !signal.aborted) {
+      throw error;
+    }
+  }
+}

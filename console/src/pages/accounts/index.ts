@@ -1,0 +1,3 @@
+/** Users and API keys. */
+
+export { AccountsPage } from "./accounts-page.tsx";

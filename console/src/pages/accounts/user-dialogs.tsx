@@ -1,0 +1,150 @@
+/** Creates and changes users. */
+
+import { type Signal, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { createUser, type User, updateUser } from "../../api/index.ts";
+import { grantableRoles, type Role, type SessionUser } from "../../session/index.ts";
+import { FormDialog, Select, TextField } from "../../ui/index.ts";
+import { namespacesOf } from "./namespace-list.ts";
+
+const PASSWORD_HINT = "8 to 1,024 bytes.";
+
+interface UserDialogProps {
+  /** Who is signed in. */
+  readonly user: SessionUser;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+export function CreateUserDialog({ user, onDone, onClose }: UserDialogProps): JSX.Element {
+  const email = useSignal("");
+  const password = useSignal("");
+  const role = useSignal<Role>("member");
+  const namespaces = useSignal("default");
+  return (
+    <FormDialog
+      title="New user"
+      action="Create"
+      done={`${email.value} gets a mail to verify the address`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await createUser({
+          email: email.value,
+          password: password.value === "" ? null : password.value,
+          role: role.value,
+          namespaces: namespacesOf(namespaces.value),
+        });
+        onDone();
+      }}
+    >
+      <TextField
+        label="E-mail"
+        type="email"
+        isRequired
+        hasFocus
+        value={email.value}
+        onInput={(value) => {
+          email.value = value;
+        }}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="new-password"
+        hint={`${PASSWORD_HINT} Empty: the user chooses one with the verification.`}
+        value={password.value}
+        onInput={(value) => {
+          password.value = value;
+        }}
+      />
+      <Rights user={user} role={role} namespaces={namespaces} />
+    </FormDialog>
+  );
+}
+
+export function EditUserDialog({
+  user,
+  target,
+  onDone,
+  onClose,
+}: UserDialogProps & { readonly target: User }): JSX.Element {
+  const role = useSignal<Role>(target.role);
+  const namespaces = useSignal(target.namespaces.join(", "));
+  const password = useSignal("");
+  const currentPassword = useSignal("");
+  const isSelf = target.user_id === user.userId;
+  return (
+    <FormDialog
+      title={`Edit ${target.email}`}
+      action="Save"
+      done={`${target.email} is changed`}
+      onClose={onClose}
+      onSubmit={async () => {
+        const wanted = namespacesOf(namespaces.value);
+        await updateUser(target.user_id, {
+          ...(role.value !== target.role && { role: role.value }),
+          ...(wanted.join() !== target.namespaces.join() && { namespaces: wanted }),
+          ...(password.value !== "" && { password: password.value }),
+          ...(isSelf && currentPassword.value !== "" && { current_password: currentPassword.value }),
+        });
+        onDone();
+      }}
+    >
+      <Rights user={user} role={role} namespaces={namespaces} />
+      {isSelf && (
+        <TextField
+          label="Present password"
+          type="password"
+          autoComplete="current-password"
+          hint="Only to change the password."
+          value={currentPassword.value}
+          onInput={(value) => {
+            currentPassword.value = value;
+          }}
+        />
+      )}
+      <TextField
+        label="New password"
+        type="password"
+        autoComplete="new-password"
+        hint={`${PASSWORD_HINT} Empty: it stays. A new one ends all logins of the user.`}
+        value={password.value}
+        onInput={(value) => {
+          password.value = value;
+        }}
+      />
+    </FormDialog>
+  );
+}
+
+function Rights({
+  user,
+  role,
+  namespaces,
+}: {
+  readonly user: SessionUser;
+  readonly role: Signal<Role>;
+  readonly namespaces: Signal<string>;
+}): JSX.Element {
+  return (
+    <>
+      <Select
+        label="Role"
+        value={role.value}
+        options={grantableRoles(user).map((name) => [name, name] as const)}
+        onInput={(value) => {
+          role.value = value as Role;
+        }}
+      />
+      <TextField
+        label="Namespaces"
+        isMonospaced
+        hint="Separated by commas; they need not exist. * means all."
+        value={namespaces.value}
+        onInput={(value) => {
+          namespaces.value = value;
+        }}
+      />
+    </>
+  );
+}

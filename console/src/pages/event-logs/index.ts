@@ -1,0 +1,3 @@
+/** Event logs, their events and their settings. */
+
+export { EventLogsPage } from "./event-logs-page.tsx";

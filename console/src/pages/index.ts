@@ -1,0 +1,10 @@
+/** The pages of the console. */
+
+export { AccountsPage } from "./accounts/index.ts";
+export { EventLogsPage } from "./event-logs/index.ts";
+export { KeysPage } from "./keys/index.ts";
+export { LocksPage } from "./locks/index.ts";
+export { MemoryPage } from "./memory/index.ts";
+export { OverviewPage } from "./overview/index.ts";
+export { StreamsPage } from "./streams/index.ts";
+export { UsagePage } from "./usage/index.ts";

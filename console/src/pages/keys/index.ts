@@ -1,0 +1,3 @@
+/** Keys and their values. */
+
+export { KeysPage } from "./keys-page.tsx";

@@ -1,0 +1,144 @@
+/** Edits a value. It is written only if the key is still at the revision that the person saw. */
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { ApiError, compareAndSwap } from "../../api/index.ts";
+import {
+  base64OfBytes,
+  bestForm,
+  bytesOfBase64,
+  formattedValue,
+  parsedValue,
+  possibleForms,
+  type ValueForm,
+  ValueProblem,
+} from "../../text/index.ts";
+import { announce, Button, Choice, Problem, TextArea, TextField } from "../../ui/index.ts";
+import { TTL_HINT, ttlOf } from "./ttl.ts";
+import { VALUE_FORMS } from "./value-forms.ts";
+
+/** What was shown when the person began to edit, or reloaded. */
+interface Seen {
+  readonly value: string;
+  readonly modRevision: string;
+  readonly expiresInMs: string;
+}
+
+export interface ValueEditorProps {
+  readonly namespace: string;
+  readonly name: string;
+  /** The key as it is now. */
+  readonly current: Seen;
+  readonly onSaved: () => void;
+  readonly onCancel: () => void;
+}
+
+const SECOND_MS = 1_000;
+
+export function ValueEditor({ namespace, name, current, onSaved, onCancel }: ValueEditorProps): JSX.Element {
+  const seen = useRef(current);
+  const bytes = bytesOfBase64(seen.current.value);
+  const form = useSignal<ValueForm>(possibleForms(bytes).find((one) => one === bestForm(bytes)) ?? "hex");
+  const text = useSignal(formattedValue(bytes, form.value));
+  const ttl = useSignal(ttlText(seen.current));
+  const problem = useSignal<string | undefined>(undefined);
+  const isSending = useSignal(false);
+  const isChangedBelow = current.modRevision !== seen.current.modRevision;
+
+  const save = async (): Promise<void> => {
+    isSending.value = true;
+    problem.value = undefined;
+    try {
+      const { success, modRevision } = await compareAndSwap({
+        namespace,
+        key: name,
+        value: base64OfBytes(parsedValue(text.value, form.value)),
+        expectedModRevision: seen.current.modRevision,
+        ttlSeconds: ttlOf(ttl.value),
+      });
+      if (success) {
+        announce(`Saved at revision ${modRevision}`);
+        onSaved();
+      } else {
+        problem.value = conflictText(seen.current.modRevision, modRevision);
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError || error instanceof ValueProblem)) {
+        throw error;
+      }
+      problem.value = error.message;
+    } finally {
+      isSending.value = false;
+    }
+  };
+  const reload = (): void => {
+    seen.current = current;
+    const fresh = bytesOfBase64(current.value);
+    form.value = possibleForms(fresh).find((one) => one === form.value) ?? "hex";
+    text.value = formattedValue(fresh, form.value);
+    ttl.value = ttlText(current);
+    problem.value = undefined;
+  };
+  const changeForm = (next: ValueForm): void => {
+    try {
+      text.value = formattedValue(parsedValue(text.value, form.value), next);
+      form.value = next;
+      problem.value = undefined;
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error);
+    }
+  };
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <Choice label="Form of the value" options={VALUE_FORMS} value={form.value} onChange={changeForm} />
+      <TextArea
+        label="Value"
+        rows={14}
+        value={text.value}
+        onInput={(value) => {
+          text.value = value;
+        }}
+      />
+      <TextField
+        label="Time to live in seconds"
+        type="number"
+        min={1}
+        hint={TTL_HINT}
+        value={ttl.value}
+        onInput={(value) => {
+          ttl.value = value;
+        }}
+      />
+      <Problem
+        message={
+          problem.value ?? (isChangedBelow ? conflictText(seen.current.modRevision, current.modRevision) : undefined)
+        }
+      />
+      <div class="actions">
+        {isChangedBelow && <Button onClick={reload}>Load the present value</Button>}
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" kind="primary" isDisabled={isSending.value}>
+          Save over revision {seen.current.modRevision}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function conflictText(seen: string, now: string): string {
+  return now === "0"
+    ? `The key at revision ${seen} was deleted meanwhile. Nothing was saved.`
+    : `The key has changed: you see revision ${seen}, and the present one is ${now}. Nothing was saved.`;
+}
+
+function ttlText({ expiresInMs }: Seen): string {
+  const ms = Number(expiresInMs);
+  return ms === 0 ? "" : String(Math.ceil(ms / SECOND_MS));
+}

@@ -1,0 +1,86 @@
+/** Creates a lock. Locks are never deleted. */
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { createLock } from "../../api/index.ts";
+import { Choice, FormDialog, TextField } from "../../ui/index.ts";
+
+export interface CreateLockDialogProps {
+  readonly namespace: string;
+  readonly onCreated: () => void;
+  readonly onClose: () => void;
+}
+
+type Kind = "exclusive" | "rw";
+
+export function CreateLockDialog({ namespace, onCreated, onClose }: CreateLockDialogProps): JSX.Element {
+  const name = useSignal("");
+  const kind = useSignal<Kind>("exclusive");
+  const ttl = useSignal("30");
+  const delay = useSignal("0");
+  return (
+    <FormDialog
+      title="New lock"
+      action="Create"
+      done={`Lock ${name.value} created`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await createLock({
+          namespace,
+          name: name.value,
+          rw: kind.value === "rw",
+          ttlSeconds: Number(ttl.value),
+          lockDelaySeconds: Number(delay.value),
+        });
+        onCreated();
+      }}
+    >
+      <TextField
+        label="Name"
+        isRequired
+        hasFocus
+        isMonospaced
+        hint="1 to 256 bytes. A lock cannot be deleted."
+        value={name.value}
+        onInput={(value) => {
+          name.value = value;
+        }}
+      />
+      <Choice<Kind>
+        label="Kind"
+        options={[
+          ["exclusive", "Exclusive"],
+          ["rw", "Read-write"],
+        ]}
+        value={kind.value}
+        onChange={(next) => {
+          kind.value = next;
+        }}
+      />
+      <TextField
+        label="Time to live of a hold in seconds"
+        type="number"
+        min={1}
+        max={86_400}
+        isRequired
+        hint="1 to 86,400. Holders renew before it ends."
+        value={ttl.value}
+        onInput={(value) => {
+          ttl.value = value;
+        }}
+      />
+      <TextField
+        label="Delay after an expired or forced hold in seconds"
+        type="number"
+        min={0}
+        max={60}
+        isRequired
+        hint="0 to 60."
+        value={delay.value}
+        onInput={(value) => {
+          delay.value = value;
+        }}
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,3 @@
+/** Locks, their holders and their queues. */
+
+export { LocksPage } from "./locks-page.tsx";

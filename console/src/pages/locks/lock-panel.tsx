@@ -1,0 +1,105 @@
+/** One lock: its holds, its queue in the order in which it is served, and its properties. */
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { Lock, LockHold } from "../../api/index.ts";
+import { agoText, countdownText, countText, durationText } from "../../text/index.ts";
+import { Button, Chip, Glyph, Properties } from "../../ui/index.ts";
+import { ForceReleaseDialog } from "./force-release-dialog.tsx";
+import { LockQueue } from "./lock-queue.tsx";
+import { remainingMs, stateText, stateTone } from "./lock-text.ts";
+import { Subject } from "./subject.tsx";
+import { TimeLeft } from "./time-left.tsx";
+
+export interface LockPanelProps {
+  readonly namespace: string;
+  readonly lock: Lock;
+  /** When the lock was reported, Unix time in milliseconds. */
+  readonly atMs: number;
+  readonly nowMs: number;
+  /** How long the member has counted refused guards, in milliseconds. */
+  readonly refusedForMs: number;
+  readonly mayForce: boolean;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+export function LockPanel(props: LockPanelProps): JSX.Element {
+  const { namespace, lock, atMs, nowMs, refusedForMs, mayForce, onClose, onChanged } = props;
+  const forced = useSignal<LockHold | null>(null);
+  const hidden = lock.holderCount - lock.holders.length;
+  return (
+    <section class="panel" aria-label={`Lock ${lock.name}`}>
+      <header class="panel-head">
+        <h2 class="mono">{lock.name}</h2>
+        <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
+        <Button kind="quiet" label="Close" onClick={onClose}>
+          <Glyph name="close" />
+        </Button>
+      </header>
+      <Properties
+        items={[
+          ["Kind", lock.rw ? "read-write" : "exclusive"],
+          ["Time to live", durationText(Number(lock.ttlSeconds) * 1_000)],
+          ["Delay after expiry", `${lock.lockDelaySeconds} s`],
+          ["Last token", lock.lastFencingToken],
+          ["Refused guards", refusedText(lock, refusedForMs)],
+          ["Created", agoText(Number(lock.createdAtMs), nowMs)],
+        ]}
+      />
+      <h3>{lock.holderCount === 1 ? "Holder" : `Holders (${countText(lock.holderCount)})`}</h3>
+      {lock.holderCount === 0 && (
+        <p class="muted">
+          {lock.state === "COOLDOWN"
+            ? `Free in ${countdownText(remainingMs(lock.cooldownMs, atMs, nowMs))}, when the delay has passed.`
+            : "No one holds it."}
+        </p>
+      )}
+      <ul class="holds">
+        {lock.holders.map((hold) => (
+          <li key={hold.fencingToken} class="hold">
+            <div class="hold-text">
+              <span>
+                <strong class="mono">{hold.owner}</strong>{" "}
+                {lock.rw && <Chip>{hold.mode === "READ" ? "reads" : "writes"}</Chip>}
+              </span>
+              <span class="muted">
+                token <span class="mono">{hold.fencingToken}</span>, since {agoText(Number(hold.acquiredAtMs), nowMs)}
+              </span>
+              <Subject owner={hold.owner} subject={hold.subject} />
+              <TimeLeft leftMs={remainingMs(hold.expiresInMs, atMs, nowMs)} wholeMs={Number(lock.ttlSeconds) * 1_000} />
+            </div>
+            {mayForce && (
+              <Button
+                kind="danger"
+                onClick={() => {
+                  forced.value = hold;
+                }}
+              >
+                Force release
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {hidden > 0 && <p class="muted">and {countText(hidden)} more</p>}
+      <LockQueue namespace={namespace} lock={lock} atMs={atMs} nowMs={nowMs} />
+      {forced.value !== null && (
+        <ForceReleaseDialog
+          namespace={namespace}
+          lock={lock}
+          hold={forced.value}
+          onClose={() => {
+            forced.value = null;
+            onChanged();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Writes with a guard of this lock that came too late. */
+function refusedText({ refusedGuards }: Lock, forMs: number): string {
+  return `${countText(Number(refusedGuards))} in ${durationText(forMs)}`;
+}

@@ -1,0 +1,75 @@
+/** Locks in a table: state, holder, time left, queue. */
+
+import type { JSX } from "preact";
+import type { Lock } from "../../api/index.ts";
+import { countdownText, countText } from "../../text/index.ts";
+import { Chip, Table } from "../../ui/index.ts";
+import { holderText, lockKey, nextToEnd, remainingMs, stateText, stateTone, waiting } from "./lock-text.ts";
+import { TimeLeft } from "./time-left.tsx";
+
+export interface LockTableProps {
+  readonly locks: readonly Lock[];
+  readonly chosen: string | null;
+  /** When the locks were reported, Unix time in milliseconds. */
+  readonly atMs: number;
+  readonly nowMs: number;
+  readonly empty: string | undefined;
+  readonly onShow: (key: string) => void;
+}
+
+/** Beside the panel of a lock, which shows them, there is no room for some columns. */
+const COLUMNS = [
+  { name: "Lock", width: "26%", isEssential: true },
+  { name: "Kind", width: "96px", isEssential: false },
+  { name: "State", width: "104px", isEssential: true },
+  { name: "Holder", width: "26%", isEssential: true },
+  { name: "Token", width: "12%", isEssential: false, isNumber: true },
+  { name: "Time left", width: "132px", isEssential: true },
+  { name: "Waiting", width: "74px", isEssential: true, isNumber: true },
+];
+
+export function LockTable({ locks, chosen, atMs, nowMs, empty, onShow }: LockTableProps): JSX.Element {
+  const isNarrow = locks.some((lock) => lockKey(lock) === chosen);
+  return (
+    <Table caption="Locks" columns={COLUMNS.filter(({ isEssential }) => isEssential || !isNarrow)} empty={empty}>
+      {locks.map((lock) => {
+        const key = lockKey(lock);
+        const ending = nextToEnd(lock.holders);
+        const isChosen = key === chosen;
+        return (
+          <tr key={key} class={isChosen ? "chosen" : undefined}>
+            <th scope="row">
+              <button
+                type="button"
+                class="link mono"
+                title={lock.name}
+                aria-pressed={isChosen}
+                onClick={() => onShow(key)}
+              >
+                {lock.name}
+              </button>
+            </th>
+            {!isNarrow && <td class="muted">{lock.rw ? "read-write" : "exclusive"}</td>}
+            <td>
+              <Chip tone={stateTone(lock)}>{stateText(lock)}</Chip>
+            </td>
+            <td class="mono" title={lock.holders[0]?.owner}>
+              {holderText(lock)}
+            </td>
+            {!isNarrow && <td class="number mono">{lock.holders[0]?.fencingToken ?? ""}</td>}
+            <td>
+              {ending !== undefined && (
+                <TimeLeft
+                  leftMs={remainingMs(ending.expiresInMs, atMs, nowMs)}
+                  wholeMs={Number(lock.ttlSeconds) * 1_000}
+                />
+              )}
+              {lock.state === "COOLDOWN" && countdownText(remainingMs(lock.cooldownMs, atMs, nowMs))}
+            </td>
+            <td class="number">{waiting(lock) === 0 ? "" : countText(waiting(lock))}</td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}

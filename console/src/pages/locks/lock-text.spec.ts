@@ -1,0 +1,46 @@
+import { expect } from "chai";
+import type { Lock, LockHold } from "../../api/index.ts";
+import { holderText, lockKey, nextToEnd, remainingMs, stateText, waiting } from "./lock-text.ts";
+
+function hold(owner: string, expiresInMs: string): LockHold {
+  return { owner, subject: "s", fencingToken: "7", acquiredAtMs: "0", expiresInMs, mode: "READ" };
+}
+
+function lock(changes: Partial<Lock>): Lock {
+  return {
+    ...{ name: "a", rw: false, state: "FREE", holders: [], holderCount: 0, waitingReaders: 0, waitingWriters: 0 },
+    ...{ waits: [], ttlSeconds: "30", lockDelaySeconds: "0", cooldownMs: "0", lastFencingToken: "0" },
+    ...{ createdAtMs: "0", refusedGuards: "0" },
+    ...changes,
+  };
+}
+
+describe("words for a lock", () => {
+  it("count down from the time of the report, never below 0, and not up if the clock was set back", () => {
+    expect(remainingMs("5000", 100_000, 102_000)).to.equal(3_000);
+    expect(remainingMs("5000", 100_000, 200_000)).to.equal(0);
+    expect(remainingMs("5000", 100_000, 90_000)).to.equal(5_000);
+  });
+
+  it("name the holder, or the first of several", () => {
+    expect(holderText(lock({}))).to.equal("");
+    expect(holderText(lock({ holders: [hold("w1", "5")], holderCount: 1 }))).to.equal("w1");
+    expect(holderText(lock({ holders: [hold("w1", "5"), hold("w2", "3")], holderCount: 12 }))).to.equal(
+      "w1 and 11 more",
+    );
+  });
+
+  it("know which hold ends first", () => {
+    expect(nextToEnd([hold("a", "10000"), hold("b", "9000")])?.owner).to.equal("b");
+    expect(nextToEnd([])).to.equal(undefined);
+  });
+
+  it("keep exclusive and read-write locks with the same name apart", () => {
+    expect(lockKey({ name: "a", rw: true })).not.to.equal(lockKey({ name: "a", rw: false }));
+  });
+
+  it("count readers and writers that wait", () => {
+    expect(waiting(lock({ waitingReaders: 2, waitingWriters: 3 }))).to.equal(5);
+    expect(stateText(lock({ state: "READ_HELD" }))).to.equal("read-held");
+  });
+});

@@ -1,0 +1,60 @@
+/** Words for the state of a lock. */
+
+import type { Lock, LockHold } from "../../api/index.ts";
+import type { Tone } from "../../ui/index.ts";
+
+/** Milliseconds that are left of a time that was reported at `atMs`; never below 0. */
+export function remainingMs(reportedMs: string, atMs: number, nowMs: number): number {
+  return Math.max(0, Number(reportedMs) - Math.max(0, nowMs - atMs));
+}
+
+/** The key of a lock among those of its namespace: exclusive and read-write locks have separate names. */
+export function lockKey({ name, rw }: Pick<Lock, "name" | "rw">): string {
+  return `${rw ? "rw" : "x"} ${name}`;
+}
+
+export function stateText({ state }: Lock): string {
+  switch (state) {
+    case "FREE":
+      return "free";
+    case "HELD":
+      return "held";
+    case "READ_HELD":
+      return "read-held";
+    case "WRITE_HELD":
+      return "write-held";
+    case "COOLDOWN":
+      return "delay";
+    default:
+      return state.toLowerCase();
+  }
+}
+
+export function stateTone({ state }: Lock): Tone {
+  switch (state) {
+    case "FREE":
+      return "neutral";
+    case "COOLDOWN":
+      return "warning";
+    default:
+      return "accent";
+  }
+}
+
+/** The holder, or how many there are. */
+export function holderText({ holders, holderCount }: Lock): string {
+  const [first] = holders;
+  if (first === undefined) {
+    return "";
+  }
+  return holderCount === 1 ? first.owner : `${first.owner} and ${holderCount - 1} more`;
+}
+
+/** The hold that ends first. */
+export function nextToEnd(holders: readonly LockHold[]): LockHold | undefined {
+  return holders.toSorted((a, b) => Number(a.expiresInMs) - Number(b.expiresInMs))[0];
+}
+
+export function waiting({ waitingReaders, waitingWriters }: Lock): number {
+  return waitingReaders + waitingWriters;
+}

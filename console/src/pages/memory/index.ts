@@ -1,0 +1,3 @@
+/** Memory regions and their bytes. */
+
+export { MemoryPage } from "./memory-page.tsx";

@@ -1,0 +1,3 @@
+/** The state of the cluster. */
+
+export { OverviewPage } from "./overview-page.tsx";

@@ -1,0 +1,3 @@
+/** Open watches and followers of event logs. */
+
+export { StreamsPage } from "./streams-page.tsx";

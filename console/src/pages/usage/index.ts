@@ -1,0 +1,3 @@
+/** What the cluster, users and API keys have used. */
+
+export { UsagePage } from "./usage-page.tsx";

@@ -1,0 +1,12 @@
+/** The signed-in user, and what that user may do. */
+
+export { claimsOf } from "./claims.ts";
+export {
+  grantableRoles,
+  mayAdminister,
+  mayOperateCluster,
+  mayWrite,
+  type Role,
+  type SessionUser,
+} from "./rights.ts";
+export { currentToken, currentUser, isExpired, renewed, type Session, signIn, signOut } from "./session.ts";

@@ -1,0 +1,376 @@
+/**
+ * The console in a real Chromium, served by three real members. On a machine without Chromium these tests are skipped.
+ *
+ * `QUOIN_CONSOLE_KEYS` is the number of keys of the namespace with many keys; 1,000,000 takes some minutes to write.
+ * `QUOIN_PICTURES` is a directory for pictures of the pages, as `npm run docs:pictures` makes them for the manual.
+ */
+
+import path from "node:path";
+import type { Client, LockHandle } from "@quoin/client";
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { type ClusterMember, ClusterUnderTest } from "../../node/test/harness/index.ts";
+import { buildConsole } from "../scripts/index.ts";
+import { accessibilityViolations } from "./accessibility.ts";
+import { type ColorScheme, findChromium, TestBrowser, type WatchedPage } from "./browser.ts";
+import { createUser, ExampleShop, fillHostile, fillMany, HOSTILE, MANY, MARKUP, SHOP } from "./example-data.ts";
+import { PathProxy } from "./path-proxy.ts";
+import { signIn, signInByKey } from "./sign-in.ts";
+
+const FLAGS = ["--mail-to-log", "--rate-limit", "grpc=0"];
+const SETUP_MS = 15 * 60_000;
+const TEST_MS = 180_000;
+const MANY_KEYS = Number(process.env.QUOIN_CONSOLE_KEYS ?? 5_000);
+const PICTURES = process.env.QUOIN_PICTURES;
+
+/** The upper part of the page has everything that a picture shows. */
+const PICTURE = { x: 0, y: 0, width: 1_360, height: 700 };
+/** The pictures in docs/console.md. */
+const MANUAL_PICTURES: ReadonlySet<string> = new Set([
+  ...["overview-light", "keys-light", "locks-dark", "logs-light", "usage-light"],
+]);
+
+/** A view of the console, and a text that it shows once it has its data. */
+interface View {
+  readonly name: string;
+  readonly route: string;
+  readonly shows: string;
+}
+
+const VIEWS: readonly View[] = [
+  { name: "overview", route: "#/overview", shows: "q-2" },
+  { name: "keys", route: `#/keys/${SHOP}?prefix=config%2F&key=config%2Fcheckout`, shows: "gift-cards" },
+  { name: "locks", route: `#/locks/${SHOP}?lock=x+checkout-leader`, shows: "checkout-e5a9" },
+  { name: "memory", route: `#/memory/${SHOP}`, shows: "price table" },
+  { name: "logs", route: `#/logs/${SHOP}`, shows: "orders" },
+  { name: "watches", route: "#/watches", shows: "owner@quoin.test" },
+  { name: "accounts", route: "#/accounts", shows: "viewer@example.com" },
+  { name: "api-keys", route: "#/accounts/keys", shows: "checkout-service" },
+  { name: "usage", route: "#/usage", shows: "Totals of the period" },
+];
+
+describe("the console in a browser", function () {
+  this.timeout(TEST_MS);
+  let browser: TestBrowser;
+  let cluster: ClusterUnderTest;
+  let client: Client;
+  let shop: ExampleShop;
+  let hostileHold: LockHandle;
+  let opened: WatchedPage[];
+  let streams: AbortController[];
+
+  before(async function () {
+    this.timeout(SETUP_MS);
+    const program = findChromium();
+    if (program === undefined) {
+      this.skip();
+    }
+    await buildConsole();
+    cluster = await ClusterUnderTest.start(3, { placementOf: async () => ({ flags: FLAGS }) });
+    client = cluster.client();
+    shop = new ExampleShop(client);
+    await shop.fill();
+    hostileHold = await fillHostile(client);
+    await fillMany(client, MANY_KEYS);
+    await createUser(cluster, "viewer@example.com", { role: "viewer", namespaces: [SHOP] });
+    browser = await TestBrowser.start(program);
+  });
+
+  beforeEach(() => {
+    [opened, streams] = [[], []];
+  });
+
+  afterEach(async () => {
+    for (const stream of streams) {
+      stream.abort();
+    }
+    for (const { page, problems } of opened) {
+      await page.context().close();
+      expect(problems).to.deep.equal([]);
+    }
+  });
+
+  after(async () => {
+    await browser?.close();
+    await hostileHold?.release();
+    await shop?.dispose();
+    await cluster?.dispose();
+  });
+
+  /** Opens the console of a member, by default one that does not lead. */
+  async function open(scheme: ColorScheme = "light", member?: ClusterMember): Promise<Page> {
+    const { host, ports } = member ?? (await cluster.follower());
+    const watched = await browser.open(`http://${host}:${ports.http}/console/`, scheme);
+    opened.push(watched);
+    return watched.page;
+  }
+
+  /** Watches keys at this member until the end of the test, so that it has an open stream. */
+  async function openStream({ host, ports }: ClusterMember): Promise<void> {
+    const stream = new AbortController();
+    streams.push(stream);
+    const headers = { Authorization: `Bearer ${await cluster.tokens.token()}` };
+    const address = `http://${host}:${ports.http}/v1/watch/keys?namespace=${SHOP}&prefix=stock/`;
+    const response = await fetch(address, { headers, signal: stream.signal });
+    expect(response.status).to.equal(200);
+    // A response that nothing reads may be collected as garbage, with its connection.
+    void response.text().catch(() => "");
+  }
+
+  async function openAsOwner(scheme: ColorScheme = "light", member?: ClusterMember): Promise<Page> {
+    const page = await open(scheme, member);
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    return page;
+  }
+
+  async function show(page: Page, route: string): Promise<void> {
+    await page.evaluate(`location.hash = ${JSON.stringify(route)}`);
+  }
+
+  async function storedText(key: string): Promise<string> {
+    return new TextDecoder().decode((await client.keyValue.get(SHOP, key)).value);
+  }
+
+  function main(page: Page) {
+    return page.getByRole("main");
+  }
+
+  /** Fills in a dialog and confirms it. */
+  async function submit(page: Page, fields: Readonly<Record<string, string>>, action: string): Promise<void> {
+    const dialog = page.getByRole("dialog");
+    for (const [label, value] of Object.entries(fields)) {
+      await dialog.getByLabel(label, { exact: true }).fill(value);
+    }
+    await dialog.getByRole("button", { name: action, exact: true }).click();
+  }
+
+  for (const scheme of ["light", "dark"] as const) {
+    it(`shows every page, accessible and within its policy, in ${scheme}`, async () => {
+      const member = await cluster.follower();
+      await openStream(member);
+      const page = await open(scheme, member);
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+      expect(await accessibilityViolations(page), "sign-in").to.deep.equal([]);
+      await signInByKey(page, cluster.secrets.apiKey);
+      for (const { name, route, shows } of VIEWS) {
+        await show(page, route);
+        await main(page).getByText(shows).first().waitFor();
+        if (name === "memory") {
+          await main(page).getByRole("link", { name: "price table" }).click();
+          await main(page).getByText("00000010").waitFor();
+        } else if (name === "logs") {
+          await main(page).getByRole("link", { name: "orders" }).click();
+          await main(page).getByText("tea pot").waitFor();
+        }
+        expect(await accessibilityViolations(page), name).to.deep.equal([]);
+        await takePicture(page, `${name}-${scheme}`);
+      }
+    });
+  }
+
+  async function takePicture(page: Page, name: string): Promise<void> {
+    if (PICTURES !== undefined && MANUAL_PICTURES.has(name)) {
+      await page.screenshot({ path: path.join(PICTURES, `console-${name}.png`), clip: PICTURE });
+    }
+  }
+
+  it("refuses a wrong password, and signs in by the right one and by an API key", async () => {
+    const page = await open();
+    await signIn(page, { ...cluster.owner, password: "wrong" });
+    await page.getByRole("alert").getByText("The e-mail address or the password is wrong.").waitFor();
+    await signIn(page, cluster.owner);
+    await page.getByText("owner · all namespaces").waitFor();
+    const stored = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    expect(stored, "what other pages or a later visitor could read").to.equal('[{},{},""]');
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signInByKey(page, cluster.secrets.apiKey);
+    await page.getByText("owner@quoin.test").waitFor();
+  });
+
+  it("shows names and values as text, whatever markup they contain", async () => {
+    const page = await openAsOwner();
+    const views: readonly (readonly [route: string, open?: (page: Page) => Promise<void>])[] = [
+      [`#/keys/${HOSTILE}`],
+      [`#/keys/${HOSTILE}?${new URLSearchParams({ key: MARKUP })}`],
+      [`#/locks/${HOSTILE}?${new URLSearchParams({ lock: `x ${MARKUP}` })}`],
+      [`#/memory/${HOSTILE}`, (shown) => main(shown).getByRole("link", { name: MARKUP }).click()],
+      [`#/logs/${HOSTILE}`, (shown) => main(shown).getByRole("link", { name: MARKUP }).click()],
+      ["#/accounts/keys"],
+      [`#/keys/${HOSTILE}?${new URLSearchParams({ prefix: MARKUP, key: "missing" })}`],
+    ];
+    for (const [route, openIt] of views) {
+      await show(page, route);
+      // A slash in a name ends a folder.
+      await main(page)
+        .getByText(MARKUP.slice(0, MARKUP.indexOf("/")))
+        .first()
+        .waitFor();
+      await openIt?.(page);
+      const elements = await page.evaluate("document.querySelectorAll('main :is(img, script)').length");
+      expect(elements, `elements that a name has made at ${route}`).to.equal(0);
+    }
+    await show(page, `#/keys/${HOSTILE}?${new URLSearchParams({ key: MARKUP })}`);
+    await page.getByRole("button", { name: "History" }).click();
+    await main(page).getByText(`+ ${MARKUP} changed`).waitFor();
+  });
+
+  it("creates, changes, compares and deletes a key", async () => {
+    const page = await openAsOwner();
+    await show(page, `#/keys/${SHOP}`);
+    await page.getByRole("button", { name: "New key" }).click();
+    await submit(page, { Key: "notes/today", Value: "first line" }, "Create");
+    await main(page).getByText("first line").waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await main(page).getByLabel("Value", { exact: true }).fill("from the console");
+    const { modRevision } = await client.keyValue.put(SHOP, "notes/today", "from elsewhere");
+    await page.getByRole("button", { name: "Save over revision" }).click();
+    await page.getByRole("alert").getByText(`the present one is ${modRevision}`).waitFor();
+    expect(await storedText("notes/today"), "after the conflict").to.equal("from elsewhere");
+    await page.getByRole("button", { name: "Load the present value" }).click();
+    await main(page).getByLabel("Value", { exact: true }).fill("from the console");
+    await page.getByRole("button", { name: "Save over revision" }).click();
+    await page.getByRole("button", { name: "Edit" }).waitFor();
+    expect(await storedText("notes/today")).to.equal("from the console");
+    await page.getByRole("button", { name: "History" }).click();
+    await main(page).getByText("+ from the console").waitFor();
+    await main(page).getByText("− from elsewhere").waitFor();
+    await page.getByRole("button", { name: "Value", exact: true }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete" });
+    expect(await confirm.isDisabled(), "before the name is typed").to.equal(true);
+    await submit(page, { Confirmation: "notes/today" }, "Delete");
+    await main(page).getByText("The key does not exist.").waitFor();
+  });
+
+  it("shows a change of the chosen key as it happens", async () => {
+    const page = await openAsOwner();
+    await client.keyValue.put(SHOP, "live", "before");
+    await show(page, `#/keys/${SHOP}?key=live`);
+    await main(page).locator(".chip").getByText("live", { exact: true }).waitFor();
+    await client.keyValue.put(SHOP, "live", "after");
+    await main(page).getByText("after", { exact: true }).waitFor();
+    await client.keyValue.delete(SHOP, "live");
+  });
+
+  it("shows who holds a lock and who waits in which order, and releases it by force", async () => {
+    const page = await openAsOwner();
+    await show(page, `#/locks/${SHOP}?lock=x+checkout-leader`);
+    const panel = page.getByRole("region", { name: "Lock checkout-leader" });
+    await panel.getByText("checkout-7f9c").waitFor();
+    const owners = await panel.locator(".queue strong").allTextContents();
+    expect(owners).to.deep.equal(["checkout-81bd", "checkout-c044", "checkout-e5a9"]);
+    await show(page, `#/locks/${SHOP}?lock=x+stock-import`);
+    await page.getByRole("button", { name: "Force release" }).click();
+    await submit(page, { Reason: "a test", Confirmation: "stock-import" }, "Force release");
+    await page.getByRole("region", { name: "Lock stock-import" }).getByText("No one holds it.").waitFor();
+    expect((await client.locks.describe(SHOP, "stock-import")).state).to.equal("FREE");
+  });
+
+  it("appends to an event log, and shows events as they arrive", async () => {
+    const page = await openAsOwner();
+    await show(page, `#/logs/${SHOP}`);
+    await main(page).getByRole("link", { name: "audit" }).click();
+    await page.getByLabel("Append an event").fill("opened the safe");
+    await page.getByRole("button", { name: "Append" }).click();
+    await main(page).locator(".event").getByText("opened the safe").waitFor();
+  });
+
+  it("shows a viewer what a viewer may see", async () => {
+    const page = await open();
+    await signIn(page, { email: "viewer@example.com", password: "correct horse battery" });
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    const pages = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
+    expect(pages).to.deep.equal([...["Overview", "Keys", "Locks", "Memory", "Event logs", "Users and keys", "Usage"]]);
+    await main(page).getByText("leader").waitFor();
+    await show(page, `#/keys/${SHOP}?prefix=config%2F&key=config%2Fcheckout`);
+    await main(page).getByText("gift-cards").waitFor();
+    await show(page, `#/locks/${SHOP}?lock=x+checkout-leader`);
+    await main(page).getByText("checkout-e5a9").waitFor();
+    for (const name of ["New key", "New lock", "Edit", "Delete", "Force release", "Create a namespace"]) {
+      expect(await page.getByRole("button", { name }).count(), name).to.equal(0);
+    }
+    await show(page, `#/keys/${HOSTILE}`);
+    await main(page)
+      .getByText("NAMESPACE_DENIED")
+      .or(main(page).getByText("namespace", { exact: false }))
+      .first()
+      .waitFor();
+    expect(await main(page).getByText(MARKUP).count(), "keys of another namespace").to.equal(0);
+  });
+
+  it("keeps the page when the session ends, and goes on after the next sign-in", async () => {
+    const user = await createUser(cluster, "operator@example.com", { role: "member", namespaces: [SHOP] });
+    const page = await open();
+    await signIn(page, user);
+    await show(page, `#/keys/${SHOP}`);
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByRole("dialog").getByLabel("Key", { exact: true }).fill("kept");
+    await page.getByRole("dialog").getByLabel("Value", { exact: true }).fill("what was typed before");
+    await client.users.update(user.userId, { password: "another password" });
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+    const again = page.getByRole("dialog", { name: "Sign in again" });
+    await again.waitFor();
+    expect(await accessibilityViolations(page)).to.deep.equal([]);
+    await again.getByLabel("Password", { exact: true }).fill("another password");
+    await again.getByRole("button", { name: "Sign in" }).click();
+    await main(page).getByText("what was typed before").waitFor();
+    expect(await storedText("kept")).to.equal("what was typed before");
+  });
+
+  it(`shows a namespace of ${MANY_KEYS} keys by folders and pages`, async () => {
+    const page = await openAsOwner();
+    await show(page, `#/keys/${MANY}`);
+    await main(page).getByText("200 keys read, there are more").waitFor();
+    await page.getByRole("button", { name: "Read more" }).click();
+    await main(page).getByText("1,200 keys read, there are more").waitFor();
+    await main(page).getByRole("link", { name: "shard-000/" }).click();
+    await main(page).getByRole("link", { name: "key-0000001", exact: true }).click();
+    await main(page).getByText("value 1", { exact: true }).waitFor();
+    await page.getByRole("searchbox", { name: "Prefix" }).fill("shard-001/key-000100");
+    await page.getByRole("searchbox", { name: "Prefix" }).press("Enter");
+    await main(page).getByRole("link", { name: "0", exact: true }).waitFor();
+  });
+
+  it("works below a path, behind a proxy", async () => {
+    const { host, ports } = await cluster.follower();
+    const proxy = await PathProxy.start(new URL(`http://${host}:${ports.http}`), "/teams/quoin");
+    try {
+      const watched = await browser.open(`${proxy.address}/console`);
+      opened.push(watched);
+      const { page } = watched;
+      await signInByKey(page, cluster.secrets.apiKey);
+      await show(page, `#/locks/${SHOP}`);
+      await main(page).getByText("checkout-leader").first().waitFor();
+      expect(page.url()).to.equal(`${proxy.address}/console/#/locks/${SHOP}`);
+    } finally {
+      for (const { page } of opened) {
+        await page.goto("about:blank");
+      }
+      await proxy.stop();
+    }
+  });
+
+  it("transfers the leadership, and goes on when the leader is killed", async () => {
+    const old = await cluster.leader();
+    const served = await cluster.follower();
+    const page = await openAsOwner("light", served);
+    await show(page, "#/overview");
+    const row = page.getByRole("row").filter({ hasText: served.name });
+    await row.getByRole("button", { name: "Make leader" }).click();
+    await submit(page, {}, "Transfer");
+    await row.getByText("leader", { exact: true }).waitFor();
+    expect((await cluster.leader()).name).to.equal(served.name);
+    await cluster.transfer(old.name);
+    await old.kill();
+    await show(page, `#/keys/${SHOP}`);
+    await page.getByRole("button", { name: "New key" }).click();
+    await submit(page, { Key: "after-the-kill", Value: "written" }, "Create");
+    await main(page).getByText("written").waitFor();
+    await show(page, "#/overview");
+    await page.getByRole("region", { name: "Alarms" }).getByText(`${old.name} does not answer`).waitFor();
+    old.start();
+    await old.untilReady();
+    await page.getByRole("region", { name: "Alarms" }).waitFor({ state: "hidden" });
+  });
+});

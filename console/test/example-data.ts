@@ -1,0 +1,176 @@
+/** What the cluster of the console's tests contains: a shop as the manual's pictures show it, and names of attackers. */
+
+import { randomUUID } from "node:crypto";
+import type { AcquireLockResult, Client, LockHandle } from "@quoin/client";
+import { expect } from "chai";
+import { type ClusterUnderTest, until } from "../../node/test/harness/index.ts";
+
+/** A user who can sign in. */
+export interface TestUser {
+  readonly userId: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+export const SHOP = "shop";
+export const HOSTILE = "hostile";
+/** As a name, a value, a label and a reason: as markup each part of it would run, or at least change the page. */
+export const MARKUP = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'>{{3}}\${4}`;
+
+const PASSWORD = "correct horse battery";
+const CONFIG = {
+  currency: "EUR",
+  checkout: { retries: 3, timeoutMs: 2_500 },
+  features: ["express", "gift-cards"],
+};
+const LOCK_TTL_SECONDS = 90;
+const WAIT_MS = 10 * 60_000;
+const REGION_BYTES = 4_096;
+
+/** Gives a new user a password by the token of the mail, which the member q-0 writes into its log. */
+export async function createUser(
+  cluster: ClusterUnderTest,
+  email: string,
+  rights: { readonly role: string; readonly namespaces: readonly string[] },
+): Promise<TestUser> {
+  const { host, ports } = cluster.member("q-0");
+  const address = `http://${host}:${ports.http}`;
+  const owner = await cluster.tokens.token();
+  const { user_id: userId = "" } = await post(`${address}/users`, { email, ...rights }, owner);
+  const token = await until("the mail", () => {
+    const mails = cluster.member("q-0").logLines.flatMap(({ mail }) => (mail ?? []) as { to: string; text: string });
+    return /^ {4}(\S+)/m.exec(mails.find(({ to }) => to === email)?.text ?? "")?.[1];
+  });
+  await post(`${address}/auth/verify`, { token, password: PASSWORD });
+  return { userId, email, password: PASSWORD };
+}
+
+async function post(url: string, body: object, token?: string): Promise<Record<string, string>> {
+  const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const headers = { "Content-Type": "application/json", ...authorization };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const answer = (await response.json()) as Record<string, string>;
+  expect(response.ok, `${url}: ${JSON.stringify(answer)}`).to.equal(true);
+  return answer;
+}
+
+/** A running shop: keys with a history, held locks with queues, a log, a region. `dispose` ends its holds and waits. */
+export class ExampleShop {
+  readonly #client: Client;
+  readonly #ending = new AbortController();
+  readonly #handles: LockHandle[] = [];
+  readonly #waits: Promise<AcquireLockResult | undefined>[] = [];
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async fill(): Promise<void> {
+    await this.#client.keyValue.createNamespace(SHOP);
+    await Promise.all([this.#fillKeys(), this.#fillLocks(), this.#fillMemory(), this.#fillLog()]);
+    await this.#client.keys.create("checkout-service");
+    await this.#client.keys.create("nightly-reports", { expiresInDays: 90 });
+  }
+
+  async #fillKeys(): Promise<void> {
+    const { keyValue } = this.#client;
+    const keys = [
+      ...["carts/1001", "carts/1002", "carts/1003", "config/payment", "config/shipping", "services/checkout/10.0.4.17"],
+      ...["services/checkout/10.0.4.18", "services/search/10.0.7.3", "stock/blue-mug", "stock/red-mug", "maintenance"],
+    ];
+    for (const key of keys) {
+      const value = JSON.stringify({ key, updatedBy: "import" });
+      await keyValue.put(SHOP, key, value, key.startsWith("services/") ? { ttlSeconds: 3_600 } : {});
+    }
+    await keyValue.put(SHOP, "logo", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]));
+    for (const timeoutMs of [1_000, 2_000, 2_500]) {
+      const config = { ...CONFIG, checkout: { ...CONFIG.checkout, timeoutMs } };
+      await keyValue.put(SHOP, "config/checkout", JSON.stringify(config));
+    }
+  }
+
+  async #fillLocks(): Promise<void> {
+    const { locks, readWriteLocks } = this.#client;
+    for (const name of ["checkout-leader", "invoice-run", "nightly-reports", "stock-import"]) {
+      await locks.create(SHOP, name, { ttlSeconds: LOCK_TTL_SECONDS });
+    }
+    await readWriteLocks.create(SHOP, "catalog", { ttlSeconds: LOCK_TTL_SECONDS });
+    this.#handles.push(await locks.hold(SHOP, "checkout-leader", { owner: "checkout-7f9c" }));
+    this.#handles.push(await locks.hold(SHOP, "stock-import", { owner: "importer-2" }));
+    for (const owner of ["checkout-81bd", "checkout-c044", "checkout-e5a9"]) {
+      this.#waits.push(this.#wait("checkout-leader", owner));
+      await this.#untilWaiting("checkout-leader", this.#waits.length);
+    }
+    for (const owner of ["search-indexer", "price-sync"]) {
+      await readWriteLocks.acquire(SHOP, "catalog", "READ", { owner, ttlSeconds: 3_600 });
+    }
+  }
+
+  /** A client that waits for a lock until the shop ends. */
+  async #wait(name: string, owner: string): Promise<AcquireLockResult | undefined> {
+    const { signal } = this.#ending;
+    return await this.#client.locks.acquire(SHOP, name, { owner, waitMs: WAIT_MS, signal }).catch(() => undefined);
+  }
+
+  async #untilWaiting(name: string, count: number): Promise<void> {
+    await until(`${count} to wait`, async () => (await this.#client.locks.describe(SHOP, name)).waiters === count);
+  }
+
+  async #fillMemory(): Promise<void> {
+    const { memory } = this.#client;
+    const { regionId } = await memory.allocate(SHOP, REGION_BYTES, { label: "price table" });
+    const rows = Array.from({ length: 20 }, (_, row) => `article ${1_000 + row} `.padEnd(24, "."));
+    await memory.write(SHOP, regionId, 0, new TextEncoder().encode(rows.join("")));
+    await memory.allocate(SHOP, REGION_BYTES * 4, { label: "session slots" });
+  }
+
+  async #fillLog(): Promise<void> {
+    const { logs } = this.#client;
+    const { logId } = await logs.create("orders", { namespace: SHOP });
+    for (const [at, article] of ["blue mug", "red mug", "blue mug", "tea pot"].entries()) {
+      const event = { order: 5_001 + at, article, total: 12.5 + at };
+      await logs.append(logId, JSON.stringify(event), { key: `order-${event.order}` });
+    }
+    await logs.create("audit", { namespace: SHOP, settings: { retentionMaxAgeSeconds: 86_400 } });
+  }
+
+  async dispose(): Promise<void> {
+    this.#ending.abort();
+    await Promise.all(this.#handles.map((handle) => handle.release().catch(() => false)));
+    await Promise.all(this.#waits);
+  }
+}
+
+/** A namespace in which every name and every value is markup. Returns what ends its holds. */
+export async function fillHostile(client: Client): Promise<LockHandle> {
+  const { keyValue, locks, memory, logs } = client;
+  await keyValue.createNamespace(HOSTILE);
+  await keyValue.put(HOSTILE, MARKUP, MARKUP);
+  await keyValue.put(HOSTILE, MARKUP, `${MARKUP} changed`);
+  await keyValue.put(HOSTILE, `folder${MARKUP}/key`, JSON.stringify({ [MARKUP]: MARKUP }));
+  await locks.create(HOSTILE, MARKUP, { ttlSeconds: LOCK_TTL_SECONDS });
+  await memory.allocate(HOSTILE, REGION_BYTES, { label: MARKUP });
+  const { logId } = await logs.create(MARKUP, { namespace: HOSTILE });
+  await logs.append(logId, MARKUP, { key: `key ${randomUUID()} ${MARKUP}` });
+  await client.keys.create(MARKUP);
+  return await locks.hold(HOSTILE, MARKUP, { owner: MARKUP });
+}
+
+export const MANY = "many";
+const SHARD_KEYS = 1_000;
+const WRITES_IN_FLIGHT = 64;
+
+/** A namespace with this many keys, in folders of a thousand. */
+export async function fillMany({ keyValue }: Client, count: number): Promise<void> {
+  await keyValue.createNamespace(MANY);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < count; at = next++) {
+      const shard = String(Math.floor(at / SHARD_KEYS)).padStart(3, "0");
+      await keyValue.put(MANY, `shard-${shard}/key-${String(at).padStart(7, "0")}`, `value ${at}`, {
+        timeoutMs: 60_000,
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: WRITES_IN_FLIGHT }, work));
+}

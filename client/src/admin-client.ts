@@ -24,11 +24,12 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import { type ChannelOptions, openChannel } from "./channel.ts";
-import { defaultTimeoutMs } from "./client.ts";
-import { type Credentials, createTokenSource } from "./credentials.ts";
+import { clientRules, defaultTimeoutMs } from "./client.ts";
+import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { callRules, flag, httpCallRules, listOf, optionsCheck, record, text, timeout, whole } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { int64Field, textField } from "./request-field.ts";
@@ -201,6 +202,37 @@ export interface BackupStatus {
 /** A snapshot in a store, and the points that it can restore. */
 export type BackupEntry = Plain<BackupEntryMessage>;
 
+const checkOptions = optionsCheck<AdminClientSettings & Partial<OneMember & AnyMember>>({
+  ...clientRules,
+  endpoint: text,
+  endpoints: listOf(text),
+});
+const changeRules = { ...callRules, ifConfigIndex: whole };
+const checkCall = optionsCheck<CallOptions>(callRules);
+const checkBootstrap = optionsCheck<BootstrapOptions>({
+  ...callRules,
+  clusterId: text,
+  incarnation: text,
+  owner: record<BootstrapOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
+});
+const checkResetOwner = optionsCheck<ResetOwnerOptions>({
+  ...callRules,
+  owner: record<ResetOwnerOptions["owner"]>({ email: text, password: text, apiKey: text }, []),
+});
+const checkChange = optionsCheck<ChangeOptions>(changeRules);
+const checkTransfer = optionsCheck<TransferOptions>({
+  ...callRules,
+  targetId: text,
+  ifTerm: whole,
+});
+const checkPutSettings = optionsCheck<PutSettingsOptions>({ ...callRules, ifSettingsRevision: whole });
+const checkStartBackup = optionsCheck<StartBackupOptions>({
+  ...callRules,
+  ifStore: text,
+  allowLeaderless: flag,
+});
+const checkSnapshot = optionsCheck<SnapshotOptions>({ ...httpCallRules, silenceMs: timeout });
+
 /** Administers a cluster, or one member. */
 export class AdminClient {
   readonly #context: OperationContext;
@@ -214,6 +246,7 @@ export class AdminClient {
    * client with one endpoint knows which member that is.
    */
   async getStatus(options: CallOptions = {}): Promise<StatusResult> {
+    checkCall(options, "getStatus");
     const { message } = await execute(this.#context, getStatusMethod, {}, options);
     if (message.status === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no status" });
     const status = toPlain(message.status);
@@ -229,6 +262,7 @@ export class AdminClient {
    * @throws QuoinError UNAVAILABLE if no leader can answer.
    */
   async listMembers(options: CallOptions = {}): Promise<Membership> {
+    checkCall(options, "listMembers");
     return toPlain((await execute(this.#context, listMembersMethod, {}, options)).message);
   }
 
@@ -240,13 +274,14 @@ export class AdminClient {
    * BACKUP_REFUSED, UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async bootstrap(options: BootstrapOptions): Promise<Plain<BootstrapResponse>> {
+    checkBootstrap(options, "bootstrap");
     const request = {
-      clusterId: textField("cluster_id", options.clusterId),
+      clusterId: textField("clusterId", options.clusterId),
       incarnation: textField("incarnation", options.incarnation),
       owner: {
         email: textField("owner.email", options.owner.email),
         password: textField("owner.password", options.owner.password),
-        apiKey: textField("owner.api_key", options.owner.apiKey),
+        apiKey: textField("owner.apiKey", options.owner.apiKey),
       },
     };
     return toPlain((await execute(this.#context, bootstrapMethod, request, options)).message);
@@ -259,12 +294,14 @@ export class AdminClient {
    * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or `owner.api_key`;
    * RESOURCE_EXHAUSTED / QUOTA if the user has too many API keys; UNIMPLEMENTED / NOT_SERVED on a public port.
    */
-  async resetOwner({ owner, ...options }: ResetOwnerOptions): Promise<Plain<ResetOwnerResponse>> {
+  async resetOwner(options: ResetOwnerOptions): Promise<Plain<ResetOwnerResponse>> {
+    checkResetOwner(options, "resetOwner");
+    const { owner } = options;
     const request = {
       owner: {
         email: textField("owner.email", owner.email),
         password: textField("owner.password", owner.password),
-        apiKey: textField("owner.api_key", owner.apiKey ?? ""),
+        apiKey: textField("owner.apiKey", owner.apiKey ?? ""),
       },
     };
     return toPlain((await execute(this.#context, resetOwnerMethod, request, options)).message);
@@ -277,6 +314,7 @@ export class AdminClient {
    * @throws QuoinError ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async addMember(name: string, options: ChangeOptions = {}): Promise<AddMemberResult> {
+    checkChange(options, "addMember");
     const request = { name: textField("name", name), ifConfigIndex: ifConfigIndexField(options) };
     const { member, configIndex } = toPlain((await execute(this.#context, addMemberMethod, request, options)).message);
     if (member === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no member" });
@@ -291,6 +329,7 @@ export class AdminClient {
    * QUORUM_UNSAFE if too few of the voters would be in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async promoteMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
+    checkChange(options, "promoteMembers");
     const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
     return toPlain((await execute(this.#context, promoteMembersMethod, request, options)).message);
   }
@@ -303,6 +342,7 @@ export class AdminClient {
    * few of the others are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
    */
   async removeMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
+    checkChange(options, "removeMembers");
     const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
     return toPlain((await execute(this.#context, removeMembersMethod, request, options)).message);
   }
@@ -315,8 +355,9 @@ export class AdminClient {
    * changed; UNAVAILABLE if the target did not take over in time.
    */
   async transferLeadership(options: TransferOptions = {}): Promise<TransferResult> {
+    checkTransfer(options, "transferLeadership");
     const { targetId = "", ifTerm = 0 } = options;
-    const request = { targetId: textField("target_id", targetId), ifTerm: int64Field("if_term", ifTerm) };
+    const request = { targetId: textField("targetId", targetId), ifTerm: int64Field("ifTerm", ifTerm) };
     return toPlain((await execute(this.#context, transferLeadershipMethod, request, options)).message);
   }
 
@@ -327,6 +368,7 @@ export class AdminClient {
    * @returns the oldest revision at which a watch can start from now on.
    */
   async compact(revision: number, options: CallOptions = {}): Promise<number> {
+    checkCall(options, "compact");
     const request = { revision: int64Field("revision", revision) };
     return Number((await execute(this.#context, compactMethod, request, options)).message.compactRevision);
   }
@@ -339,17 +381,16 @@ export class AdminClient {
    * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for an unknown name or a value out of bounds; FAILED_PRECONDITION /
    * SETTINGS_CHANGED.
    */
-  async putSettings(
-    values: ReadonlyMap<string, number | null>,
-    { ifSettingsRevision = 0, ...options }: PutSettingsOptions = {},
-  ): Promise<number> {
+  async putSettings(values: ReadonlyMap<string, number | null>, options: PutSettingsOptions = {}): Promise<number> {
+    checkPutSettings(options, "putSettings");
+    const { ifSettingsRevision = 0 } = options;
     const entries = [...values].map(([name, value]): [string, string] => [
       textField("values", name),
       value === null ? "" : String(int64Field(`values[${name}]`, value)),
     ]);
     const request = {
       values: new Map(entries),
-      ifSettingsRevision: int64Field("if_settings_revision", ifSettingsRevision),
+      ifSettingsRevision: int64Field("ifSettingsRevision", ifSettingsRevision),
     };
     return Number((await execute(this.#context, putSettingsMethod, request, options)).message.settingsRevision);
   }
@@ -361,8 +402,10 @@ export class AdminClient {
    * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE, OTHER_BACKUP_STORE, BACKUP_IN_PROGRESS; UNAVAILABLE /
    * NO_LEADER.
    */
-  async startBackup({ ifStore = "", allowLeaderless = false, ...options }: StartBackupOptions = {}): Promise<string> {
-    const request = { ifStore: textField("if_store", ifStore), allowLeaderless };
+  async startBackup(options: StartBackupOptions = {}): Promise<string> {
+    checkStartBackup(options, "startBackup");
+    const { ifStore = "", allowLeaderless = false } = options;
+    const request = { ifStore: textField("ifStore", ifStore), allowLeaderless };
     return (await execute(this.#context, startBackupMethod, request, options)).message.id;
   }
 
@@ -373,6 +416,7 @@ export class AdminClient {
    * @param id of the backup; empty = the running or the last one.
    */
   async getBackupStatus(id = "", options: CallOptions = {}): Promise<BackupStatus> {
+    checkCall(options, "getBackupStatus");
     const request = { id: textField("id", id) };
     const { run, ...status } = toPlain((await execute(this.#context, getBackupStatusMethod, request, options)).message);
     return { ...status, run: run === undefined ? undefined : { ...run, phase: enumName(BackupPhase, run.phase) } };
@@ -385,7 +429,8 @@ export class AdminClient {
    * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async listBackups(clusterId = "", options: CallOptions = {}): Promise<Plain<ListBackupsResponse>> {
-    const request = { clusterId: textField("cluster_id", clusterId) };
+    checkCall(options, "listBackups");
+    const request = { clusterId: textField("clusterId", clusterId) };
     return toPlain((await execute(this.#context, listBackupsMethod, request, options)).message);
   }
 
@@ -397,6 +442,7 @@ export class AdminClient {
    * begin in time; UNIMPLEMENTED / NOT_SERVED on a public port.
    */
   async snapshot(options: SnapshotOptions = {}): Promise<SnapshotStream> {
+    checkSnapshot(options, "snapshot");
     return openSnapshot(this.#context, options);
   }
 
@@ -411,7 +457,7 @@ function idsField(ids: readonly string[]): string[] {
 }
 
 function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
-  return int64Field("if_config_index", ifConfigIndex);
+  return int64Field("ifConfigIndex", ifConfigIndex);
 }
 
 /**
@@ -420,6 +466,7 @@ function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for unusable options.
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
+  checkOptions(options, "createAdminClient");
   const { credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
   // A caller that names one member means that one: another has another status, or another admin port.
@@ -428,6 +475,6 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   assertTls(tls);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
-  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
+  const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
   return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader });
 }

@@ -106,7 +106,7 @@ export type {
 } from "./memory.ts";
 export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
 export type { CallOptions } from "./operation.ts";
-export { type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
+export { isQuoinError, type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
 export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
 export type {
   AcquireReadWriteLockResult,
@@ -115,6 +115,7 @@ export type {
   ReadWriteLockClient,
   ReleaseReadWriteLockOptions,
 } from "./read-write-locks.ts";
+export { isQuoinReason, type QuoinReason, quoinReasons } from "./reasons.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
 export type { SnapshotOptions, SnapshotStream } from "./snapshot-stream.ts";
 export type { TlsOptions } from "./tls.ts";

@@ -14,6 +14,7 @@ import {
   type BackupRun as BackupRunMessage,
   type BootstrapResponse,
   enumName,
+  type GetSettingsResponse,
   type ListBackupsResponse,
   type ListMembersResponse,
   MemberRole,
@@ -28,11 +29,23 @@ import { clientRules, defaultTimeoutMs } from "./client.ts";
 import { type Credentials, createTokenSource, isTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
+import { type MemberCounters, type MemberCountersOptions, memberCounters } from "./member-counters.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
-import { callRules, flag, httpCallRules, listOf, optionsCheck, record, text, timeout, whole } from "./options-check.ts";
+import {
+  callRules,
+  flag,
+  httpCallRules,
+  listOf,
+  optionsCheck,
+  record,
+  text,
+  timeout,
+  whole,
+  whole32,
+} from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
-import { int64Field, textField } from "./request-field.ts";
+import { int32Field, int64Field, textField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { openSnapshot, type SnapshotOptions, type SnapshotStream } from "./snapshot-stream.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
@@ -41,6 +54,8 @@ import { unaryMethod } from "./unary-call.ts";
 
 const service = serviceDefinitions.ClusterAdminService;
 const getStatusMethod = unaryMethod(service.getStatus);
+const getMemberCountersMethod = unaryMethod(service.getMemberCounters);
+const getSettingsMethod = unaryMethod(service.getSettings);
 const listMembersMethod = unaryMethod(service.listMembers);
 const bootstrapMethod = unaryMethod(service.bootstrap);
 const addMemberMethod = unaryMethod(service.addMember);
@@ -91,6 +106,9 @@ export type MemberStatus = Omit<Plain<MemberStatusMessage>, "state" | "role"> & 
   /** Its role in Raft, such as `LEADER`; a decimal number if this client is too old to know it. */
   role: string;
 };
+
+/** The settings of the cluster. A `value` is empty if it is not set; then `defaultValue` applies. */
+export type Settings = Plain<GetSettingsResponse>;
 
 /** The membership. */
 export type Membership = Plain<ListMembersResponse>;
@@ -209,6 +227,11 @@ const checkOptions = optionsCheck<AdminClientSettings & Partial<OneMember & AnyM
 });
 const changeRules = { ...callRules, ifConfigIndex: whole };
 const checkCall = optionsCheck<CallOptions>(callRules);
+const checkMemberCounters = optionsCheck<MemberCountersOptions>({
+  ...callRules,
+  ids: listOf(text),
+  windowSeconds: whole32,
+});
 const checkBootstrap = optionsCheck<BootstrapOptions>({
   ...callRules,
   clusterId: text,
@@ -249,11 +272,30 @@ export class AdminClient {
     checkCall(options, "getStatus");
     const { message } = await execute(this.#context, getStatusMethod, {}, options);
     if (message.status === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no status" });
-    const status = toPlain(message.status);
     return {
-      status: { ...status, state: enumName(MemberState, status.state), role: enumName(MemberRole, status.role) },
+      status: memberStatus(message.status),
       known: message.known === undefined ? undefined : toPlain(message.known),
     };
+  }
+
+  /**
+   * Returns the state of members and their counters of the last minutes. The answering member asks the others; a member
+   * that does not answer has a `problem`.
+   *
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND.
+   */
+  async memberCounters(options: MemberCountersOptions = {}): Promise<readonly MemberCounters[]> {
+    checkMemberCounters(options, "memberCounters");
+    const { ids = [], windowSeconds = 0 } = options;
+    const request = { ids: [...ids], windowSeconds: int32Field("windowSeconds", windowSeconds) };
+    const { message } = await execute(this.#context, getMemberCountersMethod, request, options);
+    return message.members.map((member) => memberCounters(member, memberStatus));
+  }
+
+  /** Reads the replicated settings: set values, defaults and bounds. */
+  async settings(options: CallOptions = {}): Promise<Settings> {
+    checkCall(options, "settings");
+    return toPlain((await execute(this.#context, getSettingsMethod, {}, options)).message);
   }
 
   /**
@@ -477,4 +519,10 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
   const tokens = isTokenSource(credentials) ? credentials : createTokenSource(credentials, tls, runtime, pool.closing);
   return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader });
+}
+
+/** A status in the form of the SDK. */
+function memberStatus(message: MemberStatusMessage): MemberStatus {
+  const status = toPlain(message);
+  return { ...status, state: enumName(MemberState, message.state), role: enumName(MemberRole, message.role) };
 }

@@ -17,6 +17,7 @@ export {
   type Membership,
   type PutSettingsOptions,
   type ResetOwnerOptions,
+  type Settings,
   type StartBackupOptions,
   type StatusResult,
   type TransferOptions,
@@ -56,6 +57,7 @@ export type {
   PutOptions,
   PutResult,
 } from "./key-value.ts";
+export type { KeyVersion, KeyVersionPage, KeyVersionsOptions } from "./key-versions.ts";
 export type { Leader } from "./leader-view.ts";
 export { type HoldOptions, LockHandle } from "./lock-handle.ts";
 export type {
@@ -89,6 +91,7 @@ export type {
   ReadEventsOptions,
   TailOptions,
 } from "./logs.ts";
+export type { CounterSample, MemberCounters, MemberCountersOptions, RequestCounts } from "./member-counters.ts";
 export type {
   AllocateOptions,
   AllocateResult,
@@ -105,6 +108,7 @@ export type {
   WriteMemoryResult,
 } from "./memory.ts";
 export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
+export type { OpenStream, OpenStreamPage, OpenStreamsOptions } from "./open-streams.ts";
 export type { CallOptions } from "./operation.ts";
 export { isQuoinError, type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
 export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";

@@ -18,6 +18,7 @@ import {
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type GuardedOptions, guardedRules, guardField } from "./guard.ts";
+import { fetchKeyVersions, type KeyVersionPage, type KeyVersionsOptions } from "./key-versions.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
 import { bytes, callRules, flag, optionsCheck, text, whole, whole32 } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
@@ -229,6 +230,16 @@ export class KeyValueClient {
       yield page;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
+  }
+
+  /**
+   * Reads one page of the versions of a key, the newest first, as far back as the change history reaches. Deletions and
+   * expiries are versions too; the key need not exist now. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async versions(namespace: string, key: string, options: KeyVersionsOptions = {}): Promise<KeyVersionPage> {
+    return fetchKeyVersions(this.#context, namespace, key, options);
   }
 
   /**

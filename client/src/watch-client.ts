@@ -13,10 +13,11 @@ import {
   type WatchLocksResponse,
 } from "@quoin/proto";
 import type { KeyEntry } from "./key-value.ts";
-import { flag, optionsCheck, text } from "./options-check.ts";
 import { type LockMode, modeName } from "./lock-messages.ts";
 import { streamMethod } from "./message-stream.ts";
+import { fetchOpenStreams, type OpenStreamPage, type OpenStreamsOptions } from "./open-streams.ts";
 import type { OperationContext } from "./operation.ts";
+import { flag, optionsCheck, text } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { int64Field, textField } from "./request-field.ts";
@@ -122,6 +123,16 @@ export class WatchClient {
       events: ({ events }: WatchLocksResponse) => events.map(lockEvent),
     };
     return openWatch(this.#context, source, options);
+  }
+
+  /**
+   * Reads one page of the open streams of one member: watches, and followers of event logs. Needs the access `admin` in
+   * the namespace, or in all namespaces. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; UNAVAILABLE / MEMBER_UNREACHABLE.
+   */
+  async streams(options: OpenStreamsOptions = {}): Promise<OpenStreamPage> {
+    return fetchOpenStreams(this.#context, options);
   }
 }
 

@@ -9,6 +9,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
+import module from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -61,6 +62,8 @@ function restart() {
 if (Number.parseInt(process.versions.node, 10) < MINIMUM_NODE_MAJOR) {
   restart();
 } else {
+  // A second start is then fast: it neither strips types again nor compiles. Without this folder, nothing is kept.
+  module.enableCompileCache?.(fileURLToPath(new URL("../../node_modules/.cache/quoinctl", import.meta.url)));
   const { main } = await import("../src/cli/index.ts");
   await main();
 }

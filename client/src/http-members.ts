@@ -9,11 +9,11 @@
 
 import type { IncomingMessage } from "node:http";
 import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
-import { HttpExchange, type HttpRequest } from "./http-exchange.ts";
+import { HttpExchange, type HttpRequest, wholeAnswer } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing } from "./http-failure.ts";
-import { assertTimeout, type CallOptions } from "./operation.ts";
+import { type CallOptions } from "./operation.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
-import { badField } from "./request-field.ts";
+import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
@@ -63,6 +63,11 @@ export class HttpMembers {
     this.#current = Math.floor(context.runtime.random() * context.endpoints.length);
   }
 
+  /** Deadline of requests without their own, in milliseconds. */
+  get timeoutMs(): number {
+    return this.#context.timeoutMs;
+  }
+
   /** Aborts when the client is closed. */
   get closing(): AbortSignal {
     return this.#closing.signal;
@@ -75,7 +80,7 @@ export class HttpMembers {
    */
   async request(request: MemberRequest, options: HttpCallOptions = {}): Promise<HttpAnswer> {
     const { timeoutMs = this.#context.timeoutMs, signal } = options;
-    assertTimeout(timeoutMs);
+    timeoutField("timeoutMs", timeoutMs);
     const deadlineMs = this.runtime.monotonicMs() + timeoutMs;
     let outcome: Outcome = "not-executed";
     let refused = "";
@@ -122,11 +127,7 @@ export class HttpMembers {
       const request = { method: "GET", path, headers: { ...headers, authorization: `Bearer ${token}` } } as const;
       const response = await this.#exchange.open(endpoint, request, AbortSignal.any([signal, opening.signal]));
       if (response.statusCode === statusOk) return response;
-      const chunks = await Array.fromAsync(response as AsyncIterable<Buffer>);
-      throw failureOf(
-        { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) },
-        endpoint,
-      );
+      throw failureOf(await wholeAnswer(response), endpoint);
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       if (error.code === "UNAUTHENTICATED") await this.#context.tokens.refresh(token);
@@ -191,10 +192,11 @@ export class HttpMembers {
     const pauseMs = Math.max(asked, leastMs);
     if (this.runtime.monotonicMs() + pauseMs >= deadlineMs) throw error;
     try {
-      await this.runtime.sleep(pauseMs, signal);
+      await this.runtime.sleep(pauseMs, signal === undefined ? this.closing : AbortSignal.any([signal, this.closing]));
     } catch (thrown) {
-      if (signal?.aborted !== true) throw thrown;
-      throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: signal.reason });
+      const ended = [signal, this.closing].find((possible) => possible?.aborted === true);
+      if (ended === undefined) throw thrown;
+      throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: ended.reason });
     }
   }
 

@@ -14,8 +14,9 @@ import {
   type ReleaseLockResponse,
   serviceDefinitions,
 } from "@quoin/proto";
-import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
+import { optionsCheck } from "./options-check.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -27,6 +28,7 @@ import {
   grantOf,
   type LockHold,
   type LockState,
+  lockRules,
   lockTarget,
   type ReleaseLockOptions,
   type RenewOptions,
@@ -70,6 +72,14 @@ export type ForceReleaseResult = Omit<Plain<ForceReleaseLockResponse>, "previous
   previous: LockHold | undefined;
 };
 
+const checkCreate = optionsCheck<CreateLockOptions>(lockRules.create);
+const checkDescribe = optionsCheck<ReadOptions>(readRules);
+const checkAcquire = optionsCheck<AcquireOptions>(lockRules.acquire);
+const checkRenew = optionsCheck<RenewOptions>(lockRules.renew);
+const checkRelease = optionsCheck<ReleaseLockOptions>(lockRules.release);
+const checkForceRelease = optionsCheck<ForceReleaseOptions>(lockRules.forceRelease);
+const checkHold = optionsCheck<HoldOptions>(lockRules.acquire);
+
 /** Acquires exclusive locks, and renews them. */
 export class LockClient {
   readonly #context: OperationContext;
@@ -84,12 +94,14 @@ export class LockClient {
    * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
    */
   async create(namespace: string, name: string, options: CreateLockOptions = {}): Promise<CreateLockResult> {
+    checkCreate(options, "locks.create");
     const request = { ...lockTarget(namespace, name), ...creationFields(options) };
     return toPlain((await execute(this.#context, createLockMethod, request, options)).message);
   }
 
   /** Reads the state of a lock. */
   async describe(namespace: string, name: string, options: ReadOptions = {}): Promise<DescribeLockResult> {
+    checkDescribe(options, "locks.describe");
     const request = { ...lockTarget(namespace, name), consistency: consistencyField(options.consistency) };
     const { message } = await execute(this.#context, describeLockMethod, request, options);
     return { ...toPlain(message), state: stateName(message.state), holder: holderOf(message) };
@@ -100,6 +112,7 @@ export class LockClient {
    * an error. The hold ends by itself without renewal.
    */
   async acquire(namespace: string, name: string, options: AcquireOptions = {}): Promise<AcquireLockResult> {
+    checkAcquire(options, "locks.acquire");
     return acquireResult(await this.#acquire(namespace, name, options));
   }
 
@@ -114,6 +127,7 @@ export class LockClient {
     fencingToken: number,
     options: RenewOptions = {},
   ): Promise<AcquireLockResult> {
+    checkRenew(options, "locks.renew");
     const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken) };
     return acquireResult(await execute(this.#context, acquireLockMethod, request, options));
   }
@@ -128,6 +142,7 @@ export class LockClient {
     name: string,
     options: ReleaseLockOptions = {},
   ): Promise<Plain<ReleaseLockResponse>> {
+    checkRelease(options, "locks.release");
     const request = { ...lockTarget(namespace, name), ...releaseFields(options) };
     return toPlain((await execute(this.#context, releaseLockMethod, request, options)).message);
   }
@@ -148,6 +163,7 @@ export class LockClient {
    * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED if others held it for all of `waitMs`.
    */
   async hold(namespace: string, name: string, options: HoldOptions = {}): Promise<LockHandle> {
+    checkHold(options, "locks.hold");
     const asked = holdOptions(options);
     const execution = await this.#acquire(namespace, name, asked);
     if (!execution.message.acquired) throw notAcquired(name, execution.message.holder);
@@ -205,9 +221,10 @@ export async function forceRelease(
   { namespace, name, rw }: { readonly namespace: string; readonly name: string; readonly rw: boolean },
   options: ForceReleaseOptions,
 ): Promise<ForceReleaseLockResponse> {
+  checkForceRelease(options, "forceRelease");
   const request = {
     ...lockTarget(namespace, name),
-    fencingToken: int64Field("fencing_token", options.fencingToken ?? 0),
+    fencingToken: int64Field("fencingToken", options.fencingToken ?? 0),
     reason: textField("reason", options.reason ?? ""),
     rw,
   };

@@ -153,4 +153,11 @@ export const WATCHES: readonly Example[] = [
       ].join("\n\n"),
     },
   },
+  {
+    kind: "grpc",
+    method: "WatchService/ListStreams",
+    about: "No stream of the namespace is open at the member that answers.",
+    request: { namespace: "default" },
+    answers: [{ memberId: "1", revision: "19" }],
+  },
 ];

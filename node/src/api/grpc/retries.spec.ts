@@ -24,7 +24,8 @@ interface Mutation {
 const NOT_STORED = new Set([
   ...["GetKey", "ListKeys", "DescribeLock", "DescribeRWLock", "DescribeMemory", "ReadMemory", "ListMemoryRegions"],
   ...["WatchKeys", "WatchLocks", "GetCluster", "GetStatus", "ListMembers", "Snapshot"],
-  ...["GetBackupStatus", "ListBackups"],
+  ...["GetBackupStatus", "ListBackups", "ListNamespaces", "ListKeyVersions", "ListLocks", "ListLockWaits"],
+  ...["ListStreams", "GetMemberCounters", "GetSettings"],
   // A member knows its backups by the request id, and stores nothing of it in the log.
   "StartBackup",
   // Served on a port that needs no request id, and idempotent.

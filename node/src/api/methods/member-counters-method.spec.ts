@@ -111,6 +111,8 @@ describe("ClusterAdminService, counters and settings", () => {
   it("answers no question of another member that it does not know", () => {
     expect(ports.inspection.answer(new Uint8Array(0))).equal(null);
     expect(ports.inspection.answer(Uint8Array.of(99, 1, 2))).equal(null);
+    expect(ports.inspection.answer(Uint8Array.of(1, 0xff)), "no message").equal(null);
+    expect(ports.inspection.answer(Uint8Array.of(2, 0xff)), "no message").equal(null);
   });
 
   it("needs an administrator of all namespaces, and refuses fields by name", async () => {

@@ -87,19 +87,20 @@ export class MemberCountersMethod {
     deadlineMs: number,
     done: (counters: MemberCounters) => void,
   ): void {
+    const finish = (counters: MemberCounters | Error): void =>
+      done(
+        counters instanceof Error
+          ? MemberCounters.fromPartial({ id: memberIdText(id), name, problem: counters.message })
+          : { ...counters, id: memberIdText(id), name },
+      );
     if (id === this.#member.memberId) {
-      done(this.#inspection.counters(windowSeconds));
+      finish(attempt(() => this.#inspection.counters(windowSeconds)));
       return;
     }
     // Without a replica, this member knows only itself.
     const replica = this.#member.replica as HostReplica;
-    replica.memberCalls.ask(id, countersQuestion(windowSeconds), deadlineMs, (error, answer) => {
-      const counters = error ?? attempt(() => countersAnswer(answer as Uint8Array));
-      done(
-        counters instanceof Error
-          ? MemberCounters.fromPartial({ id: String(id), name, problem: counters.message })
-          : { ...counters, id: String(id), name },
-      );
-    });
+    replica.memberCalls.ask(id, countersQuestion(windowSeconds), deadlineMs, (error, answer) =>
+      finish(error ?? attempt(() => countersAnswer(answer as Uint8Array))),
+    );
   }
 }

@@ -14,8 +14,10 @@ import {
   OpenStream_Kind,
   type OpenStream as OpenStreamMessage,
 } from "@quoin/proto";
+import { InvariantViolation } from "../../primitives/index.ts";
 import { decodeText, derivedIdText, readSettings } from "../../state/index.ts";
 import type { OpenStream, StreamSelection } from "../../watch/index.ts";
+import { attempt } from "./attempt.ts";
 import type { HostMember } from "./host.ts";
 import { memberIdText, memberStatus } from "./member-messages.ts";
 
@@ -90,8 +92,19 @@ export class MemberInspection {
     };
   }
 
-  /** Answers a question of another member; null = this release does not know it. */
+  /**
+   * Answers a question of another member; null = this release does not know it, or cannot answer it now. A question that
+   * is malformed, or a failure to read the disk, does not end this process. A broken invariant does.
+   */
   answer(question: Uint8Array): Uint8Array | null {
+    const answer = attempt(() => this.#answerTo(question));
+    if (answer instanceof InvariantViolation) {
+      throw answer;
+    }
+    return answer instanceof Error ? null : answer;
+  }
+
+  #answerTo(question: Uint8Array): Uint8Array | null {
     const request = question.subarray(1);
     switch (question[0]) {
       case COUNTERS: {

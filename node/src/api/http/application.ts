@@ -15,7 +15,7 @@ import { COMMON_HEADERS } from "./common-headers.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
-import { openApiRoute } from "./openapi.ts";
+import { openApiRoutes, type ServiceDocument } from "./openapi.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
 import { requestIdOf, type ServiceRequest } from "./request-observer.ts";
 import type { Route } from "./route.ts";
@@ -45,6 +45,8 @@ interface ApplicationOptions {
 export interface ServiceCalls {
   /** Answers a request for a method of a service. Returns false, and does nothing, for any other request. */
   serve(request: ServiceRequest, response: ServerResponse): boolean;
+  /** The methods in the OpenAPI document. */
+  describe(): ServiceDocument;
 }
 
 export interface HttpApplicationOptions extends ApplicationOptions {
@@ -69,12 +71,9 @@ const STRICT_TRANSPORT = "max-age=31536000";
 export function createHttpApplication({ routes = [], calls, ...options }: HttpApplicationOptions): RequestListener {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
-  const application = createApplication(options, [...served, openApiRoute(served)]);
-  if (calls === undefined) {
-    return application;
-  }
+  const application = createApplication(options, [...served, ...openApiRoutes(served, calls)]);
   return (request, response) => {
-    if (!calls.serve(request, response)) {
+    if (calls?.serve(request, response) !== true) {
       application(request, response);
     }
   };

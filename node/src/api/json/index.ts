@@ -2,4 +2,4 @@
 
 export { decodeJson, fromJsonObject } from "./decode-json.ts";
 export { encodeJson, toJsonObject } from "./encode-json.ts";
-export { contractRegistry } from "./message-plan.ts";
+export { contractRegistry, type FieldPlan, type MessagePlan, messagePlan, textName } from "./message-plan.ts";

@@ -24,6 +24,7 @@ import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
   ClientAddresses,
+  CrossOrigin,
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
@@ -207,7 +208,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...watchRoutes(publicServer.watchMethods, systemScheduler),
   ];
   const clientApplication = requests.observed(
-    createHttpApplication({ ...edge, clients, routes, calls: publicServer.httpCalls }),
+    createHttpApplication({
+      ...{ ...edge, clients, routes, calls: publicServer.httpCalls },
+      crossOrigin: new CrossOrigin(configuration.corsOrigins),
+    }),
   );
   const http = await listenHttp(clientApplication, "--http", configuration.http, {
     tls,

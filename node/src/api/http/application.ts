@@ -12,6 +12,7 @@ import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
+import { CrossOrigin } from "./cross-origin.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
@@ -52,6 +53,8 @@ export interface ServiceCalls {
 export interface HttpApplicationOptions extends ApplicationOptions {
   /** The methods of the services; absent = none is served. */
   readonly calls?: ServiceCalls;
+  /** Which pages of other origins may call. By default none. */
+  readonly crossOrigin?: CrossOrigin;
   /** Routes for clients, besides tokens, health and the OpenAPI document. */
   readonly routes?: readonly Route[];
 }
@@ -68,12 +71,17 @@ const HEADERS_MAX = 100;
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Everything that the HTTP port serves. */
-export function createHttpApplication({ routes = [], calls, ...options }: HttpApplicationOptions): RequestListener {
+export function createHttpApplication({
+  routes = [],
+  calls,
+  crossOrigin = new CrossOrigin([]),
+  ...options
+}: HttpApplicationOptions): RequestListener {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
   const application = createApplication(options, [...served, ...openApiRoutes(served, calls)]);
   return (request, response) => {
-    if (calls?.serve(request, response) !== true) {
+    if (!crossOrigin.serve(request, response) && calls?.serve(request, response) !== true) {
       application(request, response);
     }
   };

@@ -14,6 +14,7 @@ export {
   type ServiceCalls,
 } from "./application.ts";
 export { ClientAddresses } from "./client-addresses.ts";
+export { CrossOrigin, problemOfOrigin } from "./cross-origin.ts";
 export { docsPage } from "./docs-page.ts";
 export type { Check, Health } from "./health.ts";
 export { HttpError } from "./http-error.ts";

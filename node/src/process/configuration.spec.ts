@@ -127,7 +127,9 @@ describe("parseConfiguration", () => {
     } finally {
       delete process.env.QUOIN_CORS_ORIGINS;
     }
-    expect(problem([...REQUIRED, "--cors-origins", "*"])).to.include("--cors-origins").and.to.include('"*" must be');
+    expect(problem([...REQUIRED, "--cors-origins", "*"]))
+      .to.include("--cors-origins")
+      .and.to.include('"*" must be');
   });
 
   it("takes limits of clients by name and scope, and defaults for omitted parts", () => {

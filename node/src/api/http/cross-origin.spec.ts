@@ -77,7 +77,15 @@ describe("cross-origin requests", () => {
     for (const origin of [ALLOWED, "http://localhost:3000", "http://[::1]:8080"]) {
       expect(problemOfOrigin(origin), origin).to.equal(null);
     }
-    for (const text of ["*", "console.example.com", `${ALLOWED}/`, `${ALLOWED}:443`, "https://A.example", "file:///x", ""]) {
+    for (const text of [
+      "*",
+      "console.example.com",
+      `${ALLOWED}/`,
+      `${ALLOWED}:443`,
+      "https://A.example",
+      "file:///x",
+      "",
+    ]) {
       expect(problemOfOrigin(text), text).to.include("must be an origin such as");
     }
   });

@@ -14,6 +14,7 @@ body { margin: 0; display: grid; grid-template-columns: minmax(15rem, 20rem) min
   font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff, #14171c); color: light-dark(#1b1f26, #e4e7ec); }
 nav { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding: 1rem; box-sizing: border-box;
   border-right: 1px solid var(--line); font-size: .875rem; }
+nav h2 { font-size: .875rem; margin: 1rem 0 .25rem; border: 0; }
 nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
 main { padding: 1rem 2rem 4rem; max-width: 60rem; }
 a { color: var(--link); }
@@ -35,6 +36,11 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const INTRODUCTION =
+  "Every member takes every request. Requests need the header `Authorization: Bearer TOKEN`, unless they say that they " +
+  "need no token; `POST /auth/token` returns one for an API key. `GET /openapi.json` is this page for programs.";
+const COMMAND = `curl -s http://127.0.0.1:7401/coordination.v1.KeyValueService/GetKey \\
+  -H "Authorization: Bearer $TOKEN" --json '{"namespace": "default", "key": "greeting"}'`;
 /** Messages within messages are shown up to this depth. */
 const DEPTH_MAX = 3;
 const SUCCESS = /^2/;
@@ -129,7 +135,7 @@ export function docsPage(document: OpenApiDocument): string {
     `<style>${STYLE}</style></head><body><nav aria-label="Operations"><strong>Quoin API</strong>`,
     ...groups.map(([name, some]) => `<h2>${escaped(name)}</h2><ul>${some.map(navigationItem).join("")}</ul>`),
     "</nav><main><h1>Quoin API</h1>",
-    `<p>${inline("Every member takes every request. `GET /openapi.json` is this page for programs.")}</p>`,
+    `<p>${inline(INTRODUCTION)}</p><pre>${escaped(COMMAND)}</pre>`,
     ...groups.map(([name, some]) =>
       [
         `<h2>${escaped(name)}</h2><p>${inline(descriptions.get(name) ?? "")}</p>`,

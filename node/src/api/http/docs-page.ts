@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { OpenApiDocument } from "./openapi.ts";
+import type { OpenApiDocument } from "./openapi-document.ts";
 import { type Route, route } from "./route.ts";
 
 const STYLE = `

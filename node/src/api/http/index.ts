@@ -19,7 +19,7 @@ export { docsPage } from "./docs-page.ts";
 export type { Check, Health } from "./health.ts";
 export { HttpError } from "./http-error.ts";
 export { logRoutes } from "./log-routes.ts";
-export type { ServiceDocument } from "./openapi.ts";
+export type { ServiceDocument } from "./openapi-document.ts";
 export type { JsonSchema } from "./parameters.ts";
 export { httpLimiters } from "./rate-limiting.ts";
 export { readReference } from "./reference.ts";

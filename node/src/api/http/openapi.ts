@@ -6,16 +6,10 @@
 import { z } from "zod";
 import { docsRoute } from "./docs-page.ts";
 import { type HttpErrorCode, statusOf } from "./http-error.ts";
+import type { OpenApiDocument, ServiceDocument } from "./openapi-document.ts";
 import type { JsonSchema, Parameters } from "./parameters.ts";
 import { type OperationExample, readReference } from "./reference.ts";
 import { changesNothing, type Route, type RouteSuccess, route } from "./route.ts";
-
-/** The document, as far as its readers here need it. */
-export type OpenApiDocument = JsonSchema & {
-  readonly tags: ServiceDocument["tags"];
-  readonly paths: ServiceDocument["paths"];
-  readonly components: ServiceDocument["components"] & JsonSchema;
-};
 
 /** The tags of routes, each with its paths: the first that matches. */
 const ROUTE_TAGS: readonly (readonly [string, RegExp, string])[] = [
@@ -41,18 +35,6 @@ const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema]
   [429, [["Retry-After", { type: "integer", minimum: 1 }]]],
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);
-
-/** What services add to the document. */
-export interface ServiceDocument {
-  /** Operations by path and method. */
-  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, JsonSchema>>;
-    readonly parameters: Readonly<Record<string, JsonSchema>>;
-    readonly responses: Readonly<Record<string, JsonSchema>>;
-  };
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-}
 
 /** The routes that serve the document of all routes, including themselves: as JSON, and as a page for people. */
 export function openApiRoutes(

@@ -13,9 +13,9 @@ import { commitText, firstSeedOf } from "../../node/verify/sim/index.ts";
 import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const REQUIREMENTS = new URL("requirements.txt", import.meta.url);
-/** Number of operations in the two phases with random requests; about 1,400 requests with the fixed ones. */
+/** Number of operations in the two phases with random requests; about 4,000 requests with the fixed ones. */
 const EXAMPLES = 12;
-/** A run takes about a minute on two cores; the first run also downloads packages. */
+/** A run takes about two minutes on two cores; the first run also downloads packages. */
 const LIMIT_MS = 900_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const LIMITS = ["token-requests", "token-failures", "login-requests", "login-failures"];

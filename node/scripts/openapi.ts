@@ -8,6 +8,9 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { generate } from "../../scripts/generated/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, QueuedHashing } from "../src/access/index.ts";
+import { CallObserver } from "../src/api/calls/index.ts";
+import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../src/api/connections/index.ts";
+import { PublicServer } from "../src/api/grpc/index.ts";
 import {
   accountRoutes,
   closeHttpServer,
@@ -17,16 +20,11 @@ import {
   logRoutes,
   watchRoutes,
 } from "../src/api/http/index.ts";
-import { EventLogMethods, Executor, WatchMethods } from "../src/api/methods/index.ts";
+import { EventLogMethods, Executor, type HostMember } from "../src/api/methods/index.ts";
 import { systemClock, systemScheduler } from "../src/replica/index.ts";
 import { CoordinationError } from "../src/state/index.ts";
-import {
-  DEFAULT_EVENT_HUB_LIMITS,
-  DEFAULT_WATCH_LIMITS,
-  EventHub,
-  NamespaceStreams,
-  WatchHub,
-} from "../src/watch/index.ts";
+import { RequestLog } from "../src/telemetry/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../src/watch/index.ts";
 
 await generate({
   script: "node/scripts/openapi.ts",
@@ -61,9 +59,20 @@ function application() {
   const limiters = httpLimiters(limits, systemClock);
   const namespaceStreams = new NamespaceStreams();
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
-  const watchHub = new WatchHub({ member, ...timing, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
+  const access = new Access(replicated, systemClock);
+  const { monotonicMs } = systemClock;
+  const log = { error: ignore, warn: ignore, debug: ignore, isLevelEnabled: () => false };
+  // It does not listen: it only describes its methods.
+  const publicServer = new PublicServer({
+    ...{ member: member as HostMember, access, limits, ...timing, logger: log, grpcHost: "quoin", namespaceStreams },
+    observer: new CallObserver(new RequestLog(log, 0, monotonicMs), monotonicMs),
+    connectionLimiter: new ConnectionLimiter({
+      ...{ port: "grpc", limits: DEFAULT_CLIENT_LIMITS.connections, descriptorBudget: null, log, monotonicMs },
+    }),
+    clientLimits: DEFAULT_CLIENT_LIMITS,
+  });
   return createHttpApplication({
-    ...{ access: new Access(replicated, systemClock), clock: systemClock, limiters },
+    ...{ access, clock: systemClock, limiters, calls: publicServer.httpCalls },
     health: { live: () => [], ready: () => [] },
     metrics: { contentType: "text/plain", metrics: async () => "" },
     reportBug: (error) => {
@@ -75,7 +84,9 @@ function application() {
         hashing: new QueuedHashing(systemClock, systemScheduler),
       }),
       ...logRoutes(new EventLogMethods(member, new Executor(member), eventHub, systemClock), systemScheduler),
-      ...watchRoutes(new WatchMethods(new Executor(member), watchHub), systemScheduler),
+      ...watchRoutes(publicServer.watchMethods, systemScheduler),
     ],
   });
 }
+
+function ignore(): void {}

@@ -26,6 +26,7 @@ import {
   accountRoutes,
   ClientAddresses,
   ConsoleFiles,
+  CrossOrigin,
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
@@ -231,6 +232,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     createHttpApplication({
       ...{ ...edge, clients, routes, calls: publicServer.httpCalls },
       consoleFiles: new ConsoleFiles(CONSOLE_DIRECTORY),
+      crossOrigin: new CrossOrigin(configuration.corsOrigins),
     }),
   );
   const http = await listenHttp(clientApplication, "--http", configuration.http, {

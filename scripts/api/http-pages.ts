@@ -69,6 +69,7 @@ export function httpPages({ paths }: OpenApiDocument): ReadonlyMap<string, strin
   return new Map(
     HTTP_PAGES.map((page) => {
       const sections = Object.entries(paths)
+        .filter(([path]) => !isMethod(path))
         .filter(([path]) => pageOf(path) === page)
         .flatMap(([path, operations]) =>
           Object.entries(operations).map(([method, operation]) => section(method.toUpperCase(), path, operation)),
@@ -84,6 +85,11 @@ export function httpPages({ paths }: OpenApiDocument): ReadonlyMap<string, strin
       ];
     }),
   );
+}
+
+/** Whether a path is a method of a service, which the pages of gRPC describe. */
+export function isMethod(path: string): boolean {
+  return path.startsWith("/coordination.v1.");
 }
 
 function section(method: string, path: string, operation: Operation): string {

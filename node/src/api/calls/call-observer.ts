@@ -17,7 +17,6 @@ import {
   REQUEST_BOUNDS,
   type RequestLog,
 } from "../../telemetry/index.ts";
-import type { CallProtocol } from "./incoming-call.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
 const STATUS_CODES = 17;
@@ -55,6 +54,9 @@ export class MethodCalls {
     this.mayWait = mayWait;
   }
 }
+
+/** The protocols of calls, for the log. */
+export type CallProtocol = "grpc" | "connect";
 
 /** How a call ended. */
 interface CallEnd {

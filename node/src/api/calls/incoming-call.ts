@@ -14,7 +14,7 @@ import { CoordinationError, type Replayed } from "../../state/index.ts";
 import { toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { CallMethod } from "./call-method.ts";
-import type { CallObserver } from "./call-observer.ts";
+import type { CallObserver, CallProtocol } from "./call-observer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { deadlineExceeded } from "./deadline.ts";
 import type { OpenCall } from "./open-calls.ts";
@@ -41,9 +41,6 @@ export interface CallPort {
   /** host:port of the leader's port for this kind of calls, or null if none is known. */
   leaderEndpoint(): string | null;
 }
-
-/** The protocols of calls, for the log. */
-export type CallProtocol = "grpc" | "connect";
 
 export abstract class IncomingCall implements AnsweredCall<unknown> {
   readonly method: CallMethod;
@@ -229,7 +226,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 }
 
 /** Decodes an encoded request strictly. Throws BAD_FIELD, with the field if one is wrong. */
-export function decodeMessage<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
+function decodeMessage<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
   try {
     return decodeRequest(codec, bytes);
   } catch (error) {

@@ -10,7 +10,7 @@ export {
   type CallStatistics,
 } from "./call-admission.ts";
 export type { CallMethod } from "./call-method.ts";
-export { CALL_METRICS, CallObserver, MethodCalls } from "./call-observer.ts";
+export { CALL_METRICS, CallObserver, type CallProtocol, MethodCalls } from "./call-observer.ts";
 export type { CallerAccess } from "./caller-access.ts";
 export type { PortContext } from "./checked-call.ts";
 export { ClientConnection } from "./client-connection.ts";
@@ -26,6 +26,6 @@ export {
   KEEPALIVE_TIMEOUT_MS,
   REQUEST_BYTES_MAX,
 } from "./grpc-host.ts";
-export { type CallPort, type CallProtocol, IncomingCall } from "./incoming-call.ts";
+export { type CallPort, IncomingCall } from "./incoming-call.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
 export { type CallStatus, plainStatus, replayedField } from "./status.ts";

@@ -210,14 +210,15 @@ export abstract class ConnectCall extends IncomingCall {
       this.#start(found.message);
       return;
     }
-    gunzip(found.message, { maxOutputLength: REQUEST_BYTES_MAX }, (error, message) => {
+    const { bytesMax } = this.#body;
+    gunzip(found.message, { maxOutputLength: bytesMax }, (error, message) => {
       if (this.isGone) {
         return;
       }
       if (error === null) {
         this.#start(message);
       } else {
-        this.end(problemOfGzip(error));
+        this.end(problemOfGzip(error, bytesMax));
       }
     });
   }
@@ -247,9 +248,9 @@ export abstract class ConnectCall extends IncomingCall {
   }
 }
 
-function problemOfGzip(error: NodeJS.ErrnoException): CallStatus {
+function problemOfGzip(error: NodeJS.ErrnoException, bytesMax: number): CallStatus {
   return error.code === "ERR_BUFFER_TOO_LARGE"
-    ? plainStatus(status.RESOURCE_EXHAUSTED, `the request is larger than ${REQUEST_BYTES_MAX} bytes without gzip`)
+    ? plainStatus(status.RESOURCE_EXHAUSTED, `the request is larger than ${bytesMax} bytes without gzip`)
     : plainStatus(status.INVALID_ARGUMENT, "the request is not valid gzip");
 }
 

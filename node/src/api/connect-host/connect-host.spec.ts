@@ -205,7 +205,7 @@ describe("the services over HTTP", () => {
     it("of gzip that expands beyond the limit of messages", async () => {
       const answer = await http.call("KeyValueService/PutKey", {
         headers: { "content-encoding": "gzip" },
-        body: gzipSync(Buffer.alloc(5 * 1024 * 1024, " ")),
+        body: gzipSync(Buffer.alloc(7 * 1024 * 1024, " ")),
       });
       expect(answer.json.code).to.equal("resource_exhausted");
     });

@@ -24,12 +24,14 @@ import {
   HttpError,
   prepareAnswer,
   type ServiceCalls,
+  type ServiceDocument,
   type ServiceRequest,
 } from "../http/index.ts";
 import type { CallSurroundings } from "./connect-call.ts";
 import { connectError, httpStatusOf } from "./connect-error.ts";
 import { contentTypeOf, contentTypesOf } from "./connect-headers.ts";
 import type { ConnectMethod } from "./connect-method.ts";
+import { methodDocument } from "./method-document.ts";
 import { StreamConnectCall } from "./stream-connect-call.ts";
 import { UnaryConnectCall } from "./unary-connect-call.ts";
 
@@ -102,6 +104,11 @@ export class ConnectHost implements ServiceCalls {
       this.#call(method, request, response);
     }
     return true;
+  }
+
+  describe(): ServiceDocument {
+    // A method without a token is one that another port serves; it only answers where.
+    return methodDocument([...this.#methods.values()].filter((method) => method.needsToken && !method.responseStream));
   }
 
   #call(method: ConnectMethod, request: ServiceRequest, response: ServerResponse): void {

@@ -45,7 +45,7 @@ export class UnaryConnectCall extends ConnectCall {
     }
     gzip(body, GZIP_OPTIONS, (error, compressed) => {
       if (error === null) {
-        this.#send(HTTP_OK, [...fields, "Content-Encoding", "gzip", "Vary", "Accept-Encoding"], compressed);
+        this.#send(HTTP_OK, [...fields, "Content-Encoding", "gzip"], compressed);
       } else {
         this.#send(HTTP_OK, fields, body);
       }

@@ -4,7 +4,6 @@ import type { Response } from "express";
 import type { CoordinationError } from "../../state/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import { httpErrorOf } from "./http-error.ts";
-import { ENDED_STREAM } from "./opening-stream.ts";
 import type { Answer } from "./route.ts";
 
 /** A stream must end within a second after its reason (S39); detecting the reason takes half a second. */
@@ -36,7 +35,6 @@ function sendStream(
   // Set without the framework, which would add a charset.
   response.setHeader("Content-Type", type).setHeader("Cache-Control", "no-store");
   if (response.req.method === "HEAD") {
-    stream(ENDED_STREAM);
     response.end();
   } else {
     stream(new HttpStream(response, reportBug));

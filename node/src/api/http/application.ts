@@ -14,10 +14,12 @@ import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
 import type { ConsoleFiles } from "./console-files.ts";
 import { consoleRouter } from "./console-router.ts";
+import { CrossOrigin } from "./cross-origin.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
-import { openApiRoute } from "./openapi.ts";
+import { openApiRoutes } from "./openapi.ts";
+import type { ServiceDocument } from "./openapi-document.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
 import { requestIdOf, type ServiceRequest } from "./request-observer.ts";
 import type { Route } from "./route.ts";
@@ -47,11 +49,15 @@ interface ApplicationOptions {
 export interface ServiceCalls {
   /** Answers a request for a method of a service. Returns false, and does nothing, for any other request. */
   serve(request: ServiceRequest, response: ServerResponse): boolean;
+  /** The methods in the OpenAPI document. */
+  describe(): ServiceDocument;
 }
 
 export interface HttpApplicationOptions extends ApplicationOptions {
   /** The methods of the services; absent = none is served. */
   readonly calls?: ServiceCalls;
+  /** Which pages of other origins may call. By default none. */
+  readonly crossOrigin?: CrossOrigin;
   /** Routes for clients, besides tokens, health and the OpenAPI document. */
   readonly routes?: readonly Route[];
   /** The web console; absent = it is not served. */
@@ -74,17 +80,15 @@ export function createHttpApplication({
   routes = [],
   calls,
   consoleFiles,
+  crossOrigin = new CrossOrigin([]),
   ...options
 }: HttpApplicationOptions): RequestListener {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
   const pages = consoleFiles === undefined ? [] : [consoleRouter(consoleFiles)];
-  const application = createApplication(options, [...served, openApiRoute(served)], pages);
-  if (calls === undefined) {
-    return application;
-  }
+  const application = createApplication(options, [...served, ...openApiRoutes(served, calls)], pages);
   return (request, response) => {
-    if (!calls.serve(request, response)) {
+    if (!crossOrigin.serve(request, response) && calls?.serve(request, response) !== true) {
       application(request, response);
     }
   };

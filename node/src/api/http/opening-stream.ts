@@ -7,7 +7,7 @@ import type { CoordinationError } from "../../state/index.ts";
 import type { CancellableCall, ResponseStream } from "../methods/index.ts";
 
 /** A stream without a reader: a method that opens it closes it at once. */
-export const ENDED_STREAM: ResponseStream = {
+const ENDED_STREAM: ResponseStream = {
   hasEnded: true,
   onEnded: (callback) => callback(),
   send: () => undefined,
@@ -25,7 +25,7 @@ export class OpeningStream implements ResponseStream {
   constructor(call: Pick<CancellableCall, "onGone">) {
     call.onGone(() => {
       if (this.#answer === null) {
-        this.attach(ENDED_STREAM);
+        this.abandon();
       }
     });
   }
@@ -54,6 +54,11 @@ export class OpeningStream implements ResponseStream {
     this.#hasFailed = true;
     // Without effect on a stream that is open.
     this.#opened.reject(error);
+  }
+
+  /** Ends the stream, because its answer has no body. */
+  abandon(): void {
+    this.attach(ENDED_STREAM);
   }
 
   /** Begins the answer. */

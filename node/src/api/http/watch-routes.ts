@@ -143,6 +143,9 @@ async function watchAnswer<Message extends WatchMessage>(
   const opening = new OpeningStream(call);
   open(opening);
   await opening.opened;
+  if (!call.wantsBody) {
+    opening.abandon();
+  }
   const stream = (response: ResponseStream): void => {
     const events = new ServerSentEvents(response);
     events.begin(scheduler);

@@ -22,11 +22,6 @@ export function encodeJson(typeName: string, message: object, withText: boolean)
   return JSON.stringify(jsonObject(messagePlan(typeName), message, withText));
 }
 
-/** The same as an object, to put into another one. */
-export function toJsonObject(typeName: string, message: object, withText: boolean): Readonly<JsonObject> {
-  return jsonObject(messagePlan(typeName), message, withText);
-}
-
 function jsonObject(plan: MessagePlan, message: object, withText: boolean): JsonObject {
   const json: JsonObject = {};
   for (const field of plan.fields) {

@@ -23,6 +23,7 @@ import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
 import { specification } from "./specification.ts";
 import { waiting } from "./waiting.ts";
+import { watchEvents } from "./watch-events.ts";
 import { keyWatches } from "./watch-keys.ts";
 import { lockWatches } from "./watch-locks.ts";
 
@@ -52,6 +53,7 @@ export const tables: readonly Table[] = [
   ...accountsLimits,
   ...calls,
   http,
+  watchEvents,
   ...logs,
   logsOrder,
   ...logsAppend,

@@ -22,6 +22,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "listed example/number, version 1",
     "removed it",
   ],
+  "quick-start.cjs": ['read "hello"', "removed it"],
   "locks.ts": [
     "the first holds the lock, guarded: true",
     "the second holds it under a greater token: true",

@@ -25,6 +25,12 @@ export { MalformedMessageError } from "./malformed-message-error.ts";
 export type { RawServiceDefinition } from "./raw-methods.ts";
 export { rawMethods } from "./raw-methods.ts";
 export type { ServiceName } from "./services.ts";
-export { qualifiedServiceName, serviceDefinitions, serviceNames } from "./services.ts";
-export type { StatusDetails } from "./status-details.ts";
-export { decodeStatusDetails, encodeStatusDetails, errorDomain, statusDetailsTrailer } from "./status-details.ts";
+export { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "./services.ts";
+export type { EncodedDetail, ErrorFacts, StatusDetails } from "./status-details.ts";
+export {
+  decodeStatusDetails,
+  encodedDetails,
+  encodeStatusDetails,
+  errorDomain,
+  statusDetailsTrailer,
+} from "./status-details.ts";

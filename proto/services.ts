@@ -44,7 +44,10 @@ export type ServiceName = keyof typeof serviceDefinitions;
 /** Names of all services. */
 export const serviceNames = Object.keys(serviceDefinitions) as readonly ServiceName[];
 
+/** The package of all services. */
+export const servicePackage = "coordination.v1";
+
 /** Full name of a service, as in gRPC paths, reflection and health checks: `coordination.v1.KeyValueService`. */
 export function qualifiedServiceName(service: ServiceName): string {
-  return `coordination.v1.${service}`;
+  return `${servicePackage}.${service}`;
 }

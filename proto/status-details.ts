@@ -31,29 +31,43 @@ export interface StatusDetails {
 
 const typeUrlPrefix = "type.googleapis.com/";
 
+/** What an error says besides its code and its message. The domain is `quoin.dev` unless given. */
+export interface ErrorFacts extends Omit<StatusDetails, "code" | "message" | "domain" | "metadata"> {
+  readonly domain?: string;
+  readonly metadata?: ReadonlyMap<string, string>;
+}
+
+/** One detail: a message of google.rpc. */
+export interface EncodedDetail {
+  /** Full name of the message, such as `google.rpc.ErrorInfo`. */
+  readonly type: string;
+  readonly value: Uint8Array;
+  /** The same in JSON, by the proto3 JSON mapping. */
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
 /**
  * Encodes the details of an error for the trailer.
  *
- * @param details its domain is `quoin.dev` unless given; retryDelayMs is at least 0.
+ * @param details retryDelayMs is at least 0.
  */
-export function encodeStatusDetails(
-  details: Omit<StatusDetails, "domain" | "metadata"> & {
-    readonly domain?: string;
-    readonly metadata?: ReadonlyMap<string, string>;
-  },
-): Buffer {
-  const packed = [
-    pack(ErrorInfo, {
-      reason: details.reason,
-      domain: details.domain ?? errorDomain,
-      metadata: new Map(details.metadata),
-    }),
-  ];
-  if (details.retryDelayMs !== undefined) {
-    packed.push(pack(RetryInfo, { retryDelay: toDuration(details.retryDelayMs) }));
-  }
+export function encodeStatusDetails(details: Pick<StatusDetails, "code" | "message"> & ErrorFacts): Buffer {
+  const packed = encodedDetails(details).map(({ type, value }) => ({ typeUrl: typeUrlPrefix + type, value }));
   const status: Status = { code: details.code, message: details.message, details: packed };
   return Buffer.from(Status.encode(status).finish());
+}
+
+/** Encodes the same details one by one, for a protocol that sends them without a google.rpc.Status. */
+export function encodedDetails({ reason, domain = errorDomain, metadata, retryDelayMs }: ErrorFacts): EncodedDetail[] {
+  const info = { reason, domain, metadata: new Map(metadata) };
+  const json = { reason, domain, metadata: Object.fromEntries(info.metadata) };
+  const details = [{ type: ErrorInfo.$type, value: ErrorInfo.encode(info).finish(), json }];
+  if (retryDelayMs === undefined) {
+    return details;
+  }
+  const retryDelay = toDuration(retryDelayMs);
+  const value = RetryInfo.encode({ retryDelay }).finish();
+  return [...details, { type: RetryInfo.$type, value, json: { retryDelay: durationText(retryDelay) } }];
 }
 
 /**
@@ -86,13 +100,14 @@ function toDuration(milliseconds: number): Duration {
   return { seconds: BigInt(Math.floor(whole / 1_000)), nanos: (whole % 1_000) * 1_000_000 };
 }
 
+/** The form of google.protobuf.Duration in JSON, such as `0.100s`. */
+function durationText({ seconds, nanos }: Duration): string {
+  return nanos === 0 ? `${seconds}s` : `${seconds}.${String(nanos / 1_000_000).padStart(3, "0")}s`;
+}
+
 /** Rounds up: a retry must not come early. */
 function toMilliseconds(duration: Duration): number {
   return Number(duration.seconds) * 1_000 + Math.ceil(duration.nanos / 1_000_000);
-}
-
-function pack<Message>(codec: MessageCodec<Message>, message: Message): { typeUrl: string; value: Uint8Array } {
-  return { typeUrl: typeUrlPrefix + codec.$type, value: codec.encode(message).finish() };
 }
 
 function unpack<Message>(codec: MessageCodec<Message>, status: Status): Message | undefined {

@@ -31,6 +31,7 @@ const steps: readonly Step[] = [
       ...(await runTool(process.execPath, ["node/scripts/metrics.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/generate.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/reference.ts", "--check"])),
+      ...(await runTool(process.execPath, ["scripts/api/member-texts.ts", "--check"])),
       ...(await runTool(process.execPath, ["node/scripts/openapi.ts", "--check"])),
       ...(await runTool(process.execPath, ["scripts/api/main.ts", "--check"])),
       ...(await runTool(process.execPath, ["scripts/diagrams/main.ts", "--check"])),

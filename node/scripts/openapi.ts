@@ -8,6 +8,9 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { generate } from "../../scripts/generated/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, QueuedHashing } from "../src/access/index.ts";
+import { CallObserver } from "../src/api/calls/index.ts";
+import { ConnectionLimiter, DEFAULT_CLIENT_LIMITS } from "../src/api/connections/index.ts";
+import { PublicServer } from "../src/api/grpc/index.ts";
 import {
   accountRoutes,
   closeHttpServer,
@@ -15,10 +18,12 @@ import {
   createHttpServer,
   httpLimiters,
   logRoutes,
+  watchRoutes,
 } from "../src/api/http/index.ts";
-import { EventLogMethods, Executor } from "../src/api/methods/index.ts";
+import { EventLogMethods, Executor, type HostMember } from "../src/api/methods/index.ts";
 import { systemClock, systemScheduler } from "../src/replica/index.ts";
 import { CoordinationError } from "../src/state/index.ts";
+import { RequestLog } from "../src/telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../src/watch/index.ts";
 
 await generate({
@@ -52,11 +57,22 @@ function application() {
   const limits = DEFAULT_RATE_LIMITS;
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const limiters = httpLimiters(limits, systemClock);
-  const eventHub = new EventHub({
-    ...{ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams: new NamespaceStreams() },
+  const namespaceStreams = new NamespaceStreams();
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
+  const access = new Access(replicated, systemClock);
+  const { monotonicMs } = systemClock;
+  const log = { error: ignore, warn: ignore, debug: ignore, isLevelEnabled: () => false };
+  // It does not listen: it only describes its methods.
+  const publicServer = new PublicServer({
+    ...{ member: member as HostMember, access, limits, ...timing, logger: log, grpcHost: "quoin", namespaceStreams },
+    observer: new CallObserver(new RequestLog(log, 0, monotonicMs), monotonicMs),
+    connectionLimiter: new ConnectionLimiter({
+      ...{ port: "grpc", limits: DEFAULT_CLIENT_LIMITS.connections, descriptorBudget: null, log, monotonicMs },
+    }),
+    clientLimits: DEFAULT_CLIENT_LIMITS,
   });
   return createHttpApplication({
-    ...{ access: new Access(replicated, systemClock), clock: systemClock, limiters },
+    ...{ access, clock: systemClock, limiters, calls: publicServer.httpCalls },
     health: { live: () => [], ready: () => [] },
     metrics: { contentType: "text/plain", metrics: async () => "" },
     reportBug: (error) => {
@@ -68,6 +84,9 @@ function application() {
         hashing: new QueuedHashing(systemClock, systemScheduler),
       }),
       ...logRoutes(new EventLogMethods(member, new Executor(member), eventHub, systemClock), systemScheduler),
+      ...watchRoutes(publicServer.watchMethods, systemScheduler),
     ],
   });
 }
+
+function ignore(): void {}

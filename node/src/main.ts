@@ -24,12 +24,14 @@ import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
   ClientAddresses,
+  CrossOrigin,
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
   logRoutes,
   RequestObserver,
   TrustedProxies,
+  watchRoutes,
 } from "./api/http/index.ts";
 import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
@@ -167,9 +169,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
     ...{ connectionLimiter: connectionLimiters.grpc, clientLimits: configuration.clientLimits },
-    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
+    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost, httpClients: clients },
   });
-  const intakes: CallStatistics[] = [publicServer.callAdmission];
+  const intakes: CallStatistics[] = [...publicServer.callAdmissions];
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const metrics = memberMetrics(
@@ -203,8 +205,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
       hashing: new QueuedHashing(systemClock, systemScheduler),
     }),
     ...logRoutes(logs, systemScheduler),
+    ...watchRoutes(publicServer.watchMethods, systemScheduler),
   ];
-  const clientApplication = requests.observed(createHttpApplication({ ...edge, clients, routes }));
+  const clientApplication = requests.observed(
+    createHttpApplication({
+      ...{ ...edge, clients, routes, calls: publicServer.httpCalls },
+      crossOrigin: new CrossOrigin(configuration.corsOrigins),
+    }),
+  );
   const http = await listenHttp(clientApplication, "--http", configuration.http, {
     tls,
     connectionLimiter: connectionLimiters.http,

@@ -53,6 +53,7 @@ interface Schema {
 
 /** The pages by name, and the paths that each describes: the first rule that matches. */
 export const HTTP_PAGES: readonly { readonly page: string; readonly title: string; readonly paths: RegExp }[] = [
+  { page: "http-watches", title: "Watches over HTTP", paths: /^\/v1\/watch\// },
   { page: "http-logs", title: "Event logs", paths: /^\/logs/ },
   { page: "http-accounts", title: "Tokens, API keys, users and usage", paths: /^\/(auth|keys|users|billing)|jwks/ },
   { page: "http-health", title: "Health, metrics and description", paths: /^\// },
@@ -68,6 +69,7 @@ export function httpPages({ paths }: OpenApiDocument): ReadonlyMap<string, strin
   return new Map(
     HTTP_PAGES.map((page) => {
       const sections = Object.entries(paths)
+        .filter(([path]) => !isMethod(path))
         .filter(([path]) => pageOf(path) === page)
         .flatMap(([path, operations]) =>
           Object.entries(operations).map(([method, operation]) => section(method.toUpperCase(), path, operation)),
@@ -83,6 +85,11 @@ export function httpPages({ paths }: OpenApiDocument): ReadonlyMap<string, strin
       ];
     }),
   );
+}
+
+/** Whether a path is a method of a service, which the pages of gRPC describe. */
+export function isMethod(path: string): boolean {
+  return path.startsWith("/coordination.v1.");
 }
 
 function section(method: string, path: string, operation: Operation): string {

@@ -2,7 +2,7 @@
 
 import type { ContractFile } from "./contract.ts";
 import { GRPC_PAGES } from "./grpc-pages.ts";
-import { HTTP_PAGES, type OpenApiDocument, operationLink } from "./http-pages.ts";
+import { HTTP_PAGES, isMethod, type OpenApiDocument, operationLink } from "./http-pages.ts";
 import { anchorOf } from "./markdown.ts";
 
 const BEGINNING = `# API reference
@@ -10,9 +10,9 @@ const BEGINNING = `# API reference
 <!-- Generated from proto/ and openapi.json by \`npm run docs:api\`; \`npm run check\` fails if it is stale. -->
 
 Every member serves two interfaces, and takes every call. gRPC has keys and values, locks, memory regions, watches and
-administration. HTTP has tokens, API keys, users, event logs, health and metrics. The descriptions of gRPC are the
-comments of the contract in [\`proto/\`](../../proto/). The descriptions of HTTP come from the
-[OpenAPI document](openapi.json) that members serve at \`/openapi.json\`.
+administration. HTTP has all of these methods too, and tokens, API keys, users, event logs, health and metrics. The
+descriptions of methods are the comments of the contract in [\`proto/\`](../../proto/). The descriptions of HTTP come
+from the [OpenAPI document](openapi.json) that members serve at \`/openapi.json\`, and as a page at \`/docs\`.
 
 ## How to run the examples
 
@@ -44,7 +44,23 @@ INVALID_ARGUMENT / BAD_METADATA or BAD_FIELD, UNAUTHENTICATED, PERMISSION_DENIED
 DEADLINE_EXCEEDED, and UNAVAILABLE while there is no leader.
 `;
 
-const HTTP_RULES = `## What all requests over HTTP have in common
+const METHODS_OVER_HTTP = `## Methods over HTTP
+
+Each method is also a request over HTTP: \`POST\` with the full name as the path, and with the same JSON. The metadata are
+headers; \`api-version\` and \`request-id\` may be left out:
+
+\`\`\`sh
+curl -s "$API/coordination.v1.KeyValueService/GetKey" -H "Authorization: Bearer $TOKEN" \\
+  -H "Content-Type: application/json" -d '{ "namespace": "shop", "key": "greeting" }'
+\`\`\`
+
+A member serves the methods by the Connect protocol. [Writing a client](../writing-a-client.md#the-same-call-over-http)
+has the details, and [errors](../errors.md#the-form-of-an-error) the form of errors. An answer over HTTP also has the
+fields with their default, and bytes that are UTF-8 also as text, such as \`valueText\`. Methods of the admin port are not
+served over HTTP.
+`;
+
+const HTTP_RULES = `## What all other requests over HTTP have in common
 
 A request has the header \`Authorization: Bearer TOKEN\`, unless its page says that it needs no token. Every answer has the
 header \`API-Version: v1\`. The body of every error is JSON with two fields: \`error\`, for people, and \`code\`, for programs.
@@ -60,6 +76,7 @@ export function overviewPage(files: readonly ContractFile[], { paths }: OpenApiD
   });
   const http = HTTP_PAGES.map((entry) => {
     const links = Object.entries(paths)
+      .filter(([path]) => !isMethod(path))
       .filter(([path]) => HTTP_PAGES.find((one) => one.paths.test(path)) === entry)
       .flatMap(([path, operations]) =>
         Object.keys(operations).map((method) => operationLink(method.toUpperCase(), path)),
@@ -71,6 +88,7 @@ export function overviewPage(files: readonly ContractFile[], { paths }: OpenApiD
   return [
     BEGINNING,
     `${conventions.join("\n\n")}\n`,
+    METHODS_OVER_HTTP,
     HTTP_RULES,
     "## Methods of gRPC\n",
     grpc.join(""),

@@ -44,6 +44,7 @@ describe("parseConfiguration", () => {
       logCatchUpBytes: 1024 * 1024 * 1024,
       limits: DEFAULT_RATE_LIMITS,
       proxies: { trusted: [], speakProxyProtocol: false },
+      corsOrigins: [],
       clientLimits: DEFAULT_CLIENT_LIMITS,
       mail: null,
       untilStdinEnds: false,
@@ -115,6 +116,18 @@ describe("parseConfiguration", () => {
     const named = problem([...REQUIRED, "--trusted-proxies", "10.0.0.0/8,ingress"]);
     expect(named).to.include("--trusted-proxies").and.to.include('"ingress"');
     expect(problem([...REQUIRED, "--proxy-protocol", "on"])).to.include("needs --trusted-proxies");
+  });
+
+  it("takes the origins of pages, from a flag or the environment", () => {
+    const origins = ["https://console.example.com", "http://localhost:3000"];
+    expect(parse("--cors-origins", origins.join(", "))?.corsOrigins).to.deep.equal(origins);
+    process.env.QUOIN_CORS_ORIGINS = origins.join(",");
+    try {
+      expect(parse()?.corsOrigins).to.deep.equal(origins);
+    } finally {
+      delete process.env.QUOIN_CORS_ORIGINS;
+    }
+    expect(problem([...REQUIRED, "--cors-origins", "*"])).to.include("--cors-origins").and.to.include('"*" must be');
   });
 
   it("takes limits of clients by name and scope, and defaults for omitted parts", () => {

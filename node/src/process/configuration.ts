@@ -9,7 +9,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "../access/index.ts";
 import { DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../api/calls/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "../api/connections/index.ts";
-import { TrustedProxies } from "../api/http/index.ts";
+import { problemOfOrigin, TrustedProxies } from "../api/http/index.ts";
 import type { BackupConfiguration } from "../archive/index.ts";
 import { parseArguments, UsageError } from "../command-line/index.ts";
 import { EVERY_ADDRESS, type ServerTlsFilePaths } from "../peers/index.ts";
@@ -67,6 +67,8 @@ export interface Configuration {
   readonly limits: RateLimits;
   /** Proxies whose information about the addresses of HTTP clients the member trusts. */
   readonly proxies: ProxyConfiguration;
+  /** Origins whose pages may call the HTTP port. */
+  readonly corsOrigins: readonly string[];
   /** Limits on what the clients of a port may have open at the same time. */
   readonly clientLimits: ClientLimits;
   /** The store for backups; null = none. */
@@ -149,6 +151,7 @@ interface Flags extends BackupFlags, RestoreFlags {
   readonly rateLimit: RateLimits;
   readonly trustedProxies: readonly string[];
   readonly proxyProtocol: "on" | "off";
+  readonly corsOrigins: readonly string[];
   readonly clientLimit: ClientLimits;
   readonly smtpUrlFile?: string;
   readonly mailFrom?: string;
@@ -288,6 +291,12 @@ export function parseConfiguration(args: readonly string[], version: string): Co
         .default("off"),
     )
     .addOption(
+      new Option("--cors-origins <origins>", "comma-separated origins whose pages may call the HTTP port")
+        .env("QUOIN_CORS_ORIGINS")
+        .argParser(parseOrigins)
+        .default([]),
+    )
+    .addOption(
       new Option("--smtp-url-file <file>", "file with the URL of the mail server, as smtps://user:password@host").env(
         "QUOIN_SMTP_URL_FILE",
       ),
@@ -351,6 +360,7 @@ function configurationOf(flags: Flags): Configuration {
     logCatchUpBytes: flags.logCatchUpMib * MEBIBYTE,
     limits: flags.rateLimit,
     proxies: proxiesOf(flags),
+    corsOrigins: flags.corsOrigins,
     clientLimits: flags.clientLimit,
     backup: backupConfigurationOf(flags),
     restore: restoreConfigurationOf(flags),
@@ -504,6 +514,15 @@ function parseNetworks(text: string): readonly string[] {
     throw new InvalidArgumentError(`${(error as Error).message}.`);
   }
   return networks;
+}
+
+function parseOrigins(text: string): readonly string[] {
+  const origins = text.trim() === "" ? [] : text.split(",").map((origin) => origin.trim());
+  const problem = origins.map(problemOfOrigin).find((each) => each !== null);
+  if (problem !== undefined) {
+    throw new InvalidArgumentError(`${problem}.`);
+  }
+  return origins;
 }
 
 function parseMilliseconds(text: string): number {

@@ -11,7 +11,7 @@ const MS_PER_SECOND = 1000;
 
 /** A request that was answered, or whose client is gone. */
 export interface AnsweredRequest {
-  readonly protocol: "grpc" | "http";
+  readonly protocol: "grpc" | "connect" | "http";
   /** A name that the program knows: the full name of a method, or an HTTP method and the template of a route. */
   readonly method: string;
   /** Status of the answer. */

@@ -39,12 +39,16 @@ export type Refusal = string;
 
 const FIRST_ERROR_STATUS = 400;
 
-/** The operations of the document. */
+/**
+ * The operations of the document, without watches, whose answers have no end, and without the methods of services, which
+ * have another form of errors.
+ */
 export async function fetchOperations(url: string): Promise<readonly Operation[]> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
   };
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+  const paths = Object.entries(document.paths).filter(([path]) => !/^\/(?:v1\/watch\/|coordination\.v1\.)/.test(path));
+  return paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 }

@@ -7,6 +7,7 @@ export { ArchivedCluster } from "./archived-cluster.ts";
 export { ClusterMember, type MemberPlacement, type PeerTlsFiles, type ProcessEnd } from "./cluster-member.ts";
 export { ClusterUnderTest } from "./cluster-under-test.ts";
 export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";
+export { type ConnectAnswer, ConnectPort, type ConnectRequest } from "./connect-port.ts";
 export { damageTable, flipInPlace, tablesOf, untilDamageIsFound } from "./damaged-table.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { onEachHost } from "./each-host.ts";

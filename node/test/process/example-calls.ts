@@ -79,7 +79,7 @@ export async function callGrpc(
 export async function callHttp(
   { http }: Listening,
   { access }: Credentials,
-  { method, target, isAuthorized, headers = {}, json, text }: HttpExample,
+  { method, target, isAuthorized, headers = {}, json, text, answer }: HttpExample,
 ): Promise<HttpOutcome> {
   const body = json === undefined ? text : JSON.stringify(json);
   const response = await fetch(`http://${http}${target}`, {
@@ -93,9 +93,27 @@ export async function callHttp(
     },
     ...(body === undefined ? {} : { body }),
   });
-  const received = await response.text();
+  const received = await textOf(response, answer.text ?? "");
   const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
   return { status: response.status, json: isJson ? JSON.parse(received) : null, text: received };
+}
+
+/** The text of the answer. A stream of events never ends: it is read until it has as many events as the example. */
+async function textOf(response: Response, example: string): Promise<string> {
+  if (response.headers.get("content-type") !== "text/event-stream") {
+    return response.text();
+  }
+  const count = example.split("\n\n").length;
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    // The first block only shows that the stream is open.
+    const [, ...events] = text.split("\n\n").slice(0, -1);
+    if (events.length >= count) {
+      return events.slice(0, count).join("\n\n");
+    }
+  }
+  return text;
 }
 
 function methodOf(name: string): DescMethod {

@@ -73,6 +73,6 @@ function describeTestCases(testCases: readonly TestCase[], environment: Readonly
   }
 }
 
-function titleOf({ title, member }: TestCase): string {
-  return `${title} (member ${member + 1})`;
+function titleOf({ title, member, protocol }: TestCase): string {
+  return `${title} (member ${member + 1}${protocol === "connect" ? ", over HTTP" : ""})`;
 }

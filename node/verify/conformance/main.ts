@@ -1,18 +1,23 @@
 /** `npm run conformance`: tests a cluster against the contract and ends with the line `N passed, N failed`. */
 
-import type { Target } from "./harness/index.ts";
+import type { Protocol, Target } from "./harness/index.ts";
 import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
 import { parseOptions, UsageError } from "./options.ts";
 import { Report } from "./report.ts";
 import { run, testCasesOf } from "./run.ts";
-import { tables } from "./tables/index.ts";
+import { operationTables, tables } from "./tables/index.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 /** @returns whether something passed and nothing failed. Rejects if the cluster is lost. */
-async function test(target: Target, grep: RegExp | null, lost?: Promise<never>): Promise<boolean> {
-  const testCases = testCasesOf(tables, target.endpoints.length).filter(
+async function test(
+  target: Target,
+  { grep, protocol }: { readonly grep: RegExp | null; readonly protocol: Protocol },
+  lost?: Promise<never>,
+): Promise<boolean> {
+  const some = protocol === "grpc" ? tables : operationTables;
+  const testCases = testCasesOf(some, target.endpoints.length, protocol).filter(
     ({ table, title }) => grep?.test(`${table.name}: ${title}`) ?? true,
   );
   const report = new Report(testCases, target.endpoints, (line) => console.log(line));
@@ -31,7 +36,7 @@ async function main(): Promise<void> {
     if (target === undefined) {
       throw new Error("there is nothing to test");
     }
-    process.exitCode = (await test(target, options.grep, cluster?.lost)) ? 0 : EXIT_FAILED;
+    process.exitCode = (await test(target, options, cluster?.lost)) ? 0 : EXIT_FAILED;
   } finally {
     await cluster?.remove();
   }

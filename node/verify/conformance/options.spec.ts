@@ -22,8 +22,8 @@ describe("options of npm run conformance", () => {
   }
 
   it("without endpoints, mean a cluster of this machine", () => {
-    expect(parseOptions([], { QUOIN_TOKEN: "t" })).to.deep.equal({ target: null, grep: null });
-    expect(parseOptions(["--grep", "S1[0-9]"], {})).to.deep.equal({ target: null, grep: /S1[0-9]/ });
+    expect(parseOptions([], { QUOIN_TOKEN: "t" })).to.deep.equal({ target: null, grep: null, protocol: "grpc" });
+    expect(parseOptions(["--grep", "S1[0-9]"], {})).to.deep.equal({ target: null, grep: /S1[0-9]/, protocol: "grpc" });
   });
 
   it("take tokens from files or the environment, and never as arguments", () => {

@@ -2,13 +2,15 @@
 
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import type { Target } from "./harness/index.ts";
+import { PROTOCOLS, type Protocol, type Target } from "./harness/index.ts";
 
 export interface ConformanceOptions {
   /** Null = a cluster of this machine, started for the run. */
   readonly target: Target | null;
   /** Only entries whose `table: title` matches. */
   readonly grep: RegExp | null;
+  /** How to call the operations. */
+  readonly protocol: Protocol;
 }
 
 /** The arguments are wrong; the message says which one and why. */
@@ -33,6 +35,11 @@ export function parseOptions(
     .addOption(repeated("--mail-log <file>", "the log of a member that logs mails instead of sending them"))
     .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
     .option("--compact", "also drop the cluster's history of changes, which ends the old watches of all clients")
+    .addOption(
+      new Option("--protocol <name>", "how to call the operations; connect = over HTTP, with JSON")
+        .choices(PROTOCOLS)
+        .default("grpc"),
+    )
     .option("--grep <pattern>", "only entries whose title matches the regular expression")
     .allowExcessArguments(false)
     .exitOverride()
@@ -57,6 +64,7 @@ export function parseOptions(
     ca,
     compact,
     grep,
+    protocol,
   } = program.opts();
   const pattern = grep === undefined ? null : readPattern(grep);
   if (endpoints.length === 0) {
@@ -65,7 +73,7 @@ export function parseOptions(
       const flags = "--http-endpoint, --token-file, --other-token-file, --mail-log and --ca";
       throw new UsageError(`${flags} are for --endpoint`);
     }
-    return { target: null, grep: pattern };
+    return { target: null, grep: pattern, protocol };
   }
   if (httpEndpoints.length > 0 && httpEndpoints.length !== endpoints.length) {
     throw new UsageError("--http-endpoint is for every --endpoint or for none");
@@ -85,6 +93,7 @@ export function parseOptions(
       mayCompact: compact === true,
     },
     grep: pattern,
+    protocol,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Runs tables at a cluster: every entry through every member, several at a time. */
 
-import { NotApplicable, type Table, type Target, TestContext, TestRun } from "./harness/index.ts";
+import { NotApplicable, type Protocol, type Table, type Target, TestContext, TestRun } from "./harness/index.ts";
 
 /** Entries mostly wait; with more at a time the members would only answer more slowly. */
 const ENTRIES_AT_A_TIME = 12;
@@ -13,6 +13,8 @@ export interface TestCase {
   readonly title: string;
   /** Position among the target's endpoints, from 0. */
   readonly member: number;
+  /** How the entry calls the operations. */
+  readonly protocol: Protocol;
 }
 
 export interface Result {
@@ -23,17 +25,21 @@ export interface Result {
 }
 
 /** All trials for this number of members, in the order of the tables. */
-export function testCasesOf(tables: readonly Table[], members: number): readonly TestCase[] {
+export function testCasesOf(
+  tables: readonly Table[],
+  members: number,
+  protocol: Protocol = "grpc",
+): readonly TestCase[] {
   return tables.flatMap((table) =>
     Object.keys(table.entries).flatMap((title) =>
-      Array.from({ length: members }, (_, member) => ({ table, title, member })),
+      Array.from({ length: members }, (_, member) => ({ table, title, member, protocol })),
     ),
   );
 }
 
 /**
- * Runs the trials and reports each result as it comes. Rejects only if the run itself cannot begin or end, or the
- * cluster is lost. Then trials in progress are not reported.
+ * Runs the trials, one protocol after the other, and reports each result as it comes. Rejects only if the run itself
+ * cannot begin or end, or the cluster is lost. Then trials in progress are not reported.
  *
  * @param lost rejects if the cluster is lost
  */
@@ -43,7 +49,19 @@ export async function run(
   onResult: (result: Result) => void,
   lost: Promise<never> = new Promise(() => undefined),
 ): Promise<void> {
-  const testRun = new TestRun(target);
+  for (const [protocol, some] of Map.groupBy(testCases, (testCase) => testCase.protocol)) {
+    await runBy(protocol, target, some, onResult, lost);
+  }
+}
+
+async function runBy(
+  protocol: Protocol,
+  target: Target,
+  testCases: readonly TestCase[],
+  onResult: (result: Result) => void,
+  lost: Promise<never>,
+): Promise<void> {
+  const testRun = new TestRun(target, protocol);
   let isLost = false;
   lost.catch(() => {
     isLost = true;

@@ -45,6 +45,15 @@ export const HEALTH: readonly Example[] = [
   {
     kind: "http",
     method: "GET",
+    operation: "getDocs",
+    about: "A browser shows the page.",
+    target: "/docs",
+    isAuthorized: false,
+    answer: { status: 200, text: "</main></body></html>", isPart: true },
+  },
+  {
+    kind: "http",
+    method: "GET",
     operation: "getOpenApiDocument",
     target: "/openapi.json",
     isAuthorized: false,
@@ -55,7 +64,8 @@ export const HEALTH: readonly Example[] = [
         info: {
           title: "Quoin",
           version: "v1",
-          description: "Tokens, API keys and event logs of a Quoin cluster. Any member answers.",
+          description:
+            "Keys and values, locks, memory regions, event logs, users and tokens of a Quoin cluster. Any member answers.",
           license: { name: "Apache-2.0", identifier: "Apache-2.0" },
         },
         servers: [{ url: "/" }],

@@ -1,4 +1,5 @@
 /** A call whose request is complete, as its handler sees it. The host sends its answers to the client. */
+import type { MessageCodec } from "@quoin/proto";
 import type { Replayed } from "../../state/index.ts";
 import type { CallStatus } from "./status.ts";
 
@@ -11,6 +12,10 @@ export interface AnsweredCall<Response> {
   readonly hasEnded: boolean;
   /** Called when the call is over. */
   onEnded: (() => void) | null;
+  /** host:port of the leader's port for this kind of calls, or null if none is known. */
+  leaderEndpoint(): string | null;
+  /** Decodes the request. Throws BAD_FIELD, with the field if one is wrong. */
+  decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request;
   /** Answers a unary call, with OK. */
   answer(response: Response, replayed: Replayed): void;
   /**

@@ -75,7 +75,7 @@ onEachHost("CallIntake", (host) => {
 
   /** Number of calls that this limit refused, by scope. */
   function refusals(limit: string): Record<string, number> {
-    const found = [...ports.publicServer.callAdmission.refusals].find(([name]) => name === limit);
+    const found = [...(ports.publicServer.callAdmissions[0]?.refusals ?? [])].find(([name]) => name === limit);
     return Object.fromEntries(found?.[1] ?? []);
   }
 

@@ -1,5 +1,6 @@
 /**
- * Counts the calls of the gRPC ports, by method and status, and reports them to the log.
+ * Counts the calls of the services, by method and status, and reports them to the log: over gRPC, and over HTTP by the
+ * Connect protocol.
  *
  * It sees every call that reaches a method, including calls that the library itself answers. It counts the end of each
  * call exactly once: with the status that was sent, or as CANCELLED if the client had gone before. Every call passes
@@ -16,6 +17,7 @@ import {
   REQUEST_BOUNDS,
   type RequestLog,
 } from "../../telemetry/index.ts";
+import type { CallProtocol } from "./incoming-call.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
 const STATUS_CODES = 17;
@@ -59,7 +61,7 @@ interface CallEnd {
   readonly code: status;
   /** The trailer error-reason; "" = none. */
   readonly reason: string;
-  readonly call: { values(name: string): readonly string[] };
+  readonly call: { readonly protocol: CallProtocol; values(name: string): readonly string[] };
 }
 
 export class CallObserver {
@@ -111,7 +113,7 @@ export class CallObserver {
       calls.durations.addMs(durationMs);
     }
     this.#log.add(durationMs, calls.mayWait, () => ({
-      protocol: "grpc",
+      protocol: call.protocol,
       method: calls.path,
       status: status[code] ?? String(code),
       requestId: loggedRequestId(call.values("request-id")),
@@ -123,7 +125,7 @@ export class CallObserver {
 export const CALL_METRICS: readonly Metric<CallObserver>[] = [
   counter({
     name: "quoin_grpc_requests_total",
-    help: "Calls that have ended, including streams, by service, method and status.",
+    help: "Calls of services that have ended, over gRPC and HTTP, including streams, by service, method and status.",
     labels: ["service", "method", "code"],
     read: ({ methods }) =>
       methods.flatMap(({ service, method, codes }) =>

@@ -23,8 +23,6 @@ export interface PortContext<Caller extends { readonly principal: Principal }> {
   readonly limiter: RateLimiter | null;
   readonly clock: Clock;
   readonly logger: ErrorLog;
-  /** host:port of the leader's gRPC port, or null if none is known. */
-  leaderEndpoint(): string | null;
 }
 
 export abstract class CheckedCall<Caller extends { readonly principal: Principal }> implements Call {

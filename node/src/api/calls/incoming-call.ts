@@ -8,6 +8,7 @@
  */
 
 import { status } from "@grpc/grpc-js";
+import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
 import { Links } from "../../collections/index.ts";
 import { CoordinationError, type Replayed } from "../../state/index.ts";
 import { toError } from "../methods/index.ts";
@@ -37,9 +38,12 @@ export interface CallChecks {
 export interface CallPort {
   readonly callAdmission: CallChecks;
   readonly observer: CallObserver;
-  /** host:port of the leader's gRPC port, or null if none is known. */
+  /** host:port of the leader's port for this kind of calls, or null if none is known. */
   leaderEndpoint(): string | null;
 }
+
+/** The protocols of calls, for the log. */
+export type CallProtocol = "grpc" | "connect";
 
 export abstract class IncomingCall implements AnsweredCall<unknown> {
   readonly method: CallMethod;
@@ -72,6 +76,11 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     this.open = port.callAdmission.arrive(this);
   }
 
+  /** For the log. */
+  get protocol(): CallProtocol {
+    return "grpc";
+  }
+
   abstract get deadline(): number;
   /** All values of a field of its headers, in their order. */
   abstract values(name: string): readonly string[];
@@ -87,6 +96,14 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
     return this.#hasEnded;
   }
 
+  leaderEndpoint(): string | null {
+    return this.#port.leaderEndpoint();
+  }
+
+  decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request {
+    return decodeMessage(codec, request);
+  }
+
   get isRefused(): boolean {
     return this.#isRefused;
   }
@@ -99,7 +116,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
   /** Ends the call with the refusal. */
   answerRefusal(error: Error): void {
     this.#isRefused = true;
-    this.end(errorStatus(error, "no", this.#port.leaderEndpoint()));
+    this.end(errorStatus(error, "no", this.leaderEndpoint()));
   }
 
   /** Checks the headers. Then `pass` is called, or the call ends. */
@@ -160,7 +177,7 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
 
   /** The answer when the client's deadline has passed before another answer. */
   protected missedDeadline(): CallStatus {
-    return errorStatus(deadlineExceeded(), "no", this.#port.leaderEndpoint());
+    return errorStatus(deadlineExceeded(), "no", this.leaderEndpoint());
   }
 
   /** Counts the end of the call with this status, once. */
@@ -208,5 +225,18 @@ export abstract class IncomingCall implements AnsweredCall<unknown> {
       this.#isComplete = true;
       this.#port.callAdmission.complete(this);
     }
+  }
+}
+
+/** Decodes an encoded request strictly. Throws BAD_FIELD, with the field if one is wrong. */
+export function decodeMessage<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
+  try {
+    return decodeRequest(codec, bytes);
+  } catch (error) {
+    if (error instanceof MalformedMessageError) {
+      const details = new Map(error.field === undefined ? [] : [["field", error.field]]);
+      throw new CoordinationError("BAD_FIELD", error.message, { details });
+    }
+    throw error;
   }
 }

@@ -26,6 +26,6 @@ export {
   KEEPALIVE_TIMEOUT_MS,
   REQUEST_BYTES_MAX,
 } from "./grpc-host.ts";
-export { type CallPort, IncomingCall } from "./incoming-call.ts";
+export { type CallPort, type CallProtocol, IncomingCall } from "./incoming-call.ts";
 export { notServed, type ServedMethod, type ServiceHandlers, serve } from "./served-method.ts";
 export { type CallStatus, plainStatus, replayedField } from "./status.ts";

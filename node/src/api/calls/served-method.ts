@@ -26,6 +26,8 @@ import { UnaryCall, type UnaryMethod } from "./unary-call.ts";
 export interface ServedMethod {
   /** Requests, and the messages of streams, are bytes (see rawMethods). */
   readonly definition: RawServiceDefinition<ServiceDefinition>[string];
+  /** Reads and writes the response, or a message of the stream. */
+  readonly responseCodec: MessageCodec<unknown>;
   /** Whether its calls need a token. */
   readonly needsToken: boolean;
   /** Whether a call lasts as long as its client wants. */
@@ -73,27 +75,31 @@ export function serve<
   Service extends (typeof serviceDefinitions)[ServiceName],
 >(port: PortContext<Caller>, service: Service, handlers: ServiceHandlers<Service>): readonly ServedMethod[] {
   const definitions = rawMethods<ServiceDefinition>(service);
-  return Object.entries<AnyMethod>(service).map(([name, { path, requestCodec: codec, responseStream }]) => {
-    const definition = definitions[name];
-    const handler = (handlers as Readonly<Record<string, AnyHandler>>)[name];
-    invariant(definition !== undefined && handler !== undefined, "every method of the contract has a handler");
-    if ("notServed" in handler) {
-      return { definition, needsToken: false, mayWait: responseStream, handler: refusal(path, handler) };
-    }
-    if (responseStream) {
-      const handle = handler as StreamHandle<unknown>;
-      return { definition, needsToken: true, mayWait: true, handler: streamHandler(port, { path, codec, handle }) };
-    }
-    const options = typeof handler === "object" ? handler : { handle: handler as UnaryHandle<unknown, unknown> };
-    const mayWait = options.waitMs !== undefined;
-    return { definition, needsToken: true, mayWait, handler: unaryHandler(port, { ...options, path, codec }) };
-  });
+  return Object.entries<AnyMethod>(service).map(
+    ([name, { path, requestCodec: codec, responseCodec, responseStream }]) => {
+      const definition = definitions[name];
+      const handler = (handlers as Readonly<Record<string, AnyHandler>>)[name];
+      invariant(definition !== undefined && handler !== undefined, "every method of the contract has a handler");
+      const method = { definition, responseCodec };
+      if ("notServed" in handler) {
+        return { ...method, needsToken: false, mayWait: responseStream, handler: refusal(path, handler) };
+      }
+      if (responseStream) {
+        const handle = handler as StreamHandle<unknown>;
+        return { ...method, needsToken: true, mayWait: true, handler: streamHandler(port, { path, codec, handle }) };
+      }
+      const options = typeof handler === "object" ? handler : { handle: handler as UnaryHandle<unknown, unknown> };
+      const mayWait = options.waitMs !== undefined;
+      return { ...method, needsToken: true, mayWait, handler: unaryHandler(port, { ...options, path, codec }) };
+    },
+  );
 }
 
 interface AnyMethod {
   readonly path: string;
   readonly responseStream: boolean;
   readonly requestCodec: MessageCodec<unknown>;
+  readonly responseCodec: MessageCodec<unknown>;
 }
 
 type AnyHandler = UnaryHandle<unknown, unknown> | UnaryOptions<unknown, unknown> | StreamHandle<unknown> | NotServed;

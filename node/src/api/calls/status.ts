@@ -1,5 +1,5 @@
 /**
- * Errors in gRPC: the only place where a CoordinationError becomes a status with details and trailers.
+ * Errors of calls: the only place where a CoordinationError becomes a status with details, fields and trailers.
  *
  * Programs read `error-reason`, `outcome` and `leader-endpoint` (ASCII trailers), or google.rpc.ErrorInfo and RetryInfo
  * in `grpc-status-details-bin`; people read the message. The caller sees nothing of an error of any other type, because
@@ -34,6 +34,7 @@ const INTERNAL = {
   reason: "INTERNAL",
   message: "the service failed to answer this request; see its log for the cause",
 } as const;
+const NOTHING_KNOWN: ErrorDetails = { outcome: "unknown", metadata: new Map(), retryDelayMs: undefined };
 
 /** How a call ends. */
 export interface CallStatus {
@@ -41,8 +42,20 @@ export interface CallStatus {
   readonly message: string;
   /** The trailer error-reason; "" = none. */
   readonly reason: string;
-  /** Name, value, name, value, …; values of names that end with -bin are in base64. */
+  /** What programs read of an error; null = this status has only a code and a message. */
+  readonly details: ErrorDetails | null;
+  /** Metadata in ASCII for every protocol: name, value, name, value, … */
+  readonly fields: readonly string[];
+  /** The trailers of gRPC: the fields, and the details. Values of names that end with -bin are in base64. */
   readonly trailers: readonly string[];
+}
+
+export interface ErrorDetails {
+  readonly outcome: ErrorOutcome;
+  /** Facts about the error, such as the name of a field. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** When a retry may help, in milliseconds; undefined = the service does not say. */
+  readonly retryDelayMs: number | undefined;
 }
 
 /** The status of a call that failed; `leaderEndpoint` is host:port, or null if no leader is known. */
@@ -50,15 +63,16 @@ export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: st
   if (error instanceof CoordinationError) {
     const { reason, details, outcome } = error;
     const retryDelayMs = error.code === "UNAVAILABLE" ? RETRY_DELAY_MS : retryAfterMs(error) || undefined;
-    const body = { code: status[error.code], message: bounded(error.message), reason, metadata: details, retryDelayMs };
-    return withTrailers(body, outcome, replayed, leaderEndpoint);
+    const facts = { outcome, metadata: details, retryDelayMs };
+    return new FailedStatus(status[error.code], bounded(error.message), reason, facts, replayed, leaderEndpoint);
   }
-  return withTrailers(INTERNAL, "unknown", replayed, leaderEndpoint);
+  const { code, message, reason } = INTERNAL;
+  return new FailedStatus(code, message, reason, NOTHING_KNOWN, replayed, leaderEndpoint);
 }
 
 /** A status with only a code and a message, like those of gRPC itself. */
 export function plainStatus(code: status, message: string, trailers: readonly string[] = NO_TRAILERS): CallStatus {
-  return { code, message, reason: "", trailers };
+  return { code, message, reason: "", details: null, fields: NO_TRAILERS, trailers };
 }
 
 /** The metadata field that marks the answer of an earlier attempt; empty for any other answer. */
@@ -66,27 +80,38 @@ export function replayedField(replayed: Replayed): readonly string[] {
   return REPLAYED_FIELDS[replayed];
 }
 
-interface StatusBody {
+class FailedStatus implements CallStatus {
   readonly code: status;
-  readonly reason: string;
   readonly message: string;
-  readonly metadata?: ReadonlyMap<string, string>;
-  readonly retryDelayMs?: number | undefined;
-}
+  readonly reason: string;
+  readonly details: ErrorDetails;
+  readonly fields: readonly string[];
 
-function withTrailers(
-  body: StatusBody,
-  outcome: ErrorOutcome,
-  replayed: Replayed,
-  leaderEndpoint: string | null,
-): CallStatus {
-  const { code, message, reason } = body;
-  const trailers = [...replayedField(replayed), "error-reason", reason, "outcome", outcome];
-  if (leaderEndpoint !== null && PRINTABLE_ASCII.test(leaderEndpoint)) {
-    trailers.push("leader-endpoint", leaderEndpoint);
+  constructor(
+    code: status,
+    message: string,
+    reason: string,
+    details: ErrorDetails,
+    replayed: Replayed,
+    leaderEndpoint: string | null,
+  ) {
+    this.code = code;
+    this.message = message;
+    this.reason = reason;
+    this.details = details;
+    const fields = [...replayedField(replayed), "error-reason", reason, "outcome", details.outcome];
+    if (leaderEndpoint !== null && PRINTABLE_ASCII.test(leaderEndpoint)) {
+      fields.push("leader-endpoint", leaderEndpoint);
+    }
+    this.fields = fields;
   }
-  trailers.push(statusDetailsTrailer, Buffer.from(encodeStatusDetails(body)).toString("base64"));
-  return { code, message, reason, trailers };
+
+  /** Encoded only for gRPC. */
+  get trailers(): readonly string[] {
+    const { code, message, reason } = this;
+    const encoded = encodeStatusDetails({ code, message, reason, ...this.details });
+    return [...this.fields, statusDetailsTrailer, Buffer.from(encoded).toString("base64")];
+  }
 }
 
 /** The message, cut off between characters if it is too long, without lone surrogates, which cannot be sent. */

@@ -16,7 +16,6 @@ import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
 import { errorStatus, plainStatus } from "./status.ts";
-import { decode } from "./unary-call.ts";
 
 /** What all calls of a method share. */
 export interface StreamMethod<Request> {
@@ -76,7 +75,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     }
     try {
       this.port.limiter?.take(this.principal.subject);
-      this.#method.handle(this, decode(this.#method.codec, this.#bytes), this);
+      this.#method.handle(this, this.#call.decode(this.#method.codec, this.#bytes), this);
     } catch (error) {
       this.fail(toError(error));
     }
@@ -107,7 +106,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
       return;
     }
     this.#isEnding = true;
-    this.#call.end(errorStatus(error, "no", this.port.leaderEndpoint()));
+    this.#call.end(errorStatus(error, "no", this.#call.leaderEndpoint()));
   }
 
   #close(): void {

@@ -8,7 +8,7 @@
  * after a broken invariant.
  */
 
-import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
+import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../primitives/index.ts";
 import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
@@ -138,9 +138,9 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     const { codec, isUnlimited } = this.#method;
     if (limiter === null || isUnlimited === undefined) {
       limiter?.take(subject);
-      return decode(codec, this.#bytes);
+      return this.#call.decode(codec, this.#bytes);
     }
-    const request = attempt(() => decode(codec, this.#bytes));
+    const request = attempt(() => this.#call.decode(codec, this.#bytes));
     if (request instanceof Error) {
       limiter.take(subject);
       throw request;
@@ -166,23 +166,10 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#answered = true;
     clearTimeout(this.#timer);
     if (answer instanceof Error) {
-      this.#call.end(errorStatus(answer, replayed, this.port.leaderEndpoint()));
+      this.#call.end(errorStatus(answer, replayed, this.#call.leaderEndpoint()));
       return;
     }
     this.#call.answer(answer, replayed);
     stamp("call.answered", 0, 0, 0, this.requestText);
-  }
-}
-
-/** Decodes a request. Throws BAD_FIELD, with the field if one is wrong. */
-export function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
-  try {
-    return decodeRequest(codec, bytes);
-  } catch (error) {
-    if (error instanceof MalformedMessageError) {
-      const details = new Map(error.field === undefined ? [] : [["field", error.field]]);
-      throw new CoordinationError("BAD_FIELD", error.message, { details });
-    }
-    throw error;
   }
 }

@@ -15,15 +15,15 @@ export interface ScopedLimit {
 export interface ClientLimits {
   /** Connections to a port. A connection has no user, so there is no limit per user. */
   readonly connections: Omit<ScopedLimit, "user">;
-  /** Open gRPC calls, except streams. */
+  /** Open calls of services, except streams. */
   readonly calls: ScopedLimit;
-  /** Open gRPC streams. */
+  /** Open streams of services. */
   readonly streams: ScopedLimit;
-  /** gRPC calls whose token is not verified yet, and refused calls that the client keeps open. */
+  /** Calls whose token is not verified yet, and refused calls that the client keeps open. */
   readonly unverifiedCalls: Omit<ScopedLimit, "user">;
   /** gRPC calls that need no token: health and reflection. */
   readonly openCalls: Omit<ScopedLimit, "user">;
-  /** Bytes of gRPC requests, from their first byte to the end of the call. */
+  /** Bytes of the requests of calls, from their first byte to the end of the call. */
   readonly requestBytes: ScopedLimit;
 }
 
@@ -49,7 +49,7 @@ export const DEFAULT_CLIENT_LIMITS: ClientLimits = {
 export const ADMINISTRATION_CONNECTIONS: ClientLimits["connections"] = { member: 128, address: 128 };
 
 /**
- * Milliseconds from its headers until a gRPC request must be complete, and from its refusal until a call must be
+ * Milliseconds from its headers until the request of a call must be complete, and from its refusal until a call must be
  * closed.
  */
 export const REQUEST_MS = 10_000;

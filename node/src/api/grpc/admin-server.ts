@@ -62,7 +62,6 @@ export class AdminServer {
       limiter: null,
       clock,
       logger,
-      leaderEndpoint: endpoint,
     };
     const host = new GrpcJsHost({ leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission });
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });

@@ -1,15 +1,23 @@
-/** The leader's address for clients, for the refusals of this member. */
+/** The leader's addresses for clients, for the refusals of this member. */
 
 import { readCluster } from "../../state/index.ts";
 import type { HostMember } from "../methods/index.ts";
 
-/** Returns host:port of the leader's gRPC port; null if this member knows none. */
-export function leaderEndpoint(member: Pick<HostMember, "replica">): string | null {
+/**
+ * Returns host:port of the leader's port of this kind; null if this member knows none.
+ *
+ * @param kind the port whose calls get the refusals.
+ */
+export function leaderEndpoint(
+  member: Pick<HostMember, "replica">,
+  kind: "grpcEndpoint" | "httpEndpoint" = "grpcEndpoint",
+): string | null {
   const { replica } = member;
   if (replica === null) {
     return null;
   }
   const { leaderId } = replica.status();
   const leader = readCluster(replica.state)?.members.find(({ id }) => id === leaderId);
-  return leader === undefined || leader.address.grpcEndpoint === "" ? null : leader.address.grpcEndpoint;
+  const endpoint = leader?.address[kind] ?? "";
+  return endpoint === "" ? null : endpoint;
 }

@@ -1,9 +1,13 @@
 /**
- * The public gRPC port of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
- * ClusterAdminService for callers with a token; health and reflection for all clients.
+ * The public services of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
+ * ClusterAdminService for callers with a token, on the gRPC port and, by the Connect protocol, on the HTTP port; health
+ * and reflection for all clients of the gRPC port.
+ *
+ * One table of methods serves both ports, with the same checks and the same rate limits. Each port counts its own open
+ * calls.
  */
 
-import { qualifiedServiceName, serviceDefinitions, serviceNames } from "@quoin/proto";
+import { qualifiedServiceName, serviceDefinitions, serviceNames, servicePackage } from "@quoin/proto";
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
@@ -19,8 +23,10 @@ import {
   type ServedMethod,
   serve,
 } from "../calls/index.ts";
+import { ConnectHost } from "../connect-host/index.ts";
 import type { ClientLimits, ConnectionLimiter } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
+import { ClientAddresses, type ServiceCalls } from "../http/index.ts";
 import {
   ClusterAdminMethods,
   ClusterMethods,
@@ -57,9 +63,14 @@ export interface PublicServerOptions {
   readonly clientLimits: ClientLimits;
   /** Counts the member's streams of each namespace, on all of its ports. */
   readonly namespaceStreams: NamespaceStreams;
+  /** Finds the addresses of clients of the HTTP port. By default, no proxy is trusted. */
+  readonly httpClients?: ClientAddresses;
   /** Called for every read that was answered, for the usage counts. */
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
+
+/** Name of the HTTP port in the metrics of calls. */
+const HTTP_PORT = "http";
 
 export class PublicServer {
   /** Statistics of its HTTP/2, if Quoin's own implementation serves the port. */
@@ -68,17 +79,20 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
   readonly #callAdmission: CallAdmission<Caller>;
+  readonly #httpAdmission: CallAdmission<Caller>;
+  readonly #connectHost: ConnectHost;
+  /** The methods of watches, for the routes of HTTP. */
+  readonly watchMethods: WatchMethods;
 
   constructor(options: PublicServerOptions) {
     const { member, access, limits, clock, scheduler, logger, observer, connectionLimiter, clientLimits, onRead } =
       options;
-    const { namespaceStreams } = options;
+    const { namespaceStreams, httpClients = new ClientAddresses() } = options;
     const publicAccess = new PublicAccess(access, member);
     const endpoint = (): string | null => leaderEndpoint(member);
-    this.#callAdmission = new CallAdmission({
-      ...{ port: connectionLimiter.port, access: publicAccess, requestId: "required", limits: clientLimits },
-      ...{ clock, logger },
-    });
+    const admission = { access: publicAccess, requestId: "required", limits: clientLimits, clock, logger } as const;
+    this.#callAdmission = new CallAdmission({ ...admission, port: connectionLimiter.port });
+    this.#httpAdmission = new CallAdmission({ ...admission, port: HTTP_PORT });
     const port: PortContext<Caller> = {
       ...{ access: publicAccess, callAdmission: this.#callAdmission },
       limiter: new RateLimiter(
@@ -87,7 +101,6 @@ export class PublicServer {
       ),
       clock,
       logger,
-      leaderEndpoint: endpoint,
     };
     const callPort: CallPort = { leaderEndpoint: endpoint, observer, callAdmission: this.#callAdmission };
     const { monotonicMs } = observer;
@@ -100,16 +113,28 @@ export class PublicServer {
     this.#server = new GrpcServer({ host, callAdmission: this.#callAdmission, connectionLimiter });
     const executor = new Executor(member, onRead, clock);
     this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
-    host.addMethods(keyValueService(port, new KeyValueMethods(executor)));
-    host.addMethods(lockService(port, new LockMethods(executor)));
-    host.addMethods(memoryService(port, new MemoryMethods(executor)));
-    host.addMethods(clusterService(port, new ClusterMethods(executor)));
-    host.addMethods(watchService(port, new WatchMethods(executor, this.#watches)));
-    host.addMethods(clusterAdminService(port, new ClusterAdminMethods(executor, member), null));
-    const services = serviceNames.map(qualifiedServiceName);
-    this.#health = new HealthService(services);
+    this.watchMethods = new WatchMethods(executor, this.#watches);
+    this.#connectHost = new ConnectHost({
+      ...{ observer, callAdmission: this.#httpAdmission, log: logger, clients: httpClients },
+      leaderEndpoint: () => leaderEndpoint(member, "httpEndpoint"),
+      pathPrefix: `/${servicePackage}.`,
+    });
+    const services: readonly (readonly ServedMethod[])[] = [
+      keyValueService(port, new KeyValueMethods(executor)),
+      lockService(port, new LockMethods(executor)),
+      memoryService(port, new MemoryMethods(executor)),
+      clusterService(port, new ClusterMethods(executor)),
+      watchService(port, this.watchMethods),
+      clusterAdminService(port, new ClusterAdminMethods(executor, member), null),
+    ];
+    for (const methods of services) {
+      host.addMethods(methods);
+      this.#connectHost.addMethods(methods);
+    }
+    const names = serviceNames.map(qualifiedServiceName);
+    this.#health = new HealthService(names);
     this.#health.addTo(host);
-    addReflection(host, services);
+    addReflection(host, names);
   }
 
   /** Statistics of the watches of this member. */
@@ -117,9 +142,14 @@ export class PublicServer {
     return this.#watches;
   }
 
-  /** Statistics of refused calls. */
-  get callAdmission(): CallStatistics {
-    return this.#callAdmission;
+  /** Statistics of refused calls, by port. */
+  get callAdmissions(): readonly CallStatistics[] {
+    return [this.#callAdmission, this.#httpAdmission];
+  }
+
+  /** The same methods for the HTTP port. */
+  get httpCalls(): ServiceCalls {
+    return this.#connectHost;
   }
 
   /** Serves on host:port, unencrypted without `tls`, and resolves to the port. */
@@ -136,11 +166,12 @@ export class PublicServer {
    * Reports NOT_SERVING first. Then it ends the watches, including those of the health service; clients resume them at
    * other members. Then it finishes other open calls, for at most `graceMs` milliseconds (S47).
    */
-  stop(graceMs: number): Promise<void> {
+  async stop(graceMs: number): Promise<void> {
     this.#health.setServing(false);
     this.#health.endWatches();
     this.#watches.drain();
-    return this.#server.stop(graceMs);
+    await this.#server.stop(graceMs);
+    this.#httpAdmission.stop();
   }
 }
 

@@ -14,13 +14,21 @@ import { type Actor, Actors, FakeTime, SingleReplica } from "../../../test/harne
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { derivedIdText, type Role } from "../../state/index.ts";
-import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../watch/index.ts";
-import { EventLogMethods, Executor } from "../methods/index.ts";
+import {
+  DEFAULT_EVENT_HUB_LIMITS,
+  DEFAULT_WATCH_LIMITS,
+  EventHub,
+  NamespaceStreams,
+  WatchHub,
+} from "../../watch/index.ts";
+import { EventLogMethods, Executor, WatchMethods } from "../methods/index.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { createHttpApplication } from "./application.ts";
 import { logRoutes } from "./log-routes.ts";
 import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
+import { EVENT_STREAM_TYPE } from "./server-sent-events.ts";
+import { watchRoutes } from "./watch-routes.ts";
 
 const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 /** Owners have all namespaces, other actors have the namespace `a`. */
@@ -85,6 +93,15 @@ function aboutLogs(ask: (logId: string) => Sent, own: Expected, other: Expected,
   ];
 }
 
+/** Rows about a namespace: the actor's own, another one, and one that is not there. */
+function aboutNamespaces(ask: (namespace: string) => Sent): readonly Row[] {
+  return [
+    ["the actor's own", () => ask(OWN_NAMESPACE), ALL_200],
+    ["another one", () => ask(OTHER_NAMESPACE), [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, "200"]],
+    ["that is not there", () => ask("absent"), [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, "404 not_found"]],
+  ];
+}
+
 const HIDDEN: Expected = [NO_LOG, NO_LOG, NO_LOG, "200"];
 const NEVER_LISTED: Expected = ["200 without", "200 without", "200 without", "200 with"];
 const ANYBODY = (path: string): readonly Row[] => [["anybody", () => ({ path }), ALL_200]];
@@ -101,6 +118,9 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "POST /auth/verify": [["anybody", () => ({ path: "/auth/verify", body: {} }), BAD_REQUEST]],
   "GET /.well-known/jwks.json": ANYBODY("/.well-known/jwks.json"),
   "GET /openapi.json": ANYBODY("/openapi.json"),
+  "GET /docs": ANYBODY("/docs"),
+  "GET /v1/watch/keys": aboutNamespaces((namespace) => ({ path: `/v1/watch/keys?namespace=${namespace}` })),
+  "GET /v1/watch/locks": aboutNamespaces((namespace) => ({ path: `/v1/watch/locks?namespace=${namespace}` })),
   "GET /livez": ANYBODY("/livez"),
   "GET /readyz": ANYBODY("/readyz"),
   "GET /healthz": ANYBODY("/healthz"),
@@ -370,10 +390,11 @@ describe("access by HTTP", function () {
     const limiters = httpLimiters(limits, clock);
     const member = { replica };
     const time = new FakeTime();
-    const hub = new EventHub({
-      ...{ member, clock: time, scheduler: time, limits: DEFAULT_EVENT_HUB_LIMITS },
-      namespaceStreams: new NamespaceStreams(),
-    });
+    const timing = { clock: time, scheduler: time };
+    const namespaceStreams = new NamespaceStreams();
+    const hub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
+    const watchHub = new WatchHub({ member, ...timing, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
+    const executor = new Executor(member);
     bugs = [];
     const application = createHttpApplication({
       ...{ access, clock, limiters, health: { live: () => [], ready: () => [] } },
@@ -384,7 +405,8 @@ describe("access by HTTP", function () {
           ...{ member, replicated: cluster, clock, limits, limiters, mail: { send: () => undefined } },
           hashing: unqueuedHashing,
         }),
-        ...logRoutes(new EventLogMethods(member, new Executor(member), hub, time), time),
+        ...logRoutes(new EventLogMethods(member, executor, hub, time), time),
+        ...watchRoutes(new WatchMethods(executor, watchHub), time),
       ],
     });
     server = createHttpServer(application).listen(0, "127.0.0.1");
@@ -414,6 +436,10 @@ describe("access by HTTP", function () {
       },
       ...(sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }),
     });
+    if (response.headers.get("content-type") === EVENT_STREAM_TYPE) {
+      await response.body?.cancel();
+      return String(response.status);
+    }
     const text = await response.text();
     if (!response.ok) {
       return `${response.status} ${JSON.parse(text).code}`;

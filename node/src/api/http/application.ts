@@ -5,18 +5,20 @@
  * a known path is 405. Everything that is thrown becomes one error answer, and a bug is reported as well.
  */
 
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import type { Access } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
 import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
+import { CrossOrigin } from "./cross-origin.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
-import { openApiRoute } from "./openapi.ts";
+import { openApiRoutes, type ServiceDocument } from "./openapi.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
-import { requestIdOf } from "./request-observer.ts";
+import { requestIdOf, type ServiceRequest } from "./request-observer.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
 import { sendError } from "./send-error.ts";
@@ -40,7 +42,19 @@ interface ApplicationOptions {
   readonly reportBug: ReportBug;
 }
 
+/** Serves the methods of the services beside the routes. */
+export interface ServiceCalls {
+  /** Answers a request for a method of a service. Returns false, and does nothing, for any other request. */
+  serve(request: ServiceRequest, response: ServerResponse): boolean;
+  /** The methods in the OpenAPI document. */
+  describe(): ServiceDocument;
+}
+
 export interface HttpApplicationOptions extends ApplicationOptions {
+  /** The methods of the services; absent = none is served. */
+  readonly calls?: ServiceCalls;
+  /** Which pages of other origins may call. By default none. */
+  readonly crossOrigin?: CrossOrigin;
   /** Routes for clients, besides tokens, health and the OpenAPI document. */
   readonly routes?: readonly Route[];
 }
@@ -57,10 +71,20 @@ const HEADERS_MAX = 100;
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Everything that the HTTP port serves. */
-export function createHttpApplication({ routes = [], ...options }: HttpApplicationOptions): Express {
+export function createHttpApplication({
+  routes = [],
+  calls,
+  crossOrigin = new CrossOrigin([]),
+  ...options
+}: HttpApplicationOptions): RequestListener {
   const { access, limiters, health, metrics } = options;
   const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
-  return createApplication(options, [...served, openApiRoute(served)]);
+  const application = createApplication(options, [...served, ...openApiRoutes(served, calls)]);
+  return (request, response) => {
+    if (!crossOrigin.serve(request, response) && calls?.serve(request, response) !== true) {
+      application(request, response);
+    }
+  };
 }
 
 /** Everything that the health port serves: the health checks and the metrics. */
@@ -85,11 +109,16 @@ function createApplication(
   return finish(application, reportBug);
 }
 
-/** Sets the headers of every answer, and makes the checks of every request before its route is searched. */
-function prepare(request: Request, response: Response, next: NextFunction): void {
-  response.set(COMMON_HEADERS);
+/**
+ * Sets the headers of every answer, and makes the checks of every request before its route is searched. Throws an
+ * HttpError.
+ */
+export function prepareAnswer(request: IncomingMessage, response: ServerResponse): void {
+  for (const [name, value] of COMMON_HEADERS) {
+    response.setHeader(name, value);
+  }
   if ("encrypted" in request.socket) {
-    response.set("Strict-Transport-Security", STRICT_TRANSPORT);
+    response.setHeader("Strict-Transport-Security", STRICT_TRANSPORT);
   }
   if (request.rawHeaders.length > 2 * HEADERS_MAX) {
     throw new HttpError("invalid_request", `a request must have at most ${HEADERS_MAX} headers`);
@@ -101,6 +130,10 @@ function prepare(request: Request, response: Response, next: NextFunction): void
   if (request.httpVersion === "1.1" && hosts.length === 0) {
     throw new HttpError("invalid_request", "the Host header is missing");
   }
+}
+
+function prepare(request: Request, response: Response, next: NextFunction): void {
+  prepareAnswer(request, response);
   // Express would decode path parameters while it searches for the route, before authentication, and refuse what it
   // cannot decode. This keeps them encoded; they are decoded in their turn.
   const { path, query } = splitTarget(request);

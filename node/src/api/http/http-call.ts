@@ -70,6 +70,11 @@ export class HttpCall implements CancellableCall {
     return this.#isGone;
   }
 
+  /** Whether the answer has a body: the answer to HEAD has none. */
+  get wantsBody(): boolean {
+    return this.#response.req.method !== "HEAD";
+  }
+
   /** The client to which the source address of the request belongs. */
   get client(): string {
     this.#client ??= clientOf(this.#clients.of(this.#response.req));

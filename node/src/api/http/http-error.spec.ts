@@ -20,6 +20,7 @@ describe("HTTP errors", () => {
     ["LOG_EXISTS", "not-executed", 409, "already_exists"],
     ["SEQUENCE_CONFLICT", "not-executed", 409, "sequence_conflict"],
     ["FENCED", "not-executed", 409, "fenced"],
+    ["COMPACTED", "not-executed", 410, "compacted"],
     ["QUOTA", "not-executed", 507, "storage_full"],
     ["STORAGE_FULL", "not-executed", 507, "storage_full"],
     ["NO_LEADER", "not-executed", 503, "unavailable"],
@@ -49,6 +50,12 @@ describe("HTTP errors", () => {
     expect(conflict.headers.get("Last-Sequence")).to.equal("42");
     const other = httpErrorOf(new CoordinationError("FENCED", "", { details })).answer;
     expect(other.headers.has("Last-Sequence")).to.equal(false);
+  });
+
+  it("contain the first revision that the history still has", () => {
+    const details = new Map([["compact_revision", "17"]]);
+    const compacted = httpErrorOf(new CoordinationError("COMPACTED", "", { details })).answer;
+    expect(compacted.headers.get("Compact-Revision")).to.equal("17");
   });
 
   it("challenge for a token (RFC 6750)", () => {

@@ -35,6 +35,7 @@ const STATUSES = {
   sequence_conflict: 409,
   fenced: 409,
   last_owner: 409,
+  compacted: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
@@ -136,7 +137,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   UPGRADE_WOULD_DEADLOCK: null,
   FENCED: "fenced",
   NOT_EMPTY: null,
-  COMPACTED: null,
+  COMPACTED: "compacted",
   RATE_LIMITED: "rate_limited",
   QUOTA: "storage_full",
   STORAGE_FULL: "storage_full",
@@ -160,6 +161,10 @@ function headersOfDetails(error: CoordinationError): (readonly [string, string])
   const lastSequence = error.details.get("last_sequence");
   if (error.reason === "SEQUENCE_CONFLICT" && lastSequence !== undefined) {
     return [["Last-Sequence", lastSequence]];
+  }
+  const compactRevision = error.details.get("compact_revision");
+  if (error.reason === "COMPACTED" && compactRevision !== undefined) {
+    return [["Compact-Revision", compactRevision]];
   }
   const afterMs = retryAfterMs(error);
   return afterMs > 0 ? [["Retry-After", String(Math.ceil(afterMs / MS_PER_SECOND))]] : [];

@@ -9,12 +9,21 @@ export {
   createHttpApplication,
   type HealthApplicationOptions,
   type HttpApplicationOptions,
+  prepareAnswer,
   type ReportBug,
+  type ServiceCalls,
 } from "./application.ts";
 export { ClientAddresses } from "./client-addresses.ts";
+export { CrossOrigin, problemOfOrigin } from "./cross-origin.ts";
+export { docsPage } from "./docs-page.ts";
 export type { Check, Health } from "./health.ts";
+export { HttpError } from "./http-error.ts";
 export { logRoutes } from "./log-routes.ts";
+export type { ServiceDocument } from "./openapi.ts";
+export type { JsonSchema } from "./parameters.ts";
 export { httpLimiters } from "./rate-limiting.ts";
-export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
+export { readReference } from "./reference.ts";
+export { REQUEST_METRICS, RequestObserver, requestIdOf, type ServiceRequest } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 export { TrustedProxies } from "./trusted-proxies.ts";
+export { watchRoutes } from "./watch-routes.ts";

@@ -1,10 +1,29 @@
-/** GET /openapi.json: the interface as an OpenAPI 3.1 document, generated from the declarations of its routes. */
+/**
+ * GET /openapi.json: the interface as an OpenAPI 3.1 document, generated from the declarations of its routes and from
+ * the methods of the services.
+ */
 
 import { z } from "zod";
+import { docsRoute } from "./docs-page.ts";
 import { type HttpErrorCode, statusOf } from "./http-error.ts";
 import type { JsonSchema, Parameters } from "./parameters.ts";
+import { type OperationExample, readReference } from "./reference.ts";
 import { changesNothing, type Route, type RouteSuccess, route } from "./route.ts";
 
+/** The document, as far as its readers here need it. */
+export type OpenApiDocument = JsonSchema & {
+  readonly tags: ServiceDocument["tags"];
+  readonly paths: ServiceDocument["paths"];
+  readonly components: ServiceDocument["components"] & JsonSchema;
+};
+
+/** The tags of routes, each with its paths: the first that matches. */
+const ROUTE_TAGS: readonly (readonly [string, RegExp, string])[] = [
+  ["Watches over HTTP", /^\/v1\/watch\//, "Changes of keys and locks as server-sent events."],
+  ["Event logs", /^\/logs/, "Append-only logs of events."],
+  ["Accounts", /^\/(auth|keys|users|billing)|jwks/, "Tokens, API keys, users and usage."],
+  ["Health and description", /^\//, "Health checks, metrics, and this description."],
+];
 const ERROR_SCHEMA = "Error";
 const BEARER = "bearer";
 const API_VERSION_HEADER = { description: "The version of the interface", schema: { type: "string", const: "v1" } };
@@ -18,49 +37,82 @@ const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema]
   [401, [["WWW-Authenticate", { type: "string" }]]],
   [405, [["Allow", { type: "string" }]]],
   [409, [["Last-Sequence", { type: "integer", minimum: 0 }]]],
+  [410, [["Compact-Revision", { type: "integer", minimum: 0 }]]],
   [429, [["Retry-After", { type: "integer", minimum: 1 }]]],
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);
 
-/** The route that serves the document of all routes, including itself. */
-export function openApiRoute(routes: readonly Route[]): Route {
-  const document: { json: JsonSchema } = { json: {} };
-  const own = route({
+/** What services add to the document. */
+export interface ServiceDocument {
+  /** Operations by path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly parameters: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, JsonSchema>>;
+  };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+}
+
+/** The routes that serve the document of all routes, including themselves: as JSON, and as a page for people. */
+export function openApiRoutes(
+  routes: readonly Route[],
+  services: { describe(): ServiceDocument } | undefined,
+): readonly Route[] {
+  let document: OpenApiDocument | undefined;
+  const describe = (): OpenApiDocument => {
+    document ??= openApiDocument([...routes, ...own], services?.describe() ?? NO_SERVICES);
+    return document;
+  };
+  const own = [documentRoute(describe), docsRoute(describe)];
+  return own;
+}
+
+const NO_SERVICES: ServiceDocument = {
+  ...{ paths: {}, tags: [] },
+  components: { schemas: {}, parameters: {}, responses: {} },
+};
+
+function documentRoute(describe: () => OpenApiDocument): Route {
+  return route({
     method: "GET",
     path: "/openapi.json",
     operationId: "getOpenApiDocument",
     summary: "This document",
     access: "none",
     success: { status: 200, description: "An OpenAPI 3.1 document", schema: z.record(z.string(), z.unknown()) },
-    handle: () => document,
+    handle: () => ({ json: { ...describe() } }),
   });
-  document.json = openApiDocument([...routes, own]);
-  return own;
 }
 
-function openApiDocument(routes: readonly Route[]): JsonSchema {
+function openApiDocument(routes: readonly Route[], services: ServiceDocument): OpenApiDocument {
+  const { operations: examples } = readReference();
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+    const described = operation(route, examples[route.operationId]);
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: described };
   }
   return {
     openapi: "3.1.0",
     info: {
       title: "Quoin",
       version: "v1",
-      description: "Tokens, API keys and event logs of a Quoin cluster. Any member answers.",
+      description:
+        "Keys and values, locks, memory regions, event logs, users and tokens of a Quoin cluster. Any member answers.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    paths,
+    tags: [...services.tags, ...ROUTE_TAGS.map(([name, , description]) => ({ name, description }))],
+    paths: { ...services.paths, ...paths },
     components: {
-      schemas: { [ERROR_SCHEMA]: schemaOf(ErrorBody, "output") },
+      ...services.components,
+      schemas: { [ERROR_SCHEMA]: schemaOf(ErrorBody, "output"), ...services.components.schemas },
       securitySchemes: { [BEARER]: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
     },
   };
 }
 
-function operation(route: Route): JsonSchema {
+function operation(route: Route, example: OperationExample | undefined): JsonSchema {
   const parameters = [
     ...parametersIn("path", route.pathParameters),
     ...parametersIn("header", route.headers),
@@ -68,11 +120,12 @@ function operation(route: Route): JsonSchema {
   ];
   return {
     operationId: route.operationId,
+    tags: [ROUTE_TAGS.find(([, paths]) => paths.test(route.path))?.[0] ?? ""],
     summary: route.summary,
     security: route.access === "none" ? [] : [{ [BEARER]: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...requestBody(route),
-    responses: { [route.success.status]: success(route.success), ...errors(route) },
+    ...requestBody(route, example),
+    responses: { [route.success.status]: success(route.success, example), ...errors(route) },
   };
 }
 
@@ -86,18 +139,28 @@ function parametersIn(place: "path" | "header" | "query", parameters: Parameters
   }));
 }
 
-function requestBody({ body }: Route): JsonSchema {
+function requestBody({ body }: Route, example: OperationExample | undefined): JsonSchema {
   switch (body?.mode) {
     case "json":
       return {
-        requestBody: { required: true, content: { "application/json": { schema: schemaOf(body.schema, "input") } } },
+        requestBody: {
+          required: true,
+          content: {
+            "application/json": { schema: schemaOf(body.schema, "input"), ...exampleOf(example?.request.json) },
+          },
+        },
       };
     case "bytes":
       return {
         requestBody: {
           description: body.description,
           required: true,
-          content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
+          content: {
+            "application/octet-stream": {
+              schema: { type: "string", format: "binary" },
+              ...exampleOf(example?.request.text),
+            },
+          },
         },
       };
     default:
@@ -105,14 +168,25 @@ function requestBody({ body }: Route): JsonSchema {
   }
 }
 
-function success({ description, schema, types = [], headers = {} }: RouteSuccess<unknown>): JsonSchema {
-  const json = schema === undefined ? {} : { "application/json": { schema: schemaOf(schema, "output") } };
-  const others = types.map((type) => [type, { schema: { type: "string" } }]);
+function success(
+  { description, schema, types = [], headers = {} }: RouteSuccess<unknown>,
+  example: OperationExample | undefined,
+): JsonSchema {
+  const { json: exampleJson, text } = example?.answer ?? {};
+  const json =
+    schema === undefined
+      ? {}
+      : { "application/json": { schema: schemaOf(schema, "output"), ...exampleOf(exampleJson) } };
+  const others = types.map((type) => [type, { schema: { type: "string" }, ...exampleOf(text) }]);
   return {
     description,
     headers: { "API-Version": API_VERSION_HEADER, ...headers },
     content: { ...json, ...Object.fromEntries(others) },
   };
+}
+
+function exampleOf(value: unknown): JsonSchema {
+  return value === undefined ? {} : { example: value };
 }
 
 function errors(route: Route): Record<string, JsonSchema> {

@@ -45,6 +45,14 @@ export function requestIdOf(request: IncomingMessage): string {
   return id;
 }
 
+/** A request as the server passes it on: what serves it may name it for the metrics. */
+export interface ServiceRequest extends IncomingMessage {
+  /** The method of a service to which the request goes, instead of a route. */
+  calls?: { readonly path: string; readonly mayWait: boolean };
+  /** Whether the call of a service writes the log line of the request. */
+  isLogged?: boolean;
+}
+
 /** The requests of one method to one route. */
 interface RouteRequests {
   readonly method: string;
@@ -93,11 +101,12 @@ export class RequestObserver {
     };
   }
 
-  #onEnd(request: IncomingMessage, response: ServerResponse, client: string, durationMs: number): void {
+  #onEnd(request: ServiceRequest, response: ServerResponse, client: string, durationMs: number): void {
     const method = METHODS.has(request.method ?? "") ? (request.method as string) : OTHER_METHOD;
-    const route = routeOf(request as Request);
+    const { calls } = request;
+    const route = calls?.path ?? routeOf(request as Request);
     const status = response.headersSent ? String(response.statusCode) : ABORTED;
-    const mayWait = isWaiting(request, response);
+    const mayWait = calls?.mayWait ?? isWaiting(request, response);
     const name = `${method} ${route}`;
     const requests = this.#routes.get(name) ?? {
       method,
@@ -109,6 +118,9 @@ export class RequestObserver {
     requests.statuses.set(status, (requests.statuses.get(status) ?? 0) + 1);
     if (!mayWait) {
       requests.durations.addMs(durationMs);
+    }
+    if (request.isLogged === true) {
+      return;
     }
     this.#log.add(durationMs, mayWait, () => ({
       protocol: "http",

@@ -15,6 +15,8 @@ export const EVENT_STREAM_TYPE = "text/event-stream";
 export interface ServerSentEvent {
   /** One line. */
   readonly id: string;
+  /** The name of the event, one line; absent = a message, which readers get without naming it. */
+  readonly event?: string;
   /** One line. */
   readonly data: string;
 }
@@ -46,7 +48,7 @@ export class ServerSentEvents {
 
   /** Sends events. Calls `taken` once they have left memory; never if the stream ends before that. */
   send(events: readonly ServerSentEvent[], taken: () => void): void {
-    this.#send(Buffer.from(events.map(({ id, data }) => `id: ${id}\ndata: ${data}\n\n`).join("")), taken);
+    this.#send(Buffer.from(events.map(eventText).join("")), taken);
   }
 
   #heartbeat(): void {
@@ -70,4 +72,9 @@ export class ServerSentEvents {
       taken();
     });
   }
+}
+
+function eventText({ id, event, data }: ServerSentEvent): string {
+  const name = event === undefined ? "" : `event: ${event}\n`;
+  return `id: ${id}\n${name}data: ${data}\n\n`;
 }

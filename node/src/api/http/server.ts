@@ -210,7 +210,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerRe
   const body = JSON.stringify(errorBody(new HttpError("invalid_request", problemOf(error))));
   const head = [
     "HTTP/1.1 400 Bad Request",
-    ...Object.entries(COMMON_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    ...COMMON_HEADERS.map(([name, value]) => `${name}: ${value}`),
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",

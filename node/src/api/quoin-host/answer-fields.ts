@@ -34,8 +34,9 @@ export function statusFields(status: CallStatus, isOnlyAnswer: boolean): readonl
   if (status.message !== "") {
     fields.push("grpc-message", encodedMessage(status.message));
   }
-  for (let at = 0; at < status.trailers.length; at += 2) {
-    const [name, value] = status.trailers.slice(at, at + 2) as [string, string];
+  const { trailers } = status;
+  for (let at = 0; at < trailers.length; at += 2) {
+    const [name, value] = trailers.slice(at, at + 2) as [string, string];
     // Base64 without padding.
     fields.push(name, name.endsWith("-bin") ? value.replace(/=+$/, "") : value);
   }

@@ -1,14 +1,18 @@
 /**
- * A connection to one member, like that of any gRPC client. It returns the complete answer: the response, the status
- * with its details, headers and trailers.
+ * A connection to one member, like that of any client. It returns the complete answer: the response, the status with
+ * its details, headers and trailers. Its protocol is gRPC, or Connect with JSON; the entries need not know which.
  */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import type { Metadata } from "@grpc/grpc-js";
+import type { StatusDetails } from "@quoin/proto";
 import type { Operation } from "./operations.ts";
-import { Stream } from "./stream.ts";
+import type { Stream } from "./stream.ts";
+
+/** How the operations are called. */
+export const PROTOCOLS = ["grpc", "connect"] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
 
 export interface Answer<Response> {
   /** Undefined if the call failed. */
@@ -41,22 +45,19 @@ const RETRY_LIMIT_MS = 30_000;
 const RETRY_DELAY_MS = 100;
 
 /** A request as fields, or as bytes that no client would send. */
-type Sent<Request> = Partial<Request> | Buffer;
+export type Sent<Request> = Partial<Request> | Buffer;
 
-export class Connection {
-  /** host:port */
+export abstract class Connection {
+  /** host:port of the member's gRPC port, by whichever protocol. */
   readonly endpoint: string;
-  readonly #client: Client;
   readonly #token: string;
 
-  constructor(endpoint: string, credentials: ChannelCredentials, token: string) {
+  constructor(endpoint: string, token: string) {
     this.endpoint = endpoint;
     this.#token = token;
-    this.#client = new Client(endpoint, credentials, {
-      // Otherwise all connections of a process to one endpoint would be shared, and could not be closed separately.
-      "grpc.use_local_subchannel_pool": 1,
-    });
   }
+
+  abstract readonly protocol: Protocol;
 
   /**
    * Resolves for any status. Every call has a new request id unless the options give one. A call without a deadline is
@@ -81,69 +82,27 @@ export class Connection {
   }
 
   /** Makes a call without retries, which can be cancelled. */
-  begin<Request, Response>(
+  abstract begin<Request, Response>(
     operation: Operation<Request, Response>,
     fields: Sent<Request>,
-    options: CallOptions = {},
-  ): Pending<Response> {
-    const { method } = operation;
-    let headers = new Metadata();
-    let response: Response | undefined;
-    const call = this.#client.makeUnaryRequest(
-      method.path,
-      (bytes: Buffer) => bytes,
-      method.responseDeserialize,
-      bytesOf(operation, fields),
-      this.#metadata(options),
-      deadlineOf(options),
-      (_error: ServiceError | null, received?: Response) => {
-        response = received;
-      },
-    );
-    call.on("metadata", (received) => {
-      headers = received;
-    });
-    const answer = new Promise<Answer<Response>>((resolve) => {
-      // "status" is the last event of a call, after the callback.
-      call.on("status", ({ code, details, metadata }) => {
-        resolve(answerOf(code, details, response, headers, metadata));
-      });
-    });
-    return { answer, cancel: () => call.cancel() };
-  }
+    options?: CallOptions,
+  ): Pending<Response>;
 
-  stream<Request, Response>(
+  abstract stream<Request, Response>(
     operation: Operation<Request, Response>,
     fields: Sent<Request>,
-    options: CallOptions = {},
-  ): Stream<Response> {
-    const { method } = operation;
-    const call = this.#client.makeServerStreamRequest(
-      method.path,
-      (bytes: Buffer) => bytes,
-      method.responseDeserialize,
-      bytesOf(operation, fields),
-      this.#metadata(options),
-      deadlineOf(options),
-    );
-    return new Stream(call, ({ code, details, metadata }) =>
-      answerOf<never>(code, details, undefined, new Metadata(), metadata),
-    );
-  }
+    options?: CallOptions,
+  ): Stream<Response>;
 
-  close(): void {
-    this.#client.close();
-  }
+  abstract close(): void;
 
-  #metadata({ metadata: replaced = {} }: CallOptions): Metadata {
+  /** The metadata of a call: name and values. */
+  protected metadataOf({ metadata: replaced = {} }: CallOptions): readonly (readonly [string, readonly string[]])[] {
     const usual = { authorization: `Bearer ${this.#token}`, "api-version": "v1", "request-id": randomUUID() };
-    const metadata = new Metadata();
-    for (const [name, value] of Object.entries<string | readonly string[] | null>({ ...usual, ...replaced })) {
-      for (const single of value === null ? [] : [value].flat()) {
-        metadata.add(name, single);
-      }
-    }
-    return metadata;
+    return Object.entries<string | readonly string[] | null>({ ...usual, ...replaced }).map(([name, value]) => [
+      name,
+      value === null ? [] : [value].flat(),
+    ]);
   }
 }
 
@@ -153,26 +112,4 @@ export function bytesOf<Request, Response>(
   fields: Sent<Request>,
 ): Buffer {
   return Buffer.isBuffer(fields) ? fields : method.requestSerialize(request(fields));
-}
-
-function deadlineOf({ timeoutMs }: CallOptions): { deadline?: number } {
-  return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-}
-
-function answerOf<Response>(
-  code: status,
-  message: string,
-  response: Response | undefined,
-  headers: Metadata,
-  trailers: Metadata,
-): Answer<Response> {
-  const [encoded] = trailers.get(statusDetailsTrailer);
-  return {
-    response,
-    code: status[code],
-    message,
-    details: encoded === undefined ? undefined : decodeStatusDetails(Buffer.from(encoded)),
-    headers,
-    trailers,
-  };
 }

@@ -40,6 +40,7 @@ export const HTTP_STATUSES = {
   sequence_conflict: 409,
   fenced: 409,
   last_owner: 409,
+  compacted: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,

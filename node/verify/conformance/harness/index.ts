@@ -1,7 +1,7 @@
 /** Building blocks of the tables of expectations. They know the contract, but not the implementation. */
 
 export type { Accounts, KeyBody, Role, TestUser, UserBody } from "./accounts.ts";
-export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";
+export { type Answer, bytesOf, type CallOptions, type Connection, PROTOCOLS, type Protocol } from "./connection.ts";
 export {
   append,
   appendBatch,

@@ -1,25 +1,26 @@
 /** A streaming call: the messages so far, and how it ended. */
 
-import type { ClientReadableStream, StatusObject } from "@grpc/grpc-js";
 import type { Answer } from "./connection.ts";
 import { until } from "./until.ts";
 
 export class Stream<Response> {
   readonly messages: Response[] = [];
+  readonly cancel: () => void;
   #end: Answer<never> | null = null;
-  readonly #call: ClientReadableStream<Response>;
 
-  /** @param endOf converts the final status of the stream to an answer */
-  constructor(call: ClientReadableStream<Response>, endOf: (status: StatusObject) => Answer<never>) {
-    this.#call = call;
-    call.on("data", (message: Response) => {
-      this.messages.push(message);
-    });
-    // Every failed stream has an error, with no more information than its status.
-    call.on("error", () => undefined);
-    call.on("status", (status) => {
-      this.#end = endOf(status);
-    });
+  /** @param cancel ends the stream from this side. */
+  constructor(cancel: () => void) {
+    this.cancel = cancel;
+  }
+
+  /** Called by the connection for each message. */
+  receive(message: Response): void {
+    this.messages.push(message);
+  }
+
+  /** Called by the connection at the end. */
+  end(answer: Answer<never>): void {
+    this.#end ??= answer;
   }
 
   /**
@@ -41,9 +42,5 @@ export class Stream<Response> {
   /** Waits for the end of the stream. */
   ended(): Promise<Answer<never>> {
     return until("the end of the stream", () => this.#end);
-  }
-
-  cancel(): void {
-    this.#call.cancel();
   }
 }

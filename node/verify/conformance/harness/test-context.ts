@@ -10,7 +10,7 @@ import type {
 } from "@quoin/proto";
 import { expect } from "chai";
 import type { Role, TestUser } from "./accounts.ts";
-import type { Answer, CallOptions, Connection, Pending } from "./connection.ts";
+import type { Answer, CallOptions, Connection, Pending, Protocol } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import {
@@ -169,7 +169,9 @@ export class TestContext {
       expect(details?.metadata.get("limit"), told).to.equal(String(limit));
       expect(message, "the limit is named").to.include(String(limit));
     }
-    await this.#expectLeader(trailer("leader-endpoint")?.toString() ?? "");
+    // A raw answer is always one of gRPC.
+    const protocol = "trailers" in answer ? this.here.protocol : "grpc";
+    await this.#expectLeader(trailer("leader-endpoint")?.toString() ?? "", protocol);
   }
 
   #httpAt(endpoint: string, token: string | null | undefined): HttpConnection {
@@ -181,15 +183,15 @@ export class TestContext {
   }
 
   /** Checks the hint. After an election during the entry it may be outdated or missing. */
-  async #expectLeader(hint: string): Promise<void> {
-    if (hint === this.testRun.leadership.endpoint) {
+  async #expectLeader(hint: string, protocol: Protocol): Promise<void> {
+    if (hint === this.testRun.leadership.endpoint[protocol]) {
       return;
     }
     const { term, endpoint, endpoints } = await this.testRun.findLeader(this.here);
     if (term === this.#term) {
-      expect(hint, "trailer leader-endpoint").to.equal(endpoint);
+      expect(hint, "trailer leader-endpoint").to.equal(endpoint[protocol]);
     } else {
-      expect(hint, "trailer leader-endpoint").to.be.oneOf(["", ...endpoints]);
+      expect(hint, "trailer leader-endpoint").to.be.oneOf(["", ...endpoints[protocol]]);
     }
   }
 

@@ -8,12 +8,15 @@
 import { randomBytes } from "node:crypto";
 import { credentials } from "@grpc/grpc-js";
 import { Accounts, type TestUser } from "./accounts.ts";
-import { Connection } from "./connection.ts";
+import { ConnectConnection } from "./connect-connection.ts";
+import type { Connection, Protocol } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
+import { GrpcConnection } from "./grpc-connection.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { Mailbox } from "./mailbox.ts";
 import { createNamespace, deleteKey, freeMemory, getCluster, listKeys, listMemoryRegions } from "./operations.ts";
 import type { Origin } from "./raw-call.ts";
+import { NotApplicable } from "./table.ts";
 import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
 
 const RANDOM_BYTES = 6;
@@ -32,13 +35,22 @@ export interface StockUsers {
 /** The leader of a term. */
 interface Leadership {
   readonly term: bigint;
-  readonly endpoint: string;
-  /** gRPC endpoints of the members. */
-  readonly endpoints: readonly string[];
+  /** "" where it is not known. */
+  readonly endpoint: Readonly<Record<Protocol, string>>;
+  /** The endpoints of all members, for each protocol. */
+  readonly endpoints: Readonly<Record<Protocol, readonly string[]>>;
 }
+
+const NO_LEADER: Leadership = {
+  term: 0n,
+  endpoint: { grpc: "", connect: "" },
+  endpoints: { grpc: [], connect: [] },
+};
 
 export class TestRun {
   readonly target: Target;
+  /** How entries call the operations. */
+  readonly protocol: Protocol;
   /** Prefix of all names that this run creates. */
   readonly prefix = `conformance-${randomBytes(RANDOM_BYTES).toString("hex")}`;
   /** The namespace that most entries use, each with unique names. */
@@ -51,11 +63,12 @@ export class TestRun {
   readonly #httpEndpoints = new Map<string, string>();
   readonly #namespaces: string[] = [];
   #stockUsers: StockUsers | null = null;
-  #leadership: Leadership = { term: 0n, endpoint: "", endpoints: [] };
+  #leadership: Leadership = NO_LEADER;
 
   /** Raises Error if the token lacks rights that the suite needs. */
-  constructor(target: Target) {
+  constructor(target: Target, protocol: Protocol) {
     this.target = target;
+    this.protocol = protocol;
     this.claims = claimsOf(target.token);
     this.accounts = new Accounts(this.prefix, new Mailbox(target.mailLogs));
     if (!this.claims.access.includes("admin") || !this.claims.namespaces.includes("*")) {
@@ -75,22 +88,41 @@ export class TestRun {
     return this.#stockUsers;
   }
 
+  /** By gRPC, in every run. */
   get first(): Connection {
-    return this.at(this.target.endpoints[0] as string);
+    return this.#connection(this.target.endpoints[0] as string, this.target.token, "grpc");
   }
 
-  /** A connection to the member, with the token; without one, the token of the run. */
+  /**
+   * A connection to the member with this gRPC endpoint, with the token; without one, the token of the run.
+   */
   at(endpoint: string, token = this.target.token): Connection {
-    const key = `${endpoint} ${token}`;
+    return this.#connection(endpoint, token, this.protocol);
+  }
+
+  #connection(endpoint: string, token: string, protocol: Protocol): Connection {
+    const key = `${protocol} ${endpoint} ${token}`;
     const known = this.#connections.get(key);
     if (known !== undefined) {
       return known;
     }
-    const { ca } = this.target;
-    const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
-    const connection = new Connection(endpoint, security, token);
+    const connection = protocol === "grpc" ? this.#grpc(endpoint, token) : this.#connect(endpoint, token);
     this.#connections.set(key, connection);
     return connection;
+  }
+
+  #grpc(endpoint: string, token: string): Connection {
+    const { ca } = this.target;
+    const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
+    return new GrpcConnection(endpoint, security, token);
+  }
+
+  #connect(endpoint: string, token: string): Connection {
+    const httpEndpoint = this.#httpEndpoints.get(endpoint);
+    if (httpEndpoint === undefined) {
+      throw new NotApplicable(`it is not known where ${endpoint} serves HTTP: name it with --http-endpoint`);
+    }
+    return new ConnectConnection(endpoint, this.originOf(httpEndpoint), token);
   }
 
   /**
@@ -128,11 +160,16 @@ export class TestRun {
     succeeded(await this.first.call(createNamespace, { namespace }));
   }
 
-  /** Asks this member for the leader and its gRPC endpoint; "" if it is not known. */
+  /** Asks this member for the leader and its endpoints. */
   async findLeader(connection: Connection): Promise<Leadership> {
     const { members, term } = succeeded(await connection.call(getCluster, {}));
-    const endpoints = members.map(({ grpcEndpoint }) => grpcEndpoint);
-    this.#leadership = { term, endpoint: members.find(({ leader }) => leader)?.grpcEndpoint ?? "", endpoints };
+    const endpointsOf = (some: typeof members) => ({
+      grpc: some.map(({ grpcEndpoint }) => grpcEndpoint),
+      connect: some.map(({ httpEndpoint }) => httpEndpoint),
+    });
+    const leader = endpointsOf(members.filter((member) => member.leader));
+    const endpoint = { grpc: leader.grpc[0] ?? "", connect: leader.connect[0] ?? "" };
+    this.#leadership = { term, endpoint, endpoints: endpointsOf(members) };
     return this.#leadership;
   }
 

@@ -70,7 +70,7 @@ async function succeeds<Request, Response>(
   context: TestContext,
   operation: Operation<Request, Response>,
   fields: Partial<Request> | Buffer,
-  metadata: Readonly<Record<string, string>> = {},
+  metadata: Readonly<Record<string, string | null>> = {},
 ): Promise<void> {
   if (!operation.method.responseStream) {
     succeeded(await context.here.call(operation, fields, { metadata }));
@@ -144,7 +144,7 @@ function orderEntries<Request extends object, Response>(
       }
       await succeeds(context, operation, request);
     },
-    "takes a request id of any version and in any case, once": async (context) => {
+    "takes a request id of any version and in any case, once, and only over HTTP none": async (context) => {
       const request = await valid(context);
       for (const value of [
         "",
@@ -159,10 +159,16 @@ function orderEntries<Request extends object, Response>(
         const value = name === "request-id" ? ABSENT_ID : "v1";
         const twice = { metadata: { [name]: [value, value] }, field: name };
         await context.refuses(operation, request, "BAD_METADATA", twice);
-        await context.refuses(operation, request, "BAD_METADATA", { metadata: { [name]: null }, field: name });
+        if (context.here.protocol === "grpc") {
+          await context.refuses(operation, request, "BAD_METADATA", { metadata: { [name]: null }, field: name });
+        }
       }
       const upperCase = crypto.randomUUID().toUpperCase().replace(/-4/, "-F");
       await succeeds(context, operation, request, { "request-id": upperCase });
+      if (context.here.protocol === "connect") {
+        const without = { "request-id": null, "api-version": null };
+        await succeeds(context, operation, await valid(context), without);
+      }
     },
   };
 }

@@ -25,8 +25,8 @@ import { waiting } from "./waiting.ts";
 import { keyWatches } from "./watch-keys.ts";
 import { lockWatches } from "./watch-locks.ts";
 
-export const tables: readonly Table[] = [
-  specification,
+/** Those about the operations, which a client may call over HTTP too. */
+export const operationTables: readonly Table[] = [
   ...everyOperation,
   ...keyValue,
   ...locks,
@@ -38,6 +38,11 @@ export const tables: readonly Table[] = [
   lockWatches,
   compaction,
   replay,
+];
+
+export const tables: readonly Table[] = [
+  specification,
+  ...operationTables,
   ...accountsLogin,
   ...accountsKeys,
   ...accountsUsers,

@@ -1,0 +1,256 @@
+/**
+ * A call over HTTP by the Connect protocol, from its headers to its last byte: the part that unary calls and streams
+ * share.
+ *
+ * The headers are checked before the body is read. A client may leave out `api-version`, which is then v1, and
+ * `request-id`, which is then made; the answer has it in its headers.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { gunzip } from "node:zlib";
+import { status } from "@grpc/grpc-js";
+import type { MessageCodec } from "@quoin/proto";
+import { InvariantViolation } from "../../primitives/index.ts";
+import {
+  type CallPort,
+  type CallProtocol,
+  type CallStatus,
+  type ClientConnection,
+  type ErrorLog,
+  endProcess,
+  IncomingCall,
+  plainStatus,
+  REQUEST_BYTES_MAX,
+} from "../calls/index.ts";
+import { requestIdOf } from "../http/index.ts";
+import { decodeJson } from "../json/index.ts";
+import { type ContentType, headerOf, timeoutMsOf } from "./connect-headers.ts";
+import type { ConnectMethod } from "./connect-method.ts";
+import { RequestBody } from "./request-body.ts";
+
+/** The message of a request within its body. */
+export interface RequestMessage {
+  readonly message: Buffer;
+  readonly isCompressed: boolean;
+}
+
+/** What all calls of the host share. */
+export interface CallSurroundings {
+  readonly port: CallPort;
+  readonly log: ErrorLog;
+}
+
+/** Maximum bytes of a request in JSON: base64 makes a message of bytes a third larger. */
+const JSON_BYTES_MAX = REQUEST_BYTES_MAX + REQUEST_BYTES_MAX / 2;
+/** The maximum of a timer. A deadline beyond it has no effect, because the maximum of a call is shorter. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+const API_VERSION: readonly string[] = ["v1"];
+const PROTOCOL_VERSION = "1";
+
+export abstract class ConnectCall extends IncomingCall {
+  readonly deadline: number;
+  protected readonly surroundings: CallSurroundings;
+  protected readonly served: ConnectMethod;
+  protected readonly request: IncomingMessage;
+  protected readonly response: ServerResponse;
+  protected readonly type: ContentType;
+  /** Whether the client speaks the protocol, and expects its messages and nothing else. */
+  protected readonly isProtocolClient: boolean;
+  readonly #timeoutMs: number | null;
+  readonly #body: RequestBody;
+  #timer: NodeJS.Timeout | undefined;
+  #isEnded = false;
+
+  constructor(
+    surroundings: CallSurroundings,
+    method: ConnectMethod,
+    connection: ClientConnection,
+    type: ContentType,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) {
+    // HTTP/1.1 has no streams within a connection.
+    super(surroundings.port, method, connection, 0);
+    this.surroundings = surroundings;
+    this.served = method;
+    this.request = request;
+    this.response = response;
+    this.type = type;
+    this.isProtocolClient = request.headers["connect-protocol-version"] !== undefined;
+    this.#body = new RequestBody(type.form === "json" ? JSON_BYTES_MAX : REQUEST_BYTES_MAX);
+    this.#timeoutMs = timeoutMsOf(headerOf(request, "connect-timeout-ms"));
+    this.deadline = this.#timeoutMs === Infinity ? Infinity : Date.now() + (this.#timeoutMs ?? 0);
+  }
+
+  override get protocol(): CallProtocol {
+    return "connect";
+  }
+
+  /** The header that names the encoding of the request's message. */
+  protected abstract get encodingHeader(): "content-encoding" | "connect-content-encoding";
+  /** Returns the message within the body, or what is wrong with the body. */
+  protected abstract messageOf(body: Buffer): RequestMessage | string;
+  /** Sends the status to the client. */
+  protected abstract sendStatus(answer: CallStatus): void;
+
+  /** Checks the headers. Then the call reads the body, or ends. */
+  begin(): void {
+    this.response.once("close", () => {
+      this.#stop();
+      this.finish();
+      this.close();
+    });
+    const problem = this.#problemOfHeaders();
+    if (problem !== null) {
+      this.end(problem);
+      return;
+    }
+    if (this.#timeoutMs !== null && this.#timeoutMs <= TIMER_MS_MAX) {
+      this.#timer = setTimeout(() => this.end(this.missedDeadline()), this.#timeoutMs);
+    }
+    this.receiveHeaders();
+  }
+
+  values(name: string): readonly string[] {
+    const given = this.request.headersDistinct[name] ?? [];
+    if (given.length > 0) {
+      return given;
+    }
+    return name === "request-id" ? [requestIdOf(this.request)] : name === "api-version" ? API_VERSION : given;
+  }
+
+  override decode<Request>(codec: MessageCodec<Request>, request: Buffer): Request {
+    return this.type.form === "json" ? (decodeJson(codec.$type, request) as Request) : super.decode(codec, request);
+  }
+
+  end(answer: CallStatus): void {
+    if (this.isGone) {
+      return;
+    }
+    this.#stop();
+    this.countEnd(answer.code, answer.reason);
+    this.sendStatus(answer);
+  }
+
+  protected get isGone(): boolean {
+    return this.#isEnded || this.response.closed;
+  }
+
+  protected pass(): void {
+    const { request, response } = this;
+    const announcedBytes = Number(request.headers["content-length"] ?? 0);
+    if (announcedBytes > this.#body.bytesMax) {
+      this.end(this.#tooLarge());
+      return;
+    }
+    if (request.headers.expect?.toLowerCase() === "100-continue") {
+      response.writeContinue();
+    }
+    request.on("data", (piece: Buffer) => this.#onData(piece, announcedBytes));
+    request.on("end", () => this.#onEnd());
+    // "close" of the response follows an error of the request.
+    request.on("error", ignore);
+  }
+
+  /** Notes that nothing more may be sent after what is sent in this turn. */
+  protected stopForAnswer(code: status, reason: string): void {
+    this.#stop();
+    this.countEnd(code, reason);
+  }
+
+  /** Logs that a message cannot be encoded, which is a bug, and ends the call. */
+  protected failEncoding(error: unknown): void {
+    this.surroundings.log.error({ err: error, method: this.method.path }, "a response cannot be encoded");
+    this.end(plainStatus(status.INTERNAL, "Error serializing response"));
+  }
+
+  #problemOfHeaders(): CallStatus | null {
+    const { request } = this;
+    const version = headerOf(request, "connect-protocol-version");
+    if (version !== undefined && version !== PROTOCOL_VERSION) {
+      return plainStatus(status.INVALID_ARGUMENT, `connect-protocol-version must be ${PROTOCOL_VERSION}`);
+    }
+    if (this.#timeoutMs === null) {
+      return plainStatus(status.INVALID_ARGUMENT, "connect-timeout-ms must be a whole number of at most 10 digits");
+    }
+    const encoding = headerOf(request, this.encodingHeader) ?? "identity";
+    return encoding === "identity" || encoding === "gzip"
+      ? null
+      : plainStatus(status.UNIMPLEMENTED, `the ${this.encodingHeader} must be gzip or identity`);
+  }
+
+  #onData(piece: Buffer, announcedBytes: number): void {
+    if (this.isGone) {
+      return;
+    }
+    this.receiveBytes(piece.length);
+    if (!this.isGone && !this.#body.add(piece, announcedBytes)) {
+      this.end(this.#tooLarge());
+    }
+  }
+
+  #tooLarge(): CallStatus {
+    const { bytesMax } = this.#body;
+    return plainStatus(status.RESOURCE_EXHAUSTED, `the body of the request must have at most ${bytesMax} bytes`);
+  }
+
+  #onEnd(): void {
+    if (this.isGone) {
+      return;
+    }
+    const found = this.messageOf(this.#body.bytes);
+    if (typeof found === "string") {
+      this.end(plainStatus(status.INVALID_ARGUMENT, found));
+      return;
+    }
+    if (!this.receiveMessage() || !this.receiveEnd()) {
+      return;
+    }
+    if (!found.isCompressed) {
+      this.#start(found.message);
+      return;
+    }
+    gunzip(found.message, { maxOutputLength: REQUEST_BYTES_MAX }, (error, message) => {
+      if (this.isGone) {
+        return;
+      }
+      if (error === null) {
+        this.#start(message);
+      } else {
+        this.end(problemOfGzip(error));
+      }
+    });
+  }
+
+  #start(message: Buffer): void {
+    if (!this.method.responseStream) {
+      // From now on the handler watches the deadline.
+      clearTimeout(this.#timer);
+    }
+    try {
+      this.served.handler(this, message);
+    } catch (error) {
+      // Handlers should not throw. If one does, only its call ends.
+      if (error instanceof InvariantViolation) {
+        endProcess(error);
+        return;
+      }
+      this.surroundings.log.error({ err: error, method: this.method.path }, "a request failed because of a bug");
+      this.end(plainStatus(status.UNKNOWN, "Unknown error"));
+    }
+  }
+
+  #stop(): void {
+    this.#isEnded = true;
+    this.#body.discard();
+    clearTimeout(this.#timer);
+  }
+}
+
+function problemOfGzip(error: NodeJS.ErrnoException): CallStatus {
+  return error.code === "ERR_BUFFER_TOO_LARGE"
+    ? plainStatus(status.RESOURCE_EXHAUSTED, `the request is larger than ${REQUEST_BYTES_MAX} bytes without gzip`)
+    : plainStatus(status.INVALID_ARGUMENT, "the request is not valid gzip");
+}
+
+function ignore(): void {}

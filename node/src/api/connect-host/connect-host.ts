@@ -1,0 +1,153 @@
+/**
+ * Serves the methods of the services over HTTP by the Connect protocol: `POST /coordination.v1.KeyValueService/GetKey`,
+ * with JSON or protobuf.
+ *
+ * The methods, their handlers and the checks of calls are those of gRPC. This folder only reads requests and writes
+ * answers.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { status } from "@grpc/grpc-js";
+import { invariant } from "../../primitives/index.ts";
+import {
+  type CallHandler,
+  type CallPort,
+  type CallStatus,
+  ClientConnection,
+  type ErrorLog,
+  plainStatus,
+  type ServedMethod,
+} from "../calls/index.ts";
+import {
+  type ClientAddresses,
+  HttpError,
+  prepareAnswer,
+  type ServiceCalls,
+  type ServiceDocument,
+  type ServiceRequest,
+} from "../http/index.ts";
+import type { CallSurroundings } from "./connect-call.ts";
+import { connectError, httpStatusOf } from "./connect-error.ts";
+import { contentTypeOf, contentTypesOf } from "./connect-headers.ts";
+import type { ConnectMethod } from "./connect-method.ts";
+import { methodDocument } from "./method-document.ts";
+import { StreamConnectCall } from "./stream-connect-call.ts";
+import { UnaryConnectCall } from "./unary-connect-call.ts";
+
+export interface ConnectHostOptions extends CallPort {
+  readonly log: ErrorLog;
+  readonly clients: ClientAddresses;
+  /** What the paths of all methods begin with, such as `/coordination.v1.`. */
+  readonly pathPrefix: string;
+}
+
+/** The client of a connection, with the address that its last request came from. */
+interface KnownConnection {
+  readonly address: string;
+  readonly connection: ClientConnection;
+}
+
+const METHOD_NOT_ALLOWED = 405;
+const UNSUPPORTED_MEDIA_TYPE = 415;
+
+export class ConnectHost implements ServiceCalls {
+  readonly #options: ConnectHostOptions;
+  readonly #surroundings: CallSurroundings;
+  readonly #methods = new Map<string, ConnectMethod>();
+  readonly #connections = new WeakMap<Socket, KnownConnection>();
+
+  constructor(options: ConnectHostOptions) {
+    this.#options = options;
+    this.#surroundings = { port: options, log: options.log };
+  }
+
+  /** Serves methods of the contract. */
+  addMethods(methods: readonly ServedMethod[]): void {
+    for (const { definition, responseCodec, needsToken, mayWait, handler } of methods) {
+      const { path, requestStream, responseStream, responseSerialize: serialize } = definition;
+      invariant(!requestStream, "every method of the contract has one message in its request");
+      invariant(
+        path.startsWith(this.#options.pathPrefix),
+        "the paths of all methods begin in the same way",
+        () => path,
+      );
+      const calls = this.#options.observer.callsOf({ path, responseStream, mayWait });
+      this.#methods.set(path, {
+        ...{ path, requestStream, responseStream, needsToken, calls, serialize, responseCodec },
+        handler: handler as CallHandler<unknown>,
+      });
+    }
+  }
+
+  serve(request: ServiceRequest, response: ServerResponse): boolean {
+    const { url = "" } = request;
+    if (!url.startsWith(this.#options.pathPrefix)) {
+      return false;
+    }
+    const queryAt = url.indexOf("?");
+    const path = queryAt === -1 ? url : url.slice(0, queryAt);
+    const method = this.#methods.get(path);
+    if (method !== undefined) {
+      request.calls = method.calls;
+    }
+    try {
+      prepareAnswer(request, response);
+    } catch (error) {
+      invariant(error instanceof HttpError, "preparing an answer throws only refusals");
+      refuse(response, plainStatus(status.INVALID_ARGUMENT, error.message));
+      return true;
+    }
+    if (method === undefined) {
+      refuse(response, plainStatus(status.UNIMPLEMENTED, `The server does not implement the method ${path}`));
+    } else {
+      this.#call(method, request, response);
+    }
+    return true;
+  }
+
+  describe(): ServiceDocument {
+    // A method without a token is one that another port serves; it only answers where.
+    return methodDocument([...this.#methods.values()].filter((method) => method.needsToken && !method.responseStream));
+  }
+
+  #call(method: ConnectMethod, request: ServiceRequest, response: ServerResponse): void {
+    const { path, responseStream } = method;
+    if (request.method !== "POST") {
+      response.setHeader("Allow", "POST");
+      refuse(response, plainStatus(status.UNIMPLEMENTED, `${path} takes only POST`), METHOD_NOT_ALLOWED);
+      return;
+    }
+    const type = contentTypeOf(request.headers["content-type"]);
+    if (type === null || type.isStream !== responseStream) {
+      const types = contentTypesOf(responseStream);
+      response.setHeader("Accept-Post", types);
+      const problem = plainStatus(status.INVALID_ARGUMENT, `the Content-Type of ${path} must be one of ${types}`);
+      refuse(response, problem, UNSUPPORTED_MEDIA_TYPE);
+      return;
+    }
+    request.isLogged = true;
+    const ConnectCall = responseStream ? StreamConnectCall : UnaryConnectCall;
+    new ConnectCall(this.#surroundings, method, this.#connectionOf(request), type, request, response).begin();
+  }
+
+  /** A proxy may send the requests of several clients on one connection. */
+  #connectionOf(request: IncomingMessage): ClientConnection {
+    const { socket } = request;
+    const address = this.#options.clients.of(request);
+    const known = this.#connections.get(socket);
+    if (known?.address === address) {
+      return known.connection;
+    }
+    const connection = new ClientConnection(address, () => socket.destroy());
+    this.#connections.set(socket, { address, connection });
+    return connection;
+  }
+}
+
+/** Answers a request that is not a call of a method. */
+function refuse(response: ServerResponse, answer: CallStatus, code = httpStatusOf(answer)): void {
+  response.statusCode = code;
+  response.setHeader("Content-Type", "application/json");
+  response.end(JSON.stringify(connectError(answer)));
+}

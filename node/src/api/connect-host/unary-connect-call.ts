@@ -1,0 +1,84 @@
+/** A unary call: its message is the body, and its answer is a body with a status of HTTP. */
+
+import { gzip } from "node:zlib";
+import { status } from "@grpc/grpc-js";
+import { invariant } from "../../primitives/index.ts";
+import type { Replayed } from "../../state/index.ts";
+import { type CallStatus, replayedField } from "../calls/index.ts";
+import { encodeJson } from "../json/index.ts";
+import { ConnectCall, type RequestMessage } from "./connect-call.ts";
+import { connectError, errorFields, httpStatusOf } from "./connect-error.ts";
+import { acceptsGzip, answerType, headerOf } from "./connect-headers.ts";
+
+/** A smaller answer is not worth the time: it leaves in one packet anyway. */
+const GZIP_BYTES_MIN = 1_024;
+/** The fastest level: values are mostly small, and the processor also serves other calls. */
+const GZIP_OPTIONS = { level: 1 };
+const HTTP_OK = 200;
+
+export class UnaryConnectCall extends ConnectCall {
+  protected get encodingHeader(): "content-encoding" {
+    return "content-encoding";
+  }
+
+  protected messageOf(body: Buffer): RequestMessage {
+    const isCompressed = body.length > 0 && headerOf(this.request, this.encodingHeader) === "gzip";
+    return { message: body, isCompressed };
+  }
+
+  answer(response: unknown, replayed: Replayed): void {
+    if (this.isGone) {
+      return;
+    }
+    let body: Uint8Array;
+    try {
+      body = this.#encoded(response);
+    } catch (error) {
+      this.failEncoding(error);
+      return;
+    }
+    this.stopForAnswer(status.OK, "");
+    const fields = ["Content-Type", answerType(this.type), ...replayedField(replayed)];
+    if (body.length < GZIP_BYTES_MIN || !acceptsGzip(headerOf(this.request, "accept-encoding"))) {
+      this.#send(HTTP_OK, fields, body);
+      return;
+    }
+    gzip(body, GZIP_OPTIONS, (error, compressed) => {
+      if (error === null) {
+        this.#send(HTTP_OK, [...fields, "Content-Encoding", "gzip"], compressed);
+      } else {
+        this.#send(HTTP_OK, fields, body);
+      }
+    });
+  }
+
+  send(): void {
+    invariant(false, "only a method that answers with a stream sends messages");
+  }
+
+  protected sendStatus(answer: CallStatus): void {
+    const body = Buffer.from(JSON.stringify(connectError(answer)));
+    const fields = ["Content-Type", "application/json", ...answer.fields, ...errorFields(answer)];
+    this.#send(httpStatusOf(answer), fields, body);
+  }
+
+  #encoded(response: unknown): Uint8Array {
+    const { serialize, responseCodec } = this.served;
+    return this.type.form === "json"
+      ? Buffer.from(encodeJson(responseCodec.$type, response as object, !this.isProtocolClient))
+      : serialize(response as never);
+  }
+
+  #send(code: number, fields: readonly string[], body: Uint8Array): void {
+    const { response } = this;
+    if (response.closed) {
+      return;
+    }
+    for (let at = 0; at < fields.length; at += 2) {
+      response.setHeader(fields[at] as string, fields[at + 1] as string);
+    }
+    response.setHeader("Content-Length", body.length);
+    response.statusCode = code;
+    response.end(body);
+  }
+}

@@ -23,4 +23,4 @@ async function main() {
   }
 }
 
-main();
+void main();

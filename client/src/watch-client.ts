@@ -13,10 +13,10 @@ import {
   type WatchLocksResponse,
 } from "@quoin/proto";
 import type { KeyEntry } from "./key-value.ts";
-import { flag, optionsCheck, text } from "./options-check.ts";
 import { type LockMode, modeName } from "./lock-messages.ts";
 import { streamMethod } from "./message-stream.ts";
 import type { OperationContext } from "./operation.ts";
+import { flag, optionsCheck, text } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { int64Field, textField } from "./request-field.ts";

@@ -44,7 +44,10 @@ export async function installRuntimes(): Promise<readonly Runtime[]> {
   const isCurrent = existsSync(file) && readFileSync(file, "utf8") === content;
   if (!isCurrent || RUNTIMES.some(({ program }) => !existsSync(program))) {
     mkdirSync(FOLDER, { recursive: true });
-    await npmInstall(FOLDER, Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`));
+    await npmInstall(
+      FOLDER,
+      Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`),
+    );
     writeFileSync(file, content);
   }
   return RUNTIMES;

@@ -14,6 +14,8 @@ const PACKAGER = fileURLToPath(new URL("../../../client/scripts/package.ts", imp
 const BODY = readFileSync(new URL("./runtime-program.js", import.meta.url), "utf8");
 /** Many times what a run takes. A program that does not end by itself fails the test then. */
 const LIMIT_MS = 60_000;
+/** What a browser program installs with the package. */
+const CONNECT = ["@connectrpc/connect@2.2.0", "@connectrpc/connect-web@2.2.0"];
 /** Each runtime, with the module system of its program. */
 const RUNS = [
   ["Node 20", "cjs"],
@@ -41,7 +43,7 @@ describe("the installed package", function () {
     project = directories.make();
     const tarball = (await run(process.execPath, [PACKAGER, "--out", directories.make()])).trim();
     try {
-      await npmInstall(project, [tarball]);
+      await npmInstall(project, [tarball, ...CONNECT]);
       runtimes = await installRuntimes();
     } catch (error) {
       // Only on a machine without a registry; the verification of each commit needs one.
@@ -49,7 +51,10 @@ describe("the installed package", function () {
       process.stderr.write("skipped: npm reaches no registry, and its cache does not have the packages\n");
       this.skip();
     }
-    writeFileSync(join(project, "program.mjs"), `import * as quoin from "@quoin/client";\n${BODY}\nawait useQuoin(quoin);\n`);
+    writeFileSync(
+      join(project, "program.mjs"),
+      `import * as quoin from "@quoin/client";\n${BODY}\nawait useQuoin(quoin);\n`,
+    );
     const body = BODY.replace(/^export /m, "");
     writeFileSync(join(project, "program.cjs"), `const quoin = require("@quoin/client");\n${body}\nuseQuoin(quoin);\n`);
     cluster = await ClusterUnderTest.start(1);
@@ -101,6 +106,32 @@ describe("the installed package", function () {
     const quoinctl = join(project, "node_modules/.bin/quoinctl");
     expect(await output(runtimes[0]!, quoinctl, "kv", "put", "default/k", "v")).to.include("REVISION");
     expect(await output(runtimes[0]!, quoinctl, "kv", "get", "default/k")).to.equal("v\n");
+  });
+
+  it("has the services for connect-web, as the example of a page uses them", async () => {
+    const file = join(project, "browser.mjs");
+    const services = new URL("../../../client/examples/browser/services.js", import.meta.url);
+    writeFileSync(join(project, "services.mjs"), readFileSync(services));
+    writeFileSync(
+      file,
+      `import { connect } from "./services.mjs";
+      const { keyValue, watch } = connect(process.env.QUOIN_HTTP_ENDPOINTS.split(",")[0], process.env.QUOIN_TOKEN);
+      const key = { namespace: "default", key: "from a page" };
+      const ending = new AbortController();
+      const changes = watch.watchKeys({ namespace: "default", prefix: key.key }, ending)[Symbol.asyncIterator]();
+      const { value: first } = await changes.next();
+      await keyValue.putKey({ ...key, value: new TextEncoder().encode("hello") });
+      let second;
+      // A message without events only reports progress.
+      do ({ value: second } = await changes.next());
+      while (second.events.length === 0);
+      ending.abort();
+      const { version } = await keyValue.getKey(key);
+      const error = await keyValue.getKey({ ...key, key: "none" }).catch((thrown) => thrown.metadata.get("error-reason"));
+      const text = new TextDecoder();
+      console.log(JSON.stringify([first.created, text.decode(second.events[0].kv.value), String(version), error]));\n`,
+    );
+    expect(JSON.parse(await output(runtimes[0]!, file))).to.deep.equal([true, "hello", "1", "KEY_NOT_FOUND"]);
   });
 
   /** The standard output of a program that ends by itself with the code 0. */

@@ -72,7 +72,8 @@ export class Session {
 
   /** Runs work with a client for the administration of the cluster, and closes it. */
   async withAdmin<Value>(work: (admin: AdminClient) => Promise<Value>): Promise<Value> {
-    const admin = createAdminClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
+    const { endpoints, credentials, tls } = await this.findConnection();
+    const admin = createAdminClient({ endpoints, credentials, tls, timeoutMs: this.timeoutMs });
     try {
       return await work(admin);
     } finally {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
@@ -43,21 +44,20 @@ describe("connections that are not established", () => {
     return `127.0.0.1:${hole.port}`;
   }
 
-  function connecting(): number {
-    return process.getActiveResourcesInfo().filter((resource) => resource === "ConnectWrap").length;
-  }
-
   for (const [operation, start] of [
     ["a call", (client: Client) => client.keyValue.get("n", "k")],
     ["a watch", (client: Client) => client.watch.keys("n")],
   ] as const) {
     it(`end with the client of ${operation}, although no connection comes`, async () => {
       const client = clientOf(await silentAddress());
-      const before = connecting();
+      const dialled: Socket[] = [];
+      const note = (message: unknown) => dialled.push((message as { readonly socket: Socket }).socket);
+      subscribe("net.client.socket", note);
       const failing = failure(start(client));
-      await until("the attempt", () => connecting() > before);
+      const socket = await until("the attempt", () => dialled.find(({ connecting }) => connecting));
+      unsubscribe("net.client.socket", note);
       client.close();
-      await until("the end of the attempt", () => connecting() === before);
+      await until("the end of the attempt", () => socket.destroyed);
       expect((await failing).code).to.equal("CANCELLED");
     });
 

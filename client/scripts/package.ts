@@ -1,6 +1,7 @@
 /**
  * `npm run package -- --out DIRECTORY`: builds the published package `@quoin/client` as a tarball. It contains the SDK,
- * the contract (`@quoin/proto`), and the command line `quoinctl` as one program.
+ * the contract (`@quoin/proto`), its services for Connect clients as `@quoin/client/connect`, and the command line
+ * `quoinctl` as one program.
  *
  * The SDK is one CommonJS file, and an ESM file with the same names that imports it. So a program that loads it in both
  * ways has one class QuoinError, and `instanceof` holds. gRPC and the protobuf runtime stay dependencies: npm then
@@ -17,6 +18,7 @@ import {
   bundleJavaScript,
   oldestNode,
   packFolder,
+  writeConnectServices,
   writeDeclarations,
   writeLicences,
 } from "../../scripts/bundle/index.ts";
@@ -92,8 +94,12 @@ function writeManifest(folder: string): void {
         import: { types: "./dist/index.d.mts", default: "./dist/index.mjs" },
         require: { types: "./dist/index.d.ts", default: "./dist/index.js" },
       },
+      // Only ESM: it is for browsers, and every supported Node also loads it with `require`.
+      "./connect": { types: "./dist/connect/index.d.ts", default: "./dist/connect/index.js" },
       "./package.json": "./package.json",
     },
+    // For compilers that do not read `exports`.
+    typesVersions: { "*": { connect: ["./dist/connect/index.d.ts"] } },
     bin: { quoinctl: "dist/quoinctl/quoinctl.mjs" },
     // Not exact, so that users get corrections of these packages without a release of this one.
     dependencies: Object.fromEntries(dependencies.map((dependency) => [dependency, `^${exact[dependency]}`])),
@@ -108,6 +114,7 @@ const folder = mkdtempSync(path.join(tmpdir(), "quoin-package-"));
 try {
   await writeLibrary(path.join(folder, "dist"));
   await writeProgram(path.join(folder, "dist"));
+  writeConnectServices(path.join(folder, "dist/connect"));
   for (const file of globSync(copied, { cwd: client }))
     cpSync(path.join(client, file), path.join(folder, file), { recursive: true });
   cpSync(path.join(root, "LICENSE"), path.join(folder, "LICENSE"));

@@ -1,34 +1,24 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
+import { BlackHole } from "../../testing/index.ts";
 import { failure, ScriptedMember, testCertificate, until } from "../test/index.ts";
 import { type Client, createClient, type TlsOptions } from "./index.ts";
-
-/** Listens, and accepts nothing: its thread waits for ever. */
-const deafListener = `
-  const server = require("node:net").createServer();
-  server.listen({ host: "127.0.0.1", port: 0, backlog: 1 }, () => {
-    require("node:fs").writeSync(1, server.address().port + "\\n");
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-  });
-`;
-/** A connection on the loopback interface that has not come after this time does not come. */
-const ignoredAfterMs = 300;
 
 describe("connections that are not established", () => {
   const clients: Client[] = [];
   const sockets: Socket[] = [];
   let server: Server | undefined;
-  let child: ChildProcess | undefined;
+  let hole: BlackHole | undefined;
 
   afterEach(async () => {
     for (const client of clients.splice(0)) client.close();
     for (const socket of sockets.splice(0)) socket.destroy();
-    if (child?.exitCode === null && child.kill("SIGKILL")) await once(child, "exit");
+    await hole?.close();
     server?.close();
     server = undefined;
-    child = undefined;
+    hole = undefined;
   });
 
   function clientOf(endpoint: string, tls?: TlsOptions): Client {
@@ -48,25 +38,10 @@ describe("connections that are not established", () => {
     return `127.0.0.1:${(listening.address() as AddressInfo).port}`;
   }
 
-  /** An address where connections neither succeed nor fail: its queue is full. */
+  /** An address where connections neither succeed nor fail. */
   async function silentAddress(): Promise<string> {
-    child = spawn(process.execPath, ["--eval", deafListener], { stdio: ["ignore", "pipe", "inherit"] });
-    const [line] = (await once(child.stdout!, "data")) as [Buffer];
-    const port = Number(line.toString());
-    for (;;) {
-      const socket = connect(port, "127.0.0.1");
-      socket.on("error", () => undefined);
-      sockets.push(socket);
-      socket.setTimeout(ignoredAfterMs);
-      const event = await Promise.race(["connect", "timeout"].map((name) => once(socket, name).then(() => name)));
-      if (event === "timeout") break;
-      socket.setTimeout(0);
-    }
-    return `127.0.0.1:${port}`;
-  }
-
-  function connecting(): number {
-    return process.getActiveResourcesInfo().filter((resource) => resource === "ConnectWrap").length;
+    hole = await BlackHole.open("127.0.0.1", 0);
+    return `127.0.0.1:${hole.port}`;
   }
 
   for (const [operation, start] of [
@@ -75,11 +50,14 @@ describe("connections that are not established", () => {
   ] as const) {
     it(`end with the client of ${operation}, although no connection comes`, async () => {
       const client = clientOf(await silentAddress());
-      const before = connecting();
+      const dialled: Socket[] = [];
+      const note = (message: unknown) => dialled.push((message as { readonly socket: Socket }).socket);
+      subscribe("net.client.socket", note);
       const failing = failure(start(client));
-      await until("the attempt", () => connecting() > before);
+      const socket = await until("the attempt", () => dialled.find(({ connecting }) => connecting));
+      unsubscribe("net.client.socket", note);
       client.close();
-      await until("the end of the attempt", () => connecting() === before);
+      await until("the end of the attempt", () => socket.destroyed);
       expect((await failing).code).to.equal("CANCELLED");
     });
 

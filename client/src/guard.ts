@@ -25,13 +25,10 @@ export interface GuardedOptions extends CallOptions {
   readonly guard?: Guard | undefined;
 }
 
-/** The rules of a guard. */
-export const guardFields = { lockName: text, fencingToken: whole, rw: flag };
-
 /** The rules for the options of a guarded write. */
 export const guardedRules = {
   ...callRules,
-  guard: record<Guard>(guardFields, ["lockName", "fencingToken"]),
+  guard: record<Guard>({ lockName: text, fencingToken: whole, rw: flag }, ["lockName", "fencingToken"]),
 };
 
 /** The field of a request. */

@@ -11,7 +11,7 @@ import type { IncomingMessage } from "node:http";
 import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
 import { HttpExchange, type HttpRequest, wholeAnswer } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing } from "./http-failure.ts";
-import { type CallOptions } from "./operation.ts";
+import type { CallOptions } from "./operation.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
 import { badField, timeoutField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";

@@ -12,9 +12,9 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Guard } from "./guard.ts";
-import { httpCallRules, optionsCheck } from "./options-check.ts";
 import type { AcquireOptions, Grant } from "./lock-messages.ts";
 import type { CallOptions, Persistence } from "./operation.ts";
+import { httpCallRules, optionsCheck } from "./options-check.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { Runtime } from "./runtime.ts";
 

@@ -16,7 +16,6 @@ import {
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
-import { optionsCheck } from "./options-check.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -36,6 +35,7 @@ import {
   stateName,
 } from "./lock-messages.ts";
 import { type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
+import { optionsCheck } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { int64Field, textField } from "./request-field.ts";
 import { unaryMethod } from "./unary-call.ts";

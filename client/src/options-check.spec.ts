@@ -126,6 +126,11 @@ describe("the check of arguments", () => {
     expect(await refusal(() => untyped.logs!.tail!("l", { fromSeqence: 1 }))).to.include("did you mean fromSequence?");
   });
 
+  it("takes an option that is undefined as none, whatever its name", async () => {
+    const nothing = { colour: undefined, ttlSeconds: undefined, timeoutMs: undefined };
+    expect(await refusal(() => untyped.keyValue!.put!("n", "k", 5, nothing))).to.match(/^value must be/);
+  });
+
   it("lists the known options if none is near, and takes names of JavaScript itself for unknown ones", async () => {
     for (const name of ["colour", "constructor", "toString"]) {
       expect(await refusal(() => untyped.cluster!.getCluster!({ [name]: 1 }))).to.equal(

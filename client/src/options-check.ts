@@ -151,10 +151,12 @@ function checkOf<Options>(rules: Rules<Options>, required: readonly string[]): C
   const known: Readonly<Record<string, Rule<unknown> | undefined>> = Object.assign(Object.create(null), rules);
   return (options, prefix, owner) => {
     for (const name in options) {
+      const value = options[name];
+      // As if it were not there, also if its name is unknown: objects are often built so.
+      if (value === undefined) continue;
       const rule = known[name];
       if (rule === undefined) throw unknownName(name, Object.keys(rules), prefix, owner);
-      const value = options[name];
-      if (value !== undefined) rule(value, prefix === "" ? name : prefix + name);
+      rule(value, prefix === "" ? name : prefix + name);
     }
     for (const name of required) {
       if (options[name] === undefined) throw badField(prefix + name, "is missing");

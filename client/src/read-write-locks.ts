@@ -15,7 +15,6 @@ import {
 } from "@quoin/proto";
 import { consistencyField, type ReadOptions, readRules } from "./consistency.ts";
 import { type HoldOptions, holdOptions, notAcquired, withHandle } from "./lock-handle.ts";
-import { optionsCheck } from "./options-check.ts";
 import {
   type AcquireOptions,
   acquisitionFields,
@@ -40,6 +39,7 @@ import {
 } from "./lock-messages.ts";
 import { type CreateLockResult, forceRelease } from "./locks.ts";
 import { type Execution, execute, type OperationContext } from "./operation.ts";
+import { optionsCheck } from "./options-check.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
 import { unaryMethod } from "./unary-call.ts";

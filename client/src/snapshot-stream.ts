@@ -8,9 +8,9 @@ import { type SnapshotResponse, serviceDefinitions } from "@quoin/proto";
 import { callMetadata } from "./call-metadata.ts";
 import { connect } from "./connect.ts";
 import { type MessageStream, openMessageStream, streamMethod } from "./message-stream.ts";
-import { type CallOptions, type OperationContext } from "./operation.ts";
-import { timeoutField } from "./request-field.ts";
+import type { CallOptions, OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
+import { timeoutField } from "./request-field.ts";
 
 /** Options of a snapshot. */
 export interface SnapshotOptions extends Omit<CallOptions, "requestId"> {

@@ -11,8 +11,8 @@ import { isToken } from "./bearer-token.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { failureOf, type HttpAnswer, isPassing, parseObject } from "./http-failure.ts";
 import { listOf, optionsCheck, text, timeout, unchecked, whole } from "./options-check.ts";
-import { timeoutField } from "./request-field.ts";
 import { QuoinError } from "./quoin-error.ts";
+import { timeoutField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 

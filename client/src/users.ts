@@ -5,7 +5,7 @@
 
 import { getJson, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
-import { httpCallRules, listOf, oneOf, optionsCheck, record, type Rules, text, whole } from "./options-check.ts";
+import { httpCallRules, listOf, oneOf, optionsCheck, type Rules, record, text, whole } from "./options-check.ts";
 import { textField } from "./request-field.ts";
 
 /** The rights of a user; each role includes those before it. */

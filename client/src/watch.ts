@@ -15,10 +15,10 @@ import { CompactedError } from "./compacted-error.ts";
 import { connect } from "./connect.ts";
 import { EndableIterator } from "./endable-iterator.ts";
 import { type MessageStream, openMessageStream, type StreamMethod } from "./message-stream.ts";
-import { type CallOptions, type OperationContext } from "./operation.ts";
+import type { CallOptions, OperationContext } from "./operation.ts";
 import { flag, httpCallRules, whole } from "./options-check.ts";
-import { timeoutField } from "./request-field.ts";
 import { QuoinError } from "./quoin-error.ts";
+import { timeoutField } from "./request-field.ts";
 import type { Target } from "./target.ts";
 
 /** Options of every watch. */

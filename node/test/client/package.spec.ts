@@ -50,7 +50,7 @@ describe("the published package", function () {
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
     writeFileSync(
       join(project, "tsconfig.json"),
-      JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts"] }),
+      JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts", "*.cts"] }),
     );
     cpSync(join(project, "node_modules/@quoin/client/examples"), project, { recursive: true });
     cluster = await ClusterUnderTest.start(1);
@@ -87,6 +87,11 @@ describe("the published package", function () {
   it("type-checks in a strict project: the examples are written against it", () => {
     const check = () =>
       execFileSync(join(MODULES, ".bin/tsc"), ["--project", project], { encoding: "utf8", stdio: "pipe" });
+    writeFileSync(
+      join(project, "consumer.cts"),
+      'import quoin = require("@quoin/client");\n' +
+        'export const isMissing = (error: unknown): boolean => quoin.isQuoinError(error, "KEY_NOT_FOUND");\n',
+    );
     expect(check()).to.equal("");
     writeFileSync(
       join(project, "wrong.ts"),

@@ -24,6 +24,9 @@ lock run ends with the exit code of its command.`;
 /** What the scripts of the shells run; it is not in the help. */
 const completionCommand = "__complete";
 
+/** What the checks of the manual run; it is not in the help either. */
+const listingCommand = "__commands";
+
 /**
  * Runs one command.
  *
@@ -38,6 +41,16 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
     if (parameters[0] === completionCommand) {
       const { answerShell } = await import("./completion-command.ts");
       await answerShell(program, session, parameters.slice(1), (words) => addCommands(program, session, words));
+      return exitCodes.done;
+    }
+    if (parameters[0] === listingCommand) {
+      const { printCommands } = await import("./completion-command.ts");
+      await addCommands(
+        program,
+        session,
+        commandGroups.map(({ name }) => name),
+      );
+      printCommands(program, session);
       return exitCodes.done;
     }
     await addCommands(program, session, parameters);

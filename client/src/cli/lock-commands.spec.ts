@@ -107,14 +107,8 @@ describe("quoinctl lock and rwlock", function () {
     ];
     member.scripts.describeLock = () => ({ state: LockState.HELD, holder: { ...holder, owner: "ada\u001b" } });
     for (const [listLockWaits, shown] of [
-      [
-        () => ({ waits }),
-        "waiting for n/l: ada\\u{1b} holds it, for 12.5s unless renewed; place 3 of 3; 9s left",
-      ],
-      [
-        () => refuse({ code: "UNIMPLEMENTED" }),
-        "waiting for n/l: ada\\u{1b} holds it, for 12.5s unless renewed; 9s left",
-      ],
+      [() => ({ waits }), "waiting 9s for n/l, place 3 of 3: ada\\u{1b} holds it (12.5s unless renewed)"],
+      [() => refuse({ code: "UNIMPLEMENTED" }), "waiting 9s for n/l: ada\\u{1b} holds it (12.5s unless renewed)"],
     ] as const) {
       member.scripts.listLockWaits = listLockWaits;
       let looked = () => {};

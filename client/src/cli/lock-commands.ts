@@ -30,12 +30,25 @@ export function addReadWriteLockCommands(rwlock: Command, session: Session): voi
 }
 
 function addCommands(lock: Command, session: Session, kind: LockKind): void {
+  lock.addHelpText("after", examplesOf(kind));
   addCreate(lock, session, kind);
   addDescribe(lock, session, kind);
   addAcquire(lock, session, kind);
   addRelease(lock, session, kind);
   addForceRelease(lock, session, kind);
   addRun(lock, session, kind);
+}
+
+function examplesOf({ command, hasModes }: LockKind): string {
+  const mode = hasModes ? " --mode read" : "";
+  return `
+Examples:
+
+  quoinctl ${command} create default/nightly
+  quoinctl ${command} run default/nightly${mode} --wait 10m -- ./nightly.sh
+  quoinctl ${command} acquire default/nightly${mode} --wait 30s --ttl 5m
+  quoinctl ${command} release default/nightly --token 17
+  quoinctl ${command} describe default/nightly`;
 }
 
 interface ModeOptions {
@@ -131,7 +144,10 @@ function addRelease(lock: Command, session: Session, kind: LockKind): void {
     )
     .addOption(ownerOption())
     .addOption(
-      new Option("--force", "whoever holds it, like force-release (needs admin access)").conflicts(["token", "owner"]),
+      new Option("--force", "the hold of any holder, like force-release (needs admin access)").conflicts([
+        "token",
+        "owner",
+      ]),
     );
   addMode(command, kind, "the hold in this mode");
   command.action(async (text: string, options: ReleaseOptions) => {

@@ -55,7 +55,7 @@ export function showWait(
   };
 }
 
-/** Such as `waiting for default/nightly: ada has it for 12.5s more; place 2 of 3; 28s left`. */
+/** Such as `waiting 28s for default/nightly, place 2 of 3: ada holds it (12.5s unless renewed)`. */
 export function waitText(
   request: Pick<WaitingRequest, "target" | "owner">,
   { holders, state }: Pick<ShownLock, "holders" | "state">,
@@ -68,10 +68,10 @@ export function waitText(
   const holder =
     first === undefined
       ? state.toLowerCase()
-      : `${first.owner}${more} holds it, for ${formatMilliseconds(first.expiresInMs)} unless renewed`;
+      : `${first.owner}${more} holds it (${formatMilliseconds(first.expiresInMs)} unless renewed)`;
   const own = ownWait(waits, owner, leftMs);
-  const place = own === undefined ? "" : `; place ${own.place} of ${waits.length}`;
-  return `waiting for ${target.namespace}/${target.name}: ${holder}${place}; ${Math.ceil(leftMs / 1_000)}s left`;
+  const place = own === undefined ? "" : `, place ${own.place} of ${waits.length}`;
+  return `waiting ${Math.ceil(leftMs / 1_000)}s for ${target.namespace}/${target.name}${place}: ${holder}`;
 }
 
 /** The wait of this process: the one with its label that ends when this process expects it. */

@@ -63,7 +63,7 @@ export async function findConnection(terminal: SourceContext, options: Connectio
   if (credentials === undefined) {
     throw new UsageError(
       `there is no token or API key for ${endpoints.join(", ")}`,
-      "pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
+      "log in with: quoinctl login EMAIL, or pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
     );
   }
   if (!("apiKey" in credentials)) return { endpoints, httpEndpoints, credentials, tls };

@@ -152,7 +152,7 @@ async function gatherSources(
   }
   const sources: ConnectionSource[] = [option, variables];
   const [given] = sources.flatMap((source) => [named(source)].filter((endpoints) => endpoints !== undefined));
-  const local = given === undefined ? undefined : await localClusterOf(terminal, given);
+  const local = given === undefined ? undefined : await localClusterOf(terminal, given, variables.endpointsFile);
   if (local !== undefined) return { sources: [...sources, local], variables };
   if (given === undefined && variables.endpointsFile !== undefined) {
     sources.push(await readEndpointsFile(path.resolve(terminal.workingDirectory, variables.endpointsFile)));
@@ -169,8 +169,13 @@ async function gatherSources(
 async function localClusterOf(
   { workingDirectory }: SourceContext,
   given: readonly string[],
+  endpointsFile: string | undefined,
 ): Promise<ConnectionSource | undefined> {
-  const local = await readLocalClusterSource(workingDirectory).catch((error: unknown) => {
+  const reading =
+    endpointsFile === undefined
+      ? readLocalClusterSource(workingDirectory)
+      : readEndpointsFile(path.resolve(workingDirectory, endpointsFile));
+  const local = await reading.catch((error: unknown) => {
     // If the file is unusable, the endpoints are those of another cluster.
     if (error instanceof UsageError) return undefined;
     throw error;

@@ -56,7 +56,7 @@ export function showWait(
 }
 
 /** Such as `waiting 28s for default/nightly, place 2 of 3: ada holds it (12.5s unless renewed)`. */
-export function waitText(
+function waitText(
   request: Pick<WaitingRequest, "target" | "owner">,
   { holders, state }: Pick<ShownLock, "holders" | "state">,
   waits: readonly LockWait[],
